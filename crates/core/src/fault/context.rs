@@ -1,0 +1,227 @@
+//! The typed context of each fault: the facts its detector had in hand.
+//!
+//! A context holds facts only. Times to wait (`retry_after`, `resets_at`) stand on the fault
+//! itself, because any server may state them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::signature::Signature;
+
+/// Declares plain context structs with the derives they share.
+macro_rules! contexts {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $ty:ty,)* })+) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name { $($(#[$doc])* pub $field: $ty,)* }
+    )+};
+}
+
+contexts! {
+    /// A process died of itself.
+    Crash {
+        /// Its exit status, where it had one.
+        exit: Option<i32>,
+        /// The signal that ended it, where one did.
+        signal: Option<i32>,
+    }
+
+    /// An HTTP exchange with a provider that went wrong.
+    Http {
+        /// The status, where there was an answer.
+        status: Option<u16>,
+        /// The error type the server named in its answer.
+        error_type: Option<String>,
+        /// The server's id of the request, for its support.
+        request_id: Option<String>,
+    }
+
+    /// A server asked us to slow down.
+    RateLimit {
+        /// The status, where there was one.
+        status: Option<u16>,
+        /// What is limited, as the server names it (requests, tokens, a plan's window).
+        limited: Option<String>,
+    }
+
+    /// The model or the agent program itself.
+    Provider {
+        /// The provider's name (`claude-cli`, `anthropic-api`).
+        name: String,
+        /// The model asked for, where one was named.
+        model: Option<String>,
+    }
+
+    /// A deadline passed.
+    Timeout {
+        /// What had the deadline.
+        operation: String,
+        /// The deadline, in milliseconds.
+        limit_ms: u64,
+    }
+
+    /// A check that Unstuck ran was red.
+    Validation {
+        /// The command that was run.
+        command: String,
+        /// Its exit status, where it had one.
+        exit: Option<i32>,
+        /// The meaningful tail of its output, redacted.
+        output: String,
+    }
+
+    /// Files outside the fence.
+    Files {
+        /// Their paths within the workspace.
+        files: Vec<String>,
+        /// Where the change that was taken back is kept.
+        patch: Option<String>,
+    }
+
+    /// A setting that cannot work.
+    Config {
+        /// The file, where it came from one.
+        path: Option<String>,
+        /// The field.
+        field: Option<String>,
+        /// The environment variable, where one is meant.
+        variable: Option<String>,
+        /// The line, counted from 1.
+        line: Option<u32>,
+        /// The column, counted from 1.
+        column: Option<u32>,
+    }
+
+    /// A git operation that failed.
+    GitOperation {
+        /// The operation (`status`, `commit`, `push`, `revert`).
+        operation: String,
+        /// Git's exit status.
+        exit: Option<i32>,
+        /// The branch or commit it was about.
+        reference: Option<String>,
+    }
+
+    /// Something that is not allowed.
+    Permission {
+        /// The command or path that was refused.
+        what: String,
+    }
+
+    /// An account that would not let us in.
+    Auth {
+        /// The service or account.
+        account: String,
+        /// The environment variable that should hold the credential, where there is one.
+        variable: Option<String>,
+    }
+
+    /// A tool that failed, seen through its exit status and output.
+    Tool {
+        /// The command, where it is known.
+        command: Option<String>,
+        /// Its exit status, where it had one.
+        exit: Option<i32>,
+        /// The host it talked to, where it named one.
+        host: Option<String>,
+    }
+
+    /// Something that has to exist and does not.
+    Missing {
+        /// What is missing (a table, folder, branch, channel).
+        what: String,
+    }
+
+    /// The agent needs a person's word.
+    Input {
+        /// What it asked, in its own words.
+        asked: String,
+    }
+
+    /// The work itself failed.
+    Logic {
+        /// The command or step that failed, where there was one.
+        step: Option<String>,
+        /// Its exit status, where it had one.
+        exit: Option<i32>,
+    }
+
+    /// An agent going in circles.
+    NoProgress {
+        /// The pattern that was seen.
+        pattern: String,
+        /// The repeated action, shortened.
+        evidence: String,
+    }
+
+    /// Our own fault.
+    Internal {
+        /// The part of Unstuck it happened in.
+        component: String,
+    }
+}
+
+/// A gate of checks that a change passes on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// Before a commit.
+    PreCommit,
+    /// Before a push.
+    PrePush,
+    /// Before a pull request.
+    PrePr,
+}
+
+/// A limit on one run's steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// Iterations of the agent's loop.
+    #[default]
+    Iterations,
+    /// Tool calls.
+    ToolCalls,
+    /// Turns, counted by the agent program itself.
+    Turns,
+}
+
+/// A run used up its steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Which steps.
+    pub kind: LimitKind,
+    /// How many were allowed.
+    pub limit: u32,
+}
+
+/// What a budget covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetSpan {
+    /// One task.
+    #[default]
+    Task,
+    /// One build.
+    Build,
+    /// One day of the project.
+    Day,
+}
+
+/// A budget that has no room for the next call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetSpent {
+    /// What the budget covers.
+    pub span: BudgetSpan,
+    /// The unit in words (`money`, `tokens`, `time`).
+    pub unit: String,
+}
+
+/// An approach that already failed was tried again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeated {
+    /// The error it failed with before, whose budget is charged, where it is known.
+    pub of: Option<Signature>,
+    /// Which attempt was repeated, counted from 1.
+    pub attempt: u32,
+}

@@ -1,0 +1,275 @@
+//! A fault: one failure, typed where it was seen.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::code::{Category, Class, ErrorType, Origin};
+use super::table::{Code, Kind};
+use crate::signature::Signature;
+use crate::time::{Span, Time};
+
+/// How the code was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ClassifiedBy {
+    /// From structured facts: a status, an errno, an exit status, a field of an event.
+    #[default]
+    Typed,
+    /// By a text rule, on the output of a foreign program.
+    Rule(&'static str),
+}
+
+/// One failure: its code and facts, who raised it and where, and what an operator may read.
+///
+/// Decisions look at the code and the origin. The message is for operators; it never decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The code with its facts.
+    pub kind: Kind,
+    /// Who raised it.
+    pub origin: Origin,
+    /// Where it was raised: `git.push`, `anthropic-api`, `validate:pre_commit#1`.
+    pub source: String,
+    /// Operator text, redacted. Never shown to the public.
+    pub message: String,
+    /// How long the other side asked us to wait.
+    pub retry_after: Option<Span>,
+    /// When the other side said it opens again.
+    pub resets_at: Option<Time>,
+    /// The failure underneath, in its own words.
+    pub cause: Option<String>,
+    /// How the code was found.
+    pub classified_by: ClassifiedBy,
+    /// What makes it the same error as another one.
+    pub signature: Signature,
+}
+
+impl Fault {
+    /// A fault of `kind`, raised at `source`. The named constructors do the same with less typing.
+    pub fn new(kind: Kind, source: impl Into<String>, message: impl Into<String>) -> Self {
+        let (source, message) = (source.into(), message.into());
+        let signature = identify(&kind, &source, &message);
+        Self {
+            origin: kind.code().row().category.usual_origin(),
+            kind,
+            source,
+            message,
+            retry_after: None,
+            resets_at: None,
+            cause: None,
+            classified_by: ClassifiedBy::Typed,
+            signature,
+        }
+    }
+
+    /// An error nobody gave a code, by who raised it.
+    pub fn unclassified(
+        origin: Origin,
+        source: impl Into<String>,
+        message: impl Into<String>,
+        cause: impl fmt::Display,
+    ) -> Self {
+        let code = match origin {
+            Origin::Agent => Code::LogicError,
+            Origin::Provider | Origin::Tool => Code::ProviderCrash,
+            Origin::Connector => Code::NetworkUnavailable,
+            Origin::Host => Code::InternalError,
+        };
+        Self::new(Kind::bare(code), source, message).from_origin(origin).caused_by(cause)
+    }
+
+    /// The same fault, raised by `origin`.
+    #[must_use]
+    pub fn from_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// The same fault with the failure underneath.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl fmt::Display) -> Self {
+        self.cause = Some(cause.to_string());
+        self
+    }
+
+    /// The same fault with the wait the other side asked for.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Span) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// The same fault with the time the other side opens again.
+    #[must_use]
+    pub fn resets_at(mut self, time: Time) -> Self {
+        self.resets_at = Some(time);
+        self
+    }
+
+    /// The same fault, found by a text rule.
+    #[must_use]
+    pub fn by_rule(mut self, rule: &'static str, signature: Signature) -> Self {
+        self.classified_by = ClassifiedBy::Rule(rule);
+        self.signature = signature;
+        self
+    }
+
+    /// Its code.
+    pub const fn code(&self) -> Code {
+        self.kind.code()
+    }
+
+    /// Its category.
+    pub const fn category(&self) -> Category {
+        self.code().row().category
+    }
+
+    /// Its type.
+    pub const fn error_type(&self) -> ErrorType {
+        self.code().row().error_type
+    }
+
+    /// Its class.
+    pub const fn class(&self) -> Class {
+        self.code().row().class
+    }
+
+    /// Whether Unstuck tries again by itself.
+    pub const fn is_retryable(&self) -> bool {
+        self.class().retryable()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}: {}", self.code(), self.source, self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The same error has the same signature wherever its text can vary without meaning.
+fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
+    let code = kind.code();
+    let place = source.split('#').next().unwrap_or_default();
+    match kind {
+        Kind::LogicRepeatedApproach(context) => {
+            context.of.unwrap_or_else(|| Signature::of_parts(code, place, &[]))
+        }
+        Kind::ScopeForbidden(context)
+        | Kind::ScopeOutsideAllowed(context)
+        | Kind::ScopeUserDenied(context) => {
+            let mut files: Vec<&str> = context.files.iter().map(String::as_str).collect();
+            files.sort_unstable();
+            files.dedup();
+            Signature::of_parts(code, place, &files)
+        }
+        Kind::ValidationPreCommit(context)
+        | Kind::ValidationPrePush(context)
+        | Kind::ValidationPrePr(context) => {
+            Signature::of_output(code, place, &context.output, context.exit)
+        }
+        Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {
+            Signature::of_output(code, place, message, context.exit.or(context.signal))
+        }
+        _ => Signature::of_output(code, place, message, None),
+    }
+}
+
+/// The JSON form: what the table says stands beside what was stored, for readers without it.
+#[derive(Serialize)]
+struct Written<'a> {
+    name: &'static str,
+    #[serde(flatten)]
+    kind: &'a Kind,
+    category: Category,
+    #[serde(rename = "type")]
+    error_type: ErrorType,
+    class: Class,
+    retryable: bool,
+    origin: Origin,
+    source: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_at_ms: Option<Time>,
+    cause: Option<&'a str>,
+    classified_by: String,
+    signature: Signature,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    #[serde(flatten)]
+    kind: Kind,
+    origin: Origin,
+    source: String,
+    message: String,
+    #[serde(default)]
+    retry_after_ms: Option<Span>,
+    #[serde(default)]
+    resets_at_ms: Option<Time>,
+    #[serde(default)]
+    cause: Option<String>,
+    #[serde(default)]
+    classified_by: String,
+    signature: Signature,
+}
+
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written {
+            name: "Fault",
+            kind: &self.kind,
+            category: self.category(),
+            error_type: self.error_type(),
+            class: self.class(),
+            retryable: self.is_retryable(),
+            origin: self.origin,
+            source: &self.source,
+            message: &self.message,
+            retry_after_ms: self.retry_after,
+            resets_at_ms: self.resets_at,
+            cause: self.cause.as_deref(),
+            classified_by: self.classified_by.to_string(),
+            signature: self.signature,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fault {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = Read::deserialize(deserializer)?;
+        Ok(Self {
+            kind: read.kind,
+            origin: read.origin,
+            source: read.source,
+            message: read.message,
+            retry_after: read.retry_after_ms,
+            resets_at: read.resets_at_ms,
+            cause: read.cause,
+            classified_by: ClassifiedBy::read(&read.classified_by),
+            signature: read.signature,
+        })
+    }
+}
+
+impl fmt::Display for ClassifiedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed => f.write_str("typed"),
+            Self::Rule(rule) => write!(f, "rule:{rule}"),
+        }
+    }
+}
+
+impl ClassifiedBy {
+    fn read(written: &str) -> Self {
+        match written.strip_prefix("rule:") {
+            Some(rule) => Self::Rule(crate::fault::text_rules::known(rule)),
+            None => Self::Typed,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Faults: every failure is one of a closed set of codes.
+//!
+//! Whoever detects a failure states its code; nothing downstream reads the message to decide.
+//! The one exception is output of foreign programs, which [`text_rules`] classifies.
+
+mod code;
+mod context;
+#[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
+mod fault;
+mod table;
+pub mod text_rules;
+
+pub use code::{
+    Asks, Category, Charge, Class, ErrorType, Origin, Reaction, Row, RunFailure, UnknownCode, Work,
+};
+pub use context::{
+    Auth, BudgetSpan, BudgetSpent, Config, Crash, Files, Gate, GitOperation, Http, Input, Internal,
+    Limit, LimitKind, Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated,
+    Timeout, Tool, Validation,
+};
+pub use fault::{ClassifiedBy, Fault};
+pub use table::{Code, Kind};

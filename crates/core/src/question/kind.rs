@@ -1,0 +1,173 @@
+//! The kinds of question and the choices each offers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Asks;
+
+/// What is asked of a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// Do something only a person can: renew a key, install a program, make room.
+    Hands,
+    /// Allow something.
+    Ok,
+    /// Decide how to go on.
+    Choice,
+    /// Say whether an action whose outcome is unknown happened.
+    Happened,
+    /// Our own fault: try again or leave it.
+    Ours,
+    /// A limit was reached: go on or stop.
+    Paused,
+}
+
+/// A person's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// "I have fixed it, try again."
+    ProvideCredentials,
+    /// Leave this part out.
+    SkipFeature,
+    /// Allow it this time.
+    AllowOnce,
+    /// Allow it from now on.
+    AlwaysAllow,
+    /// Do not allow it.
+    Deny,
+    /// Go on with the guidance given.
+    ProvideGuidance,
+    /// Do a simpler version.
+    SimplerVersion,
+    /// The action happened.
+    ItHappened,
+    /// The action did not happen; do it again.
+    ItDidNot,
+    /// Leave the action out.
+    Skip,
+    /// Try again from a clean start.
+    TryAgain,
+    /// Go on as before.
+    Continue,
+    /// Raise the limit and go on.
+    RaiseLimit,
+    /// Stop here.
+    Stop,
+}
+
+impl QuestionKind {
+    /// Every kind.
+    pub const ALL: &[Self] =
+        &[Self::Hands, Self::Ok, Self::Choice, Self::Happened, Self::Ours, Self::Paused];
+
+    /// What a person can choose, in the order it is offered.
+    pub const fn decisions(self) -> &'static [Decision] {
+        match self {
+            Self::Hands => &[Decision::ProvideCredentials, Decision::SkipFeature],
+            Self::Ok => &[Decision::AllowOnce, Decision::AlwaysAllow, Decision::Deny],
+            Self::Choice => {
+                &[Decision::ProvideGuidance, Decision::SimplerVersion, Decision::SkipFeature]
+            }
+            Self::Happened => &[Decision::ItHappened, Decision::ItDidNot, Decision::Skip],
+            Self::Ours => &[Decision::TryAgain, Decision::SkipFeature],
+            Self::Paused => &[Decision::Continue, Decision::RaiseLimit, Decision::Stop],
+        }
+    }
+
+    /// The kind of question a code leads to; none where nobody is asked.
+    pub const fn of(asks: Asks) -> Option<Self> {
+        match asks {
+            Asks::Nobody => None,
+            Asks::Hands => Some(Self::Hands),
+            Asks::Ok => Some(Self::Ok),
+            Asks::Choice => Some(Self::Choice),
+            Asks::Ours => Some(Self::Ours),
+            Asks::Paused => Some(Self::Paused),
+        }
+    }
+}
+
+impl Decision {
+    /// Every decision.
+    pub const ALL: &[Self] = &[
+        Self::ProvideCredentials,
+        Self::SkipFeature,
+        Self::AllowOnce,
+        Self::AlwaysAllow,
+        Self::Deny,
+        Self::ProvideGuidance,
+        Self::SimplerVersion,
+        Self::ItHappened,
+        Self::ItDidNot,
+        Self::Skip,
+        Self::TryAgain,
+        Self::Continue,
+        Self::RaiseLimit,
+        Self::Stop,
+    ];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ProvideCredentials => "provide_credentials",
+            Self::SkipFeature => "skip_feature",
+            Self::AllowOnce => "allow_once",
+            Self::AlwaysAllow => "always_allow",
+            Self::Deny => "deny",
+            Self::ProvideGuidance => "provide_guidance",
+            Self::SimplerVersion => "simpler_version",
+            Self::ItHappened => "it_happened",
+            Self::ItDidNot => "it_did_not",
+            Self::Skip => "skip",
+            Self::TryAgain => "try_again",
+            Self::Continue => "continue",
+            Self::RaiseLimit => "raise_limit",
+            Self::Stop => "stop",
+        }
+    }
+
+    /// Whether it leaves the work out: the question then counts as skipped, not as resolved.
+    pub const fn leaves_out(self) -> bool {
+        match self {
+            Self::SkipFeature | Self::Skip | Self::Deny => true,
+            Self::ProvideCredentials
+            | Self::AllowOnce
+            | Self::AlwaysAllow
+            | Self::ProvideGuidance
+            | Self::SimplerVersion
+            | Self::ItHappened
+            | Self::ItDidNot
+            | Self::TryAgain
+            | Self::Continue
+            | Self::RaiseLimit
+            | Self::Stop => false,
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A word that is no decision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a choice")]
+pub struct UnknownDecision(pub String);
+
+impl FromStr for Decision {
+    type Err = UnknownDecision;
+
+    fn from_str(word: &str) -> Result<Self, UnknownDecision> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|decision| decision.as_str() == word)
+            .ok_or_else(|| UnknownDecision(word.to_owned()))
+    }
+}

@@ -1,0 +1,5 @@
+//! Questions: what a person is asked, and what they can choose.
+
+mod kind;
+
+pub use kind::{Decision, QuestionKind, UnknownDecision};

@@ -1,0 +1,92 @@
+//! Signatures: how the same error is recognised again.
+//!
+//! The budget of tries belongs to the error, so "the same error" must not depend on paths, line
+//! numbers, ids or times, and must depend on what identifies it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::fault::Code;
+
+/// The version of selection, masking and hashing. A stored signature is comparable only with
+/// signatures of the same version.
+pub const VERSION: u32 = 1;
+
+/// What makes two failures the same error: the code and a hash over what identifies it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signature {
+    /// The code.
+    pub code: Code,
+    hash: u64,
+}
+
+/// The hash keeps its first 48 bits: twelve hexadecimal digits.
+const HASH_BITS: u32 = 48;
+
+impl Signature {
+    /// The signature of a failure known by its output. Silent output is known by its exit status.
+    pub fn of_output(code: Code, place: &str, output: &str, exit: Option<i32>) -> Self {
+        let exit = exit.map(|status| status.to_string()).unwrap_or_default();
+        if output.trim().is_empty() {
+            return Self::of_parts(code, place, &["silent", &exit]);
+        }
+        Self::of_parts(code, place, &[output])
+    }
+
+    /// The signature of a failure known by exact parts, in order.
+    pub fn of_parts(code: Code, place: &str, parts: &[&str]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in [code.as_str(), place].iter().chain(parts) {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let mut first = [0; 8];
+        first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        Self { code, hash: u64::from_be_bytes(first) >> (64 - HASH_BITS) }
+    }
+
+    /// The full key, as stored and shown: `project:CODE:hash`.
+    pub fn key(self, project: &str) -> String {
+        format!("{project}:{self}")
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{:012x}", self.code, self.hash)
+    }
+}
+
+/// A text that is no signature.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a signature; it looks like LOGIC_ERROR:0123456789ab")]
+pub struct NotASignature(String);
+
+impl FromStr for Signature {
+    type Err = NotASignature;
+
+    fn from_str(text: &str) -> Result<Self, NotASignature> {
+        let read = || {
+            let (code, hash) = text.rsplit_once(':')?;
+            let digits = hash.len() == 12 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+            let hash = digits.then(|| u64::from_str_radix(hash, 16).ok())??;
+            Some(Self { code: code.parse().ok()?, hash })
+        };
+        read().ok_or_else(|| NotASignature(text.to_owned()))
+    }
+}
+
+impl Serialize for Signature {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Signature {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
