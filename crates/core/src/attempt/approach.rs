@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Digest(pub u64);
 
+/// How many changed files an approach names.
+pub const FILES_MAX: usize = 20;
+/// The longest name of a file in an approach, in characters.
+pub const FILE_CHARS_MAX: usize = 200;
+
 /// What one attempt did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approach {
