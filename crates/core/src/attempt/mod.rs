@@ -11,6 +11,7 @@ mod line;
 mod mask;
 mod observation;
 mod shell;
+mod stuck;
 mod text;
 
 pub use action::{ACTION_CHARS_MAX, Action, Observation, Outcome, ToolKind};
@@ -18,3 +19,4 @@ pub use approach::{Approach, Digest, FILE_CHARS_MAX, FILES_MAX};
 pub use diff::{Change, DiffReader, diff_digest};
 pub use digest::approach_digest;
 pub use observation::{Judgement, SEEN_SIGNATURES_MAX, Seen};
+pub use stuck::{Evidence, Pattern, Step, StuckLimits, Verdict, WINDOW_STEPS, Watch};
