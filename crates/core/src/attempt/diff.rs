@@ -55,7 +55,9 @@ pub fn diff_digest(diff: &[u8]) -> Option<Digest> {
     Change::of(diff).digest
 }
 
-/// Reads a diff chunk by chunk, as git writes it.
+/// Reads a diff chunk by chunk, as git writes it: without colour, external diff programs and text
+/// conversion, with renames (`-M`) and some lines of context. New files must be in it (`git add
+/// --intent-to-add`), or they are not seen.
 #[derive(Clone, Debug, Default)]
 pub struct DiffReader {
     header: Vec<u8>,
