@@ -16,6 +16,8 @@ use super::text::one_line;
 pub const ACTION_CHARS_MAX: usize = 120;
 /// Longer inputs are compared as plain text; only a file's whole content is that long.
 const INPUT_JSON_BYTES_MAX: usize = 1024 * 1024;
+/// What the tools of different agents call the command they run.
+const COMMAND_KEYS: &[&str] = &["command", "cmd"];
 
 /// What a tool is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -83,18 +85,26 @@ pub struct Action {
 }
 
 impl Action {
-    /// Recognises the same tool with the same input again. JSON keys have no order, and a
-    /// command's description is prose: other words for the same command are no other action.
+    /// Recognises the same tool with the same input again. JSON keys have no order; a command is
+    /// the same with and without a shell around it and a `cd` to where it starts anyway; and its
+    /// description is prose: other words for the same command are no other action.
     pub fn digest(&self, worktree: &str) -> Digest {
         let mut hasher = PieceHasher::of("action");
         hasher.text(tool_name(self.tool).as_bytes());
-        match self.json() {
-            Some(Value::Object(fields)) if command(&fields).is_some() => {
-                let told = fields.into_iter().filter(|(key, _)| key != "description");
-                fold_value(&Value::Object(told.collect()), worktree, &mut hasher);
+        let value = self.json();
+        let Some(command) = self.command() else {
+            match value {
+                Some(value) => fold_value(&value, worktree, &mut hasher),
+                None => fold_text(&self.input, worktree, &mut hasher),
             }
-            Some(value) => fold_value(&value, worktree, &mut hasher),
-            None => fold_text(&self.input, worktree, &mut hasher),
+            return hasher.take();
+        };
+        fold_text(shell::bare(&command, worktree), worktree, &mut hasher);
+        if let Some(Value::Object(mut fields)) = value {
+            fields.retain(|key, _| !COMMAND_KEYS.contains(&key.as_str()) && key != "description");
+            if !fields.is_empty() {
+                fold_value(&Value::Object(fields), worktree, &mut hasher);
+            }
         }
         hasher.take()
     }
@@ -135,7 +145,7 @@ impl Action {
 
     /// What it was, in one short line: a command, a path, or the input.
     pub fn label(&self, worktree: &str) -> String {
-        let said = self.command().map(|command| shell::unwrapped(&command).to_owned());
+        let said = self.command().map(|command| shell::bare(&command, worktree).to_owned());
         let said = said.or_else(|| self.path(worktree)).unwrap_or_else(|| self.input.clone());
         match self.tool {
             ToolKind::Command => one_line(&said, ACTION_CHARS_MAX),
@@ -152,7 +162,7 @@ impl Action {
 
 /// The command in a tool's input: a text, or a list of words.
 fn command(fields: &serde_json::Map<String, Value>) -> Option<String> {
-    match fields.get("command").or_else(|| fields.get("cmd"))? {
+    match COMMAND_KEYS.iter().find_map(|key| fields.get(*key))? {
         Value::String(command) => Some(command.clone()),
         Value::Array(words) => {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
@@ -234,6 +244,8 @@ mod tests {
             (Command, "cargo  test\n", " cargo test"),
             (Command, r#"{"command":"ls"}"#, r#"{ "command" : "ls", "description": "Look" }"#),
             (Command, "cat /work/tree/a", "cat a"),
+            (Command, "cd /work/tree && make", r#"{"command":"make"}"#),
+            (Command, "/bin/bash -lc 'cd /work/tree; make'", "make"),
             (Command, "sh /tmp/tmp.a81kQz/x", "sh /tmp/tmp.kk9Xw1/x"),
             (Other, r#"{"a":1,"b":[true,null]}"#, r#"{"b":[true,null],"a":1}"#),
             (
@@ -253,6 +265,8 @@ mod tests {
         let cases = [
             ((Command, "cargo test"), (Command, "cargo test --all")),
             ((Command, "sleep 5s"), (Command, "sleep 6s")),
+            ((Command, "cd /work/tree/a && make"), (Command, "make")),
+            ((Command, r#"{"command":"make"}"#), (Command, r#"{"command":"make","timeout":9}"#)),
             ((Read, r#"{"path":"a","offset":1}"#), (Read, r#"{"path":"a","offset":2}"#)),
             ((Read, "a"), (Other, "a")),
             ((Other, r#"{"description":"a"}"#), (Other, r#"{"description":"b"}"#)),

@@ -372,6 +372,31 @@ mod tests {
         }
 
         #[test]
+        fn halves_of_patterns_are_harmless(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "/tmp/", "/T/", "tmp.Xa81kQ", "/w", "/w/", "2025-03-04", "T", "12:34:56", ".5", "Z",
+                "+02:00", "0x", "7ffd12", "pid", " ", "=", ":", "54321", "4m", "12s", "ms", "req_",
+                "0b6e8d0e-7f2c-4c53-9a0b-5f6a7b8c9d0e", "1741064767", "\x1b[", "31m", "ä", "-", ",",
+            ]), 0..12),
+        ) {
+            for kind in [Text::Input, Text::Output] {
+                let mut once = Vec::new();
+                fold(parts.concat().as_bytes(), kind, "/w", &mut |piece| once.extend(piece));
+                prop_assert!(!once.contains(&b'\x1b') && !once.ends_with(b" "));
+            }
+        }
+
+        #[test]
+        fn a_clock_is_no_news_and_a_counter_is(
+            clocks in prop::array::uniform2((0..24_u8, 0..60_u8, 0..60_u8)), counter in 0..999_u32,
+        ) {
+            let [one, other] = clocks.map(|(h, m, s)| format!("[{h:02}:{m:02}:{s:02}] step "));
+            let shown = |clock: &str, counter| folded(&format!("{clock}{counter}"), Text::Output);
+            prop_assert_eq!(shown(&one, counter), shown(&other, counter));
+            prop_assert_ne!(shown(&one, counter), shown(&one, counter + 1));
+        }
+
+        #[test]
         fn amounts_of_white_space_make_no_difference(
             words in prop::collection::vec("[a-z]{1,8}", 1..20),
             gaps in prop::collection::vec("[ \t\r\n]{1,4}", 20),

@@ -44,8 +44,21 @@ pub(super) fn only_looks(command: &str) -> bool {
     })
 }
 
+/// The command without the shell around it and without a `cd` to the worktree, where it starts
+/// anyway.
+pub(super) fn bare<'a>(command: &'a str, worktree: &str) -> &'a str {
+    let command = unwrapped(command);
+    let stripped = || {
+        let after = command.strip_prefix("cd ")?.trim_start();
+        let after = after.strip_prefix(worktree.trim_end_matches('/'))?;
+        let after = after.strip_prefix('/').unwrap_or(after).trim_start();
+        Some(after.strip_prefix("&&").or_else(|| after.strip_prefix(';'))?.trim_start())
+    };
+    if worktree.is_empty() { command } else { stripped().unwrap_or(command) }
+}
+
 /// The command inside `/bin/bash -lc '…'`, which is how some agents report every command.
-pub(super) fn unwrapped(command: &str) -> &str {
+fn unwrapped(command: &str) -> &str {
     let command = command.trim();
     let Some((shell, rest)) = command.split_once(' ') else { return command };
     let shell = shell.rsplit('/').next().unwrap_or_default();
