@@ -15,7 +15,10 @@
 //! - [`tracker`]: a small façade for programs that only want the per-error retry budget.
 
 pub mod attempt;
+pub mod engine;
 pub mod fault;
+pub mod plan;
+pub mod policy;
 pub mod question;
 pub mod signature;
 pub mod time;
