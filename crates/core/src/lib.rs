@@ -22,3 +22,4 @@ pub mod policy;
 pub mod question;
 pub mod signature;
 pub mod time;
+pub mod tracker;
