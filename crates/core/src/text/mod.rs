@@ -1,0 +1,31 @@
+//! Texts: what a person or an agent gets to read.
+//!
+//! Public texts are made by rules here and pass [`lint()`]: plain words, no technical detail. Texts
+//! for agents ([`replan`], [`waited`]) are technical on purpose, and bounded. Nothing here decides
+//! anything; see the design page on questions for what is asked when.
+
+mod failed;
+mod grade;
+mod known;
+mod lint;
+mod narrate;
+mod obstacle;
+mod plain;
+mod replan;
+mod say;
+mod words;
+
+pub use failed::failed;
+pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
+pub use lint::{FINDINGS_MAX, Finding, LINT_BYTES_MAX, Rule, lint};
+pub use narrate::{Narration, narrate};
+pub use obstacle::obstacle;
+pub use plain::{VALUE_CHARS_MAX, plain_or, sentence_or};
+pub use replan::{
+    Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, Waited, replan, waited,
+};
+pub(crate) use say::noun;
+pub use say::{count, said, span, tasks, title};
+
+#[cfg(test)]
+mod tests;

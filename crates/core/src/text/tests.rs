@@ -1,0 +1,1 @@
+//! The linter's breadth, and the sentences people see live.
