@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Decision, QuestionKind, Reason};
 use crate::fault::{BudgetSpan, Work};
-use crate::text::tasks;
+use crate::text::{noun, said, tasks};
 
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl OptionsContext {
     /// `this task and 2 tasks that need it`.
     fn left_out(&self) -> String {
         let (these, them) = match self.tasks {
-            0 | 1 => (format!("this {}", crate::text::noun(self.work)), "it"),
+            0 | 1 => (format!("this {}", noun(self.work)), "it"),
             many => (tasks(many, self.work), "them"),
         };
         match self.dependants {
@@ -125,7 +125,7 @@ impl OptionsContext {
                 format!("I note it as done{scope}, do not do it again, and go on from there.")
             }
             Decision::ItDidNot => {
-                format!("I do it now{scope}. If it did happen after all, it happens twice.")
+                format!("I do it now{scope}. If it did happen after all, it may happen twice.")
             }
             Decision::Skip => {
                 format!("I do not do this step{scope}, and go on without it.")
@@ -147,9 +147,11 @@ impl OptionsContext {
 
     fn going_on(&self) -> String {
         match self.reason {
-            Reason::TooManyQuestions { .. } => {
-                "I go on with what is left, and pause again after five more questions.".to_owned()
-            }
+            Reason::TooManyQuestions { open } => format!(
+                "I go on with what is left, and pause again after {} more question{}.",
+                said(open),
+                if open == 1 { "" } else { "s" }
+            ),
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
                 format!("I go on{} and may spend the same amount one more time.", self.scope())
             }

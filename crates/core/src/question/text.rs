@@ -5,12 +5,14 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use super::advice::advice;
 use super::options::{QuestionOption, label, options};
 use super::{Asked, Decision, QuestionKind, Reason, TriedAttempt};
-use crate::fault::{BudgetSpan, Code, Work};
+use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
 use crate::text::{
-    count, failed, lint, noun, obstacle, plain_or, said, sentence_or, span, tasks, title,
+    capital, count, failed, lint, noun, obstacle, plain_or, said, sentence_or, span, tasks, title,
 };
 
 /// An operator text is cut at this length; the whole message is in the log.
@@ -20,7 +22,7 @@ pub const OPERATOR_TEXT_BYTES_MAX: usize = 4 * 1_024;
 const OURS: &str = "Internal error. Please contact support.";
 
 /// A question's public words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionText {
     /// What I was doing, what is in the way, what I tried.
     pub problem: String,
@@ -118,7 +120,7 @@ impl<'a> Problem<'a> {
     fn in_the_way(&self) -> Option<String> {
         match (self.asked.kind, self.asked.code) {
             (QuestionKind::Happened, _) => Some(self.unknown_outcome()),
-            (QuestionKind::Paused, _) => Some(limit(self.asked.reason).to_owned()),
+            (QuestionKind::Paused, _) => Some(limit(self.asked.reason)),
             // "Internal error" has said it; the details are for the operator.
             (_, None | Some(Code::InternalError | Code::InternalStore)) => None,
             (_, Some(Code::PreconditionInput)) => Some(match &self.question {
@@ -148,10 +150,15 @@ impl<'a> Problem<'a> {
         }
         let them = if asked.tasks > 1 { "them" } else { "it" };
         let waiting = tasks(asked.dependants, asked.work);
+        let rest = if asked.code.is_some_and(reaches_further) {
+            "All work that this does not hold up goes on."
+        } else {
+            "All other work goes on."
+        };
         match asked.dependants {
-            0 => "All other work goes on.".to_owned(),
-            1 => format!("{waiting} that needs {them} waits too. All other work goes on."),
-            _ => format!("{waiting} that need {them} wait too. All other work goes on."),
+            0 => rest.to_owned(),
+            1 => format!("{waiting} that needs {them} waits too. {rest}"),
+            _ => format!("{waiting} that need {them} wait too. {rest}"),
         }
     }
 
@@ -184,14 +191,23 @@ fn doing(asked: &Asked<'_>, first: &str) -> String {
     }
 }
 
+/// Whether other work may meet the same trouble: it is about a service, an account or the machine.
+const fn reaches_further(code: Code) -> bool {
+    let row = code.row();
+    match row.error_type {
+        ErrorType::Auth | ErrorType::Network => true,
+        ErrorType::Precondition | ErrorType::Internal => {
+            matches!(row.category, Category::Provider | Category::Internal)
+        }
+        ErrorType::Permission | ErrorType::Logic | ErrorType::Config => false,
+    }
+}
+
 /// Why it came to a question, with the numbers that really ran. (T1.4: a first occurrence says
 /// nothing about attempts.)
 fn tried(asked: &Asked<'_>) -> Option<String> {
     Some(match asked.reason {
-        Reason::FirstOccurrence if asked.kind == QuestionKind::Ok => return None,
-        Reason::FirstOccurrence => {
-            "To try again would not help, so I ask you right away.".to_owned()
-        }
+        Reason::FirstOccurrence => return at_once(asked).map(str::to_owned),
         Reason::AttemptsUsedUp { tried: 0 | 1 } => "I tried one way, and it failed.".to_owned(),
         Reason::AttemptsUsedUp { tried } => {
             format!("I tried {} different ways, and each one failed.", said(tried))
@@ -226,29 +242,43 @@ fn tried(asked: &Asked<'_>) -> Option<String> {
     })
 }
 
-const fn limit(reason: Reason) -> &'static str {
-    match reason {
-        Reason::TooManyQuestions { .. } => {
-            "Too many questions are open at once. When so much is stuck, there may be one cause \
-             behind it."
+/// Why it is asked without another try.
+fn at_once(asked: &Asked<'_>) -> Option<&'static str> {
+    match asked.kind {
+        QuestionKind::Hands | QuestionKind::Choice
+            if asked.code != Some(Code::PreconditionInput) =>
+        {
+            Some("Trying again would not help, so I am asking you right away.")
         }
-        Reason::BudgetSpent { span: BudgetSpan::Day } => "The budget for today is used up.",
-        Reason::BudgetSpent { .. } => "Its budget is used up.",
-        _ => "A limit is reached.",
+        QuestionKind::Ours => Some("I stopped it at once."),
+        _ => None,
+    }
+}
+
+fn limit(reason: Reason) -> String {
+    match reason {
+        Reason::TooManyQuestions { open } => format!(
+            "{} wait for you at once. When so much is stuck, there may be one cause behind it.",
+            capital(&count(open, "question", "questions"))
+        ),
+        Reason::BudgetSpent { span: BudgetSpan::Day } => {
+            "The budget for today is used up.".to_owned()
+        }
+        Reason::BudgetSpent { .. } => "Its budget is used up.".to_owned(),
+        _ => "A limit is reached.".to_owned(),
     }
 }
 
 fn attempts(asked: &Asked<'_>) -> Vec<String> {
-    let mut before = None;
-    asked
-        .attempts
-        .iter()
-        .map(|attempt| {
-            let again = before.replace(attempt.code) == Some(attempt.code);
-            let named = attempt_line(attempt, attempt.summary, again);
-            if lint(&named).is_empty() { named } else { attempt_line(attempt, "", again) }
-        })
-        .collect()
+    // Only attempts at one and the same error may be said to have failed the same way.
+    let same_error = matches!(asked.reason, Reason::AttemptsUsedUp { .. });
+    let line = |(at, attempt): (usize, &TriedAttempt<'_>)| {
+        let again =
+            same_error && asked.attempts[..at].iter().any(|before| before.code == attempt.code);
+        let named = attempt_line(attempt, attempt.summary, again);
+        if lint(&named).is_empty() { named } else { attempt_line(attempt, "", again) }
+    };
+    asked.attempts.iter().enumerate().map(line).collect()
 }
 
 /// `Approach 2 changed three files and the same check failed.`

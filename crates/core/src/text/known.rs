@@ -12,9 +12,16 @@ const ID_DIGITS_MIN: usize = 9;
 /// Letters mixed with digits from this length on look like a key.
 const KEY_BYTES_MIN: usize = 16;
 
-pub(super) fn is_familiar(word: &str) -> bool {
-    let lower = word.to_lowercase();
-    let base = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("’s")).unwrap_or(&lower);
+/// Letters only, at most the first in upper case: no shape below fits it. Most words are like that.
+pub(super) fn is_ordinary(word: &str) -> bool {
+    word.len() <= WORD_BYTES_MAX
+        && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+        && word.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic())
+}
+
+/// A name people know, given in lower case.
+pub(super) fn is_familiar(lower: &str) -> bool {
+    let base = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("’s")).unwrap_or(lower);
     listed(FAMILIAR, base)
 }
 
@@ -70,7 +77,7 @@ fn is_abbreviation(word: &str) -> bool {
 
 /// A name of the closed table of codes.
 pub(super) fn is_fault_code(word: &str) -> bool {
-    Code::ALL.iter().any(|code| code.as_str().eq_ignore_ascii_case(word))
+    word.contains('_') && Code::ALL.iter().any(|code| code.as_str().eq_ignore_ascii_case(word))
 }
 
 /// `E0308`, `TS2322`, `ORA-00942`, `ECONNREFUSED`, `SIGKILL`.
@@ -216,7 +223,7 @@ mod tests {
             "COVID-19",
         ];
         for word in ordinary {
-            let familiar = is_familiar(word);
+            let familiar = is_familiar(&word.to_lowercase());
             assert!(!is_path(word), "path {word}");
             assert!(!is_file_name(word), "file {word}");
             assert!(!is_expression(word), "expression {word}");

@@ -8,7 +8,7 @@
 
 use super::grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 use super::known;
-use super::words::{COUNTED, JARGON, JARGON_PAIRS, listed};
+use super::words::{COUNTED, JARGON, JARGON_PAIRS, NUMBERED, listed};
 
 /// Longer texts are refused; only this much of them is looked at.
 pub const LINT_BYTES_MAX: usize = 16 * 1_024;
@@ -170,7 +170,7 @@ impl<'a> Word<'a> {
 
     /// The first rule the word breaks, from the most to the least telling one.
     fn rule(&self, before: &str, after: &str) -> Option<Rule> {
-        if self.bare.is_empty() || known::is_familiar(self.bare) {
+        if self.bare.is_empty() || known::is_familiar(&self.lower) {
             return None;
         }
         self.place(before).or_else(|| self.shape()).or_else(|| self.meaning(before, after))
@@ -193,6 +193,9 @@ impl<'a> Word<'a> {
     }
 
     fn shape(&self) -> Option<Rule> {
+        if known::is_ordinary(self.bare) {
+            return None;
+        }
         SHAPES.iter().find(|(test, _)| test(self.bare)).map(|&(_, rule)| rule)
     }
 
@@ -204,7 +207,10 @@ impl<'a> Word<'a> {
         {
             return Some(Rule::ExitCode);
         }
-        if number.is_some_and(|n| (400..600).contains(&n)) && !COUNTED.contains(&after) {
+        if number.is_some_and(|n| (400..600).contains(&n))
+            && !listed(COUNTED, after)
+            && !listed(NUMBERED, before)
+        {
             return Some(Rule::HttpStatus);
         }
         if matches!(

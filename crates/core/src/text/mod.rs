@@ -24,7 +24,7 @@ pub use plain::{VALUE_CHARS_MAX, plain_or, sentence_or};
 pub use replan::{
     Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, Waited, replan, waited,
 };
-pub(crate) use say::noun;
+pub(crate) use say::{capital, noun};
 pub use say::{count, said, span, tasks, title};
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String
             "I could not take a change back, so I put the work aside, as it is."
         }
         Code::PermissionSkipDenied => {
-            "the AI helper wants to work without asking for leave, and the rules here forbid it."
+            "the AI helper wants to work without asking first, and the rules here forbid it."
         }
         Code::PermissionCommandBlocked => {
             return about("the work wants to run a command that the rules here do not allow", what);
@@ -97,7 +97,7 @@ pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String
         Code::EnvUnavailable => {
             return capital(&format!("{account}, which a command needs, is down at the moment."));
         }
-        Code::EnvRegistry => "the place where the building blocks come from is down at the moment.",
+        Code::EnvRegistry => "the service that hands out ready-made parts is down at the moment.",
         Code::EnvDiskFull => "the disk is full, so nothing more can be saved.",
         Code::ToolRateLimit => {
             return format!("{} keeps asking a command to slow down.", capital(account));
