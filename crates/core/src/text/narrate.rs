@@ -37,6 +37,8 @@ pub enum Narration<'a> {
     Joined { title: &'a str },
     /// A person answered.
     Answered { title: &'a str, decision: Decision, tasks: u32 },
+    /// A person answered a question that held the whole build.
+    BuildAnswered { decision: Decision },
     /// A question is no longer needed.
     Withdrawn { title: &'a str },
     /// A task goes on.
@@ -118,6 +120,13 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
             format!("{} has met the same problem and waits for the same answer.", start(title))
         }
         N::Answered { title, decision, tasks } => answered(&name(title), decision, tasks, work),
+        N::BuildAnswered { decision: Decision::Stop } => {
+            "You answered, so the build stops here.".to_owned()
+        }
+        N::BuildAnswered { decision: Decision::RaiseLimit } => {
+            "You raised the limit, so the build goes on.".to_owned()
+        }
+        N::BuildAnswered { .. } => "You answered, so the build goes on.".to_owned(),
         N::Withdrawn { title } => {
             format!("The question about {} is settled, so you need not answer it.", name(title))
         }

@@ -12,8 +12,9 @@ use crate::fault::{Code, Reaction, Work};
 use crate::question::Decision;
 use crate::time::Span;
 
-/// The whole text is never longer.
-pub const REPLAN_BYTES_MAX: usize = 32 * 1_024;
+/// The whole text is never longer. The limits of its parts add up to less, bars and labels
+/// included, so that the instruction at its end is never cut off.
+pub const REPLAN_BYTES_MAX: usize = 40 * 1_024;
 
 /// A person's words are kept verbatim up to this length.
 const GUIDANCE_BYTES_MAX: usize = 8 * 1_024;
@@ -184,14 +185,14 @@ fn approaches(text: &mut String, approaches: &[TriedApproach<'_>]) {
     section(text, "APPROACHES SO FAR (all failed; do not repeat any of them)", body.trim_end());
 }
 
-/// `2. "moved the check" · changed 3 files (a.rs, b.rs) · ran 4 commands · failed: LOGIC_ERROR`
+/// `2. “moved the check” · changed 3 files (a.rs, b.rs) · ran 4 commands · failed: LOGIC_ERROR`
 fn line(tried: &TriedApproach<'_>) -> String {
     let Approach { summary, files, files_changed, commands, .. } = tried.approach;
     let mut line = format!("{}. ", tried.number);
     match one_line(summary, SUMMARY_BYTES_MAX) {
         summary if summary.is_empty() => line.push_str("(no summary)"),
         summary => {
-            let _ = write!(line, "{summary:?}");
+            let _ = write!(line, "“{summary}”");
         }
     }
     let _ = write!(line, " · changed {files_changed} file{}", plural(*files_changed));
@@ -228,7 +229,10 @@ fn failure(text: &mut String, failure: &ReplanFailure<'_>) {
 
 fn tree(tree: Tree<'_>) -> String {
     let saved = |patch: Option<&str>, what: &str| match patch {
-        Some(patch) => format!(" {what} is saved as {}.", one_line(patch, PATCH_BYTES_MAX)),
+        Some(patch) => format!(
+            " {what} is saved as {}: read it if it helps, but do not apply it as it is.",
+            one_line(patch, PATCH_BYTES_MAX)
+        ),
         None => String::new(),
     };
     match tree {
@@ -237,7 +241,7 @@ fn tree(tree: Tree<'_>) -> String {
             .to_owned(),
         Tree::Reset { patch } => format!(
             "The tree was reset to the base: the changes of the failed approaches are gone from \
-             it.{} You may read it; do not apply it as it is.",
+             it.{}",
             saved(patch, "The earlier work")
         ),
         Tree::TakenBack { patch } => format!(
@@ -260,7 +264,47 @@ fn instruction(context: &Replan<'_>) -> String {
         Reaction::ReplanHarder => HARDER,
         _ => DIFFERENT,
     };
-    format!("{told}{last}")
+    match hint(context.failure.code) {
+        Some(hint) => format!("{told}\n{hint}{last}"),
+        None => format!("{told}{last}"),
+    }
+}
+
+/// What holds for one code whatever the approach.
+const fn hint(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::ProviderOutputLimit => {
+            "Your answer was cut off at its length limit: work in smaller steps, one file or one \
+             part at a time."
+        }
+        Code::ProviderContextTooLong => {
+            "The conversation was too long: read only what you need, and keep outputs short."
+        }
+        Code::ProviderRefused => {
+            "If one part of the goal is what was declined, do the rest and name that part."
+        }
+        Code::ValidationPreCommit | Code::ValidationPrePush | Code::ValidationPrePr => {
+            "Make the code pass the check. Do not weaken, skip or edit the check itself: protected \
+             checks are put back before they run."
+        }
+        Code::ScopeForbidden | Code::ScopeOutsideAllowed => {
+            "Reach the goal with changes inside your scope only. If that is impossible, say which \
+             file you need and why, and stop there."
+        }
+        Code::GitConflict => {
+            "Others changed the same lines. Read what they meant to do and write your change anew \
+             on top of theirs; keep both intents."
+        }
+        Code::ToolMissing => {
+            "Use what is installed or what the project brings along; do not assume that you can \
+             install programs."
+        }
+        Code::LogicPhaseViolation => {
+            "Actions that cannot be undone run after the checks: declare them with `unstuck \
+             mutate` and do not perform them yourself."
+        }
+        _ => return None,
+    })
 }
 
 const DIFFERENT: &str = "\

@@ -104,38 +104,40 @@ fn card(asked: &Asked<'_>) -> String {
     card
 }
 
+/// Four attempts at one error: with a plain summary, a technical one, and none.
+const ATTEMPTS: [TriedAttempt<'static>; 4] = [
+    TriedAttempt {
+        number: 1,
+        summary: "checked the signature by hand",
+        files_changed: 2,
+        commands: 5,
+        code: Code::ValidationPreCommit,
+    },
+    TriedAttempt {
+        number: 2,
+        summary: "patched verify() in webhook.rs:42",
+        files_changed: 3,
+        commands: 9,
+        code: Code::ValidationPreCommit,
+    },
+    TriedAttempt {
+        number: 3,
+        summary: "",
+        files_changed: 0,
+        commands: 1,
+        code: Code::LogicNoProgress,
+    },
+    TriedAttempt {
+        number: 4,
+        summary: "",
+        files_changed: 0,
+        commands: 0,
+        code: Code::ValidationPreCommit,
+    },
+];
+
 #[test]
 fn questions_read_like_a_colleague() {
-    let attempts = [
-        TriedAttempt {
-            number: 1,
-            summary: "checked the signature by hand",
-            files_changed: 2,
-            commands: 5,
-            code: Code::ValidationPreCommit,
-        },
-        TriedAttempt {
-            number: 2,
-            summary: "patched verify() in webhook.rs:42",
-            files_changed: 3,
-            commands: 9,
-            code: Code::ValidationPreCommit,
-        },
-        TriedAttempt {
-            number: 3,
-            summary: "",
-            files_changed: 0,
-            commands: 1,
-            code: Code::LogicNoProgress,
-        },
-        TriedAttempt {
-            number: 4,
-            summary: "",
-            files_changed: 0,
-            commands: 0,
-            code: Code::ValidationPreCommit,
-        },
-    ];
     let asked = [
         Asked {
             titles: &["Put the preview online"],
@@ -145,7 +147,7 @@ fn questions_read_like_a_colleague() {
         Asked {
             titles: &["Payment webhook"],
             dependants: 2,
-            attempts: &attempts,
+            attempts: &ATTEMPTS,
             ..Asked::new(
                 QuestionKind::Choice,
                 Some(Code::ValidationPreCommit),

@@ -1,1 +1,0 @@
-//! The linter's breadth, and the sentences people see live.
