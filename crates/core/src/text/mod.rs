@@ -4,8 +4,10 @@
 //! for agents ([`replan`], [`waited`]) are technical on purpose, and bounded. Nothing here decides
 //! anything; see the design page on questions for what is asked when.
 
+mod bounded;
 mod failed;
 mod grade;
+mod instruct;
 mod known;
 mod lint;
 mod narrate;
@@ -13,6 +15,7 @@ mod obstacle;
 mod plain;
 mod replan;
 mod say;
+mod waited;
 mod words;
 
 pub use failed::failed;
@@ -21,11 +24,10 @@ pub use lint::{FINDINGS_MAX, Finding, LINT_BYTES_MAX, Rule, lint};
 pub use narrate::{Narration, narrate};
 pub use obstacle::obstacle;
 pub use plain::{VALUE_CHARS_MAX, plain_or, sentence_or};
-pub use replan::{
-    Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, Waited, replan, waited,
-};
+pub use replan::{Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, replan};
 pub(crate) use say::{capital, noun};
 pub use say::{count, said, span, tasks, title};
+pub use waited::{Waited, waited};
 
 #[cfg(test)]
 mod tests;
