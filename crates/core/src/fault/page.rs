@@ -231,12 +231,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    #[ignore = "prints the facts for whoever writes a page"]
-    fn print_facts() {
-        for &code in Code::ALL {
-            println!("=== {code}\n{}\n--\n{}", code.summary(), facts(code));
-        }
-    }
 }

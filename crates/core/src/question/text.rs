@@ -3,6 +3,7 @@
 //! Made by rules from [`Asked`]. The public text never sees a fault's message; the operator text
 //! does, and is never shown to the public.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,8 @@ use super::options::{QuestionOption, label, options};
 use super::{Asked, Decision, QuestionKind, Reason, TriedAttempt};
 use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
 use crate::text::{
-    capital, count, failed, lint, noun, obstacle, plain_or, said, sentence_or, span, tasks, title,
+    capital, count, failed, lint, noun, obstacle, plain_question, said, sentence_or, span, tasks,
+    title,
 };
 
 /// An operator text is cut at this length; the whole message is in the log.
@@ -85,13 +87,12 @@ impl<'a> Problem<'a> {
         let plain = |value: Option<&str>| {
             value.map(|value| sentence_or(value, "").into_owned()).filter(|name| !name.is_empty())
         };
-        let question = asked.agent_question.map(|words| plain_or(words, "").into_owned());
         Self {
             asked,
             doing: doing(asked, asked.titles.first().copied().unwrap_or_default()),
             account: plain(asked.account),
             what: plain(asked.what),
-            question: question.filter(|words| !words.is_empty()),
+            question: asked.agent_question.and_then(plain_question).map(Cow::into_owned),
         }
     }
 

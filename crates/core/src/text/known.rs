@@ -9,8 +9,8 @@ const WORD_BYTES_MAX: usize = 40;
 const HASH_DIGITS_MIN: usize = 7;
 /// Runs of digits from this length on are ids, not amounts.
 const ID_DIGITS_MIN: usize = 9;
-/// Letters mixed with digits from this length on look like a key.
-const KEY_BYTES_MIN: usize = 16;
+/// Letters mixed with digits from this length on look like a key; two shorter ones in a row do too.
+const KEY_BYTES_MIN: usize = 10;
 
 /// Letters only, at most the first in upper case: no shape below fits it. Most words are like that.
 pub(super) fn is_ordinary(word: &str) -> bool {
@@ -34,6 +34,22 @@ pub(super) fn is_path(word: &str) -> bool {
         && !listed(STROKES, &word.to_lowercase())
         && !word.chars().all(|c| c.is_ascii_digit() || c == '/')
         && word != "/"
+}
+
+/// `10.0.0.7`, `fe80::1`.
+pub(super) fn is_network_address(word: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let colons = word.bytes().filter(|&byte| byte == b':').count();
+    word.split('.').count() == 4 && word.split('.').all(digits)
+        || colons >= 2
+            && !is_clock(word)
+            && word.bytes().all(|byte| byte == b':' || byte.is_ascii_hexdigit())
+}
+
+/// `03:00`, `12:30:45`, `16:9`.
+pub(super) fn is_clock(word: &str) -> bool {
+    word.split(':')
+        .all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// `login.py`, `.env`, `Cargo.toml`.
@@ -159,16 +175,28 @@ pub(super) fn is_type_name(word: &str) -> bool {
 
 /// A commit, a digest, an id, a key, or a run of signs too long to be a word.
 pub(super) fn is_hash(word: &str) -> bool {
-    let bare: Vec<u8> = word.bytes().filter(|&byte| byte != b'-').collect();
-    let digits = bare.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let bare: Vec<u8> = word.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).collect();
     let hex = bare.iter().all(u8::is_ascii_hexdigit);
-    let letters = bare.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    let mixed = digits > 0 && letters > 0;
-    hex && mixed && bare.len() >= HASH_DIGITS_MIN
-        || digits >= ID_DIGITS_MIN && letters == 0
-        || mixed && bare.len() >= KEY_BYTES_MIN && bare.iter().all(u8::is_ascii_alphanumeric)
+    let number = bare.len() >= ID_DIGITS_MIN && bare.iter().all(u8::is_ascii_digit);
+    hex && bare.len() >= HASH_DIGITS_MIN && is_mixed(&bare)
+        || number
+        || is_key(word)
         || word.starts_with("0x")
         || word.is_ascii() && word.len() > WORD_BYTES_MAX
+}
+
+/// `sk-live-abcd1234xyz`, `ab12-cd34`; not `003-deploy-preview`.
+pub(super) fn is_key(word: &str) -> bool {
+    let parts = word.split(['-', '_']).map(str::as_bytes).filter(|part| is_mixed(part));
+    let (number, longest) =
+        parts.fold((0, 0), |(number, longest), part| (number + 1, longest.max(part.len())));
+    number >= 2 || longest >= KEY_BYTES_MIN
+}
+
+fn is_mixed(part: &[u8]) -> bool {
+    part.iter().any(u8::is_ascii_digit)
+        && part.iter().any(u8::is_ascii_alphabetic)
+        && part.iter().all(u8::is_ascii_alphanumeric)
 }
 
 #[cfg(test)]
@@ -181,6 +209,7 @@ mod tests {
     fn shapes() {
         let yes: &[(Shape, &[&str])] = &[
             (is_path, &["/usr", "src/main", "C:\\temp", "~/x", "https://a", "a/b/c"]),
+            (is_network_address, &["10.0.0.7", "fe80::1", "::1"]),
             (is_file_name, &["login.py", ".env", "Cargo.toml", "a.b.rs"]),
             (
                 is_expression,
@@ -189,7 +218,17 @@ mod tests {
             (is_vendor_code, &["E0308", "TS2322", "ORA-00942", "ECONNREFUSED", "SIGKILL"]),
             (is_camel, &["userName", "HTTPError", "ReadTimeoutError"]),
             (is_type_name, &["KeyError", "ReadTimeoutError", "PaymentService"]),
-            (is_hash, &["3f9ab12", "0xff", "550e8400-e29b-41d4-a716-446655440000", "1234567890"]),
+            (
+                is_hash,
+                &[
+                    "3f9ab12",
+                    "0xff",
+                    "550e8400-e29b-41d4-a716-446655440000",
+                    "1234567890",
+                    "sk-live-abcd1234xyz",
+                    "sk_ab12_cd34",
+                ],
+            ),
         ];
         for (test, words) in yes {
             for word in *words {
@@ -221,6 +260,9 @@ mod tests {
             "I",
             "UTC",
             "COVID-19",
+            "2026-11-15",
+            "003-deploy-preview",
+            "v2-api",
         ];
         for word in ordinary {
             let familiar = is_familiar(&word.to_lowercase());

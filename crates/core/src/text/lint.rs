@@ -6,6 +6,8 @@
 //!
 //! [`plain_or`]: super::plain_or
 
+use std::fmt;
+
 use super::grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 use super::known;
 use super::words::{COUNTED, JARGON, JARGON_PAIRS, NUMBERED, listed};
@@ -59,6 +61,12 @@ pub struct Finding {
     pub rule: Rule,
     /// The words it is about, shortened.
     pub what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.rule, self.what)
+    }
 }
 
 /// Everything that is wrong with a public text; empty when it may be shown.
@@ -130,8 +138,9 @@ fn words(text: &str, findings: &mut Vec<Finding>) {
 type Shape = fn(&str) -> bool;
 
 /// The shapes that break a rule, from the most to the least telling one.
-const SHAPES: [(Shape, Rule); 9] = [
+const SHAPES: [(Shape, Rule); 10] = [
     (known::is_path, Rule::Path),
+    (known::is_network_address, Rule::Path),
     (known::is_fault_code, Rule::FaultCode),
     (known::is_vendor_code, Rule::FaultCode),
     (known::is_file_name, Rule::FileName),
@@ -182,11 +191,10 @@ impl<'a> Word<'a> {
         if number && matches!(before, "line" | "lines" | "column" | "col" | "ln" | "offset") {
             return Some(Rule::LineNumber);
         }
-        let after_colon = self.bare.rsplit_once(':').is_some_and(|(place, line)| {
-            let clock = place.len() <= 2 && place.bytes().all(|byte| byte.is_ascii_digit());
-            !clock && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
+        let after_colon = self.bare.rsplit_once(':').is_some_and(|(_, line)| {
+            !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
         });
-        if after_colon {
+        if after_colon && !known::is_clock(self.bare) {
             return Some(Rule::LineNumber);
         }
         (before == "at" && self.bare.contains('(')).then_some(Rule::StackFrame)

@@ -23,7 +23,7 @@ pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, Finding, LINT_BYTES_MAX, Rule, lint};
 pub use narrate::{Narration, narrate};
 pub use obstacle::obstacle;
-pub use plain::{VALUE_CHARS_MAX, plain_or, sentence_or};
+pub use plain::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, plain_or, plain_question, sentence_or};
 pub use replan::{Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, replan};
 pub(crate) use say::{capital, noun};
 pub use say::{count, said, span, tasks, title};

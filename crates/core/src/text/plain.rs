@@ -8,20 +8,30 @@ use std::borrow::Cow;
 use super::lint::lint;
 
 /// A longer value is no title and no remark, and would crowd out the sentence around it.
-pub const VALUE_CHARS_MAX: usize = 120;
+pub const VALUE_CHARS_MAX: usize = 160;
+/// An agent's question to a person may be as long as a short paragraph.
+pub const QUESTION_CHARS_MAX: usize = 400;
 
 /// The value, with its white space evened out, when it is plain; else the neutral form.
 pub fn plain_or<'a>(value: &'a str, neutral: &'a str) -> Cow<'a, str> {
+    plain_within(VALUE_CHARS_MAX, value).unwrap_or(Cow::Borrowed(neutral))
+}
+
+/// An agent's question when it is plain. It is shown in quotes, so it may hold none that close.
+pub fn plain_question(words: &str) -> Option<Cow<'_, str>> {
+    plain_within(QUESTION_CHARS_MAX, words).filter(|words| !words.contains(QUOTES))
+}
+
+/// Marks that could end the quotation a value stands in.
+const QUOTES: [char; 6] = ['“', '”', '"', '„', '«', '»'];
+
+fn plain_within(chars_max: usize, value: &str) -> Option<Cow<'_, str>> {
     let value = value.trim();
-    if value.is_empty() || value.chars().nth(VALUE_CHARS_MAX).is_some() {
-        return Cow::Borrowed(neutral);
+    if value.is_empty() || value.chars().nth(chars_max).is_some() {
+        return None;
     }
     let value = even(value);
-    if value.chars().any(char::is_alphabetic) && lint(&value).is_empty() {
-        value
-    } else {
-        Cow::Borrowed(neutral)
-    }
+    (value.chars().any(char::is_alphabetic) && lint(&value).is_empty()).then_some(value)
 }
 
 /// As [`plain_or`], for a value that stands inside a sentence: it loses its own full stop, and one
@@ -29,7 +39,7 @@ pub fn plain_or<'a>(value: &'a str, neutral: &'a str) -> Cow<'a, str> {
 pub fn sentence_or<'a>(value: &'a str, neutral: &'a str) -> Cow<'a, str> {
     let value = value.trim().trim_end_matches(['.', '!', '?', ':', ';', ',', ' ']);
     let inner_end = value.split_whitespace().any(|word| word.ends_with(['.', '!', '?']));
-    if inner_end || value.contains(['“', '”', '"', '„', '«', '»']) {
+    if inner_end || value.contains(QUOTES) {
         return Cow::Borrowed(neutral);
     }
     plain_or(value, neutral)

@@ -196,11 +196,14 @@ pub(super) const STROKES: &[&str] = &[
     "and/or",
     "ci/cd",
     "he/she",
+    "i/o",
     "input/output",
+    "n/a",
     "on/off",
     "pass/fail",
     "read/write",
     "true/false",
+    "w/o",
     "yes/no",
 ];
 

@@ -7,7 +7,7 @@ use crate::fault::Code;
 use crate::question::{Asked, QuestionKind, Reason, TriedAttempt, text};
 
 /// A question's problem is never longer, whatever is put into it.
-const PROBLEM_BYTES_MAX: usize = 2_048;
+const PROBLEM_BYTES_MAX: usize = 4_096;
 
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![

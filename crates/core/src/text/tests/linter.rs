@@ -18,6 +18,9 @@ fn technical_detail_is_found() {
         (Rule::FileName, "your .env is empty"),
         (Rule::LineNumber, "it fails on line 42"),
         (Rule::LineNumber, "it fails at main:42"),
+        (Rule::LineNumber, "it listens on :8080"),
+        (Rule::Path, "the server at 10.0.0.7 is down"),
+        (Rule::Identifier, "write to bob@example.com"),
         (Rule::FaultCode, "this is PROVIDER_CRASH again"),
         (Rule::FaultCode, "this is provider_crash again"),
         (Rule::FaultCode, "the compiler says E0308"),
@@ -69,7 +72,7 @@ fn technical_detail_is_found() {
 fn plain_english_passes() {
     let plain = [
         "I was working on “Add a login page”. The hosting account refused the key.",
-        "It resumes at 03:00, in 1 hour 47 minutes. It has cost $0.31 so far.",
+        "It resumes at 03:00 or 03:00:30, in 1 hour 47 minutes. It has cost $0.31 so far.",
         "3 of 400 tasks are done, and 12 files changed.",
         "GitHub and PayPal are fine, and so is Node.js.",
         "Mrs McCoy asked for a PDF and/or a printed page, 24/7.",
