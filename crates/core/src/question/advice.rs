@@ -16,7 +16,7 @@ pub(super) fn advice(
         QuestionKind::Happened => (
             Decision::ItHappened,
             "Please look for yourself first, at the place where it would show. If you cannot tell, \
-             this is the safe choice: nothing is done twice.",
+             this choice at least makes sure that nothing is done twice.",
         ),
         QuestionKind::Ours => (
             Decision::TryAgain,

@@ -64,33 +64,32 @@ impl Measured {
 /// Syllables of one word: its groups of vowels, without the endings that are not spoken. Digits
 /// count as one word of two syllables, whatever their length: nobody reads them out.
 fn syllables(word: &str) -> u64 {
-    let letters: Vec<char> =
-        word.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
-    if letters.is_empty() {
-        return if word.chars().any(|c| c.is_ascii_digit()) { 2 } else { 0 };
-    }
-    if !letters.iter().any(|&c| is_latin(c)) {
-        return 0;
-    }
-    let mut groups = 0;
-    let mut before = false;
-    for &letter in &letters {
+    let (mut groups, mut before_vowel, mut latin) = (0_u64, false, false);
+    let mut ending = ['\0'; 3];
+    for letter in word.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase) {
         let vowel = is_vowel(letter);
-        groups += u64::from(vowel && !before);
-        before = vowel;
+        groups += u64::from(vowel && !before_vowel);
+        before_vowel = vowel;
+        latin |= is_latin(letter);
+        ending = [ending[1], ending[2], letter];
     }
-    groups.saturating_sub(u64::from(ends_silent(&letters))).max(1)
+    match (ending[2], latin) {
+        ('\0', _) if word.bytes().any(|byte| byte.is_ascii_digit()) => 2,
+        (_, false) => 0,
+        (_, true) => groups.saturating_sub(u64::from(is_silent(ending))).max(1),
+    }
 }
 
-fn ends_silent(letters: &[char]) -> bool {
-    match letters {
+/// Whether the last vowel group is not spoken.
+fn is_silent(ending: [char; 3]) -> bool {
+    match ending {
         // `table`, `able`: the last syllable is spoken.
-        [.., c, 'l', 'e'] if !is_vowel(*c) => false,
+        [c, 'l', 'e'] if !is_vowel(c) => false,
         // `needed`, `waited` are spoken; `skipped`, `changed` are not.
-        [.., c, 'e', 'd'] => !matches!(c, 't' | 'd') && !is_vowel(*c),
+        [c, 'e', 'd'] => !matches!(c, 't' | 'd') && !is_vowel(c),
         // `changes`, `passes` are spoken; `files`, `writes` are not.
-        [.., c, 'e', 's'] => !matches!(c, 's' | 'x' | 'z' | 'c' | 'g' | 'h') && !is_vowel(*c),
-        [.., c, 'e'] => !is_vowel(*c),
+        [c, 'e', 's'] => !matches!(c, 's' | 'x' | 'z' | 'c' | 'g' | 'h') && !is_vowel(c),
+        [_, c, 'e'] => !is_vowel(c),
         _ => false,
     }
 }

@@ -19,6 +19,9 @@ pub const FINDINGS_MAX: usize = 32;
 /// A finding quotes at most this much of the text.
 const QUOTE_CHARS_MAX: usize = 60;
 
+/// Accents on one letter.
+const MARKS_MAX: u32 = 2;
+
 /// What is wrong with a place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
@@ -108,6 +111,26 @@ fn signs(text: &str, findings: &mut Vec<Finding>) {
     {
         found(findings, Rule::Markup, &sign.to_string());
     }
+    // A chat would call everybody in the room.
+    if let Some(name) = text.split_whitespace().find(|word| word.contains('@')) {
+        found(findings, Rule::Markup, name);
+    }
+    if has_piled_marks(text) {
+        found(findings, Rule::Control, "marks piled on a letter");
+    }
+}
+
+/// More accents on one letter than any language writes cover the lines around it.
+fn has_piled_marks(text: &str) -> bool {
+    let mut piled = 0;
+    text.chars().any(|sign| {
+        piled = if matches!(sign, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20f0}') {
+            piled + 1
+        } else {
+            0
+        };
+        piled > MARKS_MAX
+    })
 }
 
 /// Control, formatting, private and invisible characters: nothing a sentence needs.

@@ -19,7 +19,8 @@ pub enum Narration<'a> {
     Started { title: &'a str },
     /// The agent's own remark about what it does.
     Remark { title: &'a str, words: &'a str },
-    /// A new attempt with another approach; `code` is how the last one failed.
+    /// A new attempt with another approach, counted from 1 after the first failure; `code` is how
+    /// the last one failed.
     Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
     /// A job's script is being repaired.
     Repairing { title: &'a str, attempt: u32, of: u32, code: Code },

@@ -36,9 +36,10 @@ pub struct Replan<'a> {
     pub guidance: Option<Guidance<'a>>,
     /// The number of the approach that failed last, counted from 1.
     pub failed: u32,
-    /// The number of the attempt, counted from 1.
+    /// The number of the attempt that begins now, counted from 1 after the first failure: with
+    /// three, failures 1 to 3 lead to attempts 1 to 3.
     pub attempt: u32,
-    /// How many attempts there are.
+    /// How many such attempts there are.
     pub of: u32,
     /// The goal as it was given.
     pub goal: &'a str,

@@ -57,9 +57,13 @@ fn every_text_passes_the_linter() {
         for &kind in QuestionKind::ALL {
             for &reason in REASONS {
                 for work in [Work::Task, Work::Job] {
-                    for (tasks, dependants, number) in
-                        [(1, 0, 0), (1, 1, 1), (2, 0, 2), (3, 2, 3), (450, 404, 4)]
-                    {
+                    for (tasks, dependants, number, title) in [
+                        (1, 0, 0, ""),
+                        (1, 1, 1, "Make the login test pass"),
+                        (2, 0, 2, "Make the login test pass"),
+                        (3, 2, 3, "fix src/main.rs"),
+                        (450, 404, 4, "Importer"),
+                    ] {
                         let attempts: Vec<_> = (1..=number)
                             .map(|n| tried(code.unwrap_or(Code::LogicError), n))
                             .collect();
@@ -68,7 +72,9 @@ fn every_text_passes_the_linter() {
                             tasks,
                             dependants,
                             attempts: &attempts,
-                            titles: &["Make the login test pass"],
+                            titles: &[title],
+                            account: (number == 2).then_some("the hosting account"),
+                            what: (number == 2).then_some("pay bill 17"),
                             always_allow: tasks > 1,
                             ..Asked::new(kind, code, reason)
                         };

@@ -57,6 +57,8 @@ fn technical_detail_is_found() {
         (Rule::Markup, "see [this](that)"),
         (Rule::Markup, "run `it`"),
         (Rule::Markup, "it is **bold**"),
+        (Rule::Markup, "hello @everyone"),
+        (Rule::Control, "e\u{301}\u{302}\u{303} on top"),
         (Rule::Control, "red \u{1b} text"),
         (Rule::Control, "left \u{202e} right"),
         (Rule::Control, "zero\u{200b}width"),
