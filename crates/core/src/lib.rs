@@ -21,5 +21,6 @@ pub mod plan;
 pub mod policy;
 pub mod question;
 pub mod signature;
+pub mod text;
 pub mod time;
 pub mod tracker;
