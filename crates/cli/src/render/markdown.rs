@@ -1,0 +1,223 @@
+//! Our own Markdown pages on a terminal: headings, paragraphs, lists, code and tables.
+//!
+//! The pages are written by us, so a construct that is not drawn here (an image, raw HTML) falls
+//! back to its text.
+
+// Writing to a string cannot fail, so what it returns is dropped.
+use std::fmt::Write as _;
+use std::io;
+
+use anstyle::Style;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::style;
+
+/// Columns that a list item or code block stands in from the margin.
+const INDENT: usize = 2;
+
+/// Writes a page, laid out for `width` columns.
+pub(crate) fn markdown(out: &mut impl io::Write, page: &str, width: usize) -> io::Result<()> {
+    let mut layout = Layout::new(width);
+    for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+        layout.take(event);
+    }
+    out.write_all(layout.out.trim_start_matches('\n').as_bytes())
+}
+
+/// A page on its way to lines: the block being collected and what surrounds it.
+struct Layout {
+    out: String,
+    width: usize,
+    /// Styled pieces of the block being collected.
+    pieces: Vec<(Style, String)>,
+    style: Style,
+    /// The next number of each list around; none for bullets.
+    lists: Vec<Option<u64>>,
+    /// What stands before the first line of the block.
+    marker: String,
+    verbatim: bool,
+    table: Vec<Vec<String>>,
+}
+
+impl Layout {
+    fn new(width: usize) -> Self {
+        Self {
+            out: String::new(),
+            width,
+            pieces: Vec::new(),
+            style: Style::new(),
+            lists: Vec::new(),
+            marker: String::new(),
+            verbatim: false,
+            table: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(&tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.verbatim => self.verbatim(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.push(self.style, &text);
+            }
+            Event::Code(text) => self.push(style::CODE, &text),
+            Event::SoftBreak | Event::HardBreak => self.push(self.style, " "),
+            Event::Rule => self.out.push('\n'),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { .. } => {
+                self.out.push('\n');
+                self.style = style::TITLE;
+            }
+            Tag::Paragraph if self.lists.is_empty() => self.out.push('\n'),
+            Tag::Strong => self.style = style::STRONG,
+            Tag::Emphasis => self.style = Style::new().italic(),
+            Tag::List(first) => {
+                // Text of the item around ends where a list inside it begins.
+                self.block();
+                if self.lists.is_empty() {
+                    self.out.push('\n');
+                }
+                self.lists.push(*first);
+            }
+            Tag::Item => self.marker = self.next_marker(),
+            Tag::CodeBlock(_) => {
+                self.out.push('\n');
+                self.verbatim = true;
+            }
+            Tag::Table(_) => self.table.clear(),
+            Tag::TableHead | Tag::TableRow => self.table.push(Vec::new()),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::Item => {
+                self.block();
+                self.style = Style::new();
+            }
+            TagEnd::Strong | TagEnd::Emphasis => self.style = Style::new(),
+            TagEnd::List(_) => {
+                self.lists.pop();
+            }
+            TagEnd::CodeBlock => self.verbatim = false,
+            TagEnd::TableCell => {
+                let cell = self.pieces.drain(..).map(|(_, text)| text).collect();
+                if let Some(row) = self.table.last_mut() {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Table => self.draw_table(),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, style: Style, text: &str) {
+        self.pieces.push((style, text.to_owned()));
+    }
+
+    fn next_marker(&mut self) -> String {
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{}. ", *number - 1)
+            }
+            _ => "- ".to_owned(),
+        }
+    }
+
+    fn verbatim(&mut self, text: &str) {
+        let code = style::CODE;
+        for line in text.lines() {
+            let _ = writeln!(self.out, "{:INDENT$}{code}{line}{code:#}", "");
+        }
+    }
+
+    /// Writes the collected block as lines that fit.
+    fn block(&mut self) {
+        let pieces = std::mem::take(&mut self.pieces);
+        if pieces.is_empty() {
+            return;
+        }
+        let margin = INDENT * self.lists.len();
+        let marker = std::mem::take(&mut self.marker);
+        let hanging = margin + marker.chars().count();
+        self.out.push_str(&" ".repeat(margin));
+        self.out.push_str(&marker);
+        let mut column = hanging;
+        let mut fresh = true;
+        for word in words(&pieces) {
+            if !fresh && word.space && column + 1 + word.width() > self.width {
+                self.out.push('\n');
+                self.out.push_str(&" ".repeat(hanging));
+                column = hanging;
+            } else if !fresh && word.space {
+                self.out.push(' ');
+                column += 1;
+            }
+            column += word.width();
+            fresh = false;
+            let style = word.style;
+            let _ = write!(self.out, "{style}{}{style:#}", word.text);
+        }
+        self.out.push('\n');
+    }
+
+    fn draw_table(&mut self) {
+        let rows = std::mem::take(&mut self.table);
+        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let widest = |column: usize| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+        };
+        let widths: Vec<usize> = (0..columns).map(|column| widest(column).unwrap_or(0)).collect();
+        self.out.push('\n');
+        for (number, row) in rows.iter().enumerate() {
+            let title = if number == 0 { style::DIM } else { Style::new() };
+            let mut line = " ".repeat(INDENT);
+            for (cell, &width) in row.iter().zip(&widths) {
+                let _ = write!(line, "{title}{cell:width$}{title:#}  ");
+            }
+            self.out.push_str(line.trim_end());
+            self.out.push('\n');
+        }
+    }
+}
+
+/// A run of characters without a space, in one style.
+struct Word<'a> {
+    style: Style,
+    text: &'a str,
+    /// Whether a space stands before it.
+    space: bool,
+}
+
+impl Word<'_> {
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+}
+
+fn words(pieces: &[(Style, String)]) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut space = false;
+    for (style, text) in pieces {
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let trimmed = rest.trim_start_matches(' ');
+            space |= trimmed.len() < rest.len();
+            let end = trimmed.find(' ').unwrap_or(trimmed.len());
+            if end > 0 {
+                words.push(Word { style: *style, text: &trimmed[..end], space });
+                space = false;
+            }
+            rest = &trimmed[end..];
+        }
+    }
+    words
+}
