@@ -187,7 +187,7 @@ fn said_plainly(line: &[u8], error: &serde_json::Error) -> String {
     }
     let said = error.to_string();
     let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what);
-    format!("{said} (column {})", error.column())
+    if error.is_data() { said.to_owned() } else { format!("{said} (column {})", error.column()) }
 }
 
 /// What the text rules say of a text.

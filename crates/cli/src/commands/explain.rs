@@ -68,8 +68,10 @@ struct Entry {
     class: Class,
     retryable: bool,
     run_status: RunFailure,
-    reaction: Reactions,
-    charges: &'static [Charge],
+    /// What Unstuck does about it by itself.
+    reaction: ByWork<Reaction>,
+    /// The counters it moves.
+    charges: ByWork<&'static [Charge]>,
     /// Absent where nobody is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     asks: Option<Asks>,
@@ -78,11 +80,17 @@ struct Entry {
     page: Option<&'static str>,
 }
 
-/// What Unstuck does about it by itself, by the kind of work.
+/// What differs between an agent's task and a script that is kept alive.
 #[derive(Serialize)]
-struct Reactions {
-    task: Reaction,
-    job: Reaction,
+struct ByWork<T> {
+    task: T,
+    job: T,
+}
+
+impl<T> ByWork<T> {
+    fn of(value: impl Fn(Work) -> T) -> Self {
+        Self { task: value(Work::Task), job: value(Work::Job) }
+    }
 }
 
 fn entry(code: Code) -> Entry {
@@ -95,8 +103,8 @@ fn entry(code: Code) -> Entry {
         class: row.class,
         retryable: row.class.retryable(),
         run_status: row.error_type.run_status(),
-        reaction: Reactions { task: code.reaction(Work::Task), job: code.reaction(Work::Job) },
-        charges: row.charges,
+        reaction: ByWork::of(|work| code.reaction(work)),
+        charges: ByWork::of(|work| code.charges(work)),
         asks: (row.asks != Asks::Nobody).then_some(row.asks),
         page: None,
     }

@@ -36,6 +36,8 @@ struct Layout {
     /// What stands before the first line of the block.
     marker: String,
     verbatim: bool,
+    /// The address of the link being read.
+    link: Option<String>,
     table: Vec<Vec<String>>,
 }
 
@@ -49,6 +51,7 @@ impl Layout {
             lists: Vec::new(),
             marker: String::new(),
             verbatim: false,
+            link: None,
             table: Vec::new(),
         }
     }
@@ -77,6 +80,10 @@ impl Layout {
             Tag::Paragraph if self.lists.is_empty() => self.out.push('\n'),
             Tag::Strong => self.style = style::STRONG,
             Tag::Emphasis => self.style = Style::new().italic(),
+            // A link into the repository leads nowhere from a terminal; its words remain.
+            Tag::Link { dest_url, .. } => {
+                self.link = dest_url.starts_with("http").then(|| dest_url.to_string());
+            }
             Tag::List(first) => {
                 // Text of the item around ends where a list inside it begins.
                 self.block();
@@ -103,6 +110,11 @@ impl Layout {
                 self.style = Style::new();
             }
             TagEnd::Strong | TagEnd::Emphasis => self.style = Style::new(),
+            TagEnd::Link => {
+                if let Some(address) = self.link.take() {
+                    self.push(style::DIM, &format!(" ({address})"));
+                }
+            }
             TagEnd::List(_) => {
                 self.lists.pop();
             }
@@ -180,8 +192,9 @@ impl Layout {
         for (number, row) in rows.iter().enumerate() {
             let title = if number == 0 { style::DIM } else { Style::new() };
             let mut line = " ".repeat(INDENT);
-            for (cell, &width) in row.iter().zip(&widths) {
-                let _ = write!(line, "{title}{cell:width$}{title:#}  ");
+            for (cell, width) in row.iter().zip(&widths) {
+                let padding = width - cell.chars().count() + INDENT;
+                let _ = write!(line, "{title}{cell}{title:#}{:padding$}", "");
             }
             self.out.push_str(line.trim_end());
             self.out.push('\n');
@@ -220,4 +233,76 @@ fn words(pieces: &[(Style, String)]) -> Vec<Word<'_>> {
         }
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(page: &str, width: usize) -> String {
+        let mut out = Vec::new();
+        markdown(&mut out, page, width).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn plain(page: &str, width: usize) -> String {
+        anstream::adapter::strip_str(&drawn(page, width)).to_string()
+    }
+
+    const PAGE: &str = "\
+# EXAMPLE
+
+One sentence that is long enough to be *wrapped* somewhere near the `unstuck explain` in the middle,
+with **stress**, and [a link](https://example.com).
+
+| column | value |
+| --- | --- |
+| class | `env_error` |
+| a longer name | x |
+
+## What you can do
+
+- First, a point that goes on for longer than the forty columns there are.
+- Second:
+  1. one
+  2. two
+- Third.
+
+```sh
+unstuck   explain   --json
+```
+
+The end.
+";
+
+    #[test]
+    fn a_page_is_laid_out_for_the_width() {
+        insta::assert_snapshot!(plain(PAGE, 40));
+    }
+
+    #[test]
+    fn no_line_of_prose_is_longer_than_the_width() {
+        for width in 40..=96 {
+            let longest = plain(PAGE, width).lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(width), "{longest:?} of {width}");
+        }
+    }
+
+    #[test]
+    fn wrapping_loses_no_word() {
+        let words = |width| plain(PAGE, width).split_whitespace().map(str::to_owned).collect();
+        let (narrow, wide): (Vec<String>, Vec<String>) = (words(40), words(96));
+        assert_eq!(narrow, wide);
+    }
+
+    #[test]
+    fn punctuation_sticks_to_the_word_before_it() {
+        assert_eq!(plain("see `this`, and **that**.", 40), "see this, and that.\n");
+    }
+
+    #[test]
+    fn headings_and_code_are_styled() {
+        let expected = "\u{1b}[1mTitle\u{1b}[0m\n\nuse \u{1b}[36mit\u{1b}[0m\n";
+        assert_eq!(drawn("# Title\n\nuse `it`\n", 40), expected);
+    }
 }

@@ -1,0 +1,6 @@
+//! The program as a person and a script meet it.
+
+mod completions;
+mod explain;
+mod help;
+mod program;
