@@ -1,0 +1,105 @@
+//! Step 3: phrases, as whole words, outside quotes and identifiers.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::hit::Hit;
+use super::vocabulary::TABLE;
+use crate::fault::table::Code;
+use crate::signature::Diagnosis;
+
+/// A rule: every phrase in it means the code.
+pub(super) struct Rule {
+    pub(super) id: &'static str,
+    pub(super) code: Code,
+    /// In lower case, as words of prose: `~` stands for a path or an address, `'` for a quotation.
+    pub(super) phrases: &'static [&'static str],
+}
+
+/// All phrases in one automaton, built on first use from the constant table.
+struct Phrases {
+    automaton: Option<AhoCorasick>,
+    rule_of: Vec<usize>,
+}
+
+static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    let mut rule_of = Vec::new();
+    let mut texts = Vec::new();
+    for (at, rule) in TABLE.iter().enumerate() {
+        for phrase in rule.phrases {
+            rule_of.push(at);
+            texts.push(*phrase);
+        }
+    }
+    let automaton = AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(texts)
+        .ok();
+    Phrases { automaton, rule_of }
+});
+
+/// The ids of the rules.
+pub(super) fn rules() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|rule| rule.id)
+}
+
+/// Offers every phrase that stands in the prose. Beside an exception of the code itself only the
+/// rules that name a tool or a setting could be meant, so none is offered.
+pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
+    if own_exception {
+        return;
+    }
+    let prose = diagnosis.prose();
+    let Some(automaton) = &PHRASES.automaton else { return };
+    for found in automaton.find_overlapping_iter(prose) {
+        let rule = &TABLE[PHRASES.rule_of[found.pattern().as_usize()]];
+        if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
+            best.offer(rule.code, rule.id);
+        }
+    }
+}
+
+fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
+    let in_word = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
+    };
+    let before = start.checked_sub(1).and_then(|at| prose.get(at));
+    !before.is_some_and(in_word) && !prose.get(end).is_some_and(in_word)
+}
+
+/// `timeout must be a number` is about a setting called timeout.
+fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
+    const AFTER: &[&[u8]] = &[
+        b" must",
+        b" should",
+        b" value",
+        b" option",
+        b" parameter",
+        b" setting",
+        b" argument",
+        b" key",
+        b" field",
+        b" is not a",
+        b" expects",
+        b" cannot be",
+        b" command",
+        b" flag",
+    ];
+    const BEFORE: &[&[u8]] = &[
+        b"invalid ",
+        b"unknown ",
+        b"option ",
+        b"parameter ",
+        b"key ",
+        b"field ",
+        b"argument ",
+        b"flag ",
+    ];
+    if rule != "phrase.timeout" {
+        return false;
+    }
+    AFTER.iter().any(|word| prose[found.end()..].starts_with(word))
+        || BEFORE.iter().any(|word| prose[..found.start()].ends_with(word))
+}

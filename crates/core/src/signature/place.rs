@@ -1,0 +1,208 @@
+//! Where a diagnostic points: `src/a.rs:3:5:`, `a.ts(3,5):`, `run.sh: line 3:`.
+//!
+//! The place varies without meaning, so it is cut off; only its kind of file is remembered.
+
+/// A line after its leading location.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    /// What follows the location, or the whole line.
+    pub(crate) rest: &'a [u8],
+    /// The file that the location names.
+    pub(crate) file: Option<&'a [u8]>,
+}
+
+/// The longest path that is looked at as a location.
+const FILE_BYTES_MAX: usize = 512;
+
+/// Cuts off a leading location.
+pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
+    let whole = Placed { rest: line, file: None };
+    let start = drive_len(line);
+    let limit = line.len().min(FILE_BYTES_MAX);
+    let Some(end) =
+        line[start..limit].iter().position(|b| matches!(b, b':' | b'(' | b' ' | b'"' | b'\''))
+    else {
+        return whole;
+    };
+    let end = start + end;
+    if end == 0 {
+        return whole;
+    }
+    let (file, tail) = (&line[..end], &line[end..]);
+    let rest = match tail {
+        [b':', b'0'..=b'9', ..] if is_file(file) => after_numbers(tail),
+        [b'(', b'0'..=b'9', ..] if is_file(file) => after_parenthesis(tail),
+        [b':', b'(', ..] if is_file(file) => after_section(tail),
+        [b':', b' ', b'0'..=b'9', ..] => after_line_number(&tail[2..]),
+        [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
+            after_line_number(&tail[7..])
+        }
+        [b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] if is_file(file) => {
+            after_line_number(&tail[6..])
+        }
+        _ => None,
+    };
+    rest.map_or(whole, |rest| Placed { rest, file: Some(file) })
+}
+
+/// `C:` in front of a path is no separator.
+fn drive_len(line: &[u8]) -> usize {
+    match line {
+        [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic() => 2,
+        _ => 0,
+    }
+}
+
+/// `:3:5: text`, `:3: text`, `:3:5 - text`, `:3:in 'f': text`.
+fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    while let [b':' | b'-' | b'.' | b',', b'0'..=b'9', ..] = &tail[at..] {
+        at += 1 + digits(&tail[at + 1..]);
+    }
+    let rest = &tail[at..];
+    match rest {
+        [] => Some(rest),
+        [b':', rest @ ..] => Some(after_method(rest).trim_ascii_start()),
+        [b' ', b'-', b' ', rest @ ..] => Some(rest),
+        [b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        _ => None,
+    }
+}
+
+/// Ruby names the method after the line: `:in 'call': text`.
+fn after_method(rest: &[u8]) -> &[u8] {
+    if !rest.starts_with(b"in ") && !rest.starts_with(b"in `") {
+        return rest;
+    }
+    match memchr::memmem::find(rest, b"': ") {
+        Some(end) => &rest[end + 3..],
+        None => rest,
+    }
+}
+
+/// `(3,5): text`, `(3): text`.
+fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
+    let inside = tail[1..]
+        .iter()
+        .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-'))
+        .count();
+    match &tail[1 + inside..] {
+        [b')', b':', rest @ ..] => Some(rest.trim_ascii_start()),
+        [b')', b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        _ => None,
+    }
+}
+
+/// `:(.text+0xa): text` of linkers.
+fn after_section(tail: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memmem::find(&tail[..tail.len().min(80)], b"): ")?;
+    Some(&tail[end + 3..])
+}
+
+/// `3: text`.
+fn after_line_number(tail: &[u8]) -> Option<&[u8]> {
+    match &tail[digits(tail)..] {
+        [b':' | b',', b' ', rest @ ..] => Some(rest),
+        [] | [b':'] => Some(&[]),
+        _ => None,
+    }
+}
+
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|b| b.is_ascii_digit()).count()
+}
+
+/// Whether a word names a file: it has a directory or an extension, or stands for the input.
+pub(crate) fn is_file(word: &[u8]) -> bool {
+    if word.first() == Some(&b'<') {
+        return word.last() == Some(&b'>');
+    }
+    if memchr::memchr2(b'/', b'\\', word).is_some() {
+        return true;
+    }
+    match memchr::memrchr(b'.', word) {
+        Some(0) | None => {
+            matches!(word, b"Makefile" | b"makefile" | b"Dockerfile" | b"Gemfile" | b"-")
+        }
+        Some(dot) => {
+            let extension = &word[dot + 1..];
+            (1..=6).contains(&extension.len())
+                && extension[0].is_ascii_alphabetic()
+                && extension.iter().all(u8::is_ascii_alphanumeric)
+                && !HOST_ENDINGS.contains(&extension)
+        }
+    }
+}
+
+/// What ends a host name rather than a file name.
+const HOST_ENDINGS: &[&[u8]] =
+    &[b"com", b"org", b"net", b"io", b"local", b"internal", b"invalid", b"dev", b"cloud"];
+
+/// Whether a file holds settings of a tool rather than code.
+pub(crate) fn is_settings(file: &[u8]) -> bool {
+    const EXTENSIONS: &[&[u8]] = &[
+        b"toml",
+        b"yaml",
+        b"yml",
+        b"ini",
+        b"cfg",
+        b"conf",
+        b"json",
+        b"jsonc",
+        b"json5",
+        b"tf",
+        b"hcl",
+        b"tfvars",
+        b"properties",
+        b"xml",
+        b"gradle",
+        b"kts",
+        b"csproj",
+        b"sln",
+        b"cmake",
+        b"env",
+        b"lock",
+        b"mk",
+        b"service",
+        b"plist",
+        b"gemspec",
+        b"podspec",
+    ];
+    const NAMES: &[&[u8]] = &[
+        b"Makefile",
+        b"makefile",
+        b"GNUmakefile",
+        b"Dockerfile",
+        b"Containerfile",
+        b"Gemfile",
+        b"Rakefile",
+        b"Vagrantfile",
+        b"Jenkinsfile",
+        b"CMakeLists.txt",
+        b"requirements.txt",
+        b"go.mod",
+        b"go.sum",
+        b".npmrc",
+        b".gitconfig",
+        b".bazelrc",
+        b"BUILD",
+        b"WORKSPACE",
+    ];
+    let name = base(file);
+    if NAMES.contains(&name) || name.starts_with(b".env") {
+        return true;
+    }
+    memchr::memrchr(b'.', name).is_some_and(|dot| EXTENSIONS.contains(&&name[dot + 1..]))
+}
+
+/// The last part of a path.
+pub(crate) fn base(path: &[u8]) -> &[u8] {
+    let trimmed = match path {
+        [inner @ .., b'/' | b'\\'] if !inner.is_empty() => inner,
+        _ => path,
+    };
+    match memchr::memrchr2(b'/', b'\\', trimmed) {
+        Some(at) => &trimmed[at + 1..],
+        None => trimmed,
+    }
+}
