@@ -6,6 +6,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Visitor};
+use unstuck_core::fault::text_rules::{self, Reading};
 use unstuck_core::fault::{Category, Class, Code, ErrorType};
 use unstuck_core::signature::{self, Signature};
 
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &Classify, terminal: &Terminal) -> Result<Exit, Error> {
 /// One text, one answer.
 fn single(input: &mut Input, json: bool, terminal: &Terminal) -> Result<(), Error> {
     let end = input.end()?;
-    let reading = read(&end.text);
+    let reading = text_rules::read(&end.text);
     let mut out = terminal.styled();
     if json || !terminal.is_terminal() {
         let skipped_bytes = (end.skipped_bytes > 0).then_some(end.skipped_bytes);
@@ -56,7 +57,7 @@ fn answer_lines(input: &mut Input, answer: Answer, out: &mut impl Write) -> Resu
     while input.next_line(&mut line)? {
         let text: Text = serde_json::from_slice(&line)
             .map_err(|error| input.wrong_line(said_plainly(&line, &error)))?;
-        let reading = read(&text.0);
+        let reading = text_rules::read(&text.0);
         match answer {
             Answer::Code => writeln!(out, "{}", reading.code)?,
             Answer::Signature => writeln!(out, "{}", reading.signature)?,
@@ -99,6 +100,8 @@ struct Reported {
     class: Class,
     retryable: bool,
     rule: &'static str,
+    /// Whether the text tells of a failure at all.
+    diagnostic: bool,
     signature: Signature,
     /// Signatures compare only within one version.
     signature_version: u32,
@@ -117,6 +120,7 @@ impl From<&Reading> for Reported {
             class: row.class,
             retryable: row.class.retryable(),
             rule: reading.rule,
+            diagnostic: reading.diagnostic,
             signature: reading.signature,
             signature_version: signature::VERSION,
             skipped_bytes: None,
@@ -188,17 +192,4 @@ fn said_plainly(line: &[u8], error: &serde_json::Error) -> String {
     let said = error.to_string();
     let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what);
     if error.is_data() { said.to_owned() } else { format!("{said} (column {})", error.column()) }
-}
-
-/// What the text rules say of a text.
-struct Reading {
-    code: Code,
-    rule: &'static str,
-    signature: Signature,
-}
-
-fn read(text: &[u8]) -> Reading {
-    let code = Code::LogicError;
-    let text = String::from_utf8_lossy(text);
-    Reading { code, rule: "none", signature: Signature::of_output(code, "text", &text, None) }
 }

@@ -1,0 +1,85 @@
+//! What the program adds to the library: `classify --signature-only` through a pipe, beside the
+//! same calls in a loop. The two take turns; medians are compared. Aim: at most 1.5 times as long.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::io::{self, Write as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use unstuck_core::fault::text_rules;
+
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/corpus/dev.jsonl");
+/// So that starting a process is a small part of what is measured.
+const COPIES: usize = 40;
+const ROUNDS: usize = 11;
+
+fn main() -> io::Result<()> {
+    let texts = texts()?;
+    let mut lines = String::new();
+    for text in &texts {
+        let _ = writeln!(lines, "{}", Value::from(text.as_str()));
+    }
+    let (mut library, mut program) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        library.push(timed(|| Ok(loop_over(&texts)))?);
+        program.push(timed(|| pipe_through(lines.as_bytes()))?);
+    }
+    let bytes: usize = texts.iter().map(String::len).sum();
+    let (library, program) = (median(library), median(program));
+    let mut out = io::stdout().lock();
+    writeln!(out, "{} texts, {} KB", texts.len(), bytes / 1000)?;
+    writeln!(out, "library  {:7.1} MB/s", per_second(bytes, library))?;
+    writeln!(out, "program  {:7.1} MB/s", per_second(bytes, program))?;
+    writeln!(out, "ratio    {:7.2}", program.as_secs_f64() / library.as_secs_f64())
+}
+
+fn texts() -> io::Result<Vec<String>> {
+    let corpus = std::fs::read_to_string(CORPUS)?;
+    let text_of = |line: &str| -> io::Result<String> {
+        let record: Value = serde_json::from_str(line)?;
+        Ok(record["text"].as_str().unwrap_or_default().to_owned())
+    };
+    let once: Vec<String> = corpus.lines().map(text_of).collect::<io::Result<_>>()?;
+    Ok(once.iter().cycle().take(once.len() * COPIES).cloned().collect())
+}
+
+fn loop_over(texts: &[String]) {
+    let mut answers = String::new();
+    for text in texts {
+        let _ = writeln!(answers, "{}", text_rules::read(text.as_bytes()).signature);
+    }
+    black_box(answers);
+}
+
+fn pipe_through(lines: &[u8]) -> io::Result<()> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unstuck"))
+        .args(["classify", "--signature-only"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let stdin = child.stdin.take();
+    std::thread::scope(|scope| {
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(lines)));
+        child.wait_with_output().map(black_box)
+    })?;
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "measuring time is what a benchmark is for")]
+fn timed(work: impl FnOnce() -> io::Result<()>) -> io::Result<Duration> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed())
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a speed to one decimal")]
+fn per_second(bytes: usize, time: Duration) -> f64 {
+    bytes as f64 / 1e6 / time.as_secs_f64()
+}
