@@ -2,7 +2,7 @@
 
 use super::Signature;
 use super::mask::{Fact, Masked};
-use super::role::Line;
+use super::role::{Line, Role};
 use super::select::{Selection, select};
 use crate::fault::Code;
 
@@ -41,6 +41,11 @@ impl<'a> Diagnosis<'a> {
     /// The file that the first finding points at, where it stands on a line of its own.
     pub(crate) fn place(&self) -> Option<&'a [u8]> {
         self.selection.place
+    }
+
+    /// Whether a program's own exception is among the lines.
+    pub(crate) fn raises(&self) -> bool {
+        self.lines().iter().any(|line| line.role == Role::Exception)
     }
 
     /// Whether any line tells that something failed.

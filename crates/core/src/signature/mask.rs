@@ -28,6 +28,8 @@ pub(crate) enum Fact<'a> {
     Signal(u32),
     /// A name in capitals: `ECONNREFUSED`, `SIGSEGV`, `PERMISSION_DENIED`.
     Name(&'a [u8]),
+    /// The number that a program gives its error in front of the text: `curl: (7) …`.
+    Numbered(u32),
     /// A five-character code of a database.
     SqlState(&'a [u8]),
     /// A class or error type in class position.
@@ -120,7 +122,14 @@ impl<'a> Pass<'a, '_> {
         let close = closing(self.line, self.at, mark);
         self.write(b'\'');
         if let Some(close) = close {
-            let speech = self.is_value() && is_speech_key(self.previous);
+            let speech =
+                self.is_value() && (is_speech_key(self.previous) || self.is_message(close));
+            if self.is_value() && is_id_key(self.previous) {
+                self.write(b'#');
+                self.at = close;
+                self.quote = Some((close, false));
+                return;
+            }
             if !speech {
                 self.prose(QUOTED);
             }
@@ -130,6 +139,15 @@ impl<'a> Pass<'a, '_> {
             self.quote = Some((close, speech));
         }
         self.at += 1;
+    }
+
+    /// Whether the quotation up to `close` is a class's whole message.
+    fn is_message(&self, close: usize) -> bool {
+        const WORDS_MIN: usize = 3;
+        let quoted = &self.line[self.at + 1..close];
+        close + 1 == self.line.len()
+            && class_suffix(self.previous)
+            && quoted.iter().filter(|b| **b == b' ').count() >= WORDS_MIN
     }
 
     /// Whether a value stands here: `key: …` or `key=…`.
@@ -288,6 +306,10 @@ impl<'a> Pass<'a, '_> {
             self.out.facts.push(Fact::Status(value));
             return true;
         }
+        if self.is_own_number(end - token.len(), end) {
+            self.out.facts.push(Fact::Numbered(value));
+            return true;
+        }
         if is(b"port") {
             return value < EPHEMERAL_PORT_MIN;
         }
@@ -305,6 +327,14 @@ impl<'a> Pass<'a, '_> {
             return true;
         }
         ended || (is(b"error") && !after.first().is_some_and(u8::is_ascii_alphabetic))
+    }
+
+    /// `curl: (7) text`: in brackets, right after the program's name.
+    fn is_own_number(&self, start: usize, end: usize) -> bool {
+        self.line[end..].starts_with(b") ")
+            && self.line[..start].ends_with(b": (")
+            && !self.line[..start].contains(&b' ')
+                | (memchr::memchr(b' ', self.line) == Some(start - 2))
     }
 
     /// `ERROR 1045 (28000): …`.
@@ -332,8 +362,9 @@ impl<'a> Pass<'a, '_> {
 
     /// A base name identifies; long numbers in it do not.
     fn file_name(&mut self, name: &[u8]) {
-        const DIGITS_MIN: usize = 3;
-        if token::is_random(name) || is_temporary(name) {
+        const DIGITS_MIN: usize = 2;
+        let bare = !name.contains(&b'.');
+        if token::is_random(name) || is_temporary(name) || (bare && token::is_made_up(name)) {
             self.write(b'#');
             return;
         }
@@ -448,6 +479,26 @@ fn is_speech_key(key: &[u8]) -> bool {
         b"errors",
         b"error_message",
         b"errormessage",
+    ];
+    KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
+}
+
+/// Keys whose value names one request only.
+fn is_id_key(key: &[u8]) -> bool {
+    const KEYS: &[&[u8]] = &[
+        b"request_id",
+        b"requestid",
+        b"request-id",
+        b"trace_id",
+        b"traceid",
+        b"id",
+        b"ray",
+        b"correlation_id",
+        b"correlationid",
+        b"x-request-id",
+        b"activityid",
+        b"timestamp",
+        b"time",
     ];
     KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
 }

@@ -248,7 +248,7 @@ fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
             || starts(b"FAIL\t")
             || starts(b"FAIL: ") =>
         {
-            (Role::Test, failing_name(text))
+            failing(text)
         }
         b'F' if starts(b"For more info") || starts(b"Found ") => (Role::Summary, text),
         b'T' if starts(b"Traceback (most") => (Role::Frame, text),
@@ -278,7 +278,9 @@ fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
         }
         b'E' if starts(b"E   ") => (Role::TestDetail, text[1..].trim_ascii_start()),
         b'E' if starts(b"ERROR collecting") => (Role::Echo, text),
-        b'E' if starts(b"ERROR ") && contains(text, b"::") => (Role::Test, failing_name(text)),
+        b'E' if starts(b"ERROR ") && (contains(text, b"::") || contains(text, b".py")) => {
+            failing(text)
+        }
         b'c' if starts(b"code: '") => (Role::Acute, text),
         b'n' if starts(b"npm ERR! ") || starts(b"npm error ") => return Some(npm(&text[9..])),
         b'n' if starts(b"npm WARN") || starts(b"npm warn") => (Role::Warning, text),
@@ -313,6 +315,15 @@ fn is_frame(after: &[u8], indent: usize) -> bool {
             || after.contains(&b':')
             || after.contains(&b'/')
             || !after.contains(&b' '))
+}
+
+/// A failing test by name. A file alone is a location and sums up what stands elsewhere.
+fn failing(text: &[u8]) -> (Role, &[u8]) {
+    let name = failing_name(text);
+    if place::is_file(name.split(|b| *b == b' ').next().unwrap_or(name)) {
+        return (Role::Summary, text);
+    }
+    (Role::Test, name)
 }
 
 /// `FAILED tests/a.py::test_x - assert …`: the name; what comes after it is cut to the width of
@@ -503,6 +514,12 @@ fn classed(word: &[u8], after: &[u8]) -> Option<Role> {
     let class = word;
     let closes = matches!(after, [] | [b':', ..] | [b' ', b'(' | b'[' | b'-', ..]);
     (closes && class_suffix(class)).then_some(Role::Exception)
+}
+
+/// Whether a text begins with an exception class.
+pub(crate) fn is_exception(text: &[u8]) -> bool {
+    let word = first_word(text);
+    classed(word, &text[word.len()..]).is_some()
 }
 
 /// Whether a word is the name of an exception class: dotted, the last part in capitals.

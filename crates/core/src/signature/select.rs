@@ -30,7 +30,8 @@ pub(crate) struct Selection<'a> {
 enum Block {
     Open,
     Failure,
-    Aside,
+    /// A remark that is indented so far.
+    Aside(usize),
     Stack(usize),
 }
 
@@ -94,6 +95,12 @@ impl<'a> Choice<'a> {
         if self.follows(&line) {
             return;
         }
+        if let Block::Aside(indent) = self.block
+            && line.indent > indent
+            && matches!(line.role, Role::Plain | Role::Weak | Role::Acute)
+        {
+            return;
+        }
         self.place(line);
     }
 
@@ -126,7 +133,7 @@ impl<'a> Choice<'a> {
             },
             Role::Frame => Block::Stack(line.indent),
             Role::Echo | Role::Label => self.block,
-            Role::Warning | Role::Note | Role::Progress => Block::Aside,
+            Role::Warning | Role::Note | Role::Progress => Block::Aside(line.indent),
             role if role.is_strong() => Block::Failure,
             _ => Block::Open,
         };
@@ -139,10 +146,7 @@ impl<'a> Choice<'a> {
                 self.weakly = false;
                 self.keep(line);
             }
-            Role::TestDetail if !self.detailed => {
-                self.detailed = true;
-                self.keep(line);
-            }
+            Role::TestDetail => self.detail(line),
             Role::Label if self.block == Block::Failure => self.keep(line),
             Role::MessageFollows => self.message_follows = true,
             Role::CausesFollow => {
@@ -168,6 +172,16 @@ impl<'a> Choice<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Of the lines about a failing test the first tells what was expected, and an exception what
+    /// was raised; the rest are values.
+    fn detail(&mut self, line: Line<'a>) {
+        let raised = role::is_exception(line.text);
+        if raised || (!self.detailed && !line.text.starts_with(b"File \"")) {
+            self.keep(line);
+        }
+        self.detailed = true;
     }
 
     /// A line that ends with a colon introduces what stands indented below.

@@ -37,7 +37,7 @@ pub(crate) fn shape(token: &[u8]) -> Shape {
                 return Shape::Number;
             }
         }
-        if is_random(token) {
+        if memchr::memchr2(b'/', b'\\', token).is_none() && is_random(token) {
             return Shape::Random;
         }
     }
@@ -169,18 +169,32 @@ fn is_uuid(body: &[u8]) -> bool {
         })
 }
 
-/// The longest run of letters and digits changes between them too often for a name.
+/// A directory made for one run: some part of its name mixes digits into letters or is a number.
+pub(crate) fn is_made_up(name: &[u8]) -> bool {
+    const LEN_MIN: usize = 4;
+    name.split(|b| !b.is_ascii_alphanumeric()).any(|part| {
+        let Some(digit) = part.iter().position(u8::is_ascii_digit) else { return false };
+        let digits = part.iter().filter(|b| b.is_ascii_digit()).count();
+        let letters = digits < part.len();
+        let mixed = part[digit..].iter().any(u8::is_ascii_alphabetic)
+            || (letters && part.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
+        part.len() >= LEN_MIN && (mixed || digits >= LEN_MIN)
+    })
+}
+
+/// A run of letters and digits changes between them too often for a name.
 fn is_scrambled(body: &[u8]) -> bool {
     const LEN_MIN: usize = 10;
     const CHANGES_MIN: usize = 4;
+    let kind = |b: u8| u8::from(b.is_ascii_digit()) + 2 * u8::from(b.is_ascii_uppercase());
     body.split(|b| !b.is_ascii_alphanumeric()).any(|run| {
-        if run.len() < LEN_MIN {
+        if run.len() < LEN_MIN || !run.iter().any(u8::is_ascii_digit) {
             return false;
         }
-        let changes = run
-            .windows(2)
-            .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
-            .count();
-        changes >= CHANGES_MIN
+        let pairs = || run.windows(2);
+        let digits = pairs().filter(|p| p[0].is_ascii_digit() != p[1].is_ascii_digit()).count();
+        let kinds = pairs().filter(|p| kind(p[0]) != kind(p[1])).count();
+        // Written by hand, even `Utf8DecoderStream` changes in fewer than two places of five.
+        digits >= CHANGES_MIN || kinds * 5 >= run.len() * 2
     })
 }

@@ -20,11 +20,13 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if lines.iter().any(|line| matches!(line.role, Role::Test | Role::TestDetail)) {
         return verdict(Code::LogicError, TEST);
     }
-    let finding = lines.iter().find(|line| line.role == Role::Finding)?;
+    let placed = diagnosis.place();
+    let is_finding = |role| role == Role::Finding || (role == Role::Said && placed.is_some());
+    let finding = lines.iter().find(|line| is_finding(line.role))?;
     if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
         return None;
     }
-    if finding.file.or(diagnosis.place()).is_some_and(is_settings) {
+    if finding.file.or(placed).is_some_and(is_settings) {
         return verdict(Code::ToolConfig, SETTINGS);
     }
     verdict(Code::LogicError, COMPILER)

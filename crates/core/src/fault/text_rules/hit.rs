@@ -32,6 +32,11 @@ impl Hit {
         self.offer_ranked(0, code, rule);
     }
 
+    /// A narrow fact that no wide phrase outweighs.
+    pub(super) fn offer_narrow(&mut self, code: Code, rule: &'static str) {
+        self.offer_ranked(1, code, rule);
+    }
+
     fn offer_ranked(&mut self, rank: u8, code: Code, rule: &'static str) {
         if rank < self.rank {
             *self = Self { rank, code, rule };

@@ -45,16 +45,19 @@ pub(super) fn rules() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|rule| rule.id)
 }
 
-/// Offers every phrase that stands in the prose. Beside an exception of the code itself only the
-/// rules that name a tool or a setting could be meant, so none is offered.
+/// Offers every phrase that stands in the prose. Beside an exception of the code itself only a
+/// missing login is believed: clients raise it from their constructors.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
-    if own_exception {
-        return;
-    }
     let prose = diagnosis.prose();
+    let raises = diagnosis.raises();
     let Some(automaton) = &PHRASES.automaton else { return };
     for found in automaton.find_overlapping_iter(prose) {
         let rule = &TABLE[PHRASES.rule_of[found.pattern().as_usize()]];
+        if (rule.code == Code::ToolConfig && raises)
+            || (own_exception && rule.code != Code::AuthMissing)
+        {
+            continue;
+        }
         if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
             best.offer(rule.code, rule.id);
         }

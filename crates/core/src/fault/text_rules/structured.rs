@@ -11,16 +11,20 @@ const SQL_STATE: &str = "sqlstate";
 const CLASS: &str = "class";
 const EXIT: &str = "exit";
 const SIGNAL: &str = "signal";
+const TRANSFER: &str = "transfer";
 const STATUS_REGISTRY: &str = "status.registry";
 
 pub(super) const RULES: &[&str] =
-    &[STATUS, ERRNO, NAME, SQL_STATE, CLASS, EXIT, SIGNAL, STATUS_REGISTRY];
+    &[STATUS, ERRNO, NAME, SQL_STATE, CLASS, EXIT, SIGNAL, TRANSFER, STATUS_REGISTRY];
 
 /// Offers every structured fact that tells what failed.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     for fact in diagnosis.facts() {
         match *fact {
             Fact::Status(429) => best.offer_first(Code::ToolRateLimit, STATUS),
+            // Servers that hide what one may not see add a word about permissions to a 404.
+            Fact::Status(404) => best.offer_narrow(Code::ToolConfig, STATUS),
+            Fact::Numbered(number) => offer(best, of_transfer(number), TRANSFER),
             Fact::Status(status) => offer(best, of_status(status), STATUS),
             Fact::Errno(number) => offer(best, of_errno(number), ERRNO),
             Fact::Name(name) => of_name(name, best),
@@ -55,6 +59,22 @@ const fn of_status(status: u32) -> Option<Code> {
     })
 }
 
+/// The numbers of libcurl, which many tools hand on.
+const fn of_transfer(number: u32) -> Option<Code> {
+    Some(match number {
+        5 | 6 => Code::EnvDns,
+        7 | 18 | 52 | 55 | 56 | 92 | 95 | 96 => Code::EnvConnection,
+        9 => Code::ToolAccessDenied,
+        23 => Code::EnvDiskFull,
+        28 => Code::EnvTimeout,
+        67 => Code::AuthInvalid,
+        1..=4 | 26 | 27 | 35 | 37 | 43 | 47 | 48 | 51 | 53 | 54 | 58..=60 | 66 | 77 | 80..=83 => {
+            Code::ToolConfig
+        }
+        _ => return None,
+    })
+}
+
 /// Numbers of Linux and macOS; negative ones are those of name lookup.
 const fn of_errno(number: i32) -> Option<Code> {
     Some(match number {
@@ -72,6 +92,10 @@ const fn of_errno(number: i32) -> Option<Code> {
 
 fn of_name(name: &[u8], best: &mut Hit) {
     let code = match name {
+        b"E404" => {
+            best.offer_narrow(Code::ToolConfig, NAME);
+            return;
+        }
         b"E429" | b"TOO_MANY_REQUESTS" => {
             best.offer_first(Code::ToolRateLimit, NAME);
             return;
@@ -120,7 +144,6 @@ fn of_name(name: &[u8], best: &mut Hit) {
         | b"ERESOLVE"
         | b"EJSONPARSE"
         | b"ETARGET"
-        | b"E404"
         | b"EBADENGINE"
         | b"EBADPLATFORM"
         | b"EINVALIDPACKAGENAME"
@@ -132,7 +155,7 @@ fn of_name(name: &[u8], best: &mut Hit) {
         | b"ENOWORKSPACES"
         | b"EINTEGRITY"
         | b"E400" => Code::ToolConfig,
-        [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvUnavailable,
+        b"ENOTCACHED" | [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvRegistry,
         _ => return,
     };
     best.offer(code, NAME);
@@ -232,7 +255,6 @@ fn of_class(class: &[u8]) -> Option<Code> {
             || has(b"connect")
             || has(b"network")
             || has(b"socket")
-            || has(b"ssl")
             || has(b"handshake")
             || has(b"protocol") && has(b"remote")
             || (has(b"max") && has(b"retry"))
@@ -249,6 +271,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
             Code::EnvUnavailable
         }
         () if has(b"memory") => Code::ToolCrash,
+        () if has(b"ssl") || has(b"certificate") => Code::ToolConfig,
         () => return None,
     })
 }
@@ -300,6 +323,9 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
         b"rubygems",
         b"packagist",
         b"maven",
+        b"golang.org",
+        b"debian.org",
+        b"ubuntu.com",
         b"nuget",
         b"tarball",
     ];
@@ -320,7 +346,6 @@ mod tests {
         assert_eq!(of_class(b"urllib3.exceptions.ReadTimeoutError"), Some(Code::EnvTimeout));
         assert_eq!(of_class(b"rate_limit_error"), Some(Code::ToolRateLimit));
         assert_eq!(of_class(b"java.net.UnknownHostException"), Some(Code::EnvDns));
-        assert_eq!(of_class(b"SSLError"), Some(Code::EnvConnection));
         assert_eq!(of_class(b"ValueError"), None);
     }
 }
