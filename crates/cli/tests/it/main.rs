@@ -5,3 +5,4 @@ mod completions;
 mod explain;
 mod help;
 mod program;
+mod terminal;
