@@ -44,7 +44,7 @@ fn in_a_pipe_the_answer_is_one_line_of_json() {
 #[test]
 fn bulk_answers_line_by_line_in_order() {
     let texts = [DENIED, BROKEN, "", "línea\tnueva \u{1f980}"];
-    let input: String = texts.iter().map(|text| format!("{}\n", Value::from(*text))).collect();
+    let input = texts.map(|text| Value::from(text).to_string()).join("\n");
     let whole = unstuck_reading(&["classify", "--bulk"], input.as_bytes());
     let codes = unstuck_reading(&["classify", "--code-only"], input.as_bytes());
     let signatures = unstuck_reading(&["classify", "--signature-only"], input.as_bytes());

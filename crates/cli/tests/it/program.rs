@@ -1,7 +1,5 @@
 //! Runs the program and shows what came of it.
 
-#![expect(clippy::unwrap_used, reason = "the whole file is test code, which clippy cannot see")]
-
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write as _;
