@@ -1,6 +1,5 @@
 //! `unstuck classify`: the code and signature of what a failed program wrote.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
 
@@ -55,9 +54,8 @@ fn bulk(input: &mut Input, answer: Answer, out: &mut impl Write) -> Result<(), E
 fn answer_lines(input: &mut Input, answer: Answer, out: &mut impl Write) -> Result<(), Error> {
     let mut line = Vec::new();
     while input.next_line(&mut line)? {
-        let text: Text = serde_json::from_slice(&line)
+        let Read(reading) = serde_json::from_slice(&line)
             .map_err(|error| input.wrong_line(said_plainly(&line, &error)))?;
-        let reading = text_rules::read(&text.0);
         match answer {
             Answer::Code => writeln!(out, "{}", reading.code)?,
             Answer::Signature => writeln!(out, "{}", reading.signature)?,
@@ -156,33 +154,30 @@ fn meaning(class: Class) -> &'static str {
     }
 }
 
-/// A JSON string as bytes: tools write things that are not Unicode, and JSON made of that has
-/// lone surrogates or raw bytes in it.
-struct Text<'a>(Cow<'a, [u8]>);
+/// Reads the text in a JSON string where it lies, without a copy. It is taken as bytes: tools
+/// write things that are not Unicode, and JSON made of that has lone surrogates or raw bytes in it.
+struct ReadText;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de> Deserialize<'de> for Read {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(TextVisitor)
+        deserializer.deserialize_bytes(ReadText)
     }
 }
 
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text<'de>;
+impl Visitor<'_> for ReadText {
+    type Value = Read;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON string")
     }
 
-    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(Text(Cow::Borrowed(bytes)))
-    }
-
-    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        Ok(Text(Cow::Owned(bytes.to_vec())))
+    fn visit_bytes<E>(self, text: &[u8]) -> Result<Read, E> {
+        Ok(Read(text_rules::read(text)))
     }
 }
+
+/// What a line of bulk input says.
+struct Read(Reading);
 
 /// The parser counts lines from the start of what it was given, which is one line of ours.
 fn said_plainly(line: &[u8], error: &serde_json::Error) -> String {
