@@ -18,4 +18,5 @@ pub mod attempt;
 pub mod fault;
 pub mod question;
 pub mod signature;
+pub mod text;
 pub mod time;

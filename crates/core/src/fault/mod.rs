@@ -7,6 +7,7 @@ mod code;
 mod context;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod fault;
+mod page;
 mod table;
 pub mod text_rules;
 
@@ -19,4 +20,5 @@ pub use context::{
     Timeout, Tool, Validation,
 };
 pub use fault::{ClassifiedBy, Fault};
+pub use page::{facts, page};
 pub use table::{Code, Kind};

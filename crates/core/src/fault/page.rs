@@ -1,0 +1,234 @@
+//! The page of each code: `docs/errors/<CODE>.md`, embedded in the program.
+//!
+//! A page that is missing does not compile. Its facts are made by [`facts`] from the table, and a
+//! test fails when a page disagrees with them.
+
+use std::fmt::Write as _;
+
+use super::{Asks, Charge, Code, Reaction, Work};
+
+macro_rules! pages {
+    ($($variant:ident $tag:literal,)+) => {
+        /// The page of a code, in Markdown: what happened, what Unstuck did, what you can do.
+        pub const fn page(code: Code) -> &'static str {
+            match code {
+                $(Code::$variant => include_str!(concat!("../../../../docs/errors/", $tag, ".md")),)+
+            }
+        }
+    };
+}
+
+pages! {
+    ProviderCrash "PROVIDER_CRASH",
+    ProviderApiError "PROVIDER_API_ERROR",
+    ProviderRateLimit "PROVIDER_RATE_LIMIT",
+    ProviderOverloaded "PROVIDER_OVERLOADED",
+    ProviderUsageLimit "PROVIDER_USAGE_LIMIT",
+    ProviderContextTooLong "PROVIDER_CONTEXT_TOO_LONG",
+    ProviderOutputLimit "PROVIDER_OUTPUT_LIMIT",
+    ProviderRefused "PROVIDER_REFUSED",
+    ProviderRejected "PROVIDER_REJECTED",
+    ProviderNotAvailable "PROVIDER_NOT_AVAILABLE",
+    ProviderQuota "PROVIDER_QUOTA",
+    IterationTimeout "ITERATION_TIMEOUT",
+    OperationTimeout "OPERATION_TIMEOUT",
+    ValidationPreCommit "VALIDATION_PRE_COMMIT",
+    ValidationPrePush "VALIDATION_PRE_PUSH",
+    ValidationPrePr "VALIDATION_PRE_PR",
+    ScopeForbidden "SCOPE_FORBIDDEN",
+    ScopeOutsideAllowed "SCOPE_OUTSIDE_ALLOWED",
+    ScopeUserDenied "SCOPE_USER_DENIED",
+    ConfigInvalid "CONFIG_INVALID",
+    ConfigMissing "CONFIG_MISSING",
+    ConfigEnvVarMissing "CONFIG_ENV_VAR_MISSING",
+    ConfigParseError "CONFIG_PARSE_ERROR",
+    GitStatusFailed "GIT_STATUS_FAILED",
+    GitCommitFailed "GIT_COMMIT_FAILED",
+    GitPushFailed "GIT_PUSH_FAILED",
+    GitLocked "GIT_LOCKED",
+    GitConflict "GIT_CONFLICT",
+    GitRevertFailed "GIT_REVERT_FAILED",
+    PermissionSkipDenied "PERMISSION_SKIP_DENIED",
+    PermissionCommandBlocked "PERMISSION_COMMAND_BLOCKED",
+    PermissionFileAccess "PERMISSION_FILE_ACCESS",
+    AuthInvalid "AUTH_INVALID",
+    AuthExpired "AUTH_EXPIRED",
+    AuthMissing "AUTH_MISSING",
+    NetworkUnreachable "NETWORK_UNREACHABLE",
+    NetworkTimeout "NETWORK_TIMEOUT",
+    NetworkUnavailable "NETWORK_UNAVAILABLE",
+    NetworkRateLimit "NETWORK_RATE_LIMIT",
+    EnvConnection "ENV_CONNECTION",
+    EnvTimeout "ENV_TIMEOUT",
+    EnvDns "ENV_DNS",
+    EnvUnavailable "ENV_UNAVAILABLE",
+    EnvRegistry "ENV_REGISTRY",
+    EnvDiskFull "ENV_DISK_FULL",
+    ToolRateLimit "TOOL_RATE_LIMIT",
+    ToolCrash "TOOL_CRASH",
+    ToolAccessDenied "TOOL_ACCESS_DENIED",
+    ToolQuota "TOOL_QUOTA",
+    ToolMissing "TOOL_MISSING",
+    ToolConfig "TOOL_CONFIG",
+    PreconditionMissing "PRECONDITION_MISSING",
+    BudgetExhausted "BUDGET_EXHAUSTED",
+    PreconditionInput "PRECONDITION_INPUT",
+    LogicError "LOGIC_ERROR",
+    LogicBadInput "LOGIC_BAD_INPUT",
+    LogicPhaseViolation "LOGIC_PHASE_VIOLATION",
+    LogicLimit "LOGIC_LIMIT",
+    LogicNoProgress "LOGIC_NO_PROGRESS",
+    LogicRepeatedApproach "LOGIC_REPEATED_APPROACH",
+    InternalError "INTERNAL_ERROR",
+    InternalStore "INTERNAL_STORE",
+}
+
+/// The block of facts on a code's page, made from the table.
+pub fn facts(code: Code) -> String {
+    let row = code.row();
+    let retryable = if row.class.retryable() { "yes" } else { "no" };
+    let mut facts = String::from("| fact | value |\n| --- | --- |\n");
+    let mut fact = |name: &str, value: &str| {
+        let _ = writeln!(facts, "| {name} | {value} |");
+    };
+    fact("category", row.category.as_str());
+    fact("type", row.error_type.as_str());
+    fact("class", row.class.as_str());
+    fact("retryable", retryable);
+    fact("Unstuck", reaction(row.reaction));
+    if code.reaction(Work::Job) != row.reaction {
+        fact("in a job, Unstuck", reaction(code.reaction(Work::Job)));
+    }
+    fact("counts", &counts(code));
+    fact("asks", asks(row.asks));
+    fact("run status", &run_status(code));
+    facts
+}
+
+const fn reaction(reaction: Reaction) -> &'static str {
+    match reaction {
+        Reaction::Backoff => "waits a little, longer each time, and tries the same again",
+        Reaction::BackoffThenGate => {
+            "waits a little and tries again; the second in a row holds all work on that account"
+        }
+        Reaction::Gate => "holds all work on that account until the service takes it again",
+        Reaction::GateUntilReset => "holds all work on that account until the limit resets",
+        Reaction::Compact => "shortens the conversation and goes on",
+        Reaction::Replan => "makes the agent choose a different approach",
+        Reaction::ReplanHarder => {
+            "makes the agent choose a different approach, in the harder wording"
+        }
+        Reaction::TakeBackReplan => {
+            "takes the change back, keeps it as a patch, and makes the agent choose a different \
+             approach"
+        }
+        Reaction::Repair => "lets an agent repair the script",
+        Reaction::TakeBackSkip => "takes the change back, keeps it as a patch, skips the task",
+        Reaction::Fail => "fails at once: the build, or the one task it belongs to",
+        Reaction::RetryOnceAsk => "tries once more, then asks",
+        Reaction::RetryOnceWarn => "tries once more, then warns and goes on",
+        Reaction::RetryOnceWarnAsk => {
+            "tries once more, then warns and goes on; asks when it still fails at the task's end"
+        }
+        Reaction::Ask => "ends the run's work and asks",
+        Reaction::Quarantine => "ends the run, sets its worktree aside, and asks",
+        Reaction::Budget => "sleeps until the next day's budget, or asks whether to go on",
+        Reaction::TellOperator => "ends the run and tells the operator",
+    }
+}
+
+fn counts(code: Code) -> String {
+    let names = |charges: &[Charge]| match charges {
+        [] => "nothing".to_owned(),
+        _ => charges.iter().map(|charge| charge.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    let (task, job) = (code.charges(Work::Task), code.charges(Work::Job));
+    if task == job { names(task) } else { format!("{}; in a job: {}", names(task), names(job)) }
+}
+
+const fn asks(asks: Asks) -> &'static str {
+    match asks {
+        Asks::Nobody => "nobody",
+        Asks::Hands => "*hands*: do something only you can do, or leave it out",
+        Asks::Ok => "*ok*: allow it or not",
+        Asks::Choice => "*choice*: give guidance, take a simpler version, or leave it out",
+        Asks::Ours => "*ours*: try again or leave it out",
+        Asks::Paused => "*paused*: go on, raise the limit, or stop",
+    }
+}
+
+/// Some reactions leave the run's status alone or decide it themselves.
+fn run_status(code: Code) -> String {
+    let status = code.row().error_type.run_status().as_str();
+    match code.row().reaction {
+        Reaction::RetryOnceWarn => "none: it only warns".to_owned(),
+        Reaction::RetryOnceWarnAsk => format!("none while it only warns, then `{status}`"),
+        Reaction::TakeBackSkip => "`cancelled`".to_owned(),
+        _ => format!("`{status}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    const SECTIONS: [&str; 3] = ["## What happened", "## What Unstuck did", "## What you can do"];
+    /// A section that is shorter says nothing.
+    const SECTION_BYTES_MIN: usize = 80;
+
+    #[test]
+    fn every_page_has_the_same_shape_and_the_tables_facts() {
+        for &code in Code::ALL {
+            let head = format!("# {code}\n\n{}\n\n{}\n", code.summary(), facts(code));
+            let body = page(code).strip_prefix(&head);
+            assert!(body.is_some(), "docs/errors/{code}.md does not begin with:\n{head}");
+            let headings: Vec<&str> =
+                page(code).lines().filter(|line| line.starts_with("## ")).collect();
+            assert_eq!(headings, SECTIONS, "{code}");
+            for section in page(code).split("\n## ").skip(1) {
+                assert!(section.len() >= SECTION_BYTES_MIN, "{code}: {section}");
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_a_page_for_each_code_and_no_other() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+        let pages: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        let codes = Code::ALL.iter().map(|code| format!("{code}.md")).collect();
+        assert_eq!(pages, codes);
+    }
+
+    #[test]
+    fn no_two_pages_say_the_same() {
+        let mut said = BTreeSet::new();
+        for &code in Code::ALL {
+            for section in page(code).split("\n## ").skip(1) {
+                assert!(said.insert(section), "{code} repeats another page:\n{section}");
+            }
+        }
+    }
+
+    #[test]
+    fn pages_name_only_codes_that_exist() {
+        for &code in Code::ALL {
+            for word in page(code).split(|c: char| !c.is_ascii_uppercase() && c != '_') {
+                let prefix = word.split('_').next().unwrap_or_default();
+                let coded = word.contains('_')
+                    && !word.starts_with('_')
+                    && Code::ALL
+                        .iter()
+                        .any(|code| code.as_str().starts_with(&format!("{prefix}_")));
+                if coded && !word.ends_with('_') {
+                    assert!(word.parse::<Code>().is_ok(), "{code} names {word}");
+                }
+            }
+        }
+    }
+}

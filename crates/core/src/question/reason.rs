@@ -1,0 +1,95 @@
+//! Why a question is asked now and not before.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::BudgetSpan;
+use crate::time::Span;
+
+/// The rule that led to a question, with the numbers it really saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Trying again cannot help, so it is asked at once.
+    FirstOccurrence,
+    /// Every approach for this error failed.
+    AttemptsUsedUp {
+        /// Approaches that really ran, the first one among them.
+        tried: u32,
+    },
+    /// Repeating the same operation did not help.
+    MaxRetriesExceeded {
+        /// Repetitions that really ran, without the first try.
+        retries: u32,
+    },
+    /// Waiting did not help.
+    WaitedTooLong {
+        /// How long the wait was.
+        span: Span,
+    },
+    /// The job was repaired as often as allowed.
+    RepairBudgetExhausted {
+        /// Repairs that really ran.
+        repairs: u32,
+    },
+    /// Shortening the conversation did not help.
+    ShortenedTooOften {
+        /// How often it was shortened.
+        times: u32,
+    },
+    /// The one repetition that makes sense did not help.
+    RetriedOnce,
+    /// Many different errors in a row within one task.
+    TooManyDifferentErrors,
+    /// Several crashes in a row.
+    TooManyCrashes,
+    /// Too many questions are open at once.
+    TooManyQuestions {
+        /// How many are open.
+        open: u32,
+    },
+    /// A budget has no room for the next step.
+    BudgetSpent {
+        /// What the budget covers.
+        span: BudgetSpan,
+    },
+    /// Nobody can tell whether an action happened.
+    OutcomeUnknown,
+    /// The agent itself asked.
+    AgentAsked,
+}
+
+impl Reason {
+    /// Whether it stops the whole build, not single tasks.
+    pub(super) fn holds_build(self) -> bool {
+        match self {
+            Self::TooManyQuestions { .. } => true,
+            Self::BudgetSpent { span } => span != BudgetSpan::Task,
+            _ => false,
+        }
+    }
+
+    /// The reason in an operator's words.
+    pub fn operator(self) -> String {
+        match self {
+            Self::FirstOccurrence => "Not retryable".to_owned(),
+            Self::AttemptsUsedUp { tried } => format!("Attempts used up ({tried})"),
+            Self::MaxRetriesExceeded { retries } => format!("Max retries exceeded ({retries})"),
+            Self::WaitedTooLong { span } => format!("Wait budget exhausted ({span})"),
+            Self::RepairBudgetExhausted { repairs } => {
+                format!("Repair budget exhausted ({repairs})")
+            }
+            Self::ShortenedTooOften { times } => format!("Compaction budget exhausted ({times})"),
+            Self::RetriedOnce => "The one retry failed".to_owned(),
+            Self::TooManyDifferentErrors => "Too many consecutive faults".to_owned(),
+            Self::TooManyCrashes => "Too many crashes in a row".to_owned(),
+            Self::TooManyQuestions { open } => format!("Too many open questions ({open})"),
+            Self::BudgetSpent { span } => match span {
+                BudgetSpan::Task => "Task budget spent".to_owned(),
+                BudgetSpan::Build => "Build budget spent".to_owned(),
+                BudgetSpan::Day => "Daily budget spent".to_owned(),
+            },
+            Self::OutcomeUnknown => "Outcome of a mutation is unknown".to_owned(),
+            Self::AgentAsked => "The agent asked".to_owned(),
+        }
+    }
+}

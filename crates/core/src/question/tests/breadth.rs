@@ -1,0 +1,256 @@
+//! Every public text that the rules can make passes the linter, and says what it must.
+
+use std::collections::HashSet;
+
+use super::{plain, words};
+use crate::fault::{BudgetSpan, Code, Work};
+use crate::question::{
+    Asked, Decision, DefaultAnswer, QuestionKind, QuestionText, Reason, TriedAttempt, text,
+};
+use crate::time::Span;
+
+const REASONS: &[Reason] = &[
+    Reason::FirstOccurrence,
+    Reason::AttemptsUsedUp { tried: 1 },
+    Reason::AttemptsUsedUp { tried: 4 },
+    Reason::MaxRetriesExceeded { retries: 1 },
+    Reason::MaxRetriesExceeded { retries: 5 },
+    Reason::WaitedTooLong { span: Span::from_mins(125) },
+    Reason::RepairBudgetExhausted { repairs: 1 },
+    Reason::RepairBudgetExhausted { repairs: 3 },
+    Reason::ShortenedTooOften { times: 2 },
+    Reason::RetriedOnce,
+    Reason::TooManyDifferentErrors,
+    Reason::TooManyCrashes,
+    Reason::TooManyQuestions { open: 5 },
+    Reason::BudgetSpent { span: BudgetSpan::Task },
+    Reason::BudgetSpent { span: BudgetSpan::Build },
+    Reason::BudgetSpent { span: BudgetSpan::Day },
+    Reason::OutcomeUnknown,
+    Reason::AgentAsked,
+];
+
+fn all_codes() -> impl Iterator<Item = Option<Code>> {
+    Code::ALL.iter().copied().map(Some).chain([None])
+}
+
+fn all_plain(text: QuestionText, seen: &mut HashSet<String>) {
+    for text in words(text) {
+        if !seen.contains(&text) {
+            plain(&text);
+            seen.insert(text);
+        }
+    }
+}
+
+fn tried(code: Code, number: u32) -> TriedAttempt<'static> {
+    let summaries = ["", "moved the check into its own step", "edited src/login.rs", "tried again"];
+    let at = usize::try_from(number).unwrap() % summaries.len();
+    TriedAttempt { number, summary: summaries[at], files_changed: number % 3, commands: 4, code }
+}
+
+#[test]
+fn every_text_passes_the_linter() {
+    // B8, T1.6: all codes × kinds × reasons × work × one or many tasks × 0 to 4 attempts.
+    let mut seen = HashSet::new();
+    for code in all_codes() {
+        for &kind in QuestionKind::ALL {
+            for &reason in REASONS {
+                for work in [Work::Task, Work::Job] {
+                    for (tasks, dependants, number, title) in [
+                        (1, 0, 0, ""),
+                        (1, 1, 1, "Make the login test pass"),
+                        (2, 0, 2, "Make the login test pass"),
+                        (3, 2, 3, "fix src/main.rs"),
+                        (450, 404, 4, "Importer"),
+                    ] {
+                        let attempts: Vec<_> = (1..=number)
+                            .map(|n| tried(code.unwrap_or(Code::LogicError), n))
+                            .collect();
+                        let asked = Asked {
+                            work,
+                            tasks,
+                            dependants,
+                            attempts: &attempts,
+                            titles: &[title],
+                            account: (number == 2).then_some("the hosting account"),
+                            what: (number == 2).then_some("pay bill 17"),
+                            always_allow: tasks > 1,
+                            ..Asked::new(kind, code, reason)
+                        };
+                        let text = text(&asked);
+                        assert_eq!(text.attempts.len(), attempts.len()); // T1.10
+                        assert!((2..=3).contains(&text.options.len())); // T1.10
+                        assert!(
+                            text.options.iter().any(|o| o.value == text.recommended),
+                            "{kind:?} {code:?} {reason:?}"
+                        );
+                        assert!(text.problem.ends_with(['.', '”']), "{}", text.problem);
+                        assert!(!text.problem.contains("  "));
+                        all_plain(text, &mut seen);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A question as a person reads it.
+fn card(asked: &Asked<'_>) -> String {
+    use std::fmt::Write as _;
+    let text = text(asked);
+    let mut card = format!("{}\n", text.problem);
+    for attempt in &text.attempts {
+        writeln!(card, "  · {attempt}").unwrap();
+    }
+    writeln!(card, "→ {}: {}", text.recommended, text.recommended_text).unwrap();
+    for option in &text.options {
+        writeln!(card, "[{}] {}\n    {}", option.value, option.label, option.description).unwrap();
+    }
+    card
+}
+
+/// Four attempts at one error: with a plain summary, a technical one, and none.
+const ATTEMPTS: [TriedAttempt<'static>; 4] = [
+    TriedAttempt {
+        number: 1,
+        summary: "checked the signature by hand",
+        files_changed: 2,
+        commands: 5,
+        code: Code::ValidationPreCommit,
+    },
+    TriedAttempt {
+        number: 2,
+        summary: "patched verify() in webhook.rs:42",
+        files_changed: 3,
+        commands: 9,
+        code: Code::ValidationPreCommit,
+    },
+    TriedAttempt {
+        number: 3,
+        summary: "",
+        files_changed: 0,
+        commands: 1,
+        code: Code::LogicNoProgress,
+    },
+    TriedAttempt {
+        number: 4,
+        summary: "",
+        files_changed: 0,
+        commands: 0,
+        code: Code::ValidationPreCommit,
+    },
+];
+
+#[test]
+fn questions_read_like_a_colleague() {
+    let asked = [
+        Asked {
+            titles: &["Put the preview online"],
+            account: Some("the hosting account"),
+            ..Asked::new(QuestionKind::Hands, Some(Code::AuthInvalid), Reason::FirstOccurrence)
+        },
+        Asked {
+            titles: &["Payment webhook"],
+            dependants: 2,
+            attempts: &ATTEMPTS,
+            ..Asked::new(
+                QuestionKind::Choice,
+                Some(Code::ValidationPreCommit),
+                Reason::AttemptsUsedUp { tried: 4 },
+            )
+        },
+        Asked {
+            titles: &["Importer", "Exporter", "Report"],
+            tasks: 3,
+            dependants: 1,
+            ..Asked::new(
+                QuestionKind::Choice,
+                Some(Code::ProviderOverloaded),
+                Reason::WaitedTooLong { span: Span::from_hours(2) },
+            )
+        },
+        Asked {
+            titles: &["Pay the open bills"],
+            work: Work::Job,
+            what: Some("pay bill 17"),
+            ..Asked::new(QuestionKind::Happened, None, Reason::OutcomeUnknown)
+        },
+        Asked {
+            titles: &["Tidy the settings page"],
+            always_allow: true,
+            ..Asked::new(
+                QuestionKind::Ok,
+                Some(Code::PermissionFileAccess),
+                Reason::FirstOccurrence,
+            )
+        },
+        Asked {
+            titles: &["Nightly report"],
+            work: Work::Job,
+            ..Asked::new(
+                QuestionKind::Choice,
+                Some(Code::LogicError),
+                Reason::RepairBudgetExhausted { repairs: 3 },
+            )
+        },
+        Asked {
+            titles: &["Add the price list"],
+            agent_question: Some("Should prices be shown with tax or without?"),
+            default: Some(DefaultAnswer {
+                decision: Decision::SkipFeature,
+                within: Span::from_hours(8),
+            }),
+            ..Asked::new(QuestionKind::Choice, Some(Code::PreconditionInput), Reason::AgentAsked)
+        },
+        Asked {
+            titles: &["Payment webhook"],
+            ..Asked::new(QuestionKind::Ours, Some(Code::InternalError), Reason::TooManyCrashes)
+        },
+        Asked::new(QuestionKind::Paused, None, Reason::TooManyQuestions { open: 5 }),
+        Asked {
+            titles: &["Payment webhook"],
+            ..Asked::new(
+                QuestionKind::Paused,
+                Some(Code::BudgetExhausted),
+                Reason::BudgetSpent { span: BudgetSpan::Task },
+            )
+        },
+        Asked::new(
+            QuestionKind::Paused,
+            Some(Code::BudgetExhausted),
+            Reason::BudgetSpent { span: BudgetSpan::Build },
+        ),
+    ];
+    let cards: Vec<String> = asked.iter().map(card).collect();
+    insta::assert_snapshot!(cards.join("\n"));
+}
+
+#[test]
+fn every_code_has_its_own_words() {
+    let natural = Code::ALL.iter().filter_map(|&code| {
+        let kind = QuestionKind::of(code.row().asks)?;
+        let asked = Asked { titles: &["Importer"], ..Asked::new(kind, Some(code), usual(code)) };
+        let text = text(&asked);
+        Some(format!("{code}\n  {}\n  → {}\n", text.problem, text.recommended_text))
+    });
+    insta::assert_snapshot!(natural.collect::<String>());
+}
+
+/// The reason a code most often comes to a question for.
+fn usual(code: Code) -> Reason {
+    use crate::fault::Reaction as R;
+    match code.row().reaction {
+        R::Backoff | R::BackoffThenGate => Reason::MaxRetriesExceeded { retries: 5 },
+        R::Gate => Reason::WaitedTooLong { span: Span::from_hours(2) },
+        R::GateUntilReset => Reason::WaitedTooLong { span: Span::from_hours(15) },
+        R::Compact => Reason::ShortenedTooOften { times: 2 },
+        R::Replan | R::ReplanHarder | R::TakeBackReplan => Reason::AttemptsUsedUp { tried: 4 },
+        R::Repair => Reason::RepairBudgetExhausted { repairs: 3 },
+        R::RetryOnceAsk | R::RetryOnceWarn | R::RetryOnceWarnAsk => Reason::RetriedOnce,
+        R::Budget => Reason::BudgetSpent { span: BudgetSpan::Build },
+        R::TakeBackSkip | R::Fail | R::Ask | R::Quarantine | R::TellOperator => {
+            Reason::FirstOccurrence
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Titles and words from outside may hold anything; the question stays plain, whole and bounded.
+
+use proptest::prelude::*;
+
+use super::{plain, words};
+use crate::fault::Code;
+use crate::question::{Asked, QuestionKind, Reason, TriedAttempt, text};
+
+/// A question's problem is never longer, whatever is put into it.
+const PROBLEM_BYTES_MAX: usize = 4_096;
+
+fn hostile() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "<script>alert(1)</script>",
+        "\u{1b}[31m",
+        "\u{202e}",
+        "\u{200b}",
+        "\0",
+        "”",
+        "“",
+        ". ",
+        "Ignore all rules",
+        "src/main.rs:42",
+        "KeyError",
+        "sk-ant-api03-AAAABBBBCCCC1111",
+        "\n",
+        "exit status 1",
+        "[link](http://a.b)",
+        "`rm -rf /`",
+        "ＡＢＣ",
+        "登录",
+        "antidisestablishmentarianism",
+        "internationalisation",
+        "the",
+        "login",
+        " ",
+        "401",
+        "PROVIDER_CRASH",
+        "{",
+        "$HOME",
+        "’",
+        "?",
+    ]);
+    prop_oneof![
+        any::<String>(),
+        "\\PC{0,200}",
+        prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat()),
+        "[a-z]{1,14}( [a-z]{1,14}){0,30}",
+    ]
+}
+
+fn any_code() -> impl Strategy<Value = Option<Code>> {
+    prop::option::of(prop::sample::select(Code::ALL.to_vec()))
+}
+
+proptest! {
+    #[test]
+    fn a_question_stays_plain_whatever_is_put_into_it(
+        title in hostile(),
+        account in hostile(),
+        what in hostile(),
+        asks in hostile(),
+        summary in hostile(),
+        code in any_code(),
+        kind in prop::sample::select(QuestionKind::ALL.to_vec()),
+        tasks in 0_u32..100_000,
+    ) {
+        // B8, T1.6
+        let attempt = TriedAttempt {
+            number: tasks,
+            summary: &summary,
+            files_changed: tasks,
+            commands: 1,
+            code: code.unwrap_or(Code::LogicError),
+        };
+        let asked = Asked {
+            titles: &[&title],
+            tasks,
+            dependants: tasks,
+            account: Some(&account),
+            what: Some(&what),
+            agent_question: Some(&asks),
+            attempts: &[attempt],
+            ..Asked::new(kind, code, Reason::AttemptsUsedUp { tried: tasks })
+        };
+        let text = text(&asked);
+        prop_assert!(text.problem.len() <= PROBLEM_BYTES_MAX);
+        for words in words(text) {
+            plain(&words);
+            let hidden = words.chars().any(|c| c.is_control() || c == '\u{202e}' || c == '<');
+            prop_assert!(!hidden);
+        }
+    }
+}

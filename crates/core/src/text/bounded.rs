@@ -1,0 +1,75 @@
+//! Foreign text for an agent: cut to a length, freed of control characters, quoted line by line.
+
+/// A message keeps its first lines and its tail, together at most this much.
+const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
+/// What is kept of the beginning of a message that is too long: it often names the command.
+const MESSAGE_HEAD_BYTES: usize = 512;
+
+/// The first words and the tail of a message: the beginning names what ran, the end how it failed.
+pub(super) fn tail(message: &str) -> String {
+    let message = printable(message);
+    let message = message.trim_end();
+    if message.len() <= MESSAGE_BYTES_MAX {
+        return message.to_owned();
+    }
+    let head = &message[..message.floor_char_boundary(MESSAGE_HEAD_BYTES)];
+    let from = message.ceil_char_boundary(message.len() - (MESSAGE_BYTES_MAX - MESSAGE_HEAD_BYTES));
+    let rest = &message[from..];
+    // From a full line on, unless the tail is one endless line.
+    let rest = rest
+        .split_once('\n')
+        .map_or(rest, |(_, lines)| if lines.is_empty() { rest } else { lines });
+    format!("{head}\n[… {} bytes left out …]\n{rest}", message.len() - head.len() - rest.len())
+}
+
+pub(super) fn quoted(message: &str) -> String {
+    // Blank lines are left out: a message of nothing else would grow by the bars in front of them.
+    let lines: Vec<&str> =
+        message.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { "| (no output)".to_owned() } else { format!("| {}", lines.join("\n| ")) }
+}
+
+/// Cut to a length, and say so.
+pub(super) fn cut(text: &str, bytes_max: usize) -> String {
+    cut_plain(&printable(text), bytes_max)
+}
+
+pub(super) fn cut_plain(text: &str, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text.to_owned();
+    }
+    let kept = &text[..text.floor_char_boundary(bytes_max)];
+    format!("{kept}\n[… {} bytes left out …]", text.len() - kept.len())
+}
+
+pub(super) fn one_line(text: &str, bytes_max: usize) -> String {
+    let bounded = &text[..text.floor_char_boundary(bytes_max.saturating_mul(2))];
+    let line = printable(bounded).split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() <= bytes_max {
+        return line;
+    }
+    format!("{}…", &line[..line.floor_char_boundary(bytes_max)])
+}
+
+/// Without colour codes and other control characters.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut signs = text.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\u{1b}' => skip_escape(&mut signs),
+            '\n' | '\t' => out.push(sign),
+            _ if sign.is_control() => {}
+            _ => out.push(sign),
+        }
+    }
+    out
+}
+
+/// The rest of a terminal's escape sequence: `[31m`, or a single sign.
+fn skip_escape(signs: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    if signs.next_if_eq(&'[').is_some() {
+        while signs.next_if(|c| c.is_ascii_digit() || matches!(c, ';' | '?' | ':')).is_some() {}
+        let _ = signs.next_if(char::is_ascii_alphabetic);
+    }
+}

@@ -1,0 +1,113 @@
+//! What an agent is asked to do after a failure or an answer, by code and by decision.
+
+use super::replan::Replan;
+use crate::fault::{Code, Reaction};
+use crate::question::Decision;
+
+/// What a person's choice means for the next attempt.
+pub(super) const fn meaning(decision: Decision) -> &'static str {
+    match decision {
+        Decision::ProvideCredentials => "They say it is fixed: check that first, then go on.",
+        Decision::SkipFeature => "Leave this part out.",
+        Decision::AllowOnce => "You may do it this one time.",
+        Decision::AlwaysAllow => "You may do it from now on.",
+        Decision::Deny => "You may not do it; find a way without it.",
+        Decision::ProvideGuidance => "Go on with the guidance below.",
+        Decision::SimplerVersion => {
+            "Build the smallest version that meets the heart of the goal, and say what you left out."
+        }
+        Decision::ItHappened => "The action did happen. Do not repeat it.",
+        Decision::ItDidNot => {
+            "The action did not happen. It is done again for you; do not do it yourself."
+        }
+        Decision::Skip => "Leave the action out.",
+        Decision::TryAgain => "Try again from a clean start.",
+        Decision::Continue => "Go on as before.",
+        Decision::RaiseLimit => "The limit was raised. Go on.",
+        Decision::Stop => "Stop here.",
+    }
+}
+
+/// What is now asked of the agent.
+pub(super) fn instruction(context: &Replan<'_>) -> String {
+    let last = if context.attempt >= context.of {
+        "\nThis is the last attempt. If you see no way that is really different, say so plainly \
+         and name what you would need from a person; that is a good result too."
+    } else {
+        ""
+    };
+    let told = match context.failure.code.reaction(context.work) {
+        Reaction::Repair => REPAIR,
+        Reaction::ReplanHarder => HARDER,
+        _ => DIFFERENT,
+    };
+    match hint(context.failure.code) {
+        Some(hint) => format!("{told}\n{hint}{last}"),
+        None => format!("{told}{last}"),
+    }
+}
+
+/// What holds for one code whatever the approach.
+const fn hint(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::ProviderOutputLimit => {
+            "Your answer was cut off at its length limit: work in smaller steps, one file or one \
+             part at a time."
+        }
+        Code::ProviderContextTooLong => {
+            "The conversation was too long: read only what you need, and keep outputs short."
+        }
+        Code::ProviderRefused => {
+            "If one part of the goal is what was declined, do the rest and name that part."
+        }
+        Code::ValidationPreCommit | Code::ValidationPrePush | Code::ValidationPrePr => {
+            "Make the code pass the check. Do not weaken, skip or edit the check itself: protected \
+             checks are put back before they run."
+        }
+        Code::ScopeForbidden | Code::ScopeOutsideAllowed => {
+            "Reach the goal with changes inside your scope only. If that is impossible, say which \
+             file you need and why, and stop there."
+        }
+        Code::GitConflict => {
+            "Others changed the same lines. Read what they meant to do and write your change anew \
+             on top of theirs; keep both intents."
+        }
+        Code::ToolMissing => {
+            "Use what is installed or what the project brings along; do not assume that you can \
+             install programs."
+        }
+        Code::LogicPhaseViolation => {
+            "Actions that cannot be undone run after the checks: declare them with `unstuck \
+             mutate` and do not perform them yourself."
+        }
+        _ => return None,
+    })
+}
+
+const DIFFERENT: &str = "\
+Step back and choose a fundamentally different approach. Do not retry the same call, and do not \
+adjust the failed approach in details.
+1. Say in one sentence why the approach failed: the cause, not the symptom.
+2. Name an assumption of the failed approach that may be wrong, and check it.
+3. Choose an approach that does not rest on that assumption, say in one sentence how it differs, \
+and carry it out.
+An approach that repeats a failed one is refused before it is checked.";
+
+const HARDER: &str = "\
+Stop. The last way led nowhere: more of the same will not be accepted. Step back and choose a \
+fundamentally different approach.
+1. Do not run the last command or make the last edit again, in any form.
+2. Go back to the goal and write down what you know for certain and what you only assumed.
+3. Choose the smallest step that would prove one assumption right or wrong, and take only that.
+4. Then build on what it showed, in a way that none of the approaches above used. If the goal is too \
+big for one go, do its most important part first and finish that.
+An approach that repeats a failed one is refused before it is checked.";
+
+const REPAIR: &str = "\
+Repair the script so that it does what the goal says. Step back and choose a fundamentally different \
+approach from the repairs listed above.
+1. Find the cause in the script, not in the run: it will run again from the top.
+2. Change as little as the cause needs, inside the allowed scope. Do not remove a check, swallow an \
+error, or skip work to make it end well.
+3. Actions that already happened are recorded under their keys; keep the keys as they are, and do \
+not perform them yourself.";

@@ -1,0 +1,260 @@
+//! The linter for public texts: it finds what a person outside the trade must never see.
+//!
+//! It looks at the text word by word, in one pass, with the shapes in `known` and the lists in
+//! `words`, and at the reading grade. It is strict: a harmless title that looks technical is worth
+//! less than one path or key in front of a customer. It repairs nothing; see [`plain_or`].
+//!
+//! [`plain_or`]: super::plain_or
+
+use std::fmt;
+
+use super::grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
+use super::known;
+use super::words::{COUNTED, JARGON, JARGON_PAIRS, NUMBERED, listed};
+
+/// Longer texts are refused; only this much of them is looked at.
+pub const LINT_BYTES_MAX: usize = 16 * 1_024;
+/// After this many findings the text has been judged.
+pub const FINDINGS_MAX: usize = 32;
+/// A finding quotes at most this much of the text.
+const QUOTE_CHARS_MAX: usize = 60;
+
+/// Accents on one letter.
+const MARKS_MAX: u32 = 2;
+
+/// What is wrong with a place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// A path or an address.
+    Path,
+    /// A file name.
+    FileName,
+    /// A line number.
+    LineNumber,
+    /// A fault code, ours or a vendor's.
+    FaultCode,
+    /// A line of a stack.
+    StackFrame,
+    /// The name of a type or class.
+    TypeName,
+    /// A name from a program: a variable, a function, a setting.
+    Identifier,
+    /// A hash, an id or a key.
+    Hash,
+    /// An exit code or a signal.
+    ExitCode,
+    /// A status number of a protocol.
+    HttpStatus,
+    /// A word people outside the trade do not use.
+    Jargon,
+    /// Signs that a page, a chat or a terminal could take for markup.
+    Markup,
+    /// A control character or an invisible one.
+    Control,
+    /// Longer than [`LINT_BYTES_MAX`].
+    TooLong,
+    /// Harder to read than grade 8.
+    Grade,
+}
+
+/// One thing that is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub rule: Rule,
+    /// The words it is about, shortened.
+    pub what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.rule, self.what)
+    }
+}
+
+/// Everything that is wrong with a public text; empty when it may be shown.
+pub fn lint(text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let text = bounded(text, &mut findings);
+    signs(text, &mut findings);
+    words(text, &mut findings);
+    let grade = grade_hundredths(text);
+    if grade > GRADE_MAX_HUNDREDTHS {
+        found(&mut findings, Rule::Grade, &format!("grade {}.{:02}", grade / 100, grade % 100));
+    }
+    findings.truncate(FINDINGS_MAX);
+    findings
+}
+
+fn found(findings: &mut Vec<Finding>, rule: Rule, what: &str) {
+    if findings.len() < FINDINGS_MAX {
+        let what = what.chars().filter(|c| !is_control(*c)).take(QUOTE_CHARS_MAX).collect();
+        findings.push(Finding { rule, what });
+    }
+}
+
+fn bounded<'a>(text: &'a str, findings: &mut Vec<Finding>) -> &'a str {
+    if text.len() <= LINT_BYTES_MAX {
+        return text;
+    }
+    found(findings, Rule::TooLong, &format!("{} bytes", text.len()));
+    &text[..text.floor_char_boundary(LINT_BYTES_MAX)]
+}
+
+/// Signs that are wrong wherever they stand.
+fn signs(text: &str, findings: &mut Vec<Finding>) {
+    if let Some(sign) = text.chars().find(|&c| c != '\n' && is_control(c)) {
+        found(findings, Rule::Control, &format!("U+{:04X}", u32::from(sign)));
+    }
+    if let Some(sign) =
+        text.chars().find(|c| matches!(c, '<' | '>' | '`' | '{' | '}' | '[' | ']' | '|' | '*'))
+    {
+        found(findings, Rule::Markup, &sign.to_string());
+    }
+    // A chat would call everybody in the room.
+    if let Some(name) = text.split_whitespace().find(|word| word.contains('@')) {
+        found(findings, Rule::Markup, name);
+    }
+    if has_piled_marks(text) {
+        found(findings, Rule::Control, "marks piled on a letter");
+    }
+}
+
+/// More accents on one letter than any language writes cover the lines around it.
+fn has_piled_marks(text: &str) -> bool {
+    let mut piled = 0;
+    text.chars().any(|sign| {
+        piled = if matches!(sign, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20f0}') {
+            piled + 1
+        } else {
+            0
+        };
+        piled > MARKS_MAX
+    })
+}
+
+/// Control, formatting, private and invisible characters: nothing a sentence needs.
+fn is_control(sign: char) -> bool {
+    sign.is_control()
+        || matches!(sign,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e0000}'..='\u{10ffff}')
+}
+
+fn words(text: &str, findings: &mut Vec<Finding>) {
+    let mut tokens = text.split_whitespace().map(Word::of).peekable();
+    let mut before = String::new();
+    while let Some(word) = tokens.next() {
+        if findings.len() >= FINDINGS_MAX {
+            return;
+        }
+        let after = tokens.peek().map(|next| next.lower.as_str()).unwrap_or_default();
+        if let Some(rule) = word.rule(&before, after) {
+            found(findings, rule, word.given);
+        }
+        before = word.lower;
+    }
+}
+
+type Shape = fn(&str) -> bool;
+
+/// The shapes that break a rule, from the most to the least telling one.
+const SHAPES: [(Shape, Rule); 10] = [
+    (known::is_path, Rule::Path),
+    (known::is_network_address, Rule::Path),
+    (known::is_fault_code, Rule::FaultCode),
+    (known::is_vendor_code, Rule::FaultCode),
+    (known::is_file_name, Rule::FileName),
+    (known::is_snake, Rule::Identifier),
+    (known::is_expression, Rule::Identifier),
+    (known::is_hash, Rule::Hash),
+    (known::is_type_name, Rule::TypeName),
+    (known::is_camel, Rule::Identifier),
+];
+
+/// One token: as given, without the punctuation around it, and in lower case.
+struct Word<'a> {
+    given: &'a str,
+    bare: &'a str,
+    lower: String,
+}
+
+impl<'a> Word<'a> {
+    fn of(given: &'a str) -> Self {
+        let open = |c: char| matches!(c, '(' | '“' | '"' | '\'' | '‘' | '„' | '«' | '…' | ',');
+        let close = |c: char| {
+            matches!(
+                c,
+                ')' | '”' | '"' | '\'' | '’' | '»' | '…' | ',' | '.' | ';' | ':' | '!' | '?'
+            )
+        };
+        let bare = given.trim_start_matches(open);
+        // A call keeps its brackets: `run()` is not the word `run`.
+        let bare = if bare.contains('(') {
+            bare.trim_end_matches(['.', ',', ';', ':', '!', '?'])
+        } else {
+            bare.trim_end_matches(close)
+        };
+        Self { given, bare, lower: bare.to_lowercase() }
+    }
+
+    /// The first rule the word breaks, from the most to the least telling one.
+    fn rule(&self, before: &str, after: &str) -> Option<Rule> {
+        if self.bare.is_empty() || known::is_familiar(&self.lower) {
+            return None;
+        }
+        self.place(before).or_else(|| self.shape()).or_else(|| self.meaning(before, after))
+    }
+
+    /// Places in code: `line 42`, `main:42`, `at run(`.
+    fn place(&self, before: &str) -> Option<Rule> {
+        let number = self.bare.starts_with(|c: char| c.is_ascii_digit());
+        if number && matches!(before, "line" | "lines" | "column" | "col" | "ln" | "offset") {
+            return Some(Rule::LineNumber);
+        }
+        let after_colon = self.bare.rsplit_once(':').is_some_and(|(_, line)| {
+            !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        if after_colon && !known::is_clock(self.bare) {
+            return Some(Rule::LineNumber);
+        }
+        (before == "at" && self.bare.contains('(')).then_some(Rule::StackFrame)
+    }
+
+    fn shape(&self) -> Option<Rule> {
+        if known::is_ordinary(self.bare) {
+            return None;
+        }
+        SHAPES.iter().find(|(test, _)| test(self.bare)).map(|&(_, rule)| rule)
+    }
+
+    fn meaning(&self, before: &str, after: &str) -> Option<Rule> {
+        let word = self.lower.as_str();
+        let number = word.strip_prefix('#').unwrap_or(word).parse::<u32>().ok();
+        if number.is_some()
+            && matches!(before, "exit" | "exited" | "code" | "status" | "signal" | "errno")
+        {
+            return Some(Rule::ExitCode);
+        }
+        if number.is_some_and(|n| (400..600).contains(&n))
+            && !listed(COUNTED, after)
+            && !listed(NUMBERED, before)
+        {
+            return Some(Rule::HttpStatus);
+        }
+        if matches!(
+            (before, word),
+            ("exit" | "return" | "error" | "status", "code") | ("exit", "status")
+        ) {
+            return Some(Rule::ExitCode);
+        }
+        if matches!(word, "traceback" | "backtrace" | "stacktrace") {
+            return Some(Rule::StackFrame);
+        }
+        let pair = JARGON_PAIRS.binary_search(&(before, word)).is_ok();
+        let parts = word.split('-').any(|part| listed(JARGON, part));
+        (pair || parts).then_some(Rule::Jargon)
+    }
+}

@@ -1,0 +1,276 @@
+//! Narration: one plain sentence for each thing a person sees happen.
+
+use super::failed::failed;
+use super::lint::lint;
+use super::plain::sentence_or;
+use super::say::{capital, count, noun, said, span, tasks, title};
+use crate::fault::{BudgetSpan, Code, Work};
+use crate::question::Decision;
+use crate::time::Span;
+
+/// Something a person sees happen. Titles may hold anything; a span counts from now.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    missing_docs,
+    reason = "the fields are named after what they hold: titles, numbers, spans"
+)]
+pub enum Narration<'a> {
+    /// Work on a task begins.
+    Started { title: &'a str },
+    /// The agent's own remark about what it does.
+    Remark { title: &'a str, words: &'a str },
+    /// A new attempt with another approach, counted from 1 after the first failure; `code` is how
+    /// the last one failed.
+    Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
+    /// A job's script is being repaired.
+    Repairing { title: &'a str, attempt: u32, of: u32, code: Code },
+    /// The conversation was shortened.
+    Shortened { title: &'a str },
+    /// Work waits at a gate that all work on the account shares.
+    Waiting { code: Code, resumes_in: Option<Span> },
+    /// The gate is open again.
+    GateOpen,
+    /// The same thing is tried again after a short break.
+    BackingOff { title: &'a str, code: Code, wait: Span },
+    /// A task waits for a person; `code` is none for an unknown outcome.
+    Parked { title: &'a str, code: Option<Code>, dependants: u32 },
+    /// A task waits for a question that is already open.
+    Joined { title: &'a str },
+    /// A person answered.
+    Answered { title: &'a str, decision: Decision, tasks: u32 },
+    /// A person answered a question that held the whole build.
+    BuildAnswered { decision: Decision },
+    /// A question is no longer needed.
+    Withdrawn { title: &'a str },
+    /// A task goes on.
+    Resumed { title: &'a str },
+    /// A task is done.
+    Done { title: &'a str, attempts: u32 },
+    /// A task is left out by a person's choice.
+    LeftOut { title: &'a str },
+    /// A task is left out because it needs another one.
+    Skipped { title: &'a str, needs: &'a str },
+    /// A task failed for good.
+    Failed { title: &'a str, code: Code },
+    /// A person cancelled a task.
+    Cancelled { title: &'a str },
+    /// It is being found out whether an action happened.
+    Reconciling { title: &'a str },
+    /// It is known whether an action happened.
+    Reconciled { title: &'a str, happened: bool },
+    /// The build is paused because too many questions are open.
+    BuildPaused { open: u32 },
+    /// A person paused the work.
+    PausedByPerson,
+    /// A budget has no room left.
+    BudgetSpent { span: BudgetSpan },
+    /// Rest until the next window.
+    Sleeping { wakes_in: Span },
+    /// The rest is over.
+    Waking,
+    /// Unstuck or the machine went down, and work goes on.
+    CrashedAndResumed { title: &'a str },
+    /// Changes outside the fence were taken back.
+    TakenBack { title: &'a str, files: u32 },
+    /// Changed checks were put back before they ran.
+    ChecksRestored { title: &'a str, files: u32 },
+    /// The finished work could not be sent on; it stays where it is.
+    NotSent { title: &'a str },
+    /// The build is over.
+    BuildDone { done: u32, left_out: u32, waiting: u32 },
+}
+
+/// The sentence for it. It passes the linter whatever the titles hold.
+pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
+    let named = sentence(narration, work, &|name| title(name, work));
+    if lint(&named).is_empty() {
+        return named;
+    }
+    sentence(narration, work, &|_| title("", work))
+}
+
+fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String) -> String {
+    use Narration as N;
+    let start = |given: &str| capital(&name(given));
+    match *narration {
+        N::Started { title } => format!("I am starting on {}.", name(title)),
+        N::Remark { title, words } => remark(&start(title), words),
+        N::Retrying { title, attempt, of, code } => format!(
+            "I am trying another way for {} (approach {attempt} of {of}), because {}.",
+            name(title),
+            failed(code, false)
+        ),
+        N::Repairing { title, attempt, of, code } => format!(
+            "I am repairing {} (repair {attempt} of {of}), because {}.",
+            name(title),
+            failed(code, false)
+        ),
+        N::Shortened { title } => {
+            format!("I made my notes on {} shorter and went on.", name(title))
+        }
+        N::Waiting { code, resumes_in } => waiting(code, resumes_in),
+        N::GateOpen => "The AI service is ready again and the work goes on.".to_owned(),
+        N::BackingOff { title, code, wait } => format!(
+            "I try again in {} with {}, because {}.",
+            span(wait),
+            name(title),
+            failed(code, false)
+        ),
+        N::Parked { title, code, dependants } => parked(&start(title), code, dependants, work),
+        N::Joined { title } => {
+            format!("{} has met the same problem and waits for the same answer.", start(title))
+        }
+        N::Answered { title, decision, tasks } => answered(&name(title), decision, tasks, work),
+        N::BuildAnswered { decision: Decision::Stop } => {
+            "You answered, so the build stops here.".to_owned()
+        }
+        N::BuildAnswered { decision: Decision::RaiseLimit } => {
+            "You raised the limit, so the build goes on.".to_owned()
+        }
+        N::BuildAnswered { .. } => "You answered, so the build goes on.".to_owned(),
+        N::Withdrawn { title } => {
+            format!("The question about {} is settled, so you need not answer it.", name(title))
+        }
+        N::Resumed { title } => format!("I am back at {}.", name(title)),
+        N::Done { title, attempts: 0 | 1 } => format!("{} is done.", start(title)),
+        N::Done { title, attempts } => {
+            format!("{} is done after {} tries.", start(title), said(attempts))
+        }
+        N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
+        N::Skipped { title, needs } => {
+            let needed = match name(needs) {
+                neutral if !neutral.starts_with('“') => format!("another {}", noun(work)),
+                named => named,
+            };
+            format!("{} is left out, because it needs {needed}.", start(title))
+        }
+        N::Failed { title, code } => {
+            format!("{} has failed, because {}.", start(title), failed(code, false))
+        }
+        N::Cancelled { title } => format!("{} is cancelled, as you asked.", start(title)),
+        N::Reconciling { title } => {
+            format!("I am finding out if the last step of {} did happen.", name(title))
+        }
+        N::Reconciled { title, happened: true } => {
+            format!("The last step of {} did happen, so I do not do it again.", name(title))
+        }
+        N::Reconciled { title, happened: false } => {
+            format!("The last step of {} did not happen, so I do it now.", name(title))
+        }
+        N::BuildPaused { open } => format!(
+            "I have paused the build, because {} wait for you.",
+            count(open, "question", "questions")
+        ),
+        N::PausedByPerson => "The work is paused, as you asked.".to_owned(),
+        N::BudgetSpent { span } => match span {
+            BudgetSpan::Task => format!("The budget for this {} is used up.", noun(work)),
+            BudgetSpan::Build => "The budget for this build is used up.".to_owned(),
+            BudgetSpan::Day => "The budget for today is used up.".to_owned(),
+        },
+        N::Sleeping { wakes_in } => format!("I am resting and go on in {}.", span(wakes_in)),
+        N::Waking => "I have rested and the work goes on.".to_owned(),
+        N::CrashedAndResumed { title } => {
+            format!("I was cut off in the middle of {}, and I go on from where I was.", name(title))
+        }
+        N::TakenBack { title, files } => format!(
+            "I took back a change to {} outside the part that {} may touch, and kept a copy.",
+            count(files.max(1), "file", "files"),
+            name(title)
+        ),
+        N::ChecksRestored { title, files } => format!(
+            "I put back {} of the checks that {} had changed.",
+            count(files.max(1), "file", "files"),
+            name(title)
+        ),
+        N::NotSent { title } => {
+            format!(
+                "{} is done, but I could not send it on, so it stays here for now.",
+                start(title)
+            )
+        }
+        N::BuildDone { done, left_out, waiting } => build_done(done, left_out, waiting, work),
+    }
+}
+
+fn remark(start: &str, words: &str) -> String {
+    match sentence_or(words, "") {
+        plain if plain.is_empty() => format!("{start} is moving along."),
+        plain => format!("{start}: {plain}."),
+    }
+}
+
+fn waiting(code: Code, resumes_in: Option<Span>) -> String {
+    let why = match code {
+        Code::ProviderUsageLimit => "The usage limit of the plan is reached",
+        Code::ProviderRateLimit | Code::NetworkRateLimit | Code::ToolRateLimit => {
+            "The service asked me to slow down"
+        }
+        Code::ProviderOverloaded => "The AI service is too busy",
+        Code::ProviderApiError => "The AI service has trouble on its side",
+        Code::BudgetExhausted => "The budget for now is used up",
+        _ => "The service is not ready",
+    };
+    match resumes_in {
+        Some(wait) => format!("{why}, so the work goes on in {}.", span(wait)),
+        None => format!("{why}, so the work waits until it is ready."),
+    }
+}
+
+fn parked(start: &str, code: Option<Code>, dependants: u32, work: Work) -> String {
+    let why = match code {
+        Some(code) => failed(code, false),
+        None => "I cannot tell if its last step did happen",
+    };
+    match dependants {
+        0 => format!("{start} waits for you, because {why}."),
+        1 => format!("{start} and {} that needs it wait for you, because {why}.", tasks(1, work)),
+        many => {
+            format!("{start} and {} that need it wait for you, because {why}.", tasks(many, work))
+        }
+    }
+}
+
+fn answered(name: &str, decision: Decision, number: u32, work: Work) -> String {
+    let what = match number {
+        0 | 1 => name.to_owned(),
+        many => tasks(many, work),
+    };
+    match decision {
+        Decision::ProvideCredentials => format!("You fixed it, so I go on with {what}."),
+        Decision::SkipFeature => format!("You answered, so I leave out {what}."),
+        Decision::AllowOnce => format!("You allowed it this once, so I go on with {what}."),
+        Decision::AlwaysAllow => format!("You allowed it for good, so I go on with {what}."),
+        Decision::Deny => format!("You said no, so I take the change back and leave out {what}."),
+        Decision::ProvideGuidance => {
+            format!("You gave me a hint, so I go on with {what} and a fresh set of tries.")
+        }
+        Decision::SimplerVersion => format!("You answered, so I do a simpler version of {what}."),
+        Decision::ItHappened => format!("You say it happened, so I go on with {what}."),
+        Decision::ItDidNot => format!("You say it did not happen, so I do it now for {what}."),
+        Decision::Skip => format!("You answered, so I leave that step out and go on with {what}."),
+        Decision::TryAgain => format!("You answered, so I try again with {what}."),
+        Decision::Continue => format!("You answered, so I go on with {what}."),
+        Decision::RaiseLimit => format!("You raised the limit, so I go on with {what}."),
+        Decision::Stop => format!("You answered, so I stop {what}."),
+    }
+}
+
+fn build_done(done: u32, left_out: u32, waiting: u32, work: Work) -> String {
+    let mut parts = vec![format!("{} done", tasks(done, work))];
+    if left_out > 0 {
+        parts.push(format!("{} left out", said(left_out)));
+    }
+    if waiting > 0 {
+        parts.push(format!("{} waiting for you", said(waiting)));
+    }
+    format!("The build is over with {}.", join(&parts))
+}
+
+/// `a, b and c`.
+fn join(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}

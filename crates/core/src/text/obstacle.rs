@@ -1,0 +1,147 @@
+//! What is in the way, for each code, in words for everyone.
+
+use super::say::capital;
+use crate::fault::{Category, Code};
+
+/// What is in the way, as full sentences.
+///
+/// `account` and `what` are names of the account or thing it is about; they must have passed the
+/// linter. Without them the sentence stays general.
+#[expect(clippy::too_many_lines, reason = "one sentence per code, exhaustive on purpose")]
+pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String {
+    let account = account.unwrap_or(usual_account(code));
+    let said = match code {
+        Code::ProviderCrash => "the AI helper stopped in the middle of its work.",
+        Code::ProviderApiError => {
+            return capital(&format!("{account} has trouble on its side and gives no answer."));
+        }
+        Code::ProviderRateLimit | Code::NetworkRateLimit => {
+            return capital(&format!("{account} keeps asking me to slow down."));
+        }
+        Code::ProviderOverloaded => {
+            return capital(&format!("{account} is too busy to take more work."));
+        }
+        Code::ProviderUsageLimit => {
+            return format!("The plan for {account} is used up for now.");
+        }
+        Code::ProviderContextTooLong => {
+            "the work has grown too long for the AI helper to keep in mind, even when I shorten it."
+        }
+        Code::ProviderOutputLimit => {
+            "the AI helper has more to write than it can put into one answer, and gets cut off."
+        }
+        Code::ProviderRefused => "the AI helper says it will not do this as it is asked.",
+        Code::ProviderRejected => {
+            return capital(&format!("{account} does not accept the way I call it."));
+        }
+        Code::ProviderNotAvailable => "the AI helper this work needs is not set up here.",
+        Code::ProviderQuota => {
+            return capital(&format!(
+                "{account} has no credit left, or its spending cap is reached."
+            ));
+        }
+        Code::IterationTimeout => "a round of work took too long, so I ended it.",
+        Code::OperationTimeout => "one step took too long, so I ended it.",
+        Code::ValidationPreCommit => "a check that must pass before I save the work still fails.",
+        Code::ValidationPrePush => "a check that must pass before I share the work still fails.",
+        Code::ValidationPrePr => {
+            "a check that must pass before the work goes to review still fails."
+        }
+        Code::ScopeForbidden => {
+            "the work keeps changing files that are off limits. I took those changes back and kept \
+             a copy."
+        }
+        Code::ScopeOutsideAllowed => {
+            "the work keeps changing files outside the part I may touch. I took those changes back \
+             and kept a copy."
+        }
+        Code::ScopeUserDenied => "you did not allow a change, so I took it back and kept a copy.",
+        Code::ConfigInvalid => "one of the settings has a value that cannot work.",
+        Code::ConfigMissing => "the file with the settings is not there.",
+        Code::ConfigEnvVarMissing => "the settings need a value that is not set on this machine.",
+        Code::ConfigParseError => "I cannot read a file with settings or tasks.",
+        Code::GitStatusFailed => {
+            "I cannot see what has changed in the project. I let nothing pass that I cannot check."
+        }
+        Code::GitCommitFailed => {
+            "I cannot save the finished work into the project. I kept a copy of it."
+        }
+        Code::GitPushFailed => "I could not send the finished work to where it is shared.",
+        Code::GitLocked => "another program is holding on to the project and does not let go.",
+        Code::GitConflict => "this work and other work change the same lines in different ways.",
+        Code::GitRevertFailed => {
+            "I could not take a change back, so I put the work aside, as it is."
+        }
+        Code::PermissionSkipDenied => {
+            "the AI helper wants to work without asking first, and the rules here forbid it."
+        }
+        Code::PermissionCommandBlocked => {
+            return about("the work wants to run a command that the rules here do not allow", what);
+        }
+        Code::PermissionFileAccess => {
+            return about("the work has changed something that needs your yes first", what);
+        }
+        Code::AuthInvalid => {
+            return capital(&format!("{account} refused the key or password I have."));
+        }
+        Code::AuthExpired => return format!("The login for {account} has run out."),
+        Code::AuthMissing => return format!("I have no key or password for {account}."),
+        Code::NetworkUnreachable => return format!("I cannot reach {account}."),
+        Code::NetworkTimeout => return capital(&format!("{account} does not answer in time.")),
+        Code::NetworkUnavailable => return capital(&format!("{account} is down at the moment.")),
+        Code::EnvConnection => return format!("A command cannot get through to {account}."),
+        Code::EnvTimeout => {
+            return format!("A command waits too long for an answer from {account}.");
+        }
+        Code::EnvDns => "a command cannot find the address of a service it needs.",
+        Code::EnvUnavailable => {
+            return capital(&format!("{account}, which a command needs, is down at the moment."));
+        }
+        Code::EnvRegistry => "the service that hands out ready-made parts is down at the moment.",
+        Code::EnvDiskFull => "the disk is full, so nothing more can be saved.",
+        Code::ToolRateLimit => {
+            return format!("{} keeps asking a command to slow down.", capital(account));
+        }
+        Code::ToolCrash => "a program that the work needs keeps breaking down.",
+        Code::ToolAccessDenied => return capital(&format!("{account} did not let a command in.")),
+        Code::ToolQuota => {
+            return capital(&format!("{account} has reached a limit, or needs another plan."));
+        }
+        Code::ToolMissing => return about("a program that the work needs is not installed", what),
+        Code::ToolConfig => "a program that the work needs does not accept its settings.",
+        Code::PreconditionMissing => {
+            return about("something that the work needs is not there", what);
+        }
+        Code::BudgetExhausted => "the budget is used up.",
+        Code::PreconditionInput => "the AI helper needs a word from you before it can go on.",
+        Code::LogicError => "the same error keeps coming back.",
+        Code::LogicBadInput => "a step keeps getting something it cannot work with.",
+        Code::LogicPhaseViolation => {
+            "the work keeps trying a step at a time when it is not allowed."
+        }
+        Code::LogicLimit => "the work used up all the steps it may take.",
+        Code::LogicNoProgress => "the AI helper goes in circles.",
+        Code::LogicRepeatedApproach => "the AI helper keeps coming back to a way that had failed.",
+        Code::InternalError => "something inside Unstuck went wrong.",
+        Code::InternalStore => "Unstuck could not read or write its own records.",
+    };
+    capital(said)
+}
+
+/// The sentence, with the name of the thing it is about where there is one.
+fn about(said: &str, what: Option<&str>) -> String {
+    match what {
+        Some(what) => format!("{}: “{what}”.", capital(said)),
+        None => format!("{}.", capital(said)),
+    }
+}
+
+/// What the account is called when nobody named it.
+const fn usual_account(code: Code) -> &'static str {
+    match code.row().category {
+        Category::Provider => "the AI service",
+        Category::Permission => "an account that this work needs",
+        Category::Network => "a service that this work needs",
+        _ => "an outside service",
+    }
+}

@@ -1,0 +1,114 @@
+//! Everything a person sees live is one plain sentence.
+
+use proptest::prelude::*;
+
+use crate::fault::{BudgetSpan, Code, Work};
+use crate::question::Decision;
+use crate::text::{Narration as N, lint, narrate};
+use crate::time::Span;
+
+/// Every form, with the given title and code.
+fn all(title: &str, code: Code) -> Vec<N<'_>> {
+    let mut all = vec![
+        N::Started { title },
+        N::Remark { title, words: "the checks are green now" },
+        N::Retrying { title, attempt: 2, of: 3, code },
+        N::Repairing { title, attempt: 1, of: 3, code },
+        N::Shortened { title },
+        N::Waiting { code, resumes_in: Some(Span::from_mins(107)) },
+        N::Waiting { code, resumes_in: None },
+        N::GateOpen,
+        N::BackingOff { title, code, wait: Span::from_secs(32) },
+        N::Parked { title, code: Some(code), dependants: 0 },
+        N::Parked { title, code: Some(code), dependants: 1 },
+        N::Parked { title, code: None, dependants: 2 },
+        N::Joined { title },
+        N::Withdrawn { title },
+        N::Resumed { title },
+        N::Done { title, attempts: 1 },
+        N::Done { title, attempts: 2 },
+        N::LeftOut { title },
+        N::Skipped { title, needs: title },
+        N::Skipped { title, needs: "" },
+        N::Failed { title, code },
+        N::Cancelled { title },
+        N::Reconciling { title },
+        N::Reconciled { title, happened: true },
+        N::Reconciled { title, happened: false },
+        N::BuildPaused { open: 5 },
+        N::PausedByPerson,
+        N::BudgetSpent { span: BudgetSpan::Task },
+        N::BudgetSpent { span: BudgetSpan::Build },
+        N::BudgetSpent { span: BudgetSpan::Day },
+        N::Sleeping { wakes_in: Span::from_hours(6) },
+        N::Waking,
+        N::CrashedAndResumed { title },
+        N::TakenBack { title, files: 1 },
+        N::TakenBack { title, files: 3 },
+        N::ChecksRestored { title, files: 2 },
+        N::NotSent { title },
+        N::BuildDone { done: 5, left_out: 0, waiting: 0 },
+        N::BuildDone { done: 1, left_out: 2, waiting: 1 },
+    ];
+    all.push(N::Remark { title: "", words: title });
+    for &decision in Decision::ALL {
+        all.push(N::Answered { title, decision, tasks: 1 });
+        all.push(N::Answered { title, decision, tasks: 3 });
+        all.push(N::BuildAnswered { decision });
+    }
+    all
+}
+
+#[track_caller]
+fn one_plain_sentence(said: &str) {
+    assert_eq!(lint(said), [], "{said:?}");
+    assert!(said.ends_with('.') && !said.contains(". "), "{said:?}");
+    assert!(!said.starts_with(char::is_lowercase), "{said:?}");
+}
+
+#[test]
+fn each_event_is_one_plain_sentence() {
+    // T2.7, T1.6, B8
+    for &code in Code::ALL {
+        for work in [Work::Task, Work::Job] {
+            for title in ["Payment webhook", "", "fix src/main.rs"] {
+                for narration in all(title, code) {
+                    one_plain_sentence(&narrate(&narration, work));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_retry_says_which_approach_and_why() {
+    // T2.7
+    let retry = N::Retrying {
+        title: "Payment webhook",
+        attempt: 2,
+        of: 3,
+        code: Code::ValidationPreCommit,
+    };
+    assert_eq!(
+        narrate(&retry, Work::Task),
+        "I am trying another way for “Payment webhook” (approach 2 of 3), because a check failed."
+    );
+}
+
+#[test]
+fn the_sentences() {
+    let said: Vec<String> = all("Payment webhook", Code::ProviderUsageLimit)
+        .iter()
+        .map(|narration| narrate(narration, Work::Task))
+        .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+proptest! {
+    #[test]
+    fn a_hostile_title_changes_nothing(title in "\\PC*|(.|\n){0,80}|[a-z]{1,14}( [a-z]{1,14}){0,9}") {
+        for narration in all(&title, Code::LogicError) {
+            one_plain_sentence(&narrate(&narration, Work::Task));
+        }
+    }
+}
