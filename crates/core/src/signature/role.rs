@@ -82,8 +82,9 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     if let Some((role, text)) = by_opening(first, text, indent) {
         return line(role, text);
     }
-    let Placed { rest, file } = place::cut(text);
+    let Placed { rest, file, running } = place::cut(text);
     let (role, text) = match file {
+        Some(_) if running => (while_running(rest), rest),
         Some(_) => located(rest),
         None => spoken(text),
     };
@@ -402,28 +403,21 @@ fn located(rest: &[u8]) -> (Role, &[u8]) {
         return (Role::Finding, rest);
     }
     let found = words::hints(rest);
-    if is_shell(rest) {
-        return (Role::Said, rest);
-    }
     if found & (ERROR | FAIL | NEGATION | ACUTE) != 0 || is_code(word) {
         return (Role::Finding, rest);
     }
     (Role::Weak, rest)
 }
 
-/// What a shell says about a line of a script concerns the command, not the code.
-fn is_shell(rest: &[u8]) -> bool {
-    const SAID: &[&[u8]] = &[
-        b": not found",
-        b": command not found",
-        b": Permission denied",
-        b": No such file or directory",
-        b": unbound variable",
-        b": parameter not set",
-        b": Is a directory",
-        b": parameter null or not set",
-    ];
-    SAID.iter().any(|ending| rest.ends_with(ending))
+/// What an interpreter says about the statement it runs concerns the command, not the code.
+fn while_running(rest: &[u8]) -> Role {
+    let hint = words::hint(first_word(rest));
+    match hint {
+        _ if rest.is_empty() => Role::Echo,
+        hint if hint & WARNING != 0 => Role::Warning,
+        hint if hint & (NOTE | PROGRESS) != 0 => Role::Note,
+        _ => Role::Said,
+    }
 }
 
 /// A line without a location.

@@ -21,6 +21,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) lines: Vec<Line<'a>>,
     /// Whether any of them tells that something failed.
     pub(crate) diagnostic: bool,
+    /// Whether stack frames were printed: the failure was raised in code.
+    pub(crate) stack: bool,
     /// The file that a finding points at on a line of its own: ` --> src/a.rs:3:5`.
     pub(crate) place: Option<&'a [u8]>,
 }
@@ -48,6 +50,7 @@ struct Choice<'a> {
     message_follows: bool,
     detailed: bool,
     weakly: bool,
+    stack: bool,
     place: Option<&'a [u8]>,
 }
 
@@ -64,6 +67,7 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         message_follows: false,
         detailed: false,
         weakly: false,
+        stack: false,
         place: None,
     };
     let mut start = 0;
@@ -140,6 +144,7 @@ impl<'a> Choice<'a> {
         if line.role != Role::TestDetail {
             self.detailed = false;
         }
+        self.stack |= line.role == Role::Frame;
         match line.role {
             Role::Said | Role::Finding | Role::Exception | Role::Test | Role::Acute => {
                 self.announce(&line);
@@ -209,15 +214,30 @@ impl<'a> Choice<'a> {
 
     fn done(self) -> Selection<'a> {
         if !self.strong.is_empty() {
-            return Selection { lines: self.strong, diagnostic: true, place: self.place };
+            return Selection {
+                lines: self.strong,
+                diagnostic: true,
+                place: self.place,
+                stack: self.stack,
+            };
         }
         if !self.weak.is_empty() {
-            return Selection { lines: self.weak, diagnostic: true, place: self.place };
+            return Selection {
+                lines: self.weak,
+                diagnostic: true,
+                place: self.place,
+                stack: self.stack,
+            };
         }
         if let Some(summary) = self.summary {
-            return Selection { lines: vec![summary], diagnostic: true, place: self.place };
+            return Selection {
+                lines: vec![summary],
+                diagnostic: true,
+                place: self.place,
+                stack: self.stack,
+            };
         }
         let lines = self.last.into_iter().flatten().collect();
-        Selection { lines, diagnostic: false, place: None }
+        Selection { lines, diagnostic: false, place: None, stack: self.stack }
     }
 }

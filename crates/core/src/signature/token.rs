@@ -70,9 +70,15 @@ fn is_hosted(token: &[u8]) -> bool {
     dot.is_some_and(|dot| dot > 0 && head.len() - dot > 2 && head[0].is_ascii_alphanumeric())
 }
 
-/// `a.rs:3` is a location, `db:5432` is a peer.
+/// `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is a location after a program.
 fn with_colon(token: &[u8], at: usize) -> Shape {
     let (head, tail) = (&token[..at], &token[at + 1..]);
+    if let Some(next) = memchr::memchr(b':', tail)
+        && place::is_file(&tail[..next])
+        && tail.get(next + 1).is_some_and(u8::is_ascii_digit)
+    {
+        return Shape::Location;
+    }
     if head.is_empty() || !tail.first().is_some_and(u8::is_ascii_digit) {
         return Shape::Word;
     }
@@ -169,16 +175,16 @@ fn is_uuid(body: &[u8]) -> bool {
         })
 }
 
-/// A directory made for one run: some part of its name mixes digits into letters or is a number.
+/// A directory made for one run: some part of its name is a number, hexadecimal, or mixes digits
+/// into letters.
 pub(crate) fn is_made_up(name: &[u8]) -> bool {
     const LEN_MIN: usize = 4;
     name.split(|b| !b.is_ascii_alphanumeric()).any(|part| {
         let Some(digit) = part.iter().position(u8::is_ascii_digit) else { return false };
         let digits = part.iter().filter(|b| b.is_ascii_digit()).count();
-        let letters = digits < part.len();
-        let mixed = part[digit..].iter().any(u8::is_ascii_alphabetic)
-            || (letters && part.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
-        part.len() >= LEN_MIN && (mixed || digits >= LEN_MIN)
+        let mixed = part[digit..].iter().any(u8::is_ascii_alphabetic) || digit == 1;
+        let hex = part.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        (digits == part.len() && digits > 1) || (part.len() >= LEN_MIN && (mixed || hex))
     })
 }
 

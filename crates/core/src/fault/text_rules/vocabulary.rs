@@ -7,6 +7,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.command-not-found",
         code: Code::ToolMissing,
+        narrow: false,
         phrases: &[
             "command not found",
             "is not recognized as an internal or external command",
@@ -36,6 +37,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.expired",
         code: Code::AuthExpired,
+        narrow: false,
         phrases: &[
             "token has expired",
             "token is expired",
@@ -59,6 +61,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.credentials-missing",
         code: Code::AuthMissing,
+        narrow: false,
         phrases: &[
             "could not read username",
             "could not read password",
@@ -120,6 +123,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.credentials-rejected",
         code: Code::AuthInvalid,
+        narrow: false,
         phrases: &[
             "authentication failed",
             "authentication failure",
@@ -146,6 +150,8 @@ pub(super) static TABLE: &[Rule] = &[
             "unable to authenticate",
             "failed to authenticate",
             "password authentication failed",
+            "role ' does not exist",
+            "user ' does not exist",
             "credentials were rejected",
             "credentials rejected",
             "permission denied publickey",
@@ -184,6 +190,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.quota",
         code: Code::ToolQuota,
+        narrow: false,
         phrases: &[
             "rate limit exceeded",
             "api rate limit exceeded",
@@ -212,6 +219,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.access-denied",
         code: Code::ToolAccessDenied,
+        narrow: false,
         phrases: &[
             "permission denied",
             "access denied",
@@ -271,6 +279,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.conflict",
         code: Code::GitConflict,
+        narrow: false,
         phrases: &[
             "merge conflict",
             "merge conflicts",
@@ -308,6 +317,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.disk-full",
         code: Code::EnvDiskFull,
+        narrow: false,
         phrases: &[
             "no space left",
             "no space left on device",
@@ -335,6 +345,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.locked",
         code: Code::GitLocked,
+        narrow: false,
         phrases: &[
             "another git process seems to be running",
             "could not lock config file",
@@ -368,6 +379,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.throttled",
         code: Code::ToolRateLimit,
+        narrow: false,
         phrases: &[
             "too many requests",
             "throttled",
@@ -392,6 +404,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.registry",
         code: Code::EnvRegistry,
+        narrow: false,
         phrases: &[
             "package registry",
             "registry down",
@@ -407,6 +420,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.timeout",
         code: Code::EnvTimeout,
+        narrow: false,
         phrases: &[
             "timeout",
             "network timeout",
@@ -434,6 +448,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.dns",
         code: Code::EnvDns,
+        narrow: false,
         phrases: &[
             "name resolution failed",
             "name or service not known",
@@ -470,6 +485,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.connection",
         code: Code::EnvConnection,
+        narrow: false,
         phrases: &[
             "connection refused",
             "connection reset",
@@ -554,6 +570,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.unavailable",
         code: Code::EnvUnavailable,
+        narrow: false,
         phrases: &[
             "service unavailable",
             "temporary failure",
@@ -596,6 +613,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.crash",
         code: Code::ToolCrash,
+        narrow: false,
         phrases: &[
             "segmentation fault",
             "core dumped",
@@ -655,8 +673,83 @@ pub(super) static TABLE: &[Rule] = &[
         ],
     },
     Rule {
+        id: "phrase.database",
+        code: Code::ToolConfig,
+        narrow: true,
+        phrases: &[
+            "database ' does not exist",
+            "unknown database",
+            "no such database",
+            "database does not exist",
+        ],
+    },
+    Rule {
+        id: "phrase.statement",
+        code: Code::LogicError,
+        narrow: false,
+        phrases: &[
+            "relation ' does not exist",
+            "column ' does not exist",
+            "table ' does not exist",
+            "table ' doesn't exist",
+            "function ' does not exist",
+            "type ' does not exist",
+            "operator does not exist",
+            "duplicate key",
+            "duplicate entry",
+            "violates",
+            "constraint failed",
+            "no such table",
+            "no such column",
+            "no such function",
+            "unknown column",
+            "unknown table",
+            "syntax error",
+            "invalid input syntax",
+            "division by zero",
+            "error in your sql syntax",
+            "invalid syntax",
+            "unexpected token",
+            "parse error",
+            "unexpected end of file",
+            "out of range",
+            "undefined method",
+            "undefined function",
+            "undefined local variable",
+            "null value in column",
+            "cannot be null",
+            "data too long",
+            "truncated incorrect",
+            "datatype mismatch",
+            "ambiguous column",
+            "wrong number of arguments",
+            "not-null constraint",
+            "is not a function",
+            "is not defined",
+        ],
+    },
+    Rule {
+        id: "phrase.unset",
+        code: Code::ToolConfig,
+        narrow: false,
+        phrases: &[
+            "unbound variable",
+            "parameter not set",
+            "parameter null or not set",
+            "environment variable",
+            "environment variables",
+            "is not set",
+            "must be set",
+            "not set",
+            "is unset",
+            "variable is not defined",
+            "is missing or empty",
+        ],
+    },
+    Rule {
         id: "phrase.config",
         code: Code::ToolConfig,
+        narrow: false,
         phrases: &[
             "unknown flag",
             "unknown option",
@@ -681,6 +774,8 @@ pub(super) static TABLE: &[Rule] = &[
             "does not appear to be a git repository",
             "did not match any file",
             "unknown revision",
+            "cannot execute binary file",
+            "exec format error",
             "certificate verify failed",
             "certificate verification failed",
             "ssl certificate problem",
