@@ -35,6 +35,7 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b':', b'0'..=b'9', ..] if is_file(file) => found(after_numbers(tail), is_script(file)),
         [b'(', b'0'..=b'9', ..] if is_file(file) => found(after_parenthesis(tail), false),
         [b':', b'(', ..] if is_file(file) => found(after_section(tail), false),
+        [b':', b'[', b'0'..=b'9', ..] if is_file(file) => found(after_bracket(tail), false),
         [b':', b' ', b'0'..=b'9', ..] => found(after_line_number(&tail[2..]), true),
         [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
             found(after_line_number(&tail[7..]), true)
@@ -116,6 +117,12 @@ fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
 fn after_section(tail: &[u8]) -> Option<&[u8]> {
     let end = memchr::memmem::find(&tail[..tail.len().min(80)], b"): ")?;
     Some(&tail[end + 3..])
+}
+
+/// `:[3,5] text` of Maven.
+fn after_bracket(tail: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memchr(b']', &tail[..tail.len().min(24)])?;
+    Some(tail[end + 1..].trim_ascii_start())
 }
 
 /// `3: text`.

@@ -156,7 +156,7 @@ pub(crate) fn is_random(token: &[u8]) -> bool {
         return hex.iter().all(u8::is_ascii_hexdigit);
     }
     let body = token.split(|b| *b == b'.').next().unwrap_or(token);
-    is_hash(body) || is_uuid(body) || is_scrambled(body)
+    is_hash(body) || is_uuid(body) || is_groups(token) || is_scrambled(body)
 }
 
 fn is_hash(body: &[u8]) -> bool {
@@ -165,6 +165,12 @@ fn is_hash(body: &[u8]) -> bool {
         && body.iter().all(u8::is_ascii_hexdigit)
         && body.iter().any(u8::is_ascii_digit)
         && (body.len() >= 12 || body.iter().all(|b| !b.is_ascii_uppercase()))
+}
+
+/// `8F2A:3B11:1D2C3E`: groups of hexadecimal digits.
+fn is_groups(token: &[u8]) -> bool {
+    token.iter().filter(|b| **b == b':').count() >= 3
+        && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b':')
 }
 
 fn is_uuid(body: &[u8]) -> bool {

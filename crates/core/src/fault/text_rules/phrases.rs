@@ -129,6 +129,10 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
         b"argument ",
         b"flag ",
     ];
+    if rule == "phrase.registry" {
+        // A package that is not in the registry is no trouble of the registry.
+        return prose[..found.start()].ends_with(b"in the ");
+    }
     if rule != "phrase.timeout" {
         return false;
     }
