@@ -43,9 +43,9 @@ impl<'a> Diagnosis<'a> {
         self.selection.place
     }
 
-    /// Whether a program's own exception is among the lines.
+    /// Whether the failure was raised in code: by an exception or with a stack.
     pub(crate) fn raises(&self) -> bool {
-        self.lines().iter().any(|line| line.role == Role::Exception)
+        self.selection.stack || self.lines().iter().any(|line| line.role == Role::Exception)
     }
 
     /// Whether any line tells that something failed.

@@ -141,13 +141,11 @@ impl<'a> Pass<'a, '_> {
         self.at += 1;
     }
 
-    /// Whether the quotation up to `close` is a class's whole message.
+    /// Whether the quotation up to `close` is the whole message: several words after a colon.
     fn is_message(&self, close: usize) -> bool {
-        const WORDS_MIN: usize = 3;
+        const WORDS_MIN: usize = 2;
         let quoted = &self.line[self.at + 1..close];
-        close + 1 == self.line.len()
-            && class_suffix(self.previous)
-            && quoted.iter().filter(|b| **b == b' ').count() >= WORDS_MIN
+        close + 1 == self.line.len() && quoted.iter().filter(|b| **b == b' ').count() >= WORDS_MIN
     }
 
     /// Whether a value stands here: `key: …` or `key=…`.
@@ -213,7 +211,7 @@ impl<'a> Pass<'a, '_> {
                 self.prose(OBJECT);
                 self.remember(b"");
             }
-            Shape::Path => self.path(token),
+            Shape::Path => self.path(token, end),
             Shape::Url => self.url(token),
             Shape::Ip => {
                 self.out.text.extend_from_slice(b"<ip>");
@@ -238,7 +236,12 @@ impl<'a> Pass<'a, '_> {
 
     fn word(&mut self, token: &'a [u8], end: usize) {
         self.note_word(token, end);
-        self.out.text.extend_from_slice(token);
+        if self.names_request(token) || (place::is_file(token) && self.is_placed(end)) {
+            self.write(b'#');
+        } else {
+            // A number in a name identifies; a version behind it does not.
+            self.without_versions(token, usize::MAX);
+        }
         if self.speaks() {
             self.out.prose.extend(token.iter().map(u8::to_ascii_lowercase));
             self.out.prose.push(b' ');
@@ -346,7 +349,26 @@ impl<'a> Pass<'a, '_> {
             && is_word(self.before, b"error")
     }
 
-    fn path(&mut self, token: &'a [u8]) {
+    /// `request ID 8F2A`: what follows names one request only.
+    fn names_request(&self, token: &[u8]) -> bool {
+        (is_word(self.previous, b"id") || is_id_key(self.previous))
+            && token.iter().any(u8::is_ascii_digit)
+    }
+
+    /// `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.
+    fn is_placed(&self, end: usize) -> bool {
+        let rest = &self.line[end..];
+        let rest = rest.strip_prefix(b"'").or_else(|| rest.strip_prefix(b"\"")).unwrap_or(rest);
+        let rest = rest
+            .strip_prefix(b":")
+            .or_else(|| rest.strip_prefix(b","))
+            .unwrap_or(rest)
+            .trim_ascii_start();
+        let rest = rest.strip_prefix(b"on ").unwrap_or(rest);
+        rest.strip_prefix(b"line ").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+    }
+
+    fn path(&mut self, token: &'a [u8], end: usize) {
         if let Some(rest) = token.strip_prefix(b"HTTP/") {
             self.out.text.extend_from_slice(b"HTTP");
             if rest.first().is_some_and(u8::is_ascii_digit) {
@@ -354,8 +376,11 @@ impl<'a> Pass<'a, '_> {
                 return;
             }
         }
-        let name = place::base(token);
-        self.file_name(name);
+        if self.is_placed(end) || is_word(self.previous, b"from") {
+            self.write(b'#');
+        } else {
+            self.file_name(place::base(token));
+        }
         self.prose(OBJECT);
         self.remember(b"");
     }
@@ -368,18 +393,23 @@ impl<'a> Pass<'a, '_> {
             self.write(b'#');
             return;
         }
+        self.without_versions(name, DIGITS_MIN);
+    }
+
+    /// Writes a name; numbers of at least `digits_min` digits and versions in it are masked.
+    fn without_versions(&mut self, name: &[u8], digits_min: usize) {
         let mut rest = name;
         while !rest.is_empty() {
             let plain = rest.iter().take_while(|b| !b.is_ascii_digit()).count();
             self.out.text.extend_from_slice(&rest[..plain]);
             rest = &rest[plain..];
-            let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-            if digits >= DIGITS_MIN {
+            let (len, dotted) = version_len(rest);
+            if dotted || len >= digits_min {
                 self.write(b'#');
             } else {
-                self.out.text.extend_from_slice(&rest[..digits]);
+                self.out.text.extend_from_slice(&rest[..len]);
             }
-            rest = &rest[digits..];
+            rest = &rest[len..];
         }
     }
 
@@ -425,6 +455,23 @@ impl<'a> Pass<'a, '_> {
             self.out.text.extend_from_slice(&peer[at..]);
         }
     }
+}
+
+/// The length of a number or a version at the beginning, and whether it is a version.
+fn version_len(text: &[u8]) -> (usize, bool) {
+    let mut len = 0;
+    let mut dotted = false;
+    while len < text.len() {
+        match text[len] {
+            b'0'..=b'9' => len += 1,
+            b'.' if len > 0 && text.get(len + 1).is_some_and(u8::is_ascii_digit) => {
+                dotted = true;
+                len += 1;
+            }
+            _ => break,
+        }
+    }
+    (len, dotted)
 }
 
 const fn is_delimiter(byte: u8) -> bool {

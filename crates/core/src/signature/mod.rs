@@ -22,7 +22,8 @@ pub use clean::{HEAD_BYTES_MAX, LINE_BYTES_MAX, TAIL_BYTES_MAX};
 pub(crate) use diagnosis::Diagnosis;
 pub(crate) use mask::Fact;
 pub(crate) use place::is_settings;
-pub(crate) use role::Role;
+pub(crate) use role::{Line, Role};
+pub(crate) use words::denies;
 
 use crate::fault::Code;
 

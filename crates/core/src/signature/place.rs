@@ -9,6 +9,8 @@ pub(crate) struct Placed<'a> {
     pub(crate) rest: &'a [u8],
     /// The file that the location names.
     pub(crate) file: Option<&'a [u8]>,
+    /// Whether an interpreter names the statement it is running, which is no finding about it.
+    pub(crate) running: bool,
 }
 
 /// The longest path that is looked at as a location.
@@ -16,33 +18,51 @@ const FILE_BYTES_MAX: usize = 512;
 
 /// Cuts off a leading location.
 pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
-    let whole = Placed { rest: line, file: None };
+    let whole = Placed { rest: line, file: None, running: false };
     let start = drive_len(line);
     let limit = line.len().min(FILE_BYTES_MAX);
-    let Some(end) =
-        line[start..limit].iter().position(|b| matches!(b, b':' | b'(' | b' ' | b'"' | b'\''))
-    else {
-        return whole;
-    };
+    let ends = |b: &u8| matches!(b, b':' | b'(' | b' ' | b'"' | b'\'');
+    let Some(end) = line[start..limit].iter().position(ends) else { return whole };
     let end = start + end;
     if end == 0 {
         return whole;
     }
     let (file, tail) = (&line[..end], &line[end..]);
-    let rest = match tail {
-        [b':', b'0'..=b'9', ..] if is_file(file) => after_numbers(tail),
-        [b'(', b'0'..=b'9', ..] if is_file(file) => after_parenthesis(tail),
-        [b':', b'(', ..] if is_file(file) => after_section(tail),
-        [b':', b' ', b'0'..=b'9', ..] => after_line_number(&tail[2..]),
+    let found = |rest: Option<_>, running| {
+        rest.map_or(whole, |rest| Placed { rest, file: Some(file), running })
+    };
+    match tail {
+        [b':', b'0'..=b'9', ..] if is_file(file) => found(after_numbers(tail), is_script(file)),
+        [b'(', b'0'..=b'9', ..] if is_file(file) => found(after_parenthesis(tail), false),
+        [b':', b'(', ..] if is_file(file) => found(after_section(tail), false),
+        [b':', b'[', b'0'..=b'9', ..] if is_file(file) => found(after_bracket(tail), false),
+        [b':', b' ', b'0'..=b'9', ..] => found(after_line_number(&tail[2..]), true),
         [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
-            after_line_number(&tail[7..])
+            found(after_line_number(&tail[7..]), true)
         }
         [b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] if is_file(file) => {
-            after_line_number(&tail[6..])
+            found(after_line_number(&tail[6..]), false)
         }
-        _ => None,
-    };
-    rest.map_or(whole, |rest| Placed { rest, file: Some(file) })
+        // A program names itself before the file it reads: `psql:a.sql:3: text`.
+        [b':', rest @ ..]
+            if is_program(file) && !rest.starts_with(b" ") && !rest.starts_with(b":") =>
+        {
+            let inner = cut(rest);
+            if inner.file.is_some() { inner } else { whole }
+        }
+        _ => whole,
+    }
+}
+
+/// Shell scripts and SQL are run statement by statement.
+fn is_script(file: &[u8]) -> bool {
+    const EXTENSIONS: &[&[u8]] = &[b"sh", b"bash", b"zsh", b"sql", b"ps1", b"bats"];
+    memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
+}
+
+fn is_program(word: &[u8]) -> bool {
+    word.len() <= 16
+        && word.iter().all(|b| b.is_ascii_lowercase() || matches!(b, b'0'..=b'9' | b'-' | b'_'))
 }
 
 /// `C:` in front of a path is no separator.
@@ -97,6 +117,12 @@ fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
 fn after_section(tail: &[u8]) -> Option<&[u8]> {
     let end = memchr::memmem::find(&tail[..tail.len().min(80)], b"): ")?;
     Some(&tail[end + 3..])
+}
+
+/// `:[3,5] text` of Maven.
+fn after_bracket(tail: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memchr(b']', &tail[..tail.len().min(24)])?;
+    Some(tail[end + 1..].trim_ascii_start())
 }
 
 /// `3: text`.

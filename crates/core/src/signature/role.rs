@@ -42,6 +42,8 @@ pub(crate) enum Role {
     Label,
     /// The message is on the next line.
     MessageFollows,
+    /// The statement of what went wrong is on the next line.
+    StatementFollows,
     /// What follows, indented, are the causes.
     CausesFollow,
 }
@@ -64,6 +66,8 @@ pub(crate) struct Line<'a> {
     pub(crate) file: Option<&'a [u8]>,
     /// How far it is indented, in bytes.
     pub(crate) indent: usize,
+    /// Whether it stands in a drawn frame or behind a gutter.
+    pub(crate) framed: bool,
 }
 
 /// Reads one line.
@@ -74,7 +78,8 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     } else {
         raw.iter().take_while(|b| b.is_ascii_whitespace()).count()
     };
-    let line = |role, text| Line { role, text, file: None, indent };
+    let framed = text.first() == Some(&b'|');
+    let line = |role, text| Line { role, text, file: None, indent, framed };
     let Some(&first) = text.first() else { return line(Role::Blank, text) };
     if let Some((role, text)) = by_mark(first, text, indent) {
         return line(role, text);
@@ -82,12 +87,40 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     if let Some((role, text)) = by_opening(first, text, indent) {
         return line(role, text);
     }
-    let Placed { rest, file } = place::cut(text);
+    let Placed { rest, file, running } = place::cut(unlevelled(text));
     let (role, text) = match file {
+        Some(_) if running => (while_running(rest), rest),
         Some(_) => located(rest),
         None => spoken(text),
     };
-    Line { role, text, file, indent }
+    Line { role, text, file, indent, framed: false }
+}
+
+/// A line without the level in front of a location: `[ERROR] /src/A.java:[3,5] text`.
+fn unlevelled(text: &[u8]) -> &[u8] {
+    const LEVELS: &[&[u8]] = &[
+        b"[ERROR] ",
+        b"[error] ",
+        b"ERROR: ",
+        b"Error: ",
+        b"error: ",
+        b"ERROR in ",
+        b"ERROR ",
+        b"fatal: ",
+    ];
+    if !matches!(text.first(), Some(b'[' | b'E' | b'e' | b'f')) {
+        return text;
+    }
+    let level = LEVELS.iter().find(|level| text.starts_with(level)).map_or(0, |level| level.len());
+    let rest = &text[level..];
+    let file = rest.iter().position(|b| matches!(b, b' ' | b':' | b'(')).unwrap_or(0);
+    if file > 0 && place::is_file(&rest[..file]) { rest } else { text }
+}
+
+/// The role of a line inside a drawn frame.
+pub(crate) fn in_frame(text: &[u8]) -> (Role, &[u8]) {
+    let skip = text.iter().take_while(|b| matches!(b, b'-' | b'>' | b' ' | b'|')).count();
+    spoken(&text[skip..])
 }
 
 /// Lines that begin with a mark: gutters, rulers, bullets, diffs, prompts.
@@ -99,7 +132,8 @@ fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
         b'-' => match text {
             [b'-', b'-', b'>', ..] => (Role::Echo, text),
             [b'-', b'-', b'-', b' ', rest @ ..] => dashed(rest),
-            [b'-', b'-' | b' ', ..] if indent > 0 => (Role::Echo, text),
+            [b'-', b' ', rest @ ..] if indent > 0 => return Some(item(rest)),
+            [b'-', b'-', ..] if indent > 0 => (Role::Echo, text),
             _ => return ruler(text),
         },
         b'=' => match text {
@@ -114,7 +148,7 @@ fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
         },
         b'*' => match text {
             [b'*', b' ', b' ', rest @ ..] if contains(rest, b" > ") => (Role::Test, rest),
-            [b'*', b' ', ..] if contains(text, b"went wrong:") => (Role::MessageFollows, text),
+            [b'*', b' ', ..] if contains(text, b"went wrong:") => (Role::StatementFollows, text),
             [b'*', b' ', rest @ ..] => return Some(bulleted(rest)),
             [b'*', b'*', b'*', b' ', b'[', ..] => (Role::Summary, text),
             [b'*', b'*', b'*', b' ', rest @ ..] => return Some(spoken(rest)),
@@ -218,6 +252,14 @@ fn dashed(rest: &[u8]) -> (Role, &[u8]) {
     }
 }
 
+/// An item of a list counts only when it denies something; else it is a diff.
+fn item(text: &[u8]) -> (Role, &[u8]) {
+    match spoken(text) {
+        (Role::Plain | Role::Progress | Role::Note, text) => (Role::Echo, text),
+        found => found,
+    }
+}
+
 /// `===== 1 failed in 0.6s =====`, `_____ test_name _____`.
 fn ruler(text: &[u8]) -> Option<(Role, &[u8])> {
     let mark = text[0];
@@ -270,7 +312,9 @@ fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
         b's' if starts(b"stack backtrace:") => (Role::Frame, text),
         b't' if starts(b"test ") => return tested(&text[5..]),
         b't' if starts(b"thread '") && contains(text, b"panicked at") => panicked(text),
-        b'x' if starts(b"x ") && text.len() > 3 => (Role::Test, text[2..].trim_ascii_start()),
+        b'x' if starts(b"x ") && text.len() > 3 => {
+            return Some(crossed(text[2..].trim_ascii_start()));
+        }
         b'o' if starts(b"ok ") => (Role::Progress, text),
         b'[' if starts(b"[  FAILED  ] ") => {
             let name = &text[13..];
@@ -343,6 +387,31 @@ fn failing_name(text: &[u8]) -> &[u8] {
     }
 }
 
+/// A cross stands before a failing test, its name and time, and before any other bad news.
+fn crossed(text: &[u8]) -> (Role, &[u8]) {
+    if is_summary(text) {
+        return (Role::Summary, text);
+    }
+    if let Some(name) = timed(text) {
+        return (Role::Test, name);
+    }
+    match spoken(text) {
+        (Role::Plain | Role::Progress | Role::Note, text) => (Role::Test, text),
+        (Role::Weak | Role::Acute, text) if !contains(text, b" > ") => (Role::Said, text),
+        (_, text) => (Role::Test, text),
+    }
+}
+
+/// `adds numbers (5 ms)`, `cart > adds 3ms`: the name before the time.
+fn timed(text: &[u8]) -> Option<&[u8]> {
+    let body = text.strip_suffix(b")").unwrap_or(text);
+    let body = body.strip_suffix(b"ms").or_else(|| body.strip_suffix(b"s"))?.trim_ascii_end();
+    let digits = body.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+    let name = body[..body.len() - digits].trim_ascii_end();
+    let name = name.strip_suffix(b"(").unwrap_or(name).trim_ascii_end();
+    (digits > 0 && !name.is_empty()).then_some(name)
+}
+
 /// `3 - the name`.
 fn after_ordinal(text: &[u8]) -> &[u8] {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -402,28 +471,21 @@ fn located(rest: &[u8]) -> (Role, &[u8]) {
         return (Role::Finding, rest);
     }
     let found = words::hints(rest);
-    if is_shell(rest) {
-        return (Role::Said, rest);
-    }
     if found & (ERROR | FAIL | NEGATION | ACUTE) != 0 || is_code(word) {
         return (Role::Finding, rest);
     }
     (Role::Weak, rest)
 }
 
-/// What a shell says about a line of a script concerns the command, not the code.
-fn is_shell(rest: &[u8]) -> bool {
-    const SAID: &[&[u8]] = &[
-        b": not found",
-        b": command not found",
-        b": Permission denied",
-        b": No such file or directory",
-        b": unbound variable",
-        b": parameter not set",
-        b": Is a directory",
-        b": parameter null or not set",
-    ];
-    SAID.iter().any(|ending| rest.ends_with(ending))
+/// What an interpreter says about the statement it runs concerns the command, not the code.
+fn while_running(rest: &[u8]) -> Role {
+    let hint = words::hint(first_word(rest));
+    match hint {
+        _ if rest.is_empty() => Role::Echo,
+        hint if hint & WARNING != 0 => Role::Warning,
+        hint if hint & (NOTE | PROGRESS) != 0 => Role::Note,
+        _ => Role::Said,
+    }
 }
 
 /// A line without a location.
@@ -431,7 +493,7 @@ fn spoken(text: &[u8]) -> (Role, &[u8]) {
     let opening = text.strip_prefix(b"[").unwrap_or(text);
     let word = first_word(opening);
     let after = &opening[word.len()..];
-    let hint = words::hint(word);
+    let hint = if word.starts_with(b"ERR_") { ERROR } else { words::hint(word) };
     if hint & WARNING != 0 || word.ends_with(b"Warning") {
         let retried = contains(text, b"etry") || contains(text, b"rror(");
         return (if retried { Role::Acute } else { Role::Warning }, text);
@@ -473,7 +535,11 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     }
     if bad && after.starts_with(b": ") && is_program(word) {
         let said = message(&after[1..]);
-        let role = if is_summary(said) { Role::Summary } else { Role::Said };
+        let role = match place::base(word) {
+            _ if is_summary(said) => Role::Summary,
+            b"ld" | b"ld.lld" | b"lld" | b"ld.gold" | b"mold" => Role::Finding,
+            _ => Role::Said,
+        };
         return (role, text);
     }
     if found & ERROR != 0 && names_error(text) {
@@ -615,6 +681,11 @@ fn is_summary(said: &[u8]) -> bool {
         b"Re-run Maven",
         b"For more information about the errors",
         b"script returned exit code",
+        b"BEGIN failed",
+        b"Execution of ",
+        b"build stopped",
+        b"Error is not recoverable",
+        b"Configuring incomplete",
     ];
     if said.first().is_some_and(u8::is_ascii_digit) {
         let digits = said.iter().take_while(|b| b.is_ascii_digit()).count();

@@ -21,6 +21,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) lines: Vec<Line<'a>>,
     /// Whether any of them tells that something failed.
     pub(crate) diagnostic: bool,
+    /// Whether stack frames were printed: the failure was raised in code.
+    pub(crate) stack: bool,
     /// The file that a finding points at on a line of its own: ` --> src/a.rs:3:5`.
     pub(crate) place: Option<&'a [u8]>,
 }
@@ -46,8 +48,12 @@ struct Choice<'a> {
     followers: usize,
     indent: usize,
     message_follows: bool,
+    message_role: Role,
     detailed: bool,
     weakly: bool,
+    /// Whether a drawn frame around a failure is open.
+    frame: bool,
+    stack: bool,
     place: Option<&'a [u8]>,
 }
 
@@ -62,8 +68,11 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         followers: 0,
         indent: 0,
         message_follows: false,
+        message_role: Role::Exception,
         detailed: false,
         weakly: false,
+        frame: false,
+        stack: false,
         place: None,
     };
     let mut start = 0;
@@ -89,12 +98,18 @@ impl<'a> Choice<'a> {
         let line = role::read(raw);
         if self.message_follows && line.role != Role::Blank {
             self.message_follows = false;
-            self.keep(Line { role: Role::Exception, ..line });
+            self.block = Block::Failure;
+            self.keep(Line { role: self.message_role, ..line });
             return;
         }
         if self.follows(&line) {
             return;
         }
+        if self.frame && line.framed {
+            self.in_frame(line);
+            return;
+        }
+        self.frame = line.framed && line.role.is_strong();
         if let Block::Aside(indent) = self.block
             && line.indent > indent
             && matches!(line.role, Role::Plain | Role::Weak | Role::Acute)
@@ -140,6 +155,7 @@ impl<'a> Choice<'a> {
         if line.role != Role::TestDetail {
             self.detailed = false;
         }
+        self.stack |= line.role == Role::Frame;
         match line.role {
             Role::Said | Role::Finding | Role::Exception | Role::Test | Role::Acute => {
                 self.announce(&line);
@@ -148,7 +164,11 @@ impl<'a> Choice<'a> {
             }
             Role::TestDetail => self.detail(line),
             Role::Label if self.block == Block::Failure => self.keep(line),
-            Role::MessageFollows => self.message_follows = true,
+            Role::MessageFollows | Role::StatementFollows => {
+                self.message_follows = true;
+                let raised = line.role == Role::MessageFollows;
+                self.message_role = if raised { Role::Exception } else { Role::Said };
+            }
             Role::CausesFollow => {
                 self.followers = FOLLOWERS_MAX;
                 self.indent = line.indent;
@@ -184,6 +204,14 @@ impl<'a> Choice<'a> {
         self.detailed = true;
     }
 
+    /// Inside a frame only sentences count, not the source they quote.
+    fn in_frame(&mut self, line: Line<'a>) {
+        let (role, text) = role::in_frame(line.text);
+        if matches!(role, Role::Weak | Role::Acute | Role::Said | Role::Exception) {
+            self.keep(Line { role: Role::Said, text, ..line });
+        }
+    }
+
     /// A line that ends with a colon introduces what stands indented below.
     fn announce(&mut self, line: &Line<'a>) {
         if line.text.last() == Some(&b':') {
@@ -207,17 +235,29 @@ impl<'a> Choice<'a> {
         }
     }
 
-    fn done(self) -> Selection<'a> {
-        if !self.strong.is_empty() {
-            return Selection { lines: self.strong, diagnostic: true, place: self.place };
+    fn done(mut self) -> Selection<'a> {
+        // Lines that only name a cause stand beside those that only deny something.
+        if self.strong.iter().all(|line| line.role == Role::Acute) {
+            self.weak.truncate(LINES_MAX - self.strong.len());
+            self.strong.append(&mut self.weak);
         }
-        if !self.weak.is_empty() {
-            return Selection { lines: self.weak, diagnostic: true, place: self.place };
+        if !self.strong.is_empty() {
+            return Selection {
+                lines: self.strong,
+                diagnostic: true,
+                place: self.place,
+                stack: self.stack,
+            };
         }
         if let Some(summary) = self.summary {
-            return Selection { lines: vec![summary], diagnostic: true, place: self.place };
+            return Selection {
+                lines: vec![summary],
+                diagnostic: true,
+                place: self.place,
+                stack: self.stack,
+            };
         }
         let lines = self.last.into_iter().flatten().collect();
-        Selection { lines, diagnostic: false, place: None }
+        Selection { lines, diagnostic: false, place: None, stack: self.stack }
     }
 }

@@ -70,9 +70,15 @@ fn is_hosted(token: &[u8]) -> bool {
     dot.is_some_and(|dot| dot > 0 && head.len() - dot > 2 && head[0].is_ascii_alphanumeric())
 }
 
-/// `a.rs:3` is a location, `db:5432` is a peer.
+/// `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is a location after a program.
 fn with_colon(token: &[u8], at: usize) -> Shape {
     let (head, tail) = (&token[..at], &token[at + 1..]);
+    if let Some(next) = memchr::memchr(b':', tail)
+        && place::is_file(&tail[..next])
+        && tail.get(next + 1).is_some_and(u8::is_ascii_digit)
+    {
+        return Shape::Location;
+    }
     if head.is_empty() || !tail.first().is_some_and(u8::is_ascii_digit) {
         return Shape::Word;
     }
@@ -150,7 +156,7 @@ pub(crate) fn is_random(token: &[u8]) -> bool {
         return hex.iter().all(u8::is_ascii_hexdigit);
     }
     let body = token.split(|b| *b == b'.').next().unwrap_or(token);
-    is_hash(body) || is_uuid(body) || is_scrambled(body)
+    is_hash(body) || is_uuid(body) || is_groups(token) || is_scrambled(body)
 }
 
 fn is_hash(body: &[u8]) -> bool {
@@ -161,6 +167,12 @@ fn is_hash(body: &[u8]) -> bool {
         && (body.len() >= 12 || body.iter().all(|b| !b.is_ascii_uppercase()))
 }
 
+/// `8F2A:3B11:1D2C3E`: groups of hexadecimal digits.
+fn is_groups(token: &[u8]) -> bool {
+    token.iter().filter(|b| **b == b':').count() >= 3
+        && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b':')
+}
+
 fn is_uuid(body: &[u8]) -> bool {
     body.len() == 36
         && body.iter().enumerate().all(|(at, b)| match at {
@@ -169,16 +181,16 @@ fn is_uuid(body: &[u8]) -> bool {
         })
 }
 
-/// A directory made for one run: some part of its name mixes digits into letters or is a number.
+/// A directory made for one run: some part of its name is a number, hexadecimal, or mixes digits
+/// into letters.
 pub(crate) fn is_made_up(name: &[u8]) -> bool {
     const LEN_MIN: usize = 4;
     name.split(|b| !b.is_ascii_alphanumeric()).any(|part| {
         let Some(digit) = part.iter().position(u8::is_ascii_digit) else { return false };
         let digits = part.iter().filter(|b| b.is_ascii_digit()).count();
-        let letters = digits < part.len();
-        let mixed = part[digit..].iter().any(u8::is_ascii_alphabetic)
-            || (letters && part.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
-        part.len() >= LEN_MIN && (mixed || digits >= LEN_MIN)
+        let mixed = part[digit..].iter().any(u8::is_ascii_alphabetic) || digit == 1;
+        let hex = part.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        (digits == part.len() && digits > 1) || (part.len() >= LEN_MIN && (mixed || hex))
     })
 }
 

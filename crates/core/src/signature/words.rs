@@ -323,6 +323,11 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
     found
 }
 
+/// Whether a line denies or misses something.
+pub(crate) fn denies(line: &[u8]) -> bool {
+    hints(line) & NEGATION != 0
+}
+
 const fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-')
 }

@@ -67,7 +67,8 @@ const fn rank(code: Code) -> u8 {
         Code::EnvConnection => 14,
         Code::EnvUnavailable => 15,
         Code::ToolCrash => 16,
-        Code::ToolConfig => 17,
+        // A statement or an expression that is wrong says more than "does not exist".
+        Code::LogicError => 17,
         _ => 18,
     }
 }

@@ -100,5 +100,8 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
     if own_code.is_none() || best.is_none() {
         phrases::find(diagnosis, own_code.is_some(), &mut best);
     }
-    best.verdict().or(own_code).unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
+    best.verdict()
+        .or(own_code)
+        .or_else(|| findings::refused(diagnosis))
+        .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
 }

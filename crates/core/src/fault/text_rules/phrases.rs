@@ -7,12 +7,14 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use super::hit::Hit;
 use super::vocabulary::TABLE;
 use crate::fault::table::Code;
-use crate::signature::Diagnosis;
+use crate::signature::{Diagnosis, Fact};
 
 /// A rule: every phrase in it means the code.
 pub(super) struct Rule {
     pub(super) id: &'static str,
     pub(super) code: Code,
+    /// Whether the phrases are so narrow that no wider phrase beside them counts.
+    pub(super) narrow: bool,
     /// In lower case, as words of prose: `~` stands for a path or an address, `'` for a quotation.
     pub(super) phrases: &'static [&'static str],
 }
@@ -59,9 +61,36 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
             continue;
         }
         if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
-            best.offer(rule.code, rule.id);
+            let names_login = || diagnosis.facts().iter().any(is_login_variable);
+            match rule.id {
+                "phrase.unset" if names_login() => best.offer(Code::AuthMissing, rule.id),
+                _ if rule.narrow => best.offer_narrow(rule.code, rule.id),
+                _ => best.offer(rule.code, rule.id),
+            }
         }
     }
+}
+
+/// `API_TOKEN`: a variable that holds a secret.
+fn is_login_variable(fact: &Fact<'_>) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"TOKEN",
+        b"KEY",
+        b"SECRET",
+        b"PASSWORD",
+        b"PASSWD",
+        b"PASS",
+        b"CREDENTIAL",
+        b"CREDENTIALS",
+        b"AUTH",
+        b"APIKEY",
+        b"PAT",
+        b"DSN",
+        b"USERNAME",
+        b"LOGIN",
+    ];
+    let Fact::Name(name) = fact else { return false };
+    name.split(|b| *b == b'_').any(|word| WORDS.contains(&word)) || *name == b"DATABASE_URL"
 }
 
 fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
@@ -100,6 +129,10 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
         b"argument ",
         b"flag ",
     ];
+    if rule == "phrase.registry" {
+        // A package that is not in the registry is no trouble of the registry.
+        return prose[..found.start()].ends_with(b"in the ");
+    }
     if rule != "phrase.timeout" {
         return false;
     }

@@ -156,9 +156,24 @@ fn of_name(name: &[u8], best: &mut Hit) {
         | b"EINTEGRITY"
         | b"E400" => Code::ToolConfig,
         b"ENOTCACHED" | [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvRegistry,
-        _ => return,
+        _ => return of_numbered_name(name, best),
     };
     best.offer(code, NAME);
+}
+
+/// `ERR_FETCH_404`: a status at the end of a name.
+fn of_numbered_name(name: &[u8], best: &mut Hit) {
+    let Some(at) = memchr::memrchr(b'_', name) else { return };
+    match &name[at + 1..] {
+        b"429" => best.offer_first(Code::ToolRateLimit, NAME),
+        b"404" => best.offer_narrow(Code::ToolConfig, NAME),
+        digits if digits.len() == 3 => {
+            let status =
+                digits.iter().fold(0, |value, b| value * 10 + u32::from(b.wrapping_sub(b'0')));
+            offer(best, of_status(status), NAME);
+        }
+        _ => {}
+    }
 }
 
 fn of_sql_state(state: &[u8]) -> Option<Code> {

@@ -7,6 +7,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.command-not-found",
         code: Code::ToolMissing,
+        narrow: false,
         phrases: &[
             "command not found",
             "is not recognized as an internal or external command",
@@ -27,6 +28,7 @@ pub(super) static TABLE: &[Rule] = &[
             "not found in $path",
             "is not on your path",
             "is not installed",
+            "unable to start editor",
             "unknown subcommand",
             "is not a docker command",
             "command not recognized",
@@ -34,8 +36,21 @@ pub(super) static TABLE: &[Rule] = &[
         ],
     },
     Rule {
+        id: "phrase.elevation",
+        code: Code::ToolAccessDenied,
+        narrow: true,
+        phrases: &[
+            "interactive authentication required",
+            "a terminal is required to read the password",
+            "sudo a password is required",
+            "not in the sudoers file",
+            "no new privileges",
+        ],
+    },
+    Rule {
         id: "phrase.expired",
         code: Code::AuthExpired,
+        narrow: false,
         phrases: &[
             "token has expired",
             "token is expired",
@@ -59,6 +74,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.credentials-missing",
         code: Code::AuthMissing,
+        narrow: false,
         phrases: &[
             "could not read username",
             "could not read password",
@@ -82,7 +98,6 @@ pub(super) static TABLE: &[Rule] = &[
             "not logged in",
             "login required",
             "you need to log in",
-            "you must be logged in",
             "you are not logged in",
             "please log in",
             "please login",
@@ -120,6 +135,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.credentials-rejected",
         code: Code::AuthInvalid,
+        narrow: false,
         phrases: &[
             "authentication failed",
             "authentication failure",
@@ -146,6 +162,8 @@ pub(super) static TABLE: &[Rule] = &[
             "unable to authenticate",
             "failed to authenticate",
             "password authentication failed",
+            "role ' does not exist",
+            "user ' does not exist",
             "credentials were rejected",
             "credentials rejected",
             "permission denied publickey",
@@ -184,12 +202,14 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.quota",
         code: Code::ToolQuota,
+        narrow: false,
         phrases: &[
             "rate limit exceeded",
             "api rate limit exceeded",
             "subscription",
             "invalid subscription",
             "quota exceeded",
+            "quota ' exceeded",
             "exceeded your current quota",
             "exceeded its quota",
             "exceeded quota",
@@ -212,6 +232,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.access-denied",
         code: Code::ToolAccessDenied,
+        narrow: false,
         phrases: &[
             "permission denied",
             "access denied",
@@ -238,8 +259,12 @@ pub(super) static TABLE: &[Rule] = &[
             "are you root",
             "you need to be root",
             "requires root",
-            "not in the sudoers file",
             "dubious ownership",
+            "requires read access",
+            "requires write access",
+            "requires net access",
+            "requires run access",
+            "requires env access",
             "protected branch",
             "access forbidden",
             "resource not accessible",
@@ -255,11 +280,8 @@ pub(super) static TABLE: &[Rule] = &[
             "you don't have write access",
             "permission to ~ denied",
             "permission to ' denied",
-            "sudo a password is required",
-            "a terminal is required to read the password",
             "missing required scopes",
             "lacks permission",
-            "interactive authentication required",
             "access to the path ' is denied",
             "access to the resource is denied",
             "pull access denied",
@@ -271,9 +293,11 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.conflict",
         code: Code::GitConflict,
+        narrow: false,
         phrases: &[
             "merge conflict",
             "merge conflicts",
+            "files unresolved",
             "automatic merge failed",
             "fix conflicts",
             "unmerged files",
@@ -308,6 +332,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.disk-full",
         code: Code::EnvDiskFull,
+        narrow: false,
         phrases: &[
             "no space left",
             "no space left on device",
@@ -335,6 +360,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.locked",
         code: Code::GitLocked,
+        narrow: false,
         phrases: &[
             "another git process seems to be running",
             "could not lock config file",
@@ -368,6 +394,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.throttled",
         code: Code::ToolRateLimit,
+        narrow: false,
         phrases: &[
             "too many requests",
             "throttled",
@@ -392,6 +419,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.registry",
         code: Code::EnvRegistry,
+        narrow: false,
         phrases: &[
             "package registry",
             "registry down",
@@ -407,6 +435,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.timeout",
         code: Code::EnvTimeout,
+        narrow: false,
         phrases: &[
             "timeout",
             "network timeout",
@@ -434,6 +463,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.dns",
         code: Code::EnvDns,
+        narrow: false,
         phrases: &[
             "name resolution failed",
             "name or service not known",
@@ -470,6 +500,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.connection",
         code: Code::EnvConnection,
+        narrow: false,
         phrases: &[
             "connection refused",
             "connection reset",
@@ -554,6 +585,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.unavailable",
         code: Code::EnvUnavailable,
+        narrow: false,
         phrases: &[
             "service unavailable",
             "temporary failure",
@@ -596,6 +628,7 @@ pub(super) static TABLE: &[Rule] = &[
     Rule {
         id: "phrase.crash",
         code: Code::ToolCrash,
+        narrow: false,
         phrases: &[
             "segmentation fault",
             "core dumped",
@@ -655,8 +688,92 @@ pub(super) static TABLE: &[Rule] = &[
         ],
     },
     Rule {
+        id: "phrase.database",
+        code: Code::ToolConfig,
+        narrow: true,
+        phrases: &[
+            "database ' does not exist",
+            "unknown database",
+            "no such database",
+            "database does not exist",
+        ],
+    },
+    Rule {
+        id: "phrase.statement",
+        code: Code::LogicError,
+        narrow: false,
+        phrases: &[
+            "relation ' does not exist",
+            "column ' does not exist",
+            "table ' does not exist",
+            "table ' doesn't exist",
+            "function ' does not exist",
+            "type ' does not exist",
+            "operator does not exist",
+            "duplicate key",
+            "duplicate entry",
+            "violates",
+            "constraint failed",
+            "no such table",
+            "no such column",
+            "no such function",
+            "unknown column",
+            "cannot find module",
+            "can't find module",
+            "cannot find package",
+            "module not found",
+            "no module named",
+            "can't resolve",
+            "could not resolve '",
+            "cannot load such file",
+            "can't locate",
+            "unknown table",
+            "syntax error",
+            "invalid input syntax",
+            "division by zero",
+            "error in your sql syntax",
+            "invalid syntax",
+            "unexpected token",
+            "parse error",
+            "unexpected end of file",
+            "out of range",
+            "undefined method",
+            "undefined function",
+            "undefined local variable",
+            "null value in column",
+            "cannot be null",
+            "data too long",
+            "truncated incorrect",
+            "datatype mismatch",
+            "ambiguous column",
+            "wrong number of arguments",
+            "not-null constraint",
+            "is not a function",
+            "is not defined",
+        ],
+    },
+    Rule {
+        id: "phrase.unset",
+        code: Code::ToolConfig,
+        narrow: false,
+        phrases: &[
+            "unbound variable",
+            "parameter not set",
+            "parameter null or not set",
+            "environment variable",
+            "environment variables",
+            "is not set",
+            "must be set",
+            "not set",
+            "is unset",
+            "variable is not defined",
+            "is missing or empty",
+        ],
+    },
+    Rule {
         id: "phrase.config",
         code: Code::ToolConfig,
+        narrow: false,
         phrases: &[
             "unknown flag",
             "unknown option",
@@ -681,6 +798,10 @@ pub(super) static TABLE: &[Rule] = &[
             "does not appear to be a git repository",
             "did not match any file",
             "unknown revision",
+            "version solving failed",
+            "configuration is invalid",
+            "cannot execute binary file",
+            "exec format error",
             "certificate verify failed",
             "certificate verification failed",
             "ssl certificate problem",
