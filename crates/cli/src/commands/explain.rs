@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use unstuck_core::fault::{
-    Asks, Category, Charge, Class, Code, ErrorType, Reaction, RunFailure, Work,
+    Asks, Category, Charge, Class, Code, ErrorType, Reaction, RunFailure, Work, page,
 };
 
 use crate::args::Explain;
@@ -29,11 +29,6 @@ pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
     }
     out.flush()?;
     Ok(Exit::Done)
-}
-
-/// The page of a code.
-fn page(code: Code) -> &'static str {
-    code.summary()
 }
 
 /// All codes, by category, in the order of the table.

@@ -24,12 +24,15 @@ pub(crate) fn markdown(out: &mut impl io::Write, page: &str, width: usize) -> io
     out.write_all(layout.out.trim_start_matches('\n').as_bytes())
 }
 
+/// Text in one style.
+type Piece = (Style, String);
+
 /// A page on its way to lines: the block being collected and what surrounds it.
 struct Layout {
     out: String,
     width: usize,
     /// Styled pieces of the block being collected.
-    pieces: Vec<(Style, String)>,
+    pieces: Vec<Piece>,
     style: Style,
     /// The next number of each list around; none for bullets.
     lists: Vec<Option<u64>>,
@@ -38,7 +41,8 @@ struct Layout {
     verbatim: bool,
     /// The address of the link being read.
     link: Option<String>,
-    table: Vec<Vec<String>>,
+    /// Rows of cells.
+    table: Vec<Vec<Vec<Piece>>>,
 }
 
 impl Layout {
@@ -98,7 +102,11 @@ impl Layout {
                 self.verbatim = true;
             }
             Tag::Table(_) => self.table.clear(),
-            Tag::TableHead | Tag::TableRow => self.table.push(Vec::new()),
+            Tag::TableHead => {
+                self.style = style::DIM;
+                self.table.push(Vec::new());
+            }
+            Tag::TableRow => self.table.push(Vec::new()),
             _ => {}
         }
     }
@@ -109,7 +117,7 @@ impl Layout {
                 self.block();
                 self.style = Style::new();
             }
-            TagEnd::Strong | TagEnd::Emphasis => self.style = Style::new(),
+            TagEnd::Strong | TagEnd::Emphasis | TagEnd::TableHead => self.style = Style::new(),
             TagEnd::Link => {
                 if let Some(address) = self.link.take() {
                     self.push(style::DIM, &format!(" ({address})"));
@@ -120,7 +128,7 @@ impl Layout {
             }
             TagEnd::CodeBlock => self.verbatim = false,
             TagEnd::TableCell => {
-                let cell = self.pieces.drain(..).map(|(_, text)| text).collect();
+                let cell = std::mem::take(&mut self.pieces);
                 if let Some(row) = self.table.last_mut() {
                     row.push(cell);
                 }
@@ -159,79 +167,76 @@ impl Layout {
         }
         let margin = INDENT * self.lists.len();
         let marker = std::mem::take(&mut self.marker);
-        let hanging = margin + marker.chars().count();
-        self.out.push_str(&" ".repeat(margin));
-        self.out.push_str(&marker);
-        let mut column = hanging;
-        let mut fresh = true;
-        for word in words(&pieces) {
-            if !fresh && word.space && column + 1 + word.width() > self.width {
-                self.out.push('\n');
-                self.out.push_str(&" ".repeat(hanging));
-                column = hanging;
-            } else if !fresh && word.space {
-                self.out.push(' ');
-                column += 1;
-            }
-            column += word.width();
-            fresh = false;
-            let style = word.style;
-            let _ = write!(self.out, "{style}{}{style:#}", word.text);
-        }
-        self.out.push('\n');
+        let text = wrapped(&pieces, margin + marker.chars().count(), self.width);
+        let _ = writeln!(self.out, "{:margin$}{marker}{text}", "");
     }
 
+    /// Writes the table with its columns aligned; the last one takes the room that is left.
     fn draw_table(&mut self) {
         let rows = std::mem::take(&mut self.table);
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let widest = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max()
         };
-        let widths: Vec<usize> = (0..columns).map(|column| widest(column).unwrap_or(0)).collect();
+        let widths: Vec<usize> =
+            (0..columns.saturating_sub(1)).map(|column| widest(column).unwrap_or(0)).collect();
         self.out.push('\n');
-        for (number, row) in rows.iter().enumerate() {
-            let title = if number == 0 { style::DIM } else { Style::new() };
-            let mut line = " ".repeat(INDENT);
-            for (cell, width) in row.iter().zip(&widths) {
-                let padding = width - cell.chars().count() + INDENT;
-                let _ = write!(line, "{title}{cell}{title:#}{:padding$}", "");
+        for row in &rows {
+            let mut column = INDENT;
+            let _ = write!(self.out, "{:INDENT$}", "");
+            for (cell, wide) in row.iter().zip(&widths) {
+                let text = wrapped(cell, column, usize::MAX);
+                let padding = wide - width(cell) + INDENT;
+                let _ = write!(self.out, "{text}{:padding$}", "");
+                column += wide + INDENT;
             }
-            self.out.push_str(line.trim_end());
-            self.out.push('\n');
+            let last = row.get(widths.len()).map(|cell| wrapped(cell, column, self.width));
+            let _ = writeln!(self.out, "{}", last.unwrap_or_default());
         }
     }
 }
 
-/// A run of characters without a space, in one style.
-struct Word<'a> {
-    style: Style,
-    text: &'a str,
-    /// Whether a space stands before it.
-    space: bool,
+fn width(pieces: &[Piece]) -> usize {
+    pieces.iter().map(|(_, text)| text.chars().count()).sum()
 }
 
-impl Word<'_> {
-    fn width(&self) -> usize {
-        self.text.chars().count()
+/// The text on lines of at most `width` columns, where the first one begins at `column` and the
+/// others are moved there.
+fn wrapped(pieces: &[Piece], column: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut at = column;
+    for word in words(pieces) {
+        let long: usize = word.iter().map(|(_, text)| text.chars().count()).sum();
+        if at > column && at + 1 + long > width {
+            let _ = write!(out, "\n{:column$}", "");
+            at = column;
+        } else if at > column {
+            out.push(' ');
+            at += 1;
+        }
+        at += long;
+        for (style, text) in word {
+            let _ = write!(out, "{style}{text}{style:#}");
+        }
     }
+    out
 }
 
-fn words(pieces: &[(Style, String)]) -> Vec<Word<'_>> {
+/// Words, each in one or more styles: the comma after a literal belongs to it.
+fn words(pieces: &[Piece]) -> Vec<Vec<(Style, &str)>> {
     let mut words = Vec::new();
-    let mut space = false;
+    let mut word = Vec::new();
     for (style, text) in pieces {
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let trimmed = rest.trim_start_matches(' ');
-            space |= trimmed.len() < rest.len();
-            let end = trimmed.find(' ').unwrap_or(trimmed.len());
-            if end > 0 {
-                words.push(Word { style: *style, text: &trimmed[..end], space });
-                space = false;
+        for (number, part) in text.split(' ').enumerate() {
+            if number > 0 && !word.is_empty() {
+                words.push(std::mem::take(&mut word));
             }
-            rest = &trimmed[end..];
+            if !part.is_empty() {
+                word.push((*style, part));
+            }
         }
     }
+    words.extend((!word.is_empty()).then_some(word));
     words
 }
 
@@ -258,7 +263,7 @@ with **stress**, and [a link](https://example.com).
 | column | value |
 | --- | --- |
 | class | `env_error` |
-| a longer name | x |
+| a longer name | x, and then so much that the cell has to be wrapped |
 
 ## What you can do
 

@@ -44,7 +44,7 @@ fn classify_writes_json_when_told_to() {
 
 #[test]
 fn a_page_is_laid_out_for_reading() {
-    if let Some(seen) = seen("stty cols 60; unstuck --no-color explain auth-expired") {
+    if let Some(seen) = seen("stty rows 24 cols 60; unstuck --no-color explain auth-expired") {
         assert!(seen.lines().all(|line| line.chars().count() <= 60), "{seen}");
         assert!(!seen.contains('`') && !seen.contains('#'), "{seen}");
     }
