@@ -3,7 +3,7 @@
 
 # List the recipes
 default:
-    @just --list
+    @{{just_executable()}} --list
 
 # All tests; arguments narrow the run
 test *ARGS:
