@@ -25,20 +25,21 @@ pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
             render::markdown(&mut out, page(code), terminal.width())?;
         }
         (Some(code), false) => out.write_all(page(code).as_bytes())?,
-        (None, false) => list(&mut out)?,
+        (None, false) => list(&mut out, terminal.line_width())?,
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
 /// All codes, by category, in the order of the table.
-fn list(out: &mut impl Write) -> Result<(), Error> {
+fn list(out: &mut impl Write, line_width: usize) -> Result<(), Error> {
     let width = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
     let (title, name) = (style::TITLE, style::CODE);
     for category in Category::ALL {
         writeln!(out, "{title}{category}{title:#}")?;
         for code in Code::ALL.iter().filter(|code| code.row().category == *category) {
-            writeln!(out, "  {name}{code:width$}{name:#}  {}", code.summary())?;
+            let summary = render::wrapped(code.summary(), width + 4, line_width);
+            writeln!(out, "  {name}{code:width$}{name:#}  {summary}")?;
         }
         writeln!(out)?;
     }

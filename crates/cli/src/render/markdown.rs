@@ -11,6 +11,7 @@ use anstyle::Style;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::style;
+use super::wrap::{Piece, width, wrap};
 
 /// Columns that a list item or code block stands in from the margin.
 const INDENT: usize = 2;
@@ -23,9 +24,6 @@ pub(crate) fn markdown(out: &mut impl io::Write, page: &str, width: usize) -> io
     }
     out.write_all(layout.out.trim_start_matches('\n').as_bytes())
 }
-
-/// Text in one style.
-type Piece = (Style, String);
 
 /// A page on its way to lines: the block being collected and what surrounds it.
 struct Layout {
@@ -167,7 +165,7 @@ impl Layout {
         }
         let margin = INDENT * self.lists.len();
         let marker = std::mem::take(&mut self.marker);
-        let text = wrapped(&pieces, margin + marker.chars().count(), self.width);
+        let text = wrap(&pieces, margin + marker.chars().count(), self.width);
         let _ = writeln!(self.out, "{:margin$}{marker}{text}", "");
     }
 
@@ -185,59 +183,15 @@ impl Layout {
             let mut column = INDENT;
             let _ = write!(self.out, "{:INDENT$}", "");
             for (cell, wide) in row.iter().zip(&widths) {
-                let text = wrapped(cell, column, usize::MAX);
+                let text = wrap(cell, column, usize::MAX);
                 let padding = wide - width(cell) + INDENT;
                 let _ = write!(self.out, "{text}{:padding$}", "");
                 column += wide + INDENT;
             }
-            let last = row.get(widths.len()).map(|cell| wrapped(cell, column, self.width));
+            let last = row.get(widths.len()).map(|cell| wrap(cell, column, self.width));
             let _ = writeln!(self.out, "{}", last.unwrap_or_default());
         }
     }
-}
-
-fn width(pieces: &[Piece]) -> usize {
-    pieces.iter().map(|(_, text)| text.chars().count()).sum()
-}
-
-/// The text on lines of at most `width` columns, where the first one begins at `column` and the
-/// others are moved there.
-fn wrapped(pieces: &[Piece], column: usize, width: usize) -> String {
-    let mut out = String::new();
-    let mut at = column;
-    for word in words(pieces) {
-        let long: usize = word.iter().map(|(_, text)| text.chars().count()).sum();
-        if at > column && at + 1 + long > width {
-            let _ = write!(out, "\n{:column$}", "");
-            at = column;
-        } else if at > column {
-            out.push(' ');
-            at += 1;
-        }
-        at += long;
-        for (style, text) in word {
-            let _ = write!(out, "{style}{text}{style:#}");
-        }
-    }
-    out
-}
-
-/// Words, each in one or more styles: the comma after a literal belongs to it.
-fn words(pieces: &[Piece]) -> Vec<Vec<(Style, &str)>> {
-    let mut words = Vec::new();
-    let mut word = Vec::new();
-    for (style, text) in pieces {
-        for (number, part) in text.split(' ').enumerate() {
-            if number > 0 && !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            if !part.is_empty() {
-                word.push((*style, part));
-            }
-        }
-    }
-    words.extend((!word.is_empty()).then_some(word));
-    words
 }
 
 #[cfg(test)]

@@ -38,6 +38,11 @@ impl Terminal {
         size.map_or(WIDTH_MAX, |(Width(columns), _)| columns.into()).clamp(WIDTH_MIN, WIDTH_MAX)
     }
 
+    /// The width at which a list breaks its lines; elsewhere than on a terminal it breaks none.
+    pub(crate) fn line_width(&self) -> usize {
+        if self.is_terminal() { self.width() } else { usize::MAX }
+    }
+
     /// A writer that keeps styles only where they are wanted: not in a pipe, not with `NO_COLOR`,
     /// not with `--no-color`.
     pub(crate) fn styled(&self) -> BufWriter<AutoStream<StdoutLock<'static>>> {

@@ -51,6 +51,14 @@ fn a_page_is_laid_out_for_reading() {
 }
 
 #[test]
+fn the_list_breaks_its_lines_where_the_window_ends() {
+    if let Some(seen) = seen("stty rows 24 cols 72; unstuck explain --no-color") {
+        assert!(seen.lines().all(|line| line.chars().count() <= 72), "{seen}");
+        insta::assert_snapshot!(seen.split_inclusive('\n').take(8).collect::<String>());
+    }
+}
+
+#[test]
 fn colours_show_and_can_be_declined() {
     let colours = |command: &str| seen(command).map(|seen| seen.contains('\u{1b}'));
     assert_ne!(colours("unstuck explain"), Some(false));
