@@ -15,8 +15,12 @@
 //! - [`tracker`]: a small façade for programs that only want the per-error retry budget.
 
 pub mod attempt;
+pub mod engine;
 pub mod fault;
+pub mod plan;
+pub mod policy;
 pub mod question;
 pub mod signature;
 pub mod text;
 pub mod time;
+pub mod tracker;

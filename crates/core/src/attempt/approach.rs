@@ -1,18 +1,36 @@
 //! An approach: what one attempt did, in a line, and the digest that recognises it again.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
+
+use super::action::{Action, ToolKind};
+use super::diff::Change;
+use super::digest::approach_digest;
+use super::text::one_line;
 
 /// Recognises the same approach again: a hash over the normalised change and the actions taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Digest(pub u64);
 
+/// How many changed files an approach names.
+pub const FILES_MAX: usize = 20;
+/// The longest name of a file in an approach, in characters.
+pub const FILE_CHARS_MAX: usize = 200;
+/// The longest summary of an approach, in characters.
+pub const SUMMARY_CHARS_MAX: usize = 300;
+/// How many files and how many commands a summary names that Unstuck had to make itself.
+const NAMED_MAX: usize = 3;
+/// The longest command in such a summary, in characters.
+const COMMAND_CHARS_MAX: usize = 60;
+
 /// What one attempt did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approach {
     /// Recognises it again; none when it changed nothing and did nothing.
     pub digest: Option<Digest>,
-    /// What it did, in one line of the agent's own words, redacted; may be empty.
+    /// What it did, in one line: the agent's own words, redacted, or what was seen of it.
     pub summary: String,
     /// Files it changed; a few names for the next attempt to read.
     pub files: Vec<String>,
@@ -20,4 +38,117 @@ pub struct Approach {
     pub files_changed: u32,
     /// How many commands it ran.
     pub commands: u32,
+}
+
+impl Approach {
+    /// The approach of an attempt that made `change` with `actions` in the folder `worktree`.
+    ///
+    /// `summary` is what the agent says it did, redacted. Without one the line is made of what
+    /// was seen: files and commands. It is for reading; the digest does not depend on it, so an
+    /// old approach in new words stays the old approach.
+    pub fn of(change: &Change, actions: &[Action], summary: Option<&str>, worktree: &str) -> Self {
+        let said = one_line(summary.unwrap_or_default(), SUMMARY_CHARS_MAX);
+        let commands = actions.iter().filter(|action| action.tool == ToolKind::Command).count();
+        Self {
+            digest: approach_digest(change, actions, worktree),
+            summary: if said.is_empty() { seen(change, actions, worktree) } else { said },
+            files: change.files.clone(),
+            files_changed: change.files_changed,
+            commands: u32::try_from(commands).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// "changed a, b; ran `cargo test`". Commands that only look are left out: they are many and say
+/// little.
+fn seen(change: &Change, actions: &[Action], worktree: &str) -> String {
+    let mut ran: Vec<String> = Vec::new();
+    for action in actions {
+        if action.tool == ToolKind::Command && !action.only_looks() {
+            ran.push(format!("`{}`", one_line(&action.label(worktree), COMMAND_CHARS_MAX)));
+        }
+    }
+    let mut met = BTreeSet::new();
+    ran.retain(|command| met.insert(command.clone()));
+    let more = ran.len().saturating_sub(NAMED_MAX);
+    ran.truncate(NAMED_MAX);
+    let named = change.files.len().min(NAMED_MAX);
+    let changed = match change.files_changed {
+        0 => "changed nothing".to_owned(),
+        all => format!(
+            "changed {}",
+            listed(&change.files[..named], (all as usize).saturating_sub(named))
+        ),
+    };
+    let line =
+        if ran.is_empty() { changed } else { format!("{changed}; ran {}", listed(&ran, more)) };
+    one_line(&line, SUMMARY_CHARS_MAX)
+}
+
+fn listed(names: &[String], more: usize) -> String {
+    let names = names.join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::attempt::{Observation, Outcome};
+
+    fn change(files: usize) -> Change {
+        let diff: Vec<String> = (0..files)
+            .map(|n| {
+                format!("diff --git a/f{n} b/f{n}\n--- a/f{n}\n+++ b/f{n}\n@@ -1 +1 @@\n-x\n+y\n")
+            })
+            .collect();
+        Change::of(diff.concat().as_bytes())
+    }
+
+    fn run(command: &str) -> Action {
+        let observation = Observation::of(Outcome::Succeeded, "", "");
+        Action { tool: ToolKind::Command, input: command.to_owned(), observation }
+    }
+
+    #[test]
+    fn without_words_of_the_agent_the_summary_says_what_was_seen() {
+        let all = ["make a", "make b", "ls", "make a", "make c", "make d"].map(run);
+        let cases: &[(usize, &[Action], &str)] = &[
+            (0, &[], "changed nothing"),
+            (0, &[run("ls")], "changed nothing"),
+            (2, &[run("cargo test")], "changed f0, f1; ran `cargo test`"),
+            (5, &all, "changed f0, f1, f2 and 2 more; ran `make a`, `make b`, `make c` and 1 more"),
+        ];
+        for (files, actions, expected) in cases {
+            for silent in [None, Some(" \n ")] {
+                let approach = Approach::of(&change(*files), actions, silent, "");
+                assert_eq!(approach.summary, *expected);
+            }
+        }
+        let approach = Approach::of(&change(30), &all, None, "");
+        assert_eq!((approach.files.len(), approach.files_changed, approach.commands), (20, 30, 6));
+    }
+
+    // B1, B3
+    #[test]
+    fn other_words_make_no_other_approach() {
+        let of = |summary| Approach::of(&change(1), &[run("make")], Some(summary), "");
+        let (one, other) = (of("Raised\nthe limit"), of("Hit a rate limit, 401, timeout"));
+        assert_eq!(one.summary, "Raised the limit");
+        assert!(one.digest.is_some());
+        assert_eq!(one.digest, other.digest);
+    }
+
+    proptest! {
+        #[test]
+        fn every_length_is_bounded(summary in any::<String>(), command in any::<String>()) {
+            for said in [Some(summary.as_str()), None] {
+                let approach = Approach::of(&change(2), &[run(&command)], said, "");
+                prop_assert!(approach.summary.chars().count() <= SUMMARY_CHARS_MAX);
+                prop_assert!(!approach.summary.is_empty());
+                prop_assert!(!approach.summary.contains(char::is_control));
+            }
+        }
+    }
 }

@@ -254,7 +254,9 @@ impl<'a> Word<'a> {
             return Some(Rule::StackFrame);
         }
         let pair = JARGON_PAIRS.binary_search(&(before, word)).is_ok();
-        let parts = word.split('-').any(|part| listed(JARGON, part));
+        let parts = word.split('-').any(|part| {
+            listed(JARGON, part) || part.strip_suffix('s').is_some_and(|one| listed(JARGON, one))
+        });
         (pair || parts).then_some(Rule::Jargon)
     }
 }

@@ -50,6 +50,7 @@ fn technical_detail_is_found() {
         (Rule::Jargon, "look at stderr"),
         (Rule::Jargon, "the regex is wrong"),
         (Rule::Jargon, "a null pointer"),
+        (Rule::Jargon, "use UUIDs for orders"),
         (Rule::Jargon, "the stack trace shows it"),
         (Rule::Jargon, "an environment variable is missing"),
         (Rule::Jargon, "the non-idempotent call"),
@@ -80,6 +81,10 @@ fn plain_english_passes() {
         "Mrs McCoy asked for a PDF and/or a printed page, 24/7.",
         "Is it OK to go on? Yes/no is enough; we're open 9 a.m. to 5 p.m., e.g. today.",
         "The error came back (twice), so I ask.",
+        "Show a 404 page for missing products",
+        "Add two-factor authentication",
+        "Passwort zurücksetzen reparieren",
+        "ログインページを修正",
         "",
     ];
     for text in plain {

@@ -1,0 +1,315 @@
+//! An action of an agent and what came of it, as the adapter reports them.
+//!
+//! Both are compared by hash, folded: the input by what it asks for, the observation by what it
+//! shows. Texts are redacted before they come here; a label may end up in front of a person.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::approach::Digest;
+use super::hasher::PieceHasher;
+use super::mask::{self, Text};
+use super::shell;
+use super::text::one_line;
+
+/// The longest label of an action, in characters.
+pub const ACTION_CHARS_MAX: usize = 120;
+/// Longer inputs are compared as plain text; only a file's whole content is that long.
+const INPUT_JSON_BYTES_MAX: usize = 1024 * 1024;
+/// What the tools of different agents call the command they run.
+const COMMAND_KEYS: &[&str] = &["command", "cmd"];
+
+/// What a tool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Reads a file or a page.
+    Read,
+    /// Searches in files or the web.
+    Search,
+    /// Lists files or things.
+    List,
+    /// Writes a whole file.
+    Write,
+    /// Changes a part of a file.
+    Edit,
+    /// Runs a command.
+    Command,
+    /// Says something to people; it does nothing.
+    Narrate,
+    /// Anything else; it may do anything.
+    Other,
+}
+
+/// How an action ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It did what it was asked to.
+    Succeeded,
+    /// The tool reported an error, or the command ended with another status than 0.
+    Failed,
+    /// It only waited for a process that is still running. A state, not a symptom.
+    Waiting,
+}
+
+/// What came of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Observation {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Recognises the same output again.
+    pub output: Digest,
+}
+
+impl Observation {
+    /// An outcome with the output that was shown. Time stamps, durations, process ids and random
+    /// names do not tell two observations apart; any other number does, because a counter that
+    /// advances is progress.
+    pub fn of(outcome: Outcome, output: &str, worktree: &str) -> Self {
+        let mut hasher = PieceHasher::of("output");
+        mask::fold(output.as_bytes(), Text::Output, worktree, &mut |piece| hasher.piece(piece));
+        Self { outcome, output: hasher.take() }
+    }
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// What the tool is for.
+    pub tool: ToolKind,
+    /// What it was given: JSON, or a command as it is.
+    pub input: String,
+    /// What came of it.
+    pub observation: Observation,
+}
+
+impl Action {
+    /// Recognises the same tool with the same input again. JSON keys have no order; a command is
+    /// the same with and without a shell around it and a `cd` to where it starts anyway; and its
+    /// description is prose: other words for the same command are no other action.
+    pub fn digest(&self, worktree: &str) -> Digest {
+        let mut hasher = PieceHasher::of("action");
+        hasher.text(tool_name(self.tool).as_bytes());
+        let value = self.json();
+        let Some(command) = self.command() else {
+            match value {
+                Some(value) => fold_value(&value, worktree, &mut hasher),
+                None => fold_text(&self.input, worktree, &mut hasher),
+            }
+            return hasher.take();
+        };
+        fold_text(shell::bare(&command, worktree), worktree, &mut hasher);
+        if let Some(Value::Object(mut fields)) = value {
+            fields.retain(|key, _| !COMMAND_KEYS.contains(&key.as_str()) && key != "description");
+            if !fields.is_empty() {
+                fold_value(&Value::Object(fields), worktree, &mut hasher);
+            }
+        }
+        hasher.take()
+    }
+
+    /// Whether it cannot have changed anything: the tool only looks, or the command consists of
+    /// programs that do.
+    pub fn only_looks(&self) -> bool {
+        match self.tool {
+            ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Narrate => true,
+            ToolKind::Write | ToolKind::Edit | ToolKind::Other => false,
+            ToolKind::Command => self.command().is_some_and(|command| shell::only_looks(&command)),
+        }
+    }
+
+    /// The command line, where the tool runs one.
+    pub fn command(&self) -> Option<String> {
+        if self.tool != ToolKind::Command {
+            return None;
+        }
+        match self.json() {
+            Some(Value::Object(fields)) => command(&fields),
+            Some(Value::String(text)) => Some(text),
+            _ => Some(self.input.clone()),
+        }
+    }
+
+    /// The file it is about, where its input names one; within the worktree without its path.
+    pub fn path(&self, worktree: &str) -> Option<String> {
+        let Some(Value::Object(fields)) = self.json() else { return None };
+        let path = ["file_path", "path", "notebook_path", "filename", "file"]
+            .iter()
+            .find_map(|key| fields.get(*key)?.as_str())?;
+        let within = path.strip_prefix(worktree.trim_end_matches('/'));
+        let within = within.filter(|rest| !worktree.is_empty() && rest.starts_with('/'));
+        let within = within.map_or(path, |rest| rest.trim_start_matches('/'));
+        Some(within.trim_start_matches("./").to_owned())
+    }
+
+    /// What it was, in one short line: a command, a path, or the input.
+    pub fn label(&self, worktree: &str) -> String {
+        let said = self.command().map(|command| shell::bare(&command, worktree).to_owned());
+        let said = said.or_else(|| self.path(worktree)).unwrap_or_else(|| self.input.clone());
+        match self.tool {
+            ToolKind::Command => one_line(&said, ACTION_CHARS_MAX),
+            tool => one_line(&format!("{} {said}", tool_name(tool)), ACTION_CHARS_MAX),
+        }
+    }
+
+    fn json(&self) -> Option<Value> {
+        let starts = self.input.trim_start().starts_with(['{', '[', '"']);
+        (starts && self.input.len() <= INPUT_JSON_BYTES_MAX)
+            .then(|| serde_json::from_str(&self.input).ok())?
+    }
+}
+
+/// The command in a tool's input: a text, or a list of words.
+fn command(fields: &serde_json::Map<String, Value>) -> Option<String> {
+    match COMMAND_KEYS.iter().find_map(|key| fields.get(*key))? {
+        Value::String(command) => Some(command.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            Some(words?.join(" "))
+        }
+        _ => None,
+    }
+}
+
+const fn tool_name(tool: ToolKind) -> &'static str {
+    match tool {
+        ToolKind::Read => "read",
+        ToolKind::Search => "search",
+        ToolKind::List => "list",
+        ToolKind::Write => "write",
+        ToolKind::Edit => "edit",
+        ToolKind::Command => "command",
+        ToolKind::Narrate => "narrate",
+        ToolKind::Other => "use",
+    }
+}
+
+/// Hashes a JSON value so that neither the order of keys nor white space makes a difference. The
+/// depth is bounded by the parser.
+fn fold_value(value: &Value, worktree: &str, hasher: &mut PieceHasher) {
+    match value {
+        Value::Null => hasher.piece(b"n"),
+        Value::Bool(yes) => hasher.piece(if *yes { b"t" } else { b"f" }),
+        Value::Number(number) => hasher.text(number.to_string().as_bytes()),
+        Value::String(text) => fold_text(text, worktree, hasher),
+        Value::Array(values) => {
+            hasher.piece(b"[");
+            for value in values {
+                fold_value(value, worktree, hasher);
+            }
+            hasher.piece(b"]");
+        }
+        Value::Object(fields) => {
+            hasher.piece(b"{");
+            // Whether the parser keeps the order is another crate's choice.
+            let mut sorted: Vec<_> = fields.iter().collect();
+            sorted.sort_unstable_by_key(|(key, _)| *key);
+            for (key, value) in sorted {
+                hasher.text(key.as_bytes());
+                fold_value(value, worktree, hasher);
+            }
+            hasher.piece(b"}");
+        }
+    }
+}
+
+/// The mark at the end is a byte that no folded text holds.
+fn fold_text(text: &str, worktree: &str, hasher: &mut PieceHasher) {
+    mask::fold(text.as_bytes(), Text::Input, worktree, &mut |piece| hasher.piece(piece));
+    hasher.piece(b"\0");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TREE: &str = "/work/tree";
+
+    fn action(tool: ToolKind, input: &str) -> Action {
+        let observation = Observation::of(Outcome::Succeeded, "", TREE);
+        Action { tool, input: input.to_owned(), observation }
+    }
+
+    fn digest(tool: ToolKind, input: &str) -> Digest {
+        action(tool, input).digest(TREE)
+    }
+
+    #[test]
+    fn the_same_request_in_other_dress_is_the_same_action() {
+        use ToolKind::{Command, Edit, Other};
+        let cases = [
+            (Command, "cargo  test\n", " cargo test"),
+            (Command, r#"{"command":"ls"}"#, r#"{ "command" : "ls", "description": "Look" }"#),
+            (Command, "cat /work/tree/a", "cat a"),
+            (Command, "cd /work/tree && make", r#"{"command":"make"}"#),
+            (Command, "/bin/bash -lc 'cd /work/tree; make'", "make"),
+            (Command, "sh /tmp/tmp.a81kQz/x", "sh /tmp/tmp.kk9Xw1/x"),
+            (Other, r#"{"a":1,"b":[true,null]}"#, r#"{"b":[true,null],"a":1}"#),
+            (
+                Edit,
+                r#"{"file_path":"/work/tree/a","new":"x  y"}"#,
+                r#"{"file_path":"a","new":"x y"}"#,
+            ),
+        ];
+        for (tool, one, other) in cases {
+            assert_eq!(digest(tool, one), digest(tool, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn another_request_is_another_action() {
+        use ToolKind::{Command, Other, Read};
+        let cases = [
+            ((Command, "cargo test"), (Command, "cargo test --all")),
+            ((Command, "sleep 5s"), (Command, "sleep 6s")),
+            ((Command, "cd /work/tree/a && make"), (Command, "make")),
+            ((Command, r#"{"command":"make"}"#), (Command, r#"{"command":"make","timeout":9}"#)),
+            ((Read, r#"{"path":"a","offset":1}"#), (Read, r#"{"path":"a","offset":2}"#)),
+            ((Read, "a"), (Other, "a")),
+            ((Other, r#"{"description":"a"}"#), (Other, r#"{"description":"b"}"#)),
+            ((Other, r#"["a","b"]"#), (Other, r#"["a b"]"#)),
+        ];
+        for ((tool, one), (other_tool, other)) in cases {
+            assert_ne!(digest(tool, one), digest(other_tool, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_time_stamp_is_no_news_and_a_counter_is() {
+        let shown = |text| Observation::of(Outcome::Failed, text, TREE);
+        assert_eq!(shown("12:00:01 1 failed in 0.2s"), shown("12:00:09 1 failed in 0.3s"));
+        assert_ne!(shown("12:00:01 2 failed in 0.2s"), shown("12:00:01 1 failed in 0.2s"));
+        assert_ne!(shown("x"), Observation::of(Outcome::Succeeded, "x", TREE));
+    }
+
+    #[test]
+    fn labels_say_what_it_was() {
+        use ToolKind::{Command, Edit, Other};
+        let cases = [
+            (Command, r#"{"command":"cargo test","description":"Test"}"#, "cargo test"),
+            (Command, "/bin/bash -lc 'cargo test'", "cargo test"),
+            (Command, r#"{"command":["bash","-lc","ls"]}"#, "ls"),
+            (Edit, r#"{"file_path":"/work/tree/src/a.rs","old":"x"}"#, "edit src/a.rs"),
+            (Other, "a\nb", "use a b"),
+        ];
+        for (tool, input, expected) in cases {
+            assert_eq!(action(tool, input).label(TREE), expected);
+        }
+        assert_eq!(action(Other, &"x".repeat(999)).label(TREE).chars().count(), ACTION_CHARS_MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn any_input_has_a_digest_and_a_short_label(input in any::<String>()) {
+            for tool in [ToolKind::Command, ToolKind::Edit] {
+                let action = action(tool, &input);
+                prop_assert_eq!(action.digest(TREE), action.clone().digest(TREE));
+                prop_assert!(action.label(TREE).chars().count() <= ACTION_CHARS_MAX);
+                let _ = action.only_looks();
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Reads a unified git diff and says which change it is, whatever order and dress it comes in.
+//!
+//! What counts: which file, its kind of change (new, deleted, renamed, copied, mode, binary), the
+//! removed and added lines in order, and the line before each change, because the same line put
+//! into another function is another change. Comments count: they are text somebody chose.
+//! What does not: the order of files, `index` and similarity lines, hunk numbers and headings,
+//! the `a/` and `b/` before a path, time stamps after it, blank lines, and lines that changed in
+//! white space only.
+//!
+//! The diff may come in chunks of any size. Memory stays bounded: a header line, one block of
+//! changed lines (as hashes) and a few names. Bytes that are no diff are harmless.
+
+use std::collections::BTreeSet;
+
+use super::approach::{Digest, FILE_CHARS_MAX, FILES_MAX};
+use super::diff_file::{File, Side};
+use super::diff_header::{Header, Hunk};
+use super::hasher::PieceHasher;
+use super::text::one_line;
+
+/// Longer header lines are cut; no path is that long.
+const HEADER_BYTES_MAX: usize = 16 * 1024;
+/// So many changed paths are known for the question "does the diff show this file?".
+const PATHS_MAX: usize = 100_000;
+
+/// What a diff base→worktree changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Recognises the change again; none when nothing but white space changed.
+    pub digest: Option<Digest>,
+    /// Some of the changed files, at most [`FILES_MAX`], in the order of their names.
+    pub files: Vec<String>,
+    /// How many files changed in all.
+    pub files_changed: u32,
+    paths: BTreeSet<Digest>,
+}
+
+impl Change {
+    /// Reads a whole diff at once.
+    pub fn of(diff: &[u8]) -> Self {
+        let mut reader = DiffReader::default();
+        reader.push(diff);
+        reader.finish()
+    }
+
+    /// Whether the diff shows a change of the file at `path` (within the worktree).
+    pub(super) fn shows(&self, path: &str) -> bool {
+        self.paths.contains(&path_digest(path.as_bytes()))
+            || (self.paths.len() >= PATHS_MAX && self.files_changed as usize > PATHS_MAX)
+    }
+}
+
+/// The digest of the change in a diff; none for an empty one and for white space alone.
+pub fn diff_digest(diff: &[u8]) -> Option<Digest> {
+    Change::of(diff).digest
+}
+
+/// Reads a diff chunk by chunk, as git writes it: without colour, external diff programs and text
+/// conversion, with renames (`-M`) and some lines of context. New files must be in it (`git add
+/// --intent-to-add`), or they are not seen.
+#[derive(Clone, Debug, Default)]
+pub struct DiffReader {
+    header: Vec<u8>,
+    place: Place,
+    file: Option<File>,
+    names: BTreeSet<String>,
+    files_changed: u32,
+    paths: BTreeSet<Digest>,
+    /// The sum over all files: adding does not know an order.
+    sum: u128,
+}
+
+/// Where in the diff the next byte stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// In a line between hunks; it is gathered.
+    #[default]
+    Header,
+    /// At the start of a line of a hunk.
+    LineStart(Hunk),
+    /// Within a line of a hunk.
+    Line(Hunk, Side),
+}
+
+impl DiffReader {
+    /// Reads on.
+    pub fn push(&mut self, mut chunk: &[u8]) {
+        while let Some(&first) = chunk.first() {
+            if let Place::LineStart(hunk) = self.place {
+                match hunk.step(first) {
+                    Some((rest, prefix)) => {
+                        chunk = &chunk[prefix..];
+                        self.place = Place::Line(rest, Side::of(first));
+                    }
+                    None => self.place = Place::Header,
+                }
+                continue;
+            }
+            let end = memchr::memchr(b'\n', chunk);
+            self.part(&chunk[..end.unwrap_or(chunk.len())]);
+            let Some(end) = end else { return };
+            chunk = &chunk[end + 1..];
+            self.line_end();
+        }
+    }
+
+    /// The change that was read.
+    pub fn finish(mut self) -> Change {
+        self.line_end();
+        self.file_end();
+        let digest = (self.sum != 0).then(|| {
+            let mut hasher = PieceHasher::of("change");
+            hasher.piece(&self.sum.to_le_bytes());
+            hasher.take()
+        });
+        Change {
+            digest,
+            files: self.names.into_iter().collect(),
+            files_changed: self.files_changed,
+            paths: self.paths,
+        }
+    }
+
+    fn part(&mut self, part: &[u8]) {
+        match self.place {
+            Place::Line(_, Side::Note) | Place::LineStart(_) => {}
+            Place::Line(..) => {
+                if let Some(file) = &mut self.file {
+                    file.line_part(part);
+                }
+            }
+            Place::Header => {
+                let room = HEADER_BYTES_MAX - self.header.len();
+                self.header.extend_from_slice(&part[..part.len().min(room)]);
+            }
+        }
+    }
+
+    fn line_end(&mut self) {
+        match self.place {
+            Place::Header => self.header_end(),
+            Place::LineStart(_) => {}
+            Place::Line(hunk, side) => {
+                if let Some(file) = &mut self.file {
+                    file.line_end(side);
+                }
+                self.place = Place::LineStart(hunk);
+            }
+        }
+    }
+
+    fn header_end(&mut self) {
+        let line = std::mem::take(&mut self.header);
+        match Header::read(&line, self.file.as_ref().is_some_and(File::in_binary_patch)) {
+            Header::File(path) => self.file_start(path.as_deref()),
+            Header::Hunk(hunk) => {
+                if let Some(file) = &mut self.file {
+                    file.hunk_start();
+                    self.place = Place::LineStart(hunk);
+                }
+            }
+            Header::OldPath(path) => {
+                // A diff without git's own header starts a file here.
+                if self.file.as_ref().is_none_or(File::in_hunks) {
+                    self.file_start(path.as_deref());
+                }
+            }
+            other => {
+                if let Some(file) = &mut self.file {
+                    file.header(other);
+                }
+            }
+        }
+        self.header = line;
+        self.header.clear();
+    }
+
+    fn file_start(&mut self, path: Option<&[u8]>) {
+        self.file_end();
+        self.file = Some(File::at(path.unwrap_or_default()));
+    }
+
+    fn file_end(&mut self) {
+        let Some(mut file) = self.file.take() else { return };
+        self.files_changed = self.files_changed.saturating_add(1);
+        for path in [file.path(), file.renamed_from()] {
+            if !path.is_empty() && self.paths.len() < PATHS_MAX {
+                self.paths.insert(path_digest(path));
+            }
+        }
+        self.names.insert(one_line(&String::from_utf8_lossy(file.path()), FILE_CHARS_MAX));
+        if self.names.len() > FILES_MAX {
+            self.names.pop_last();
+        }
+        if let Some(digest) = file.finish() {
+            self.sum = self.sum.wrapping_add(u128::from(digest.0) + 1);
+        }
+    }
+}
+
+fn path_digest(path: &[u8]) -> Digest {
+    let mut hasher = PieceHasher::of("path");
+    hasher.piece(path);
+    hasher.take()
+}
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;

@@ -1,0 +1,151 @@
+//! One line of a change, folded so that white space makes a difference only where it means
+//! something.
+//!
+//! Outside quotes, white space counts only where it parts two words; inside quotes its amount
+//! counts; at the end of a line it never does. In a language that is written by indentation the
+//! indentation counts too. A line may come in any number of chunks and may be of any length.
+
+use super::approach::Digest;
+use super::hasher::PieceHasher;
+use super::mask::in_word;
+
+/// Endings of files in which the indentation is part of the program.
+const INDENTED_ENDINGS: &[&str] = &[
+    ".py", ".pyi", ".yaml", ".yml", ".mk", "Makefile", ".haml", ".slim", ".pug", ".sass", ".styl",
+    ".coffee", ".nim", ".fs", ".fsx", ".hs", ".elm", ".gd", ".rst",
+];
+
+/// Whether the indentation of lines in the file at `path` means something.
+pub(super) fn indentation_counts(path: &[u8]) -> bool {
+    INDENTED_ENDINGS.iter().any(|ending| path.ends_with(ending.as_bytes()))
+}
+
+/// Folds and hashes one line after the other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LineHasher {
+    hasher: PieceHasher,
+    indentation_counts: bool,
+    /// White space that was read and not yet judged.
+    gap: usize,
+    last: Option<u8>,
+    quote: Option<u8>,
+    escaped: bool,
+}
+
+impl LineHasher {
+    /// For the lines of the file at `path`.
+    pub(super) fn of(path: &[u8]) -> Self {
+        Self { indentation_counts: indentation_counts(path), ..Self::default() }
+    }
+
+    pub(super) fn push(&mut self, chunk: &[u8]) {
+        for &byte in chunk {
+            if byte.is_ascii_whitespace() || byte == b'\x0b' {
+                self.gap += 1;
+                self.escaped = false;
+            } else {
+                self.close_gap(byte);
+                self.hasher.piece(&[byte]);
+                self.last = Some(byte);
+                self.follow_quotes(byte);
+            }
+        }
+    }
+
+    /// The line's digest; none for a blank line. The next line starts afresh.
+    pub(super) fn take(&mut self) -> Option<Digest> {
+        let blank = self.last.is_none();
+        (self.gap, self.last, self.quote, self.escaped) = (0, None, None, false);
+        let digest = self.hasher.take();
+        (!blank).then_some(digest)
+    }
+
+    fn close_gap(&mut self, next: u8) {
+        let spaces = match self.last {
+            None if self.indentation_counts => self.gap,
+            None => 0,
+            Some(_) if self.quote.is_some() => self.gap,
+            Some(last) => usize::from(self.gap > 0 && in_word(last) && in_word(next)),
+        };
+        for _ in 0..spaces {
+            self.hasher.piece(b" ");
+        }
+        self.gap = 0;
+    }
+
+    fn follow_quotes(&mut self, byte: u8) {
+        if std::mem::take(&mut self.escaped) {
+            return;
+        }
+        match (byte, self.quote) {
+            (b'\\', _) => self.escaped = true,
+            (b'"' | b'\'' | b'`', None) => self.quote = Some(byte),
+            (_, Some(quote)) if quote == byte => self.quote = None,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn digest(path: &str, line: &str) -> Option<Digest> {
+        let mut hasher = LineHasher::of(path.as_bytes());
+        hasher.push(line.as_bytes());
+        hasher.take()
+    }
+
+    #[test]
+    fn white_space_without_meaning_makes_no_difference() {
+        let cases = [
+            ("f( a,b )", "f(a, b)"),
+            ("\tlet x = 1;", "    let x=1;"),
+            ("return x  \r", "return x"),
+            ("return   x", "return x"),
+            ("don't   stop  ", "don't   stop"),
+        ];
+        for (one, other) in cases {
+            assert_eq!(digest("a.rs", one), digest("a.rs", other), "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_with_meaning_makes_a_difference() {
+        let cases = [
+            ("a.rs", "return x", "returnx"),
+            ("a.rs", r#"say("Hello,World")"#, r#"say("Hello, World")"#),
+            ("a.py", "    return x", "        return x"),
+            ("a.yml", "key: v", "  key: v"),
+        ];
+        for (path, one, other) in cases {
+            assert_ne!(digest(path, one), digest(path, other), "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn a_blank_line_has_no_digest() {
+        assert_eq!(digest("a.py", " \t\r"), None);
+        assert_eq!(digest("a.rs", ""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_make_no_difference_and_lines_do_not_leak_into_each_other(
+            line in prop::collection::vec(any::<u8>(), 0..300),
+            cut in 0_usize..300,
+        ) {
+            let mut whole = LineHasher::of(b"a.py");
+            whole.push(&line);
+            let mut cut_up = LineHasher::of(b"a.py");
+            cut_up.push(b"an \"earlier line");
+            cut_up.take();
+            let (head, tail) = line.split_at(cut.min(line.len()));
+            cut_up.push(head);
+            cut_up.push(tail);
+            prop_assert_eq!(whole.take(), cut_up.take());
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Stuck detection inside one attempt: an agent that goes in circles, told by what it does.
+//!
+//! Four patterns, each over a bounded window:
+//! - **same result**: one action gives one observation, again and again, with nothing new in
+//!   between;
+//! - **same failure**: one action fails and fails, and nothing was done about it in between.
+//!   Looking does not count as doing. The agent gets one nudge for it; it is stuck when that
+//!   action fails once more, or comes back later to the same number of failures;
+//! - **alternation**: two steps take turns, each with its one observation;
+//! - **only talk**: messages in a row without any action.
+//!
+//! A step is *new* when its action and observation together are not in the window. Something new
+//! is progress: the same test with fewer failures, the same page with another number. Waiting for
+//! a running process is a state: such a step neither counts nor forgives, but it is an action.
+//! Prose is never read; what a message or an output says about limits and errors is no evidence.
+//!
+//! This says that an agent is stuck, with evidence. What follows from it is the engine's matter.
+//!
+//! Design: the engine, "Stuck detection".
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, Outcome, ToolKind};
+use super::approach::Digest;
+use super::hasher::PieceHasher;
+use crate::fault::{Fault, NoProgress};
+
+/// How many steps are remembered. Limits beyond it act as if they were this.
+pub const WINDOW_STEPS: usize = 16;
+/// How many failing actions are followed at once.
+const FAILING_ACTIONS_MAX: usize = 8;
+/// How many actions get a nudge in one attempt; after that there is none.
+const NUDGES_MAX: usize = 8;
+
+/// How often a pattern may be seen before it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StuckLimits {
+    /// The same action with the same observation, in steps.
+    pub same_result: u32,
+    /// The same action failing, in failures: the nudge comes with this one.
+    pub same_failure: u32,
+    /// Two steps taking turns, in steps.
+    pub alternation: u32,
+    /// Messages in a row without an action.
+    pub messages: u32,
+}
+
+impl Default for StuckLimits {
+    fn default() -> Self {
+        Self { same_result: 4, same_failure: 3, alternation: 6, messages: 3 }
+    }
+}
+
+/// One step of an agent.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// It called a tool.
+    Action(&'a Action),
+    /// It ended a turn with words alone.
+    Message,
+    /// It has nothing to do but wait: a process it started is still running.
+    Waiting,
+}
+
+/// What a step shows about the attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[must_use]
+pub enum Verdict {
+    /// Nothing.
+    Fine,
+    /// The agent should be told once that this does not help.
+    Nudge(Evidence),
+    /// The agent goes in circles.
+    Stuck(Evidence),
+}
+
+/// A pattern of going in circles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// The same action with the same observation.
+    SameResult,
+    /// The same action failing.
+    SameFailure,
+    /// Two steps taking turns.
+    Alternation,
+    /// Messages without an action.
+    OnlyTalk,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// How often.
+    pub times: u32,
+    /// The repeated action, shortened; empty where there was none.
+    pub action: String,
+}
+
+impl Pattern {
+    /// Its name in events.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SameResult => "same_result",
+            Self::SameFailure => "same_failure",
+            Self::Alternation => "alternation",
+            Self::OnlyTalk => "only_talk",
+        }
+    }
+}
+
+impl Evidence {
+    /// The fault of an agent that goes in circles, seen at `source`.
+    pub fn fault(&self, source: impl Into<String>) -> Fault {
+        let context =
+            NoProgress { pattern: self.pattern.as_str().to_owned(), evidence: self.action.clone() };
+        Fault::logic_no_progress(source, self.to_string(), context)
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pattern, times, action } = self;
+        match pattern {
+            Pattern::SameResult => write!(f, "the same result {times} times: {action}"),
+            Pattern::SameFailure => write!(f, "failed {times} times, nothing changed: {action}"),
+            Pattern::Alternation => write!(f, "back and forth for {times} steps: {action}"),
+            Pattern::OnlyTalk => write!(f, "{times} messages in a row and no action"),
+        }
+    }
+}
+
+/// Watches the steps of one attempt. Memory and work per step are bounded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    limits: StuckLimits,
+    worktree: String,
+    /// Action and observation of the last steps, oldest first.
+    window: VecDeque<Digest>,
+    /// How many of the last steps, from the last new one on, bring nothing new.
+    stale: usize,
+    failing: Vec<Failing>,
+    nudged: Vec<Digest>,
+    messages: u32,
+    /// The label of the step before, for showing both sides of an alternation.
+    before: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Failing {
+    action: Digest,
+    times: u32,
+}
+
+impl Watch {
+    /// Watches an attempt in the folder `worktree` (its absolute path, or empty).
+    pub fn new(limits: StuckLimits, worktree: impl Into<String>) -> Self {
+        Self { limits, worktree: worktree.into(), ..Self::default() }
+    }
+
+    /// Looks at the next step.
+    pub fn observe(&mut self, step: Step<'_>) -> Verdict {
+        match step {
+            Step::Message => self.message(),
+            Step::Action(action) if action.observation.outcome == Outcome::Waiting => self.wait(),
+            Step::Action(action) if action.tool == ToolKind::Narrate => self.message(),
+            Step::Action(action) => self.act(action),
+            Step::Waiting => self.wait(),
+        }
+    }
+
+    fn message(&mut self) -> Verdict {
+        self.messages = self.messages.saturating_add(1);
+        if self.messages < self.limits.messages.max(1) {
+            return Verdict::Fine;
+        }
+        let (pattern, times) = (Pattern::OnlyTalk, self.messages);
+        Verdict::Stuck(Evidence { pattern, times, action: String::new() })
+    }
+
+    fn wait(&mut self) -> Verdict {
+        self.messages = 0;
+        Verdict::Fine
+    }
+
+    fn act(&mut self, action: &Action) -> Verdict {
+        self.messages = 0;
+        let label = action.label(&self.worktree);
+        let digest = action.digest(&self.worktree);
+        self.remember(step_digest(digest, action));
+        let failures = self.failures(digest, action);
+        let verdict = self
+            .same_result(&label)
+            .or_else(|| self.alternation(&label))
+            .or_else(|| self.same_failure(digest, failures, &label));
+        self.before = label;
+        verdict.unwrap_or(Verdict::Fine)
+    }
+
+    fn remember(&mut self, step: Digest) {
+        let is_new = !self.window.contains(&step);
+        self.stale = if is_new { 1 } else { (self.stale + 1).min(WINDOW_STEPS) };
+        if self.window.len() >= WINDOW_STEPS {
+            self.window.pop_front();
+        }
+        self.window.push_back(step);
+    }
+
+    fn same_result(&self, label: &str) -> Option<Verdict> {
+        let last = self.window.back()?;
+        let times = self.window.iter().rev().take(self.stale).filter(|step| *step == last).count();
+        (times >= within_window(self.limits.same_result))
+            .then(|| Verdict::Stuck(evidence(Pattern::SameResult, times, label.to_owned())))
+    }
+
+    fn alternation(&self, label: &str) -> Option<Verdict> {
+        let mut turns = self.window.iter().rev();
+        let (one, other) = (turns.next()?, turns.next()?);
+        if one == other {
+            return None;
+        }
+        let sides = [one, other].into_iter().cycle();
+        let times = 2 + turns.zip(sides).take_while(|(step, side)| step == side).count();
+        (times >= within_window(self.limits.alternation)).then(|| {
+            // Where the circle was entered says nothing: the same circle reads the same.
+            let (first, second) = if *label <= *self.before {
+                (label, &*self.before)
+            } else {
+                (&*self.before, label)
+            };
+            let action = format!("{first} / {second}");
+            Verdict::Stuck(evidence(Pattern::Alternation, times, action))
+        })
+    }
+
+    /// Counts the failures of this action since something was last done about it.
+    fn failures(&mut self, digest: Digest, action: &Action) -> u32 {
+        if !action.only_looks() {
+            self.failing.retain(|failing| failing.action == digest);
+        }
+        let place = self.failing.iter().position(|failing| failing.action == digest);
+        let before = place.map_or(0, |place| self.failing.remove(place).times);
+        if action.observation.outcome != Outcome::Failed {
+            return 0;
+        }
+        if self.failing.len() >= FAILING_ACTIONS_MAX {
+            self.failing.remove(0);
+        }
+        let times = before.saturating_add(1);
+        self.failing.push(Failing { action: digest, times });
+        times
+    }
+
+    fn same_failure(&mut self, action: Digest, times: u32, label: &str) -> Option<Verdict> {
+        if times == 0 || times < self.limits.same_failure {
+            return None;
+        }
+        let seen = evidence(Pattern::SameFailure, times as usize, label.to_owned());
+        if self.nudged.contains(&action) || self.nudged.len() >= NUDGES_MAX {
+            return Some(Verdict::Stuck(seen));
+        }
+        self.nudged.push(action);
+        Some(Verdict::Nudge(seen))
+    }
+}
+
+fn step_digest(digest: Digest, action: &Action) -> Digest {
+    let mut hasher = PieceHasher::of("step");
+    hasher.number(digest.0);
+    hasher.number(action.observation.output.0);
+    hasher.number(u64::from(action.observation.outcome == Outcome::Failed));
+    hasher.take()
+}
+
+/// One step is no pattern, and more than the window cannot be seen.
+fn within_window(limit: u32) -> usize {
+    (limit as usize).clamp(2, WINDOW_STEPS)
+}
+
+fn evidence(pattern: Pattern, times: usize, action: String) -> Evidence {
+    Evidence { pattern, times: u32::try_from(times).unwrap_or(u32::MAX), action }
+}
+
+#[cfg(test)]
+#[path = "stuck_tests.rs"]
+mod tests;

@@ -1,0 +1,62 @@
+//! What events do to budgets.
+
+use crate::engine::event::Raised;
+use crate::engine::ids::RunId;
+use crate::engine::run::Run;
+use crate::engine::state::{Day, State};
+use crate::policy::Amount;
+
+impl State {
+    /// `spent` is added; `reserved` is what the run has reserved from now on.
+    pub(super) fn budget_updated(&mut self, id: RunId, spent: Amount, reserved: Amount, day: u64) {
+        // A clock that was set back does not open yesterday's budget again.
+        if day > self.day.number {
+            self.day = Day { number: day, spent: Amount::ZERO, reserved: self.day.reserved };
+        }
+        self.day.spent = self.day.spent.plus(spent);
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        let released = std::mem::replace(&mut run.reserved, reserved);
+        let task = run.task;
+        self.shift_reserved(task, released, reserved);
+        let Some(task) = self.tasks.get_mut(&task) else { return };
+        task.spent = task.spent.plus(spent);
+        if let Some(build) = self.builds.get_mut(&task.build) {
+            build.spent = build.spent.plus(spent);
+        }
+    }
+
+    pub(super) fn release_reserved(&mut self, run: &Run) {
+        if !run.reserved.is_zero() {
+            self.shift_reserved(run.task, run.reserved, Amount::ZERO);
+        }
+    }
+
+    fn shift_reserved(&mut self, task: crate::engine::ids::TaskId, from: Amount, to: Amount) {
+        self.day.reserved = self.day.reserved.minus(from).plus(to);
+        let Some(task) = self.tasks.get_mut(&task) else { return };
+        task.reserved = task.reserved.minus(from).plus(to);
+        if let Some(build) = self.builds.get_mut(&task.build) {
+            build.reserved = build.reserved.minus(from).plus(to);
+        }
+    }
+
+    pub(super) fn limit_raised(&mut self, raised: Raised) {
+        match raised {
+            Raised::Questions { build, more } => {
+                if let Some(build) = self.builds.get_mut(&build) {
+                    build.questions_allowed += more;
+                }
+            }
+            Raised::Build { build, more } => {
+                if let Some(build) = self.builds.get_mut(&build) {
+                    build.raised = build.raised.plus(more);
+                }
+            }
+            Raised::Task { task, more } => {
+                if let Some(task) = self.tasks.get_mut(&task) {
+                    task.raised = task.raised.plus(more);
+                }
+            }
+        }
+    }
+}

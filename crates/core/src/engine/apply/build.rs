@@ -1,0 +1,97 @@
+//! What events do to builds.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::engine::build::{Build, BuildState};
+use crate::engine::event::PauseCause;
+use crate::engine::ids::{BuildId, TaskId};
+use crate::engine::state::{State, Timer};
+use crate::engine::task::{Standing, Task};
+use crate::plan::Plan;
+use crate::time::Time;
+
+impl State {
+    pub(super) fn build_started(&mut self, id: BuildId, plan: &Plan, slots: u32, in_place: bool) {
+        self.let_go_of_ended_builds();
+        self.ids.build = id.0 + 1;
+        let first = self.ids.task;
+        let mut build = Build::new(id, slots, in_place, false);
+        for (at, (spec, needs)) in (first..).zip(plan.iter()) {
+            let needs_left = u32::try_from(needs.len()).unwrap_or(u32::MAX);
+            let task = Task::new(TaskId(at), id, Arc::new(spec.clone()), needs_left);
+            build.tasks.push(task.id);
+            build.counts[Standing::Pending as usize] += 1;
+            if needs.is_empty() {
+                build.ready.insert((Reverse(spec.priority), task.id));
+            }
+            self.tasks.insert(task.id, task);
+            self.ids.task = at + 1;
+        }
+        for (at, (_, needs)) in (first..).zip(plan.iter()) {
+            for &need in needs {
+                if let Some(needed) = self.tasks.get_mut(&TaskId(first + need)) {
+                    needed.dependants.push(TaskId(at));
+                }
+            }
+        }
+        self.builds.insert(id, build);
+        self.stir(id);
+    }
+
+    /// An ended build can be revived until another one starts; then only the store knows it.
+    fn let_go_of_ended_builds(&mut self) {
+        let over: Vec<BuildId> = self
+            .builds
+            .values()
+            .filter(|build| build.state.has_ended() && build.live() == 0)
+            .map(|build| build.id)
+            .collect();
+        for id in over {
+            let Some(build) = self.builds.remove(&id) else { continue };
+            for task in build.tasks {
+                if let Some(task) = self.tasks.remove(&task) {
+                    self.forget_ledger(&task);
+                }
+            }
+        }
+    }
+
+    pub(super) fn build_waiting(&mut self, id: BuildId) {
+        self.set_build(id, BuildState::Waiting);
+    }
+
+    pub(super) fn build_resumed(&mut self, id: BuildId) {
+        self.set_build(id, BuildState::Running);
+        self.stir(id);
+    }
+
+    pub(super) fn build_completed(&mut self, id: BuildId) {
+        self.set_build(id, BuildState::Completed);
+    }
+
+    pub(super) fn build_failed(&mut self, id: BuildId) {
+        self.set_build(id, BuildState::Failed);
+    }
+
+    pub(super) fn build_cancelled(&mut self, id: BuildId) {
+        self.set_build(id, BuildState::Cancelled);
+    }
+
+    pub(super) fn build_paused(&mut self, id: BuildId, cause: PauseCause) {
+        self.set_build(id, BuildState::Paused { cause });
+    }
+
+    pub(super) fn build_sleeping(&mut self, id: BuildId, until: Time) {
+        self.set_build(id, BuildState::Sleeping { until });
+        self.timers.insert((until, Timer::Build(id)));
+    }
+
+    fn set_build(&mut self, id: BuildId, state: BuildState) {
+        let Some(build) = self.builds.get_mut(&id) else { return };
+        if let BuildState::Sleeping { until } = build.state {
+            self.timers.remove(&(until, Timer::Build(id)));
+        }
+        build.state = state;
+    }
+}

@@ -1,0 +1,108 @@
+//! What faults do to counters. This is the only place where a fault is charged.
+
+use std::sync::Arc;
+
+use crate::attempt::Approach;
+use crate::engine::ids::{RunId, TaskId};
+use crate::engine::question::Subject;
+use crate::engine::run::Operation;
+use crate::engine::state::State;
+use crate::engine::task::{Charged, Transient};
+use crate::fault::{Charge, Code, Fault};
+use crate::signature::Signature;
+use crate::time::Time;
+
+impl State {
+    pub(super) fn fault_met(
+        &mut self,
+        id: RunId,
+        fault: &Fault,
+        approach: Option<&Arc<Approach>>,
+        ends: bool,
+        passing: bool,
+        at: Time,
+    ) {
+        if ends {
+            self.settle_owed(id);
+        }
+        let Some(run) = self.runs.get(&id) else { return };
+        let operation = if ends { run.step.operation() } else { Operation::Tool };
+        let task_id = run.task;
+        let Some(task) = self.tasks.get_mut(&task_id) else { return };
+        if ends {
+            task.counters.crashes = 0;
+        }
+        let code = fault.code();
+        let charges = code.charges(task.work());
+        let counters = &mut task.counters;
+        for charge in charges {
+            match charge {
+                Charge::Transient => count_one(&mut counters.transient[operation as usize], at),
+                Charge::Consecutive => counters.consecutive += 1,
+                Charge::Compaction => counters.compactions += 1,
+                Charge::Git => counters.git += 1,
+                Charge::Repair => counters.repairs += 1,
+                // Tries are counted below; waiting is counted at the gate.
+                Charge::Signature | Charge::Wait => {}
+            }
+        }
+        if passing {
+            count_one(&mut counters.transient[operation as usize], at);
+        }
+        let gate = task.spec.gate;
+        if code == Code::ProviderApiError {
+            self.gates.entry(gate).or_default().errors += 1;
+        }
+        self.count_try(task_id, fault.signature, charges.contains(&Charge::Signature), at);
+        if let Some(approach) = approach {
+            self.signatures.remember(fault.signature, approach, code);
+        }
+    }
+
+    /// While a question about an error is open, further failures join it and count nothing.
+    fn count_try(&mut self, task: TaskId, signature: Signature, charged: bool, at: Time) {
+        if !charged || self.subjects.contains_key(&Subject::Error(signature)) {
+            self.signatures.note(signature, at);
+            return;
+        }
+        let (_, life) = self.signatures.charge(signature, at);
+        let Some(task) = self.tasks.get_mut(&task) else { return };
+        let same = |charged: &&mut Charged| charged.signature == signature && charged.life == life;
+        match task.charged.iter_mut().find(same) {
+            Some(charged) => charged.count += 1,
+            None => {
+                task.charged.retain(|charged| charged.signature != signature);
+                task.charged.push(Charged { signature, life, count: 1 });
+            }
+        }
+    }
+
+    pub(super) fn retrying(&mut self, task: TaskId, signature: Signature) {
+        if let Some(task) = self.tasks.get_mut(&task) {
+            task.retrying = Some(signature);
+        }
+    }
+
+    pub(super) fn recovered(&mut self, task: TaskId) {
+        let Some(task) = self.tasks.get_mut(&task) else { return };
+        task.retrying = None;
+        task.counters.consecutive = 0;
+        for charged in std::mem::take(&mut task.charged) {
+            self.signatures.give_back(charged.signature, charged.life, charged.count);
+        }
+    }
+
+    pub(super) fn forgotten(&mut self, signature: Option<Signature>) {
+        match signature {
+            Some(signature) => self.signatures.reset(signature),
+            None => self.signatures.reset_all(),
+        }
+    }
+}
+
+const fn count_one(transient: &mut Transient, at: Time) {
+    if transient.count == 0 {
+        transient.since = at;
+    }
+    transient.count += 1;
+}

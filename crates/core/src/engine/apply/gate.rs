@@ -1,0 +1,62 @@
+//! What events do to gates.
+
+use crate::engine::gate::{Gate, GateState};
+use crate::engine::ids::{GateKey, TaskId};
+use crate::engine::state::{State, Timer};
+use crate::fault::{Code, Reaction};
+use crate::time::Time;
+
+impl State {
+    pub(super) fn gate_waiting(&mut self, key: GateKey, until: Time, code: Code, at: Time) {
+        let gate = self.settle_gate(key, GateState::Waiting { until });
+        gate.since.get_or_insert(at);
+        match code.row().reaction {
+            Reaction::GateUntilReset => gate.windows += 1,
+            _ => gate.limited += 1,
+        }
+        self.timers.insert((until, Timer::Gate(key)));
+    }
+
+    pub(super) fn gate_probing(&mut self, key: GateKey, task: TaskId) {
+        self.settle_gate(key, GateState::Probing { task });
+    }
+
+    pub(super) fn gate_passing(&mut self, key: GateKey, release_at: Option<Time>) {
+        let gate = self.settle_gate(key, GateState::Passing);
+        gate.since = None;
+        gate.limited = 0;
+        gate.windows = 0;
+        gate.errors = 0;
+        gate.group = 1;
+        gate.release_at = release_at;
+        if let Some(at) = release_at {
+            self.timers.insert((at, Timer::Release(key)));
+        }
+    }
+
+    pub(super) fn gate_released(&mut self, key: GateKey, group: u32, next_at: Option<Time>) {
+        let gate = self.settle_gate(key, GateState::Passing);
+        gate.group = group;
+        gate.release_at = next_at;
+        if let Some(at) = next_at {
+            self.timers.insert((at, Timer::Release(key)));
+        }
+    }
+
+    pub(super) fn gate_given_up(&mut self, key: GateKey) {
+        self.gate_passing(key, None);
+    }
+
+    /// Puts the gate into `state` and takes down the timers of the old one.
+    fn settle_gate(&mut self, key: GateKey, state: GateState) -> &mut Gate {
+        let gate = self.gates.entry(key).or_default();
+        if let GateState::Waiting { until } = gate.state {
+            self.timers.remove(&(until, Timer::Gate(key)));
+        }
+        if let Some(at) = gate.release_at.take() {
+            self.timers.remove(&(at, Timer::Release(key)));
+        }
+        gate.state = state;
+        gate
+    }
+}

@@ -1,0 +1,136 @@
+//! What events do to the ledger.
+
+use std::sync::Arc;
+
+use crate::engine::event::Reconciled;
+use crate::engine::ids::{EffectId, MutationId, RunId};
+use crate::engine::ledger::{Mutation, MutationState, Occurrence};
+use crate::engine::run::Operation;
+use crate::engine::state::{Owner, State, Timer};
+use crate::engine::task::{Task, Transient};
+use crate::plan::MutationSpec;
+use crate::time::Time;
+
+impl State {
+    pub(super) fn mutation_intended(
+        &mut self,
+        id: MutationId,
+        run: RunId,
+        spec: &Arc<MutationSpec>,
+    ) {
+        let Some(task) = self.runs.get(&run).and_then(|run| self.tasks.get(&run.task)) else {
+            return;
+        };
+        let occurrence = task.occurrence(spec);
+        let task = task.id;
+        self.ids.mutation = id.0 + 1;
+        self.ledger.keys.insert((occurrence, Arc::from(spec.key.as_str())), id);
+        let mutation = Mutation {
+            id,
+            run,
+            task,
+            occurrence,
+            spec: Arc::clone(spec),
+            state: MutationState::Intended,
+            sent_at: Time::EPOCH,
+            probes: 0,
+        };
+        self.ledger.mutations.insert(id, mutation);
+        if let Some(task) = self.tasks.get_mut(&task) {
+            task.ledger.push(id);
+        }
+    }
+
+    pub(super) fn mutation_in_flight(&mut self, id: MutationId, run: RunId, seq: u64, at: Time) {
+        let effect = EffectId(seq);
+        self.set_mutation(id, MutationState::InFlight { effect });
+        self.owed.insert(effect, Owner::Mutation(id));
+        if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
+            mutation.run = run;
+            mutation.sent_at = at;
+            mutation.probes = 0;
+        }
+    }
+
+    pub(super) fn mutation_probing(&mut self, id: MutationId, seq: u64) {
+        let effect = EffectId(seq);
+        self.set_mutation(id, MutationState::Probing { effect });
+        self.owed.insert(effect, Owner::Mutation(id));
+        if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
+            mutation.probes += 1;
+        }
+    }
+
+    pub(super) fn mutation_settling(&mut self, id: MutationId, until: Time) {
+        self.set_mutation(id, MutationState::Settling { until });
+        self.timers.insert((until, Timer::Mutation(id)));
+    }
+
+    pub(super) fn mutation_applied(&mut self, id: MutationId, result: &Arc<str>) {
+        self.set_mutation(id, MutationState::Applied { result: Arc::clone(result) });
+        self.mutation_settled(id);
+    }
+
+    pub(super) fn mutation_failed(&mut self, id: MutationId) {
+        self.set_mutation(id, MutationState::NotApplied);
+    }
+
+    pub(super) fn mutation_indeterminate(&mut self, id: MutationId) {
+        self.set_mutation(id, MutationState::Indeterminate);
+    }
+
+    pub(super) fn mutation_reconciled(
+        &mut self,
+        id: MutationId,
+        to: Reconciled,
+        result: &Arc<str>,
+    ) {
+        let state = match to {
+            Reconciled::Applied => MutationState::Applied { result: Arc::clone(result) },
+            Reconciled::NotApplied => MutationState::NotApplied,
+            Reconciled::Skipped => MutationState::Skipped,
+        };
+        self.set_mutation(id, state);
+        self.mutation_settled(id);
+    }
+
+    /// The outside answered about an action, so its task did not crash over it.
+    fn mutation_settled(&mut self, id: MutationId) {
+        if let Some(task) = self.ledger.mutations.get(&id).map(|mutation| mutation.task)
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
+            task.counters.crashes = 0;
+            task.counters.git = 0;
+            task.counters.transient[Operation::Mutate as usize] = Transient::default();
+        }
+    }
+
+    fn set_mutation(&mut self, id: MutationId, state: MutationState) {
+        let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
+        match std::mem::replace(&mut mutation.state, state) {
+            MutationState::InFlight { effect } | MutationState::Probing { effect } => {
+                self.owed.remove(&effect);
+            }
+            MutationState::Settling { until } => {
+                self.timers.remove(&(until, Timer::Mutation(id)));
+            }
+            MutationState::Intended
+            | MutationState::Indeterminate
+            | MutationState::Applied { .. }
+            | MutationState::NotApplied
+            | MutationState::Skipped => {}
+        }
+    }
+
+    /// The occurrence is over: its keys are free again. Permanent keys stay.
+    pub(super) fn forget_ledger(&mut self, task: &Task) {
+        for id in &task.ledger {
+            let Some(mutation) = self.ledger.mutations.get(id) else { continue };
+            if let Occurrence::Firing(..) = mutation.occurrence {
+                let key = (mutation.occurrence, Arc::from(mutation.spec.key.as_str()));
+                self.ledger.keys.remove(&key);
+                self.ledger.mutations.remove(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Applying events: the only way state changes. Nothing here decides; nothing here can fail.
+//!
+//! An event that names something unknown changes nothing: a journal is written by `decide`, so it
+//! never holds one, and a reader of a damaged journal must not fall over.
+
+mod budget;
+mod build;
+mod fault;
+mod gate;
+mod ledger;
+mod question;
+mod run;
+mod task;
+
+use super::event::{Event, Recorded};
+use super::state::State;
+
+impl State {
+    /// Applies one event of the journal.
+    pub fn apply(&mut self, recorded: &Recorded) {
+        self.record(recorded);
+        self.stirred.clear();
+    }
+
+    /// Applies an event and remembers which builds it stirred, for whoever decides what follows.
+    pub(super) fn record(&mut self, recorded: &Recorded) {
+        self.seq = recorded.seq;
+        let (seq, at) = (recorded.seq, recorded.at);
+        match &recorded.event {
+            Event::BuildStarted { build, plan, slots, in_place } => {
+                self.build_started(*build, plan, *slots, *in_place);
+            }
+            Event::BuildWaiting { build } => self.build_waiting(*build),
+            Event::BuildResumed { build } | Event::Waking { build } => self.build_resumed(*build),
+            Event::BuildCompleted { build } => self.build_completed(*build),
+            Event::BuildFailed { build, .. } => self.build_failed(*build),
+            Event::BuildCancelled { build } => self.build_cancelled(*build),
+            Event::BuildPaused { build, cause, .. } => self.build_paused(*build, *cause),
+            Event::Sleeping { build, until } => self.build_sleeping(*build, *until),
+            Event::JobDefined { task, spec } => self.job_defined(*task, spec),
+            Event::JobFired { task } => self.job_fired(*task),
+            Event::JobFireLater { task } => self.job_fire_later(*task),
+
+            Event::TaskBackingOff { task, until, gate, run, next } => {
+                self.task_backing_off(*task, *until, *gate, *run, *next);
+            }
+            Event::TaskReconciling { task, run, fault, next } => {
+                self.task_reconciling(*task, *run, fault.clone(), *next);
+            }
+            Event::TaskDone { task } => self.task_done(*task),
+            Event::TaskFailed { task, code } => self.task_failed(*task, *code),
+            Event::TaskSkipped { task, left } => self.task_skipped(*task, *left),
+            Event::TaskCancelled { task } => self.task_cancelled(*task),
+            Event::TaskParked { task, question, run, next } => {
+                self.task_parked(*task, *question, *run, *next);
+            }
+            Event::TaskUnparked { task, next, guidance, allowance, fresh } => {
+                self.task_unparked(*task, *next, guidance.clone(), *allowance, *fresh);
+            }
+            Event::TaskReady { task, run, next } => self.task_ready(*task, *run, *next),
+            Event::TaskRevived { task } => self.task_revived(*task),
+
+            Event::RunStarted { run, task, next, .. } => self.run_started(*run, *task, *next, seq),
+            Event::RunStep { run, step } => self.run_step(*run, *step, seq),
+            Event::StepDone { run } => self.step_done(*run),
+            Event::RunPhase { run, phase } => self.run_phase(*run, *phase),
+            Event::RunPaused { run, status, step, .. } => self.run_paused(*run, *status, *step),
+            Event::RunResumed { run, step } => self.run_resumed(*run, *step, seq),
+            Event::RunFailed { run, .. }
+            | Event::RunCommitted { run }
+            | Event::RunCancelled { run, .. } => self.run_ended(*run),
+            Event::RunCrashed { run } => self.run_crashed(*run),
+            Event::RunProgress { run, iterations, tool_calls, validated } => {
+                self.run_progress(*run, *iterations, *tool_calls, *validated);
+            }
+            Event::FaultMet { run, fault, approach, ends, passing } => {
+                self.fault_met(*run, fault, approach.as_ref(), *ends, *passing, at);
+            }
+            Event::Observed { run, signature, tree } => self.observed(*run, *signature, *tree),
+            Event::ApproachTaken { approach, confirms, .. } => {
+                self.approach_taken(approach, *confirms);
+            }
+            Event::Declared { run, mutation } => self.declared(*run, mutation),
+            Event::Retrying { task, signature, .. } => self.retrying(*task, *signature),
+            Event::Recovered { task } => self.recovered(*task),
+            Event::Forgotten { signature } => self.forgotten(*signature),
+            Event::ToolWaiting { .. } | Event::Warned { .. } => {}
+
+            Event::QuestionAsked { question } => self.question_asked(question),
+            Event::QuestionJoined { question, task } => self.question_joined(*question, *task),
+            Event::QuestionResolved { question, end, .. } => {
+                self.question_closed(*question, *end);
+            }
+            Event::QuestionWithdrawn { question } => self.question_withdrawn(*question),
+
+            Event::MutationIntended { mutation, run, spec } => {
+                self.mutation_intended(*mutation, *run, spec);
+            }
+            Event::MutationInFlight { mutation, run } => {
+                self.mutation_in_flight(*mutation, *run, seq, at);
+            }
+            Event::MutationProbing { mutation } => self.mutation_probing(*mutation, seq),
+            Event::MutationSettling { mutation, until } => {
+                self.mutation_settling(*mutation, *until);
+            }
+            Event::MutationApplied { mutation, result } => {
+                self.mutation_applied(*mutation, result);
+            }
+            Event::MutationFailed { mutation } => self.mutation_failed(*mutation),
+            Event::MutationIndeterminate { mutation } => self.mutation_indeterminate(*mutation),
+            Event::MutationReconciled { mutation, to, result } => {
+                self.mutation_reconciled(*mutation, *to, result);
+            }
+
+            Event::GateWaiting { gate, until, code } => {
+                self.gate_waiting(*gate, *until, *code, at);
+            }
+            Event::GateProbing { gate, task } => self.gate_probing(*gate, *task),
+            Event::GatePassing { gate, release_at } => self.gate_passing(*gate, *release_at),
+            Event::GateReleased { gate, group, next_at } => {
+                self.gate_released(*gate, *group, *next_at);
+            }
+            Event::GateGivenUp { gate } => self.gate_given_up(*gate),
+
+            Event::BudgetUpdated { run, spent, reserved, day, .. } => {
+                self.budget_updated(*run, *spent, *reserved, *day);
+            }
+            Event::LimitRaised { raised } => self.limit_raised(*raised),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What events do to questions.
+
+use crate::engine::ids::{BuildId, QuestionId, TaskId};
+use crate::engine::question::{Question, QuestionEnd, Subject};
+use crate::engine::state::State;
+
+impl State {
+    pub(super) fn question_asked(&mut self, question: &Question) {
+        let id = question.id;
+        self.subjects.insert(question.subject, id);
+        self.question_ends.resize(id.0 as usize, Some(QuestionEnd::Withdrawn));
+        self.question_ends.push(None);
+        let mut question = question.clone();
+        let tasks = std::mem::take(&mut question.tasks);
+        self.questions.insert(id, question);
+        for task in tasks {
+            self.question_joined(id, task);
+        }
+    }
+
+    pub(super) fn question_joined(&mut self, id: QuestionId, task: TaskId) {
+        let build = self.tasks.get(&task).map(|task| task.build);
+        let known = self.concerns(id, build);
+        let Some(question) = self.questions.get_mut(&id) else { return };
+        if !question.tasks.contains(&task) {
+            question.tasks.push(task);
+        }
+        if !known && let Some(build) = build.and_then(|build| self.builds.get_mut(&build)) {
+            build.open_questions += 1;
+        }
+    }
+
+    /// A task no longer waits for the answer.
+    pub(super) fn leave_question(&mut self, id: QuestionId, task: TaskId) {
+        let Some(question) = self.questions.get_mut(&id) else { return };
+        question.tasks.retain(|waiting| *waiting != task);
+        let build = self.tasks.get(&task).map(|task| task.build);
+        if !self.concerns(id, build)
+            && let Some(build) = build.and_then(|build| self.builds.get_mut(&build))
+        {
+            build.open_questions = build.open_questions.saturating_sub(1);
+        }
+    }
+
+    /// Whether a task of `build` waits for the answer.
+    fn concerns(&self, id: QuestionId, build: Option<BuildId>) -> bool {
+        self.questions.get(&id).is_some_and(|question| {
+            question.tasks.iter().any(|task| self.tasks.get(task).map(|task| task.build) == build)
+        })
+    }
+
+    pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd) {
+        if let Some(subject) = self.close(id, end)
+            && let Subject::Error(signature) = subject
+        {
+            self.signatures.reset(signature);
+        }
+    }
+
+    pub(super) fn question_withdrawn(&mut self, id: QuestionId) {
+        self.close(id, QuestionEnd::Withdrawn);
+    }
+
+    fn close(&mut self, id: QuestionId, end: QuestionEnd) -> Option<Subject> {
+        let question = self.questions.remove(&id)?;
+        self.subjects.remove(&question.subject);
+        if let Some(slot) = self.question_ends.get_mut(id.0 as usize) {
+            *slot = Some(end);
+        }
+        let mut builds: Vec<BuildId> = question
+            .tasks
+            .iter()
+            .filter_map(|task| self.tasks.get(task))
+            .map(|task| task.build)
+            .collect();
+        builds.sort_unstable();
+        builds.dedup();
+        for id in builds {
+            if let Some(build) = self.builds.get_mut(&id) {
+                build.open_questions = build.open_questions.saturating_sub(1);
+            }
+            self.stir(id);
+        }
+        Some(question.subject)
+    }
+}

@@ -1,0 +1,198 @@
+//! What events do to runs.
+
+use std::sync::Arc;
+
+use crate::attempt::{Approach, Digest, Seen};
+use crate::engine::ids::{BuildId, EffectId, RunId, TaskId};
+use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
+use crate::engine::state::{Owner, State};
+use crate::engine::task::{TaskState, Transient};
+use crate::plan::MutationSpec;
+use crate::policy::Amount;
+use crate::signature::Signature;
+
+impl State {
+    pub(super) fn run_started(&mut self, id: RunId, task: TaskId, next: Next, seq: u64) {
+        self.ids.run = id.0 + 1;
+        self.runs.insert(
+            id,
+            Run {
+                id,
+                task,
+                phase: next.phase,
+                status: Status::Active,
+                step: next.step,
+                owes: None,
+                iterations: 0,
+                tool_calls: 0,
+                reserved: Amount::ZERO,
+                seen: Seen::default(),
+            },
+        );
+        if let Some(task) = self.tasks.get_mut(&task) {
+            task.last_run = Some(id);
+        }
+        self.set_task(task, TaskState::Running { run: id });
+        self.run_step(id, next.step, seq);
+    }
+
+    pub(super) fn run_resumed(&mut self, id: RunId, step: Step, seq: u64) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.status = Status::Active;
+        let task = run.task;
+        self.set_task(task, TaskState::Running { run: id });
+        if let Some(build) = self.build_of_run(id) {
+            build.held.remove(&id);
+        }
+        self.run_step(id, step, seq);
+    }
+
+    /// The run is at `step` now, and the outside owes what the step needs.
+    pub(super) fn run_step(&mut self, id: RunId, step: Step, seq: u64) {
+        self.leave_merge(id);
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.step = step;
+        let task = run.task;
+        match step {
+            Step::AwaitMerge => {
+                if let Some(build) = self.build_of_run(id) {
+                    build.merge_line.push_back(id);
+                }
+            }
+            Step::Mutate { .. } => {}
+            Step::Attempt { .. }
+            | Step::Check
+            | Step::Commit
+            | Step::Emit
+            | Step::Repair { .. }
+            | Step::Execute
+            | Step::TakeBack => self.owe(id, EffectId(seq)),
+        }
+        if let Step::Check | Step::Commit | Step::Mutate { at: 0 } = step
+            && let Some(build) = self.build_of_run(id)
+            && (build.merging.is_none() || step == Step::Check)
+        {
+            build.merging = Some(id);
+        }
+        if step == Step::Execute
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
+            task.executions += 1;
+        }
+    }
+
+    fn owe(&mut self, id: RunId, effect: EffectId) {
+        if let Some(run) = self.runs.get_mut(&id) {
+            run.owes = Some(effect);
+            self.owed.insert(effect, Owner::Run(id));
+        }
+    }
+
+    pub(super) fn settle_owed(&mut self, id: RunId) {
+        if let Some(effect) = self.runs.get_mut(&id).and_then(|run| run.owes.take()) {
+            self.owed.remove(&effect);
+        }
+    }
+
+    pub(super) fn step_done(&mut self, id: RunId) {
+        self.settle_owed(id);
+        let Some(run) = self.runs.get(&id) else { return };
+        let operation = run.step.operation();
+        if let Some(task) = self.tasks.get_mut(&run.task) {
+            task.counters.crashes = 0;
+            task.counters.git = 0;
+            task.counters.transient[operation as usize] = Transient::default();
+        }
+    }
+
+    pub(super) fn run_phase(&mut self, id: RunId, phase: Phase) {
+        if let Some(run) = self.runs.get_mut(&id) {
+            run.phase = run.phase.max(phase);
+        }
+    }
+
+    pub(super) fn run_paused(&mut self, id: RunId, status: Status, step: Step) {
+        self.settle_owed(id);
+        self.leave_merge(id);
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.status = status;
+        run.step = step;
+        let Some(build) = self.build_of_run(id) else { return };
+        if !build.state.lets_work() {
+            build.held.insert(id);
+        }
+    }
+
+    pub(super) fn run_ended(&mut self, id: RunId) {
+        self.settle_owed(id);
+        self.leave_merge(id);
+        if let Some(build) = self.build_of_run(id) {
+            build.held.remove(&id);
+        }
+        if let Some(run) = self.runs.remove(&id) {
+            self.release_reserved(&run);
+        }
+    }
+
+    pub(super) fn run_crashed(&mut self, id: RunId) {
+        if let Some(task) = self.runs.get(&id).map(|run| run.task)
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
+            task.counters.crashes += 1;
+        }
+        self.run_ended(id);
+    }
+
+    pub(super) fn run_progress(
+        &mut self,
+        id: RunId,
+        iterations: u32,
+        tool_calls: u32,
+        validated: bool,
+    ) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.iterations = run.iterations.saturating_add(iterations);
+        run.tool_calls = run.tool_calls.saturating_add(tool_calls);
+        if validated && let Some(task) = self.tasks.get_mut(&run.task) {
+            task.counters.consecutive = 0;
+            task.counters.transient[Operation::Tool as usize] = Transient::default();
+        }
+    }
+
+    pub(super) fn observed(&mut self, id: RunId, signature: Signature, tree: Option<Digest>) {
+        if let Some(run) = self.runs.get_mut(&id) {
+            run.seen.note(signature, tree);
+        }
+    }
+
+    pub(super) fn approach_taken(&mut self, approach: &Arc<Approach>, confirms: Option<Signature>) {
+        if let (Some(signature), Some(digest)) = (confirms, approach.digest) {
+            self.signatures.confirm(signature, digest);
+        }
+    }
+
+    pub(super) fn declared(&mut self, id: RunId, mutation: &Arc<MutationSpec>) {
+        if let Some(task) = self.runs.get(&id).map(|run| run.task)
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
+            task.declared.push(Arc::clone(mutation));
+        }
+    }
+
+    /// Lets go of the merge lock, or of the place in its line.
+    fn leave_merge(&mut self, id: RunId) {
+        let Some(build) = self.build_of_run(id) else { return };
+        if build.merging == Some(id) {
+            build.merging = None;
+        }
+        build.merge_line.retain(|waiting| *waiting != id);
+        let build = build.id;
+        self.stir(build);
+    }
+
+    pub(super) fn build_of_run(&mut self, id: RunId) -> Option<&mut crate::engine::build::Build> {
+        let task = self.runs.get(&id)?.task;
+        let build: BuildId = self.tasks.get(&task)?.build;
+        self.builds.get_mut(&build)
+    }
+}

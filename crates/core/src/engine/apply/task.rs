@@ -1,0 +1,229 @@
+//! What events do to tasks. Every change of a task's state goes through `set_task`, so that
+//! counts, places, timers and gates always agree with it.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::engine::build::Build;
+use crate::engine::effect::Start;
+use crate::engine::ids::{BuildId, GateKey, QuestionId, RunId, TaskId};
+use crate::engine::run::{Next, Step};
+use crate::engine::state::{State, Timer};
+use crate::engine::task::{Allowance, Counters, Guidance, Left, Task, TaskState};
+use crate::fault::{Code, Fault, Work};
+use crate::plan::TaskSpec;
+use crate::time::Time;
+
+/// Jobs do not queue for places: each has its own time.
+const JOB_SLOTS: u32 = u32::MAX;
+
+impl State {
+    pub(super) fn job_defined(&mut self, id: TaskId, spec: &Arc<TaskSpec>) {
+        let build = match self.jobs {
+            Some(build) => build,
+            None => self.standing_build(),
+        };
+        self.ids.task = self.ids.task.max(id.0 + 1);
+        let mut task = Task::new(id, build, Arc::clone(spec), 0);
+        task.state = TaskState::Done;
+        if let Some(build) = self.builds.get_mut(&build) {
+            build.tasks.push(id);
+            build.counts[task.state.standing() as usize] += 1;
+        }
+        self.tasks.insert(id, task);
+    }
+
+    fn standing_build(&mut self) -> BuildId {
+        let id = BuildId(self.ids.build);
+        self.ids.build += 1;
+        self.builds.insert(id, Build::new(id, JOB_SLOTS, false, true));
+        self.jobs = Some(id);
+        id
+    }
+
+    pub(super) fn job_fired(&mut self, id: TaskId) {
+        let Some(mut task) = self.tasks.remove(&id) else { return };
+        self.forget_ledger(&task);
+        task.ledger.clear();
+        task.firing += 1;
+        task.executions = 0;
+        task.fire_later = false;
+        task.next = Next::EXECUTE;
+        self.tasks.insert(id, task);
+        self.set_task(id, TaskState::Pending { run: None });
+    }
+
+    pub(super) fn job_fire_later(&mut self, id: TaskId) {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.fire_later = true;
+        }
+    }
+
+    pub(super) fn task_backing_off(
+        &mut self,
+        id: TaskId,
+        until: Option<Time>,
+        gate: Option<GateKey>,
+        run: Option<RunId>,
+        next: Next,
+    ) {
+        self.set_next(id, next);
+        self.set_task(id, TaskState::BackingOff { until, gate, run });
+    }
+
+    pub(super) fn task_reconciling(
+        &mut self,
+        id: TaskId,
+        run: RunId,
+        fault: Option<Arc<Fault>>,
+        next: Next,
+    ) {
+        self.set_next(id, next);
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.unsettled = fault;
+        }
+        self.set_task(id, TaskState::Reconciling { run });
+    }
+
+    pub(super) fn task_done(&mut self, id: TaskId) {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.counters = Counters::default();
+            task.retrying = None;
+            task.guidance = None;
+            task.allowance = None;
+        }
+        self.set_task(id, TaskState::Done);
+        self.meet_needs_of_dependants(id);
+    }
+
+    fn meet_needs_of_dependants(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get(&id) else { return };
+        for dependant in task.dependants.clone() {
+            let Some(task) = self.tasks.get_mut(&dependant) else { continue };
+            task.needs_left = task.needs_left.saturating_sub(1);
+            if task.needs_left == 0
+                && let TaskState::Pending { .. } = task.state
+            {
+                let place = (Reverse(task.spec.priority), dependant);
+                if let Some(build) = self.builds.get_mut(&task.build) {
+                    build.ready.insert(place);
+                }
+            }
+        }
+    }
+
+    pub(super) fn task_failed(&mut self, id: TaskId, code: Code) {
+        self.set_task(id, TaskState::Failed { code });
+    }
+
+    pub(super) fn task_skipped(&mut self, id: TaskId, left: Left) {
+        self.set_task(id, TaskState::Skipped { left });
+    }
+
+    pub(super) fn task_cancelled(&mut self, id: TaskId) {
+        self.set_task(id, TaskState::Cancelled);
+    }
+
+    pub(super) fn task_parked(
+        &mut self,
+        id: TaskId,
+        question: QuestionId,
+        run: Option<RunId>,
+        next: Next,
+    ) {
+        self.set_next(id, next);
+        self.set_task(id, TaskState::Parked { question, run });
+    }
+
+    pub(super) fn task_unparked(
+        &mut self,
+        id: TaskId,
+        next: Next,
+        guidance: Option<Arc<Guidance>>,
+        allowance: Option<Allowance>,
+        fresh: bool,
+    ) {
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        let run = task.state.run();
+        if guidance.is_some() {
+            task.guidance = guidance;
+        }
+        if fresh {
+            task.counters = Counters::default();
+        }
+        if let Some(allowance) = allowance {
+            task.allowance = Some(allowance.signature);
+            if allowance.always {
+                self.allowed.insert(allowance.signature);
+            }
+        }
+        self.set_next(id, next);
+        self.set_task(id, TaskState::Pending { run });
+    }
+
+    pub(super) fn task_ready(&mut self, id: TaskId, run: Option<RunId>, next: Next) {
+        self.set_next(id, next);
+        self.set_task(id, TaskState::Pending { run });
+    }
+
+    pub(super) fn task_revived(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        task.counters = Counters::default();
+        task.retrying = None;
+        task.next = match task.work() {
+            Work::Task if task.last_run.is_some() => Next::attempt(Start::FromBase),
+            Work::Task => Next::attempt(Start::Fresh),
+            Work::Job => Next::EXECUTE,
+        };
+        self.set_task(id, TaskState::Pending { run: None });
+    }
+
+    /// A new conversation drops what the old one had declared, and starts its own counts.
+    pub(super) fn set_next(&mut self, id: TaskId, next: Next) {
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        task.next = next;
+        if let Step::Attempt { start: Start::KeepTree | Start::FromBase | Start::NewWorktree } =
+            next.step
+        {
+            task.declared.clear();
+            task.counters.compactions = 0;
+        }
+    }
+
+    pub(super) fn set_task(&mut self, id: TaskId, state: TaskState) {
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        let old = std::mem::replace(&mut task.state, state);
+        let (new, ready) = (&task.state, task.needs_left == 0);
+        let place = (Reverse(task.spec.priority), id);
+        if let TaskState::BackingOff { until, gate, .. } = old {
+            if let Some(until) = until {
+                self.timers.remove(&(until, Timer::Task(id)));
+            }
+            if let Some(gate) = gate.and_then(|gate| self.gates.get_mut(&gate)) {
+                gate.waiters.remove(&id);
+            }
+        }
+        if let TaskState::BackingOff { until, gate, .. } = new {
+            if let Some(until) = until {
+                self.timers.insert((*until, Timer::Task(id)));
+            }
+            if let Some(gate) = gate {
+                self.gates.entry(*gate).or_default().waiters.insert(id);
+            }
+        }
+        if let Some(build) = self.builds.get_mut(&task.build) {
+            build.counts[old.standing() as usize] -= 1;
+            build.counts[new.standing() as usize] += 1;
+            if ready && let TaskState::Pending { .. } = new {
+                build.ready.insert(place);
+            } else {
+                build.ready.remove(&place);
+            }
+        }
+        let build = task.build;
+        if let TaskState::Parked { question, .. } = old {
+            self.leave_question(question, id);
+        }
+        self.stir(build);
+    }
+}

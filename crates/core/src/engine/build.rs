@@ -1,0 +1,164 @@
+//! Builds: one run of a plan each. Jobs share a standing build that never ends.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::event::PauseCause;
+use super::ids::{BuildId, RunId, TaskId};
+use super::run::Status;
+use super::task::Standing;
+use crate::policy::Amount;
+use crate::time::Time;
+
+/// Where a build stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum BuildState {
+    /// At work.
+    Running,
+    /// All that is left waits for a person.
+    Waiting,
+    /// Sleeps until the next budget window.
+    Sleeping {
+        /// When that opens.
+        until: Time,
+    },
+    /// Held.
+    Paused {
+        /// Why.
+        cause: PauseCause,
+    },
+    /// Over.
+    Completed,
+    /// Could not go on.
+    Failed,
+    /// Ended by a person.
+    Cancelled,
+}
+
+impl BuildState {
+    /// In words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting for a person",
+            Self::Sleeping { .. } => "sleeping",
+            Self::Paused { .. } => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether it is over.
+    pub const fn has_ended(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Cancelled => true,
+            Self::Running | Self::Waiting | Self::Sleeping { .. } | Self::Paused { .. } => false,
+        }
+    }
+
+    /// Whether its runs may take their next step.
+    pub const fn lets_work(self) -> bool {
+        match self {
+            Self::Running | Self::Waiting => true,
+            Self::Sleeping { .. }
+            | Self::Paused { .. }
+            | Self::Completed
+            | Self::Failed
+            | Self::Cancelled => false,
+        }
+    }
+
+    /// The status of a run that stands still because its build does.
+    pub const fn holds_with(self) -> Status {
+        match self {
+            Self::Sleeping { .. } => Status::PausedTransient,
+            Self::Paused { cause: PauseCause::Questions | PauseCause::Budget } => {
+                Status::PausedApproval
+            }
+            Self::Paused { cause: PauseCause::Person }
+            | Self::Running
+            | Self::Waiting
+            | Self::Completed
+            | Self::Failed
+            | Self::Cancelled => Status::PausedUser,
+        }
+    }
+}
+
+/// One run of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// Its id.
+    pub id: BuildId,
+    /// Where it stands.
+    pub state: BuildState,
+    /// How many tasks may run side by side.
+    pub slots: u32,
+    /// The work happens in the user's own tree.
+    pub in_place: bool,
+    /// It holds the project's jobs and never ends.
+    pub standing: bool,
+    /// Its tasks.
+    pub tasks: Vec<TaskId>,
+    /// How many of its tasks stand where.
+    pub counts: [u32; Standing::COUNT],
+    /// Tasks that can start, most urgent first.
+    pub ready: BTreeSet<(Reverse<i32>, TaskId)>,
+    /// Runs that stand still because the build does.
+    pub held: BTreeSet<RunId>,
+    /// The run that is being checked and merged.
+    pub merging: Option<RunId>,
+    /// Runs in line for that.
+    pub merge_line: VecDeque<RunId>,
+    /// Distinct open questions that park its tasks.
+    pub open_questions: u32,
+    /// How many more open questions a person allowed.
+    pub questions_allowed: u32,
+    /// What it has cost.
+    pub spent: Amount,
+    /// What its running calls may cost.
+    pub reserved: Amount,
+    /// How much its budget was raised.
+    pub raised: Amount,
+}
+
+impl Build {
+    /// A build at its beginning.
+    pub const fn new(id: BuildId, slots: u32, in_place: bool, standing: bool) -> Self {
+        Self {
+            id,
+            state: BuildState::Running,
+            slots,
+            in_place,
+            standing,
+            tasks: Vec::new(),
+            counts: [0; Standing::COUNT],
+            ready: BTreeSet::new(),
+            held: BTreeSet::new(),
+            merging: None,
+            merge_line: VecDeque::new(),
+            open_questions: 0,
+            questions_allowed: 0,
+            spent: Amount::ZERO,
+            reserved: Amount::ZERO,
+            raised: Amount::ZERO,
+        }
+    }
+
+    /// How many of its tasks stand there.
+    pub const fn count(&self, standing: Standing) -> u32 {
+        self.counts[standing as usize]
+    }
+
+    /// How many of its tasks go on by themselves.
+    pub const fn live(&self) -> u32 {
+        self.count(Standing::Pending)
+            + self.count(Standing::Running)
+            + self.count(Standing::BackingOff)
+            + self.count(Standing::Reconciling)
+    }
+}

@@ -1,0 +1,246 @@
+//! Commands: everything that can be asked of the engine.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{BuildId, EffectId, GateKey, QuestionId, TaskId};
+use crate::attempt::{Approach, Digest};
+use crate::fault::Fault;
+use crate::plan::{MutationSpec, Plan, TaskSpec};
+use crate::policy::Amount;
+use crate::question::Decision;
+use crate::signature::Signature;
+
+/// A command. Results of effects are commands too: they name the effect they answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// Start a build of a plan.
+    StartBuild {
+        /// What there is to do.
+        plan: Arc<Plan>,
+        /// How many tasks may run side by side.
+        slots: u32,
+        /// The work happens in the user's own tree, which cannot be set aside.
+        in_place: bool,
+    },
+    /// Take a script into care.
+    DefineJob {
+        /// The script.
+        spec: Arc<TaskSpec>,
+    },
+    /// Run a job now.
+    FireJob {
+        /// Which one.
+        task: TaskId,
+    },
+    /// An effect ended.
+    Settle {
+        /// Which one.
+        effect: EffectId,
+        /// How.
+        outcome: Outcome,
+        /// What it cost.
+        spent: Amount,
+    },
+    /// A running attempt got on.
+    Progress {
+        /// Which one.
+        effect: EffectId,
+        /// What it did since the last report.
+        report: Progress,
+    },
+    /// Something went wrong inside a running attempt, and its detector knows what.
+    Raise {
+        /// Which attempt.
+        effect: EffectId,
+        /// What went wrong.
+        fault: Arc<Fault>,
+    },
+    /// A command the agent ran failed in a way that text rules recognised.
+    Observe {
+        /// Which attempt.
+        effect: EffectId,
+        /// What its output was classified as.
+        fault: Arc<Fault>,
+        /// What the worktree looked like.
+        tree: Option<Digest>,
+    },
+    /// May the next call cost this much?
+    Reserve {
+        /// For which attempt.
+        effect: EffectId,
+        /// The most it can cost.
+        amount: Amount,
+    },
+    /// An irreversible action is wanted: a job's is performed now, a task's after its checks.
+    Mutate {
+        /// By which attempt or execution.
+        effect: EffectId,
+        /// The action.
+        mutation: MutationSpec,
+    },
+    /// A person answered.
+    Answer {
+        /// Which question.
+        question: QuestionId,
+        /// What they chose.
+        decision: Decision,
+        /// What they said.
+        guidance: Option<Arc<str>>,
+        /// Who.
+        by: Arc<str>,
+    },
+    /// Look again whether an action happened.
+    CheckAgain {
+        /// The question that asks a person about it.
+        question: QuestionId,
+    },
+    /// Hold a build.
+    Pause {
+        /// Which one.
+        build: BuildId,
+    },
+    /// Let a held build go on.
+    Resume {
+        /// Which one.
+        build: BuildId,
+    },
+    /// End a build.
+    Cancel {
+        /// Which one.
+        build: BuildId,
+    },
+    /// A build cannot go on at all.
+    Abort {
+        /// Which one.
+        build: BuildId,
+        /// Why.
+        fault: Arc<Fault>,
+    },
+    /// End a task's wait early.
+    Kick {
+        /// Which task.
+        task: TaskId,
+    },
+    /// End a gate's wait early.
+    KickGate {
+        /// Which gate.
+        gate: GateKey,
+    },
+    /// Do a task again that ended without success.
+    Retry {
+        /// Which one.
+        task: TaskId,
+    },
+    /// Leave a task out.
+    Skip {
+        /// Which one.
+        task: TaskId,
+    },
+    /// Forget the tries of one error, or of all.
+    Forget {
+        /// Which error; all without one.
+        signature: Option<Signature>,
+    },
+    /// Time has passed.
+    Wake,
+    /// The process was started: whatever was running is gone.
+    Recover,
+}
+
+/// How an effect ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The agent says it is done.
+    Attempted {
+        /// What it did.
+        approach: Arc<Approach>,
+    },
+    /// It succeeded.
+    Done,
+    /// It failed.
+    Failed {
+        /// How.
+        fault: Arc<Fault>,
+        /// What the attempt did, where there was one.
+        approach: Option<Arc<Approach>>,
+    },
+    /// The action happened, with this result.
+    Applied {
+        /// What came back, or where it is kept.
+        result: Arc<str>,
+    },
+    /// The action certainly did not happen.
+    NotApplied,
+    /// Whether the action happened is not known.
+    Unknown {
+        /// What went wrong.
+        fault: Arc<Fault>,
+    },
+    /// It cannot be found out whether the action happened.
+    CannotTell,
+    /// The build's branch moved on before the merge.
+    HeadMoved,
+}
+
+/// What a running attempt did since its last report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    /// Rounds it completed.
+    pub iterations: u32,
+    /// Tools it called.
+    pub tool_calls: u32,
+    /// Whether the checks passed at the end of it.
+    pub validated: bool,
+    /// What it cost.
+    pub spent: Amount,
+}
+
+/// Why a command was not carried out. The state is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    /// Nothing owes this effect: unknown, late or settled.
+    #[error("effect {0} is not owed by anybody")]
+    Stale(EffectId),
+    /// The result does not fit the effect.
+    #[error("that is no result of effect {0}")]
+    Misfit(EffectId),
+    /// There is no such build.
+    #[error("there is no build {0}")]
+    NoBuild(BuildId),
+    /// There is no such task.
+    #[error("there is no task {0}")]
+    NoTask(TaskId),
+    /// There is no such question.
+    #[error("there is no question {0}")]
+    NoQuestion(QuestionId),
+    /// The question was answered before.
+    #[error("question {0} has already been answered")]
+    Answered(QuestionId),
+    /// Nobody needs the question's answer any more.
+    #[error("question {0} was withdrawn")]
+    Withdrawn(QuestionId),
+    /// The question does not offer this choice.
+    #[error("question {question} does not offer {decision}")]
+    NotAnOption {
+        /// Which question.
+        question: QuestionId,
+        /// What was chosen.
+        decision: Decision,
+    },
+    /// The key was used for something else.
+    #[error("the key {0:?} was used for an action with other arguments")]
+    KeyReused(String),
+    /// It does not fit the state things are in.
+    #[error("{what} is {state}")]
+    NotNow {
+        /// What it was about.
+        what: String,
+        /// The state it is in.
+        state: &'static str,
+    },
+}

@@ -1,0 +1,157 @@
+//! How builds stand still, go on and end.
+
+use std::sync::Arc;
+
+use super::schedule::{begin, in_merge_order};
+use super::{cancel_task, open_mutations};
+use crate::engine::build::BuildState;
+use crate::engine::decide::Turn;
+use crate::engine::event::{Event, PauseCause};
+use crate::engine::ids::{BuildId, RunId, TaskId};
+use crate::engine::question::Subject;
+use crate::engine::react::ask_about_build;
+use crate::engine::run::{Next, Status};
+use crate::engine::task::{Standing, TaskState};
+use crate::engine::why::{Rule, Why};
+use crate::fault::Fault;
+
+/// Holds a build by `event`: agents stop, everything else ends its step first.
+pub(in crate::engine) fn hold(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
+    turn.decide(event, why);
+    let Some(build) = turn.state.build(id) else { return };
+    let status = build.state.holds_with();
+    for run in running(turn, id) {
+        let Some(run) = turn.state.run(run) else { continue };
+        if run.status == Status::Active && run.step.can_be_interrupted() {
+            let (run, step) = (run.id, run.place().resumed().step);
+            turn.pause_run(run, status, step);
+        }
+    }
+}
+
+fn running(turn: &Turn<'_>, id: BuildId) -> Vec<RunId> {
+    let Some(build) = turn.state.build(id) else { return Vec::new() };
+    build
+        .tasks
+        .iter()
+        .filter_map(|task| match turn.state.task(*task)?.state {
+            TaskState::Running { run } => Some(run),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Lets a held build go on by `event`.
+pub(in crate::engine) fn resume(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
+    withdraw_pause(turn, id);
+    turn.decide(event, why);
+    let Some(build) = turn.state.build(id) else { return };
+    for run in build.held.clone() {
+        resume_run(turn, run);
+    }
+}
+
+fn resume_run(turn: &mut Turn<'_>, id: RunId) {
+    let Some(run) = turn.state.run(id) else { return };
+    let (task, step) = (run.task, run.step);
+    let Some(gate) = turn.state.task(task).map(|task| task.spec.gate) else { return };
+    let next = Next { phase: run.phase, step };
+    if step.needs_gate() && turn.state.gate(gate).is_some_and(|gate| !gate.lets_pass(task)) {
+        turn.decide(
+            Event::TaskBackingOff { task, until: None, gate: Some(gate), run: Some(id), next },
+            Why::rule(Rule::SharedGate),
+        );
+        return;
+    }
+    let step = in_merge_order(turn, task, step);
+    begin(turn, id, Event::RunResumed { run: id, step });
+}
+
+/// Five open questions are enough: the build pauses, with one event and one question.
+pub(in crate::engine) fn pause_for_questions(turn: &mut Turn<'_>, id: BuildId) {
+    let Some(build) = turn.state.build(id) else { return };
+    let (open, limit) = (build.open_questions, question_limit(turn, id));
+    if open < limit || !build.state.lets_work() {
+        return;
+    }
+    let why = Why::rule(Rule::TooManyQuestions);
+    let event =
+        Event::BuildPaused { build: id, cause: PauseCause::Questions, open_questions: open };
+    hold(turn, id, event, why.clone());
+    ask_about_build(turn, id, None, why);
+}
+
+fn question_limit(turn: &Turn<'_>, id: BuildId) -> u32 {
+    let allowed = turn.state.build(id).map_or(0, |build| build.questions_allowed);
+    turn.policy.retry.pause_after_questions.saturating_add(allowed)
+}
+
+/// Answers brought the open questions down: the build goes on by itself.
+pub(super) fn go_on_when_answered(turn: &mut Turn<'_>, id: BuildId) {
+    if turn.is_paused_for(id, PauseCause::Questions)
+        && turn.state.build(id).is_some_and(|b| b.open_questions < question_limit(turn, id))
+    {
+        let why = Why::rule(Rule::QuestionsAnswered);
+        resume(turn, id, Event::BuildResumed { build: id }, why);
+    }
+}
+
+/// Nobody needs to decide about the pause any more.
+pub(super) fn withdraw_pause(turn: &mut Turn<'_>, id: BuildId) {
+    if let Some(question) = turn.state.question_about(Subject::Build(id)).map(|q| q.id) {
+        turn.emit(Event::QuestionWithdrawn { question });
+    }
+}
+
+/// Ends a build by `event`. What cannot be stopped half-way ends its step first.
+pub(in crate::engine) fn end_build(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
+    withdraw_pause(turn, id);
+    turn.decide(event, why);
+    let Some(build) = turn.state.build(id) else { return };
+    for task in build.tasks.clone() {
+        end_task(turn, task);
+    }
+}
+
+fn end_task(turn: &mut Turn<'_>, id: TaskId) {
+    let Some(task) = turn.state.task(id) else { return };
+    if task.state.has_ended() {
+        return;
+    }
+    let run = task.state.run().and_then(|run| turn.state.run(run));
+    let busy = run.is_some_and(|run| run.owes.is_some() && !run.step.can_be_interrupted());
+    let reconciling = task.state.standing() == Standing::Reconciling;
+    let in_flight = task.state.standing() == Standing::Running && open_mutations(turn, id) > 0;
+    if busy || reconciling || in_flight {
+        return;
+    }
+    if let Some(run) = run.map(|run| run.id) {
+        turn.cancel_run(run);
+    }
+    cancel_task(turn, id);
+}
+
+impl Turn<'_> {
+    /// The build's budget is spent: it stands still until a person decides.
+    pub(in crate::engine) fn pause_for_budget(&mut self, id: BuildId, fault: &Arc<Fault>) {
+        let Some(build) = self.state.build(id) else { return };
+        if !build.state.lets_work() {
+            return;
+        }
+        let open_questions = build.open_questions;
+        let why = Why::code(Rule::BudgetSpent, fault.code());
+        let event = Event::BuildPaused { build: id, cause: PauseCause::Budget, open_questions };
+        hold(self, id, event, why.clone());
+        ask_about_build(self, id, Some(fault), why);
+    }
+
+    /// Whether the build stands still for this reason.
+    pub(in crate::engine) fn is_paused_for(&self, id: BuildId, cause: PauseCause) -> bool {
+        self.build_state(id) == Some(BuildState::Paused { cause })
+    }
+
+    /// The state a build is in.
+    pub(in crate::engine) fn build_state(&self, id: BuildId) -> Option<BuildState> {
+        self.state.build(id).map(|build| build.state)
+    }
+}

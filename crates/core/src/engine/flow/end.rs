@@ -1,0 +1,64 @@
+//! How tasks end, and what that means for others.
+
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::{QuestionId, TaskId};
+use crate::engine::question::Subject;
+use crate::engine::task::{Left, TaskState};
+use crate::engine::why::{Rule, Why};
+
+/// A task came to an end by `event`; a job that was fired meanwhile starts over.
+pub(in crate::engine) fn finish(turn: &mut Turn<'_>, event: Event, task: TaskId) {
+    let question = match turn.state.task(task).map(|task| &task.state) {
+        Some(TaskState::Parked { question, .. }) => Some(*question),
+        _ => None,
+    };
+    turn.emit(event);
+    if let Some(question) = question {
+        withdraw_if_idle(turn, question);
+    }
+    if turn.state.task(task).is_some_and(|task| task.fire_later) {
+        turn.emit(Event::JobFired { task });
+    }
+}
+
+/// Leaves a task out, and with it everything that needs it.
+pub(in crate::engine) fn skip(turn: &mut Turn<'_>, task: TaskId, left: Left) {
+    finish(turn, Event::TaskSkipped { task, left }, task);
+    skip_dependants(turn, task);
+}
+
+/// Leaves out everything that needs `task`.
+pub(in crate::engine) fn skip_dependants(turn: &mut Turn<'_>, task: TaskId) {
+    let mut gone = vec![task];
+    while let Some(needed) = gone.pop() {
+        let Some(dependants) = turn.state.task(needed).map(|task| task.dependants.clone()) else {
+            continue;
+        };
+        for dependant in dependants {
+            if turn.state.task(dependant).is_some_and(|task| !task.state.has_ended()) {
+                let left = Left::Needs { task: needed };
+                turn.decide(
+                    Event::TaskSkipped { task: dependant, left },
+                    Why::rule(Rule::NeedsWhatWasLeftOut),
+                );
+                gone.push(dependant);
+            }
+        }
+    }
+}
+
+/// Cancels a task whose run is gone or never was.
+pub(in crate::engine) fn cancel_task(turn: &mut Turn<'_>, task: TaskId) {
+    finish(turn, Event::TaskCancelled { task }, task);
+}
+
+/// Withdraws a question that parks nobody any more.
+pub(in crate::engine) fn withdraw_if_idle(turn: &mut Turn<'_>, question: QuestionId) {
+    let idle = turn.state.question(question).is_some_and(|question| {
+        question.tasks.is_empty() && !matches!(question.subject, Subject::Build(_))
+    });
+    if idle {
+        turn.emit(Event::QuestionWithdrawn { question });
+    }
+}

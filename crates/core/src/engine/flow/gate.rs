@@ -1,0 +1,99 @@
+//! How a shared gate opens again.
+
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::gate::GateState;
+use crate::engine::ids::{GateKey, TaskId};
+use crate::engine::task::TaskState;
+use crate::engine::why::{Rule, Why};
+
+/// A call on the task's account succeeded.
+pub(in crate::engine) fn call_succeeded(turn: &mut Turn<'_>, task: TaskId) {
+    let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
+    let Some(gate) = turn.state.gate(key) else { return };
+    let troubled = gate.since.is_some() || gate.errors > 0;
+    let passes = match gate.state {
+        GateState::Passing => troubled,
+        // Somebody was limited after this call was sent; its success says nothing new.
+        GateState::Waiting { .. } => false,
+        GateState::Probing { .. } => true,
+    };
+    if passes {
+        pass(turn, key);
+    }
+}
+
+/// The gate's wait is over: one task tries first.
+pub(in crate::engine) fn reopen(turn: &mut Turn<'_>, key: GateKey, why: Why) {
+    let Some(gate) = turn.state.gate(key) else { return };
+    let probe = gate.waiters.iter().copied().find(|task| may_work(turn, *task));
+    match probe {
+        Some(task) => {
+            turn.decide(Event::GateProbing { gate: key, task }, why);
+            make_ready(turn, task);
+        }
+        None => pass(turn, key),
+    }
+}
+
+fn pass(turn: &mut Turn<'_>, key: GateKey) {
+    let waiting = turn.state.gate(key).is_some_and(|gate| !gate.waiters.is_empty());
+    let release_at = waiting.then(|| turn.now + turn.policy.wait.release_every_ms);
+    turn.decide(Event::GatePassing { gate: key, release_at }, Why::rule(Rule::OneProbesFirst));
+}
+
+/// The next group goes on; the one after it is twice as large.
+pub(in crate::engine) fn release(turn: &mut Turn<'_>, key: GateKey) {
+    let Some(gate) = turn.state.gate(key) else { return };
+    let group = gate.group.max(1);
+    let released: Vec<TaskId> = gate.waiters.iter().copied().take(group as usize).collect();
+    let more = gate.waiters.len() > released.len();
+    let next_at = more.then(|| turn.now + turn.policy.wait.release_every_ms);
+    turn.emit(Event::GateReleased { gate: key, group: group.saturating_mul(2), next_at });
+    for task in released {
+        make_ready(turn, task);
+    }
+}
+
+/// A task that was to try the gate may have left for another reason: another one tries.
+pub(super) fn hand_over_probes(turn: &mut Turn<'_>) {
+    let lost: Vec<GateKey> = turn
+        .state
+        .gates
+        .iter()
+        .filter(|(_, gate)| match gate.state {
+            GateState::Probing { task } => !still_probes(turn, task),
+            GateState::Passing | GateState::Waiting { .. } => false,
+        })
+        .map(|(key, _)| *key)
+        .collect();
+    for key in lost {
+        reopen(turn, key, Why::rule(Rule::OneProbesFirst));
+    }
+}
+
+fn still_probes(turn: &Turn<'_>, id: TaskId) -> bool {
+    let Some(task) = turn.state.task(id) else { return false };
+    may_work(turn, id)
+        && match task.state {
+            TaskState::Pending { .. } => task.next.step.needs_gate(),
+            TaskState::Running { run } => {
+                turn.state.run(run).is_some_and(|run| run.step.needs_gate())
+            }
+            _ => false,
+        }
+}
+
+fn may_work(turn: &Turn<'_>, id: TaskId) -> bool {
+    turn.state
+        .task(id)
+        .and_then(|task| turn.state.build(task.build))
+        .is_some_and(|build| build.state.lets_work())
+}
+
+/// A task's wait is over.
+pub(super) fn make_ready(turn: &mut Turn<'_>, id: TaskId) {
+    let Some(task) = turn.state.task(id) else { return };
+    let (run, next) = (task.state.run(), task.next);
+    turn.decide(Event::TaskReady { task: id, run, next }, Why::rule(Rule::WaitOver));
+}

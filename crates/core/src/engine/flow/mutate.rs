@@ -1,0 +1,89 @@
+//! Performing a task's irreversible actions, one after the other, each through the ledger.
+
+use std::sync::Arc;
+
+use super::go;
+use super::step::emit_next;
+use crate::engine::decide::Turn;
+use crate::engine::event::{Event, Reconciled};
+use crate::engine::ids::{MutationId, RunId};
+use crate::engine::ledger::MutationState;
+use crate::engine::run::{Phase, Status, Step};
+use crate::engine::why::{Rule, Why};
+
+/// An agent that declares more actions than this for one task is not to be trusted with them.
+pub(in crate::engine) const DECLARED_MAX: usize = 64;
+
+/// Performs the action the run is at, or goes on when it is settled.
+pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
+    let Some(Step::Mutate { at }) = turn.state.run(run).map(|run| run.step) else { return };
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let Some(spec) = task.action(at).map(|spec| Arc::new(spec.clone())) else {
+        turn.emit(Event::RunPhase { run, phase: Phase::Mutated });
+        emit_next(turn, run);
+        return;
+    };
+    let task_id = task.id;
+    let occurrence = task.occurrence(&spec);
+    let known = turn.state.ledger.find(occurrence, &spec.key);
+    match known.map(|mutation| (mutation.id, mutation.state.clone())) {
+        None => {
+            let mutation = MutationId(turn.state.ids.mutation);
+            turn.emit(Event::MutationIntended { mutation, run, spec: Arc::clone(&spec) });
+            send(turn, run, mutation, at);
+        }
+        Some((mutation, MutationState::Intended | MutationState::NotApplied)) => {
+            send(turn, run, mutation, at);
+        }
+        Some((_, MutationState::Applied { .. } | MutationState::Skipped)) => {
+            go(turn, run, Step::Mutate { at: at + 1 });
+        }
+        Some((
+            _,
+            MutationState::InFlight { .. }
+            | MutationState::Probing { .. }
+            | MutationState::Settling { .. }
+            | MutationState::Indeterminate,
+        )) => {
+            // Somebody else performs the same permanent action: look again later.
+            turn.pause_run(run, Status::PausedReconciliation, Step::Mutate { at: 0 });
+            let until = turn.now + turn.policy.backoff.wait(0, turn.rng);
+            let next = turn.state.run(run).map(|run| run.place().resumed());
+            if let Some(next) = next {
+                turn.decide(
+                    Event::TaskBackingOff {
+                        task: task_id,
+                        until: Some(until),
+                        gate: None,
+                        run: Some(run),
+                        next,
+                    },
+                    Why::rule(Rule::ProbeFirst),
+                );
+            }
+        }
+    }
+}
+
+/// Sends an action, unless what it requires did not happen.
+fn send(turn: &mut Turn<'_>, run: RunId, mutation: MutationId, at: u32) {
+    if requirement_met(turn, mutation) {
+        turn.emit(Event::MutationInFlight { mutation, run });
+    } else {
+        let to = Reconciled::Skipped;
+        turn.decide(
+            Event::MutationReconciled { mutation, to, result: Arc::from("") },
+            Why::rule(Rule::NeedsWhatWasLeftOut),
+        );
+        go(turn, run, Step::Mutate { at: at + 1 });
+    }
+}
+
+fn requirement_met(turn: &Turn<'_>, id: MutationId) -> bool {
+    let Some(mutation) = turn.state.mutation(id) else { return false };
+    let Some(required) = &mutation.spec.requires else { return true };
+    turn.state
+        .ledger
+        .find(mutation.occurrence, required)
+        .is_some_and(|required| matches!(required.state, MutationState::Applied { .. }))
+}

@@ -1,0 +1,125 @@
+//! Finding out what became of an action, before anything else happens to its task.
+
+use std::sync::Arc;
+
+use super::{cancel_task, go};
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::{MutationId, RunId, TaskId};
+use crate::engine::ledger::MutationState;
+use crate::engine::react::{ask_about_action, react};
+use crate::engine::run::{Next, Phase, Status, Step};
+use crate::engine::task::TaskState;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Fault, Work};
+
+/// How many actions of the task may have happened without us knowing.
+pub(in crate::engine) fn open_mutations(turn: &Turn<'_>, task: TaskId) -> usize {
+    open(turn, task).count()
+}
+
+fn open(turn: &Turn<'_>, task: TaskId) -> impl Iterator<Item = MutationId> {
+    turn.state
+        .task(task)
+        .into_iter()
+        .flat_map(|task| &task.ledger)
+        .copied()
+        .filter(|id| turn.state.mutation(*id).is_some_and(|mutation| mutation.state.is_open()))
+}
+
+/// The run stands still until the outcome of its open actions is known; `fault` is dealt with
+/// afterwards.
+pub(in crate::engine) fn reconcile(
+    turn: &mut Turn<'_>,
+    task: TaskId,
+    run: RunId,
+    fault: Option<Arc<Fault>>,
+    next: Next,
+) {
+    if let Some(step) = turn.state.run(run).map(|run| run.step) {
+        turn.pause_run(run, Status::PausedReconciliation, step);
+    }
+    turn.decide(Event::TaskReconciling { task, run, fault, next }, Why::rule(Rule::ProbeFirst));
+    reconcile_rest(turn, task);
+}
+
+/// Looks up whatever is still open, or goes on.
+pub(in crate::engine) fn reconcile_rest(turn: &mut Turn<'_>, task: TaskId) {
+    for mutation in open(turn, task).collect::<Vec<_>>() {
+        find_out(turn, mutation);
+    }
+    after_reconciling(turn, task);
+}
+
+/// Looks an open action up in whatever way is left.
+fn find_out(turn: &mut Turn<'_>, id: MutationId) {
+    match turn.state.mutation(id).map(|mutation| &mutation.state) {
+        Some(MutationState::InFlight { .. } | MutationState::Probing { .. }) => probe(turn, id),
+        Some(MutationState::Indeterminate) => ask_about_action(turn, id),
+        _ => {}
+    }
+}
+
+/// Looks an action up, or asks a person where it cannot be looked up.
+pub(in crate::engine) fn probe(turn: &mut Turn<'_>, id: MutationId) {
+    let Some(mutation) = turn.state.mutation(id) else { return };
+    if mutation.spec.probe {
+        turn.decide(Event::MutationProbing { mutation: id }, Why::rule(Rule::ProbeFirst));
+    } else {
+        turn.decide(Event::MutationIndeterminate { mutation: id }, Why::rule(Rule::CannotTell));
+        ask_about_action(turn, id);
+    }
+}
+
+/// Goes on with a task whose last open action was settled.
+pub(in crate::engine) fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
+    let Some(task) = turn.state.task(id) else { return };
+    let TaskState::Reconciling { run } = task.state else { return };
+    if open_mutations(turn, id) > 0 {
+        return;
+    }
+    let Some(task) = turn.state.task(id) else { return };
+    let (fault, build, work) = (task.unsettled.clone(), task.build, task.work());
+    let next = if work == Work::Job { after_script(turn, id) } else { task.next };
+    let run = turn.state.run(run).map(|run| run.id);
+    if turn.build_state(build).is_some_and(super::super::build::BuildState::has_ended) {
+        if let Some(run) = run {
+            turn.cancel_run(run);
+        }
+        cancel_task(turn, id);
+        return;
+    }
+    match (fault, run) {
+        (Some(fault), Some(run)) => react(turn, run, &fault),
+        (_, run) => {
+            turn.decide(Event::TaskReady { task: id, run, next }, Why::rule(Rule::WaitOver));
+        }
+    }
+}
+
+/// Where a job goes on whose script ended while an action was open.
+fn after_script(turn: &Turn<'_>, id: TaskId) -> Next {
+    let Some(task) = turn.state.task(id) else { return Next::EXECUTE };
+    let undone = task.ledger.iter().any(|id| {
+        turn.state.mutation(*id).is_some_and(|mutation| mutation.state == MutationState::NotApplied)
+    });
+    match task.next.step {
+        Step::Emit if !undone => Next { phase: Phase::Emitting, step: Step::Emit },
+        _ => Next::EXECUTE,
+    }
+}
+
+/// An action of a run that is at it was settled: the run goes on.
+pub(in crate::engine) fn action_settled(turn: &mut Turn<'_>, id: MutationId) {
+    let Some(mutation) = turn.state.mutation(id) else { return };
+    let (task, run) = (mutation.task, mutation.run);
+    match turn.state.task(task).map(|task| &task.state) {
+        Some(TaskState::Reconciling { .. }) => after_reconciling(turn, task),
+        Some(TaskState::Running { run: current }) if *current == run => {
+            if let Some(Step::Mutate { at }) = turn.state.run(run).map(|run| run.step) {
+                go(turn, run, Step::Mutate { at: at + 1 });
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,102 @@
+//! What follows from a decision: places are filled, locks handed on, builds come to their end.
+
+use super::{build, gate, mutate};
+use crate::engine::build::BuildState;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::{BuildId, RunId, TaskId};
+use crate::engine::run::{Next, Step};
+use crate::engine::task::Standing;
+use crate::engine::why::{Rule, Why};
+
+/// Looks after every build that something happened to, until nothing follows any more.
+pub(in crate::engine) fn settle(turn: &mut Turn<'_>) {
+    while let Some(id) = turn.state.stirred.pop() {
+        gate::hand_over_probes(turn);
+        build::go_on_when_answered(turn, id);
+        hand_on_merge(turn, id);
+        fill_places(turn, id);
+        look_for_the_end(turn, id);
+    }
+}
+
+/// The next run in line is checked on the head that the last one left.
+fn hand_on_merge(turn: &mut Turn<'_>, id: BuildId) {
+    let Some(build) = turn.state.builds.get(&id) else { return };
+    if build.state.lets_work()
+        && build.merging.is_none()
+        && let Some(&run) = build.merge_line.front()
+    {
+        turn.emit(Event::RunStep { run, step: Step::Check });
+    }
+}
+
+fn fill_places(turn: &mut Turn<'_>, id: BuildId) {
+    while let Some(build) = turn.state.builds.get(&id)
+        && build.state.lets_work()
+        && build.count(Standing::Running) < build.slots
+        && let Some(&(_, task)) = build.ready.first()
+    {
+        start(turn, task);
+    }
+}
+
+/// Starts a task that is ready, or sends it to wait at its gate.
+fn start(turn: &mut Turn<'_>, id: TaskId) {
+    let Some(task) = turn.state.task(id) else { return };
+    let (next, gate, retry_of, run) = (task.next, task.spec.gate, task.last_run, task.state.run());
+    if next.step.needs_gate() && turn.state.gate(gate).is_some_and(|gate| !gate.lets_pass(id)) {
+        let why = Why::rule(Rule::SharedGate);
+        turn.decide(
+            Event::TaskBackingOff { task: id, until: None, gate: Some(gate), run, next },
+            why,
+        );
+        return;
+    }
+    let next = Next { phase: next.phase, step: in_merge_order(turn, id, next.step) };
+    match run {
+        Some(run) => begin(turn, run, Event::RunResumed { run, step: next.step }),
+        None => {
+            let run = RunId(turn.state.ids.run);
+            begin(turn, run, Event::RunStarted { run, task: id, retry_of, next });
+        }
+    }
+}
+
+/// Takes up a run's step; actions are not owed by the run but by the ledger.
+pub(super) fn begin(turn: &mut Turn<'_>, run: RunId, event: Event) {
+    turn.emit(event);
+    if let Some(Step::Mutate { .. }) = turn.state.run(run).map(|run| run.step) {
+        mutate::walk(turn, run);
+    }
+}
+
+/// Only one run of a build is checked and merged at a time.
+pub(super) fn in_merge_order(turn: &Turn<'_>, task: TaskId, step: Step) -> Step {
+    let taken = turn
+        .state
+        .task(task)
+        .and_then(|task| turn.state.build(task.build))
+        .is_some_and(|build| build.merging.is_some());
+    if step == Step::Check && taken { Step::AwaitMerge } else { step }
+}
+
+fn look_for_the_end(turn: &mut Turn<'_>, id: BuildId) {
+    let Some(build) = turn.state.builds.get(&id) else { return };
+    if build.standing || build.state.has_ended() {
+        return;
+    }
+    match (build.live(), build.count(Standing::Parked)) {
+        (0, 0) => {
+            build::withdraw_pause(turn, id);
+            turn.emit(Event::BuildCompleted { build: id });
+        }
+        (0, _) if build.state == BuildState::Running => {
+            turn.emit(Event::BuildWaiting { build: id });
+        }
+        (1.., _) if build.state == BuildState::Waiting => {
+            turn.emit(Event::BuildResumed { build: id });
+        }
+        _ => {}
+    }
+}

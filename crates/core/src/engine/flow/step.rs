@@ -1,0 +1,88 @@
+//! From one step of a run to the next.
+
+use std::sync::Arc;
+
+use super::schedule::in_merge_order;
+use super::{cancel_task, finish, mutate, skip};
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::RunId;
+use crate::engine::run::{Phase, Step};
+use crate::engine::task::Left;
+use crate::fault::{Fault, Files};
+
+/// The run takes its next step; if its build stands still, it stops before it.
+pub(in crate::engine) fn go(turn: &mut Turn<'_>, run: RunId, step: Step) {
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let (task, build) = (task.id, task.build);
+    let Some(state) = turn.state.build(build).map(|build| build.state) else { return };
+    if state.has_ended() {
+        turn.cancel_run(run);
+        cancel_task(turn, task);
+    } else if !state.lets_work() {
+        turn.pause_run(run, state.holds_with(), step);
+    } else {
+        let step = in_merge_order(turn, task, step);
+        turn.emit(Event::RunStep { run, step });
+        if let Step::Mutate { .. } = step {
+            mutate::walk(turn, run);
+        }
+    }
+}
+
+/// The step the run was at succeeded.
+pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) {
+    match step {
+        Step::Attempt { .. } => go(turn, run, Step::Check),
+        Step::AwaitMerge | Step::Check => go(turn, run, Step::Commit),
+        Step::Commit => {
+            turn.emit(Event::RunPhase { run, phase: Phase::Prepared });
+            recovered(turn, run);
+            turn.emit(Event::RunPhase { run, phase: Phase::Mutating });
+            go(turn, run, Step::Mutate { at: 0 });
+        }
+        Step::Mutate { at } => go(turn, run, Step::Mutate { at: at + 1 }),
+        Step::Repair { .. } => go(turn, run, Step::Execute),
+        Step::Execute => {
+            turn.emit(Event::RunPhase { run, phase: Phase::Mutated });
+            emit_next(turn, run);
+        }
+        Step::Emit => {
+            let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+            recovered(turn, run);
+            turn.emit(Event::RunPhase { run, phase: Phase::Committed });
+            turn.emit(Event::RunCommitted { run });
+            finish(turn, Event::TaskDone { task }, task);
+        }
+        Step::TakeBack => denied(turn, run),
+    }
+}
+
+/// All actions are settled: everyone is told.
+pub(super) fn emit_next(turn: &mut Turn<'_>, run: RunId) {
+    turn.emit(Event::RunPhase { run, phase: Phase::Emitting });
+    go(turn, run, Step::Emit);
+}
+
+/// The work got past its errors: what it charged is given back.
+fn recovered(turn: &mut Turn<'_>, run: RunId) {
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    if !task.charged.is_empty() || task.retrying.is_some() || task.counters.consecutive > 0 {
+        turn.emit(Event::Recovered { task: task.id });
+    }
+}
+
+/// What a person did not allow has been taken back.
+fn denied(turn: &mut Turn<'_>, run: RunId) {
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    let fault = Fault::scope_user_denied("answer", "a person did not allow it", Files::default());
+    turn.emit(Event::FaultMet {
+        run,
+        fault: Arc::new(fault),
+        approach: None,
+        ends: true,
+        passing: false,
+    });
+    turn.cancel_run(run);
+    skip(turn, task, Left::Denied);
+}

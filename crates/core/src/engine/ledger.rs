@@ -1,0 +1,106 @@
+//! The ledger: every irreversible action, intent first, outcome after.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{EffectId, MutationId, RunId, TaskId};
+use crate::plan::MutationSpec;
+use crate::time::Time;
+
+/// Where an action stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum MutationState {
+    /// Written down, not yet sent.
+    Intended,
+    /// Sent.
+    InFlight {
+        /// The effect that performs it.
+        effect: EffectId,
+    },
+    /// Being looked up.
+    Probing {
+        /// The effect that looks it up.
+        effect: EffectId,
+    },
+    /// Not there yet; looked up again later.
+    Settling {
+        /// Then.
+        until: Time,
+    },
+    /// Nobody can tell.
+    Indeterminate,
+    /// It happened.
+    Applied {
+        /// What came back; empty where a person said so without more.
+        result: Arc<str>,
+    },
+    /// It did not happen and may be performed again.
+    NotApplied,
+    /// It is left out.
+    Skipped,
+}
+
+impl MutationState {
+    /// Whether it may have happened without us knowing.
+    pub const fn is_open(&self) -> bool {
+        match self {
+            Self::InFlight { .. }
+            | Self::Probing { .. }
+            | Self::Settling { .. }
+            | Self::Indeterminate => true,
+            Self::Intended | Self::Applied { .. } | Self::NotApplied | Self::Skipped => false,
+        }
+    }
+}
+
+/// Within what a key is unique.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occurrence {
+    /// One task, or one firing of a job, with all its retries and repairs.
+    Firing(TaskId, u32),
+    /// The project.
+    Project,
+}
+
+/// One irreversible action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutation {
+    /// Its id.
+    pub id: MutationId,
+    /// The run that performs it.
+    pub run: RunId,
+    /// The task it belongs to.
+    pub task: TaskId,
+    /// Within what its key is unique.
+    pub occurrence: Occurrence,
+    /// What it is.
+    pub spec: Arc<MutationSpec>,
+    /// Where it stands.
+    pub state: MutationState,
+    /// When it was last sent.
+    pub sent_at: Time,
+    /// How often it was looked up in vain.
+    pub probes: u32,
+}
+
+/// All actions that still matter: those of living tasks and firings, and permanent ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// The actions.
+    pub mutations: BTreeMap<MutationId, Mutation>,
+    /// Where a key leads.
+    #[serde(with = "super::pairs")]
+    pub keys: BTreeMap<(Occurrence, Arc<str>), MutationId>,
+}
+
+impl Ledger {
+    /// The action with this key.
+    pub fn find(&self, occurrence: Occurrence, key: &str) -> Option<&Mutation> {
+        let id = self.keys.get(&(occurrence, Arc::from(key)))?;
+        self.mutations.get(id)
+    }
+}

@@ -1,0 +1,214 @@
+//! A person answered. No other code resolves a question.
+
+use std::sync::Arc;
+
+use crate::engine::command::Rejected;
+use crate::engine::decide::Turn;
+use crate::engine::effect::Start;
+use crate::engine::event::{Event, PauseCause, Raised, Reconciled};
+use crate::engine::flow;
+use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
+use crate::engine::question::{Question, QuestionEnd, Subject};
+use crate::engine::run::{Next, Phase, Step};
+use crate::engine::task::{Allowance, Guidance, Left};
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Class, Work};
+use crate::plan::MutationKind;
+use crate::question::{Decision, QuestionKind};
+
+pub(super) fn on(
+    turn: &mut Turn<'_>,
+    id: QuestionId,
+    decision: Decision,
+    guidance: Option<Arc<str>>,
+    by: Arc<str>,
+) -> Result<(), Rejected> {
+    let question = open(turn, id)?.clone();
+    if !question.kind.decisions().contains(&decision) {
+        return Err(Rejected::NotAnOption { question: id, decision });
+    }
+    let end = if decision.leaves_out() { QuestionEnd::Skipped } else { QuestionEnd::Resolved };
+    let said = guidance.clone();
+    turn.decide(
+        Event::QuestionResolved { question: id, decision, end, guidance: said, by },
+        Why::rule(Rule::PersonDecided),
+    );
+    match question.subject {
+        Subject::Build(build) => about_build(turn, build, decision),
+        Subject::Action(mutation) => about_action(turn, &question, mutation, decision, guidance),
+        Subject::Error(_) => about_error(turn, &question, decision, guidance.as_ref()),
+    }
+    Ok(())
+}
+
+fn open<'a>(turn: &'a Turn<'_>, id: QuestionId) -> Result<&'a Question, Rejected> {
+    turn.state.question(id).ok_or_else(|| {
+        match turn.state.question_ends.get(id.0 as usize).copied().flatten() {
+            Some(QuestionEnd::Resolved | QuestionEnd::Skipped) => Rejected::Answered(id),
+            Some(QuestionEnd::Withdrawn) => Rejected::Withdrawn(id),
+            None => Rejected::NoQuestion(id),
+        }
+    })
+}
+
+/// Decision and guidance go to every task that waited.
+fn about_error(
+    turn: &mut Turn<'_>,
+    question: &Question,
+    decision: Decision,
+    text: Option<&Arc<str>>,
+) {
+    let guidance = Arc::new(Guidance { decision, text: text.cloned() });
+    for &task in &question.tasks {
+        match decision {
+            Decision::SkipFeature | Decision::Skip | Decision::Stop => leave_out(turn, task),
+            Decision::Deny => unpark(turn, task, question, &guidance, take_back),
+            Decision::RaiseLimit => {
+                raise_task(turn, task);
+                unpark(turn, task, question, &guidance, as_it_was);
+            }
+            Decision::ProvideCredentials
+            | Decision::AllowOnce
+            | Decision::AlwaysAllow
+            | Decision::Continue
+            | Decision::ItHappened
+            | Decision::ItDidNot => unpark(turn, task, question, &guidance, as_it_was),
+            Decision::ProvideGuidance | Decision::SimplerVersion => {
+                let how = if starts_over(question) { from_base } else { as_it_was };
+                unpark(turn, task, question, &guidance, how);
+            }
+            Decision::TryAgain => unpark(turn, task, question, &guidance, new_worktree),
+        }
+    }
+}
+
+/// Where a task goes on after the answer, from where it stood.
+type GoesOn = fn(Work, Next) -> Next;
+
+const fn as_it_was(_: Work, next: Next) -> Next {
+    next
+}
+
+const fn take_back(_: Work, next: Next) -> Next {
+    Next { phase: next.phase, step: Step::TakeBack }
+}
+
+const fn from_base(work: Work, _: Next) -> Next {
+    match work {
+        Work::Task => Next::attempt(Start::FromBase),
+        Work::Job => Next { phase: Phase::Preparing, step: Step::Repair { propose: false } },
+    }
+}
+
+const fn new_worktree(work: Work, next: Next) -> Next {
+    match (work, next.step) {
+        // What has been checked and committed stays: only an agent's work starts over.
+        (Work::Task, Step::Attempt { .. }) => Next::attempt(Start::NewWorktree),
+        _ => next,
+    }
+}
+
+/// Work that failed starts over from its base; work that was in the way of an outage does not.
+fn starts_over(question: &Question) -> bool {
+    question.fault.as_ref().is_some_and(|fault| fault.class() == Class::CodeError)
+}
+
+fn unpark(
+    turn: &mut Turn<'_>,
+    id: TaskId,
+    question: &Question,
+    guidance: &Arc<Guidance>,
+    goes_on: GoesOn,
+) {
+    let Some(task) = turn.state.task(id) else { return };
+    let next = goes_on(task.work(), task.next);
+    let allowance = match (guidance.decision, question.subject) {
+        (Decision::AllowOnce, Subject::Error(signature)) => {
+            Some(Allowance { signature, always: false })
+        }
+        (Decision::AlwaysAllow, Subject::Error(signature)) => {
+            Some(Allowance { signature, always: true })
+        }
+        _ => None,
+    };
+    let fresh = question.kind != QuestionKind::Paused;
+    let guidance = Some(Arc::clone(guidance));
+    turn.decide(
+        Event::TaskUnparked { task: id, next, guidance, allowance, fresh },
+        Why::rule(Rule::PersonDecided),
+    );
+}
+
+fn leave_out(turn: &mut Turn<'_>, id: TaskId) {
+    if let Some(run) = turn.state.task(id).and_then(|task| task.state.run()) {
+        turn.cancel_run(run);
+    }
+    flow::skip(turn, id, Left::Decided);
+}
+
+fn raise_task(turn: &mut Turn<'_>, id: TaskId) {
+    let Some(task) = turn.state.task(id) else { return };
+    let more = task.spec.overrides.budget.unwrap_or(turn.policy.budget.per_task);
+    turn.emit(Event::LimitRaised { raised: Raised::Task { task: id, more } });
+}
+
+/// A person said whether the action happened.
+fn about_action(
+    turn: &mut Turn<'_>,
+    question: &Question,
+    id: MutationId,
+    decision: Decision,
+    text: Option<Arc<str>>,
+) {
+    let to = match decision {
+        Decision::ItHappened => Reconciled::Applied,
+        Decision::ItDidNot => Reconciled::NotApplied,
+        _ => Reconciled::Skipped,
+    };
+    let result = text.unwrap_or_default();
+    let why = Why::rule(Rule::PersonDecided);
+    let Some(mutation) = turn.state.mutation(id) else { return };
+    let (run, merge) = (mutation.run, mutation.spec.kind == MutationKind::Merge);
+    turn.decide(Event::MutationReconciled { mutation: id, to, result }, why.clone());
+    for &task in &question.tasks {
+        if merge && to == Reconciled::Skipped {
+            leave_out(turn, task);
+            continue;
+        }
+        let Some((fault, next)) =
+            turn.state.task(task).map(|task| (task.unsettled.clone(), task.next))
+        else {
+            continue;
+        };
+        // What the call reported is no failure of an action that happened or is left out.
+        let at_it = matches!(turn.state.run(run).map(|run| run.step), Some(Step::Mutate { .. }));
+        let fault = if at_it { None } else { fault };
+        turn.decide(Event::TaskReconciling { task, run, fault, next }, why.clone());
+        flow::reconcile_rest(turn, task);
+    }
+}
+
+/// A person decided about a build that stood still.
+fn about_build(turn: &mut Turn<'_>, build: BuildId, decision: Decision) {
+    let why = Why::rule(Rule::PersonDecided);
+    if decision == Decision::Stop {
+        flow::end_build(turn, build, Event::BuildCancelled { build }, why);
+        return;
+    }
+    let questions = turn.is_paused_for(build, PauseCause::Questions);
+    let raised = match (questions, decision) {
+        (true, _) => {
+            let factor = if decision == Decision::RaiseLimit { 2 } else { 1 };
+            let more = turn.policy.retry.pause_after_questions.saturating_mul(factor);
+            Some(Raised::Questions { build, more })
+        }
+        (false, Decision::RaiseLimit) => {
+            Some(Raised::Build { build, more: turn.policy.budget.per_build })
+        }
+        (false, _) => None,
+    };
+    if let Some(raised) = raised {
+        turn.emit(Event::LimitRaised { raised });
+    }
+    flow::resume(turn, build, Event::BuildResumed { build }, why);
+}

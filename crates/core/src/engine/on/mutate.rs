@@ -1,0 +1,79 @@
+//! An irreversible action is wanted. A task's is performed after its checks; a job's now.
+
+use std::sync::Arc;
+
+use crate::engine::command::Rejected;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::flow::DECLARED_MAX;
+use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
+use crate::engine::ledger::MutationState;
+use crate::engine::run::{Phase, Step};
+use crate::plan::MutationSpec;
+
+pub(super) fn on(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    mutation: MutationSpec,
+) -> Result<(), Rejected> {
+    let run = turn.run_owed(effect)?;
+    let (id, task) = (run.id, run.task);
+    match run.step {
+        Step::Attempt { .. } => declare(turn, id, task, mutation),
+        Step::Execute => perform(turn, id, task, mutation),
+        _ => Err(Rejected::Misfit(effect)),
+    }
+}
+
+fn declare(
+    turn: &mut Turn<'_>,
+    run: RunId,
+    id: TaskId,
+    wanted: MutationSpec,
+) -> Result<(), Rejected> {
+    let task = turn.task(id)?;
+    let known = (0..).map_while(|at| task.action(at)).find(|known| known.key == wanted.key);
+    match known {
+        Some(known) if known.arguments == wanted.arguments => return Ok(()),
+        Some(_) => return Err(Rejected::KeyReused(wanted.key)),
+        None if task.declared.len() >= DECLARED_MAX => {
+            return Err(Rejected::NotNow { what: wanted.key, state: "one action too many" });
+        }
+        None => {}
+    }
+    turn.emit(Event::Declared { run, mutation: Arc::new(wanted) });
+    Ok(())
+}
+
+fn perform(
+    turn: &mut Turn<'_>,
+    run: RunId,
+    id: TaskId,
+    wanted: MutationSpec,
+) -> Result<(), Rejected> {
+    let task = turn.task(id)?;
+    let occurrence = task.occurrence(&wanted);
+    let known = turn.state.ledger.find(occurrence, &wanted.key);
+    if known.is_some_and(|known| known.spec.arguments != wanted.arguments) {
+        return Err(Rejected::KeyReused(wanted.key));
+    }
+    let mutation = match known.map(|known| (known.id, &known.state)) {
+        None => {
+            turn.emit(Event::RunPhase { run, phase: Phase::Mutating });
+            let mutation = MutationId(turn.state.ids.mutation);
+            turn.emit(Event::MutationIntended { mutation, run, spec: Arc::new(wanted) });
+            mutation
+        }
+        Some((mutation, MutationState::Intended | MutationState::NotApplied)) => {
+            turn.emit(Event::RunPhase { run, phase: Phase::Mutating });
+            mutation
+        }
+        // Performed already: the recorded result is the answer, and nothing happens.
+        Some((_, MutationState::Applied { .. } | MutationState::Skipped)) => return Ok(()),
+        Some((_, _)) => {
+            return Err(Rejected::NotNow { what: wanted.key, state: "not settled yet" });
+        }
+    };
+    turn.emit(Event::MutationInFlight { mutation, run });
+    Ok(())
+}

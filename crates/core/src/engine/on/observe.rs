@@ -1,0 +1,29 @@
+//! A command the agent ran failed. Often that is only an observation on the way.
+
+use std::sync::Arc;
+
+use super::raise::raised;
+use crate::attempt::{Digest, Judgement};
+use crate::engine::command::Rejected;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::EffectId;
+use crate::fault::Fault;
+
+pub(super) fn on(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    fault: &Arc<Fault>,
+    tree: Option<Digest>,
+) -> Result<(), Rejected> {
+    let run = turn.run_owed(effect)?;
+    if !run.step.needs_gate() {
+        return Err(Rejected::Misfit(effect));
+    }
+    let (id, judgement) = (run.id, run.seen.weigh(Some(fault), tree));
+    turn.emit(Event::Observed { run: id, signature: fault.signature, tree });
+    if judgement == Judgement::Fault {
+        raised(turn, id, fault);
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! A running attempt got on.
+
+use std::sync::Arc;
+
+use super::settle::pay;
+use crate::engine::command::{Progress, Rejected};
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::flow;
+use crate::engine::ids::{EffectId, RunId};
+use crate::engine::react::fail;
+use crate::fault::{Fault, Limit, LimitKind};
+
+pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Result<(), Rejected> {
+    let run = turn.run_owed(effect)?;
+    if !run.step.needs_gate() {
+        return Err(Rejected::Misfit(effect));
+    }
+    let (id, task) = (run.id, run.task);
+    pay(turn, id, report.spent);
+    flow::call_succeeded(turn, task);
+    let Progress { iterations, tool_calls, validated, .. } = report;
+    turn.emit(Event::RunProgress { run: id, iterations, tool_calls, validated });
+    if let Some(fault) = steps_used_up(turn, id) {
+        fail(turn, id, &Arc::new(fault), None);
+    }
+    Ok(())
+}
+
+fn steps_used_up(turn: &Turn<'_>, id: RunId) -> Option<Fault> {
+    let run = turn.state.run(id)?;
+    let own = &turn.state.task(run.task)?.spec.overrides;
+    let retry = &turn.policy.retry;
+    let limits = [
+        (LimitKind::Iterations, run.iterations, own.iterations.unwrap_or(retry.iterations)),
+        (LimitKind::ToolCalls, run.tool_calls, own.tool_calls.unwrap_or(retry.tool_calls)),
+    ];
+    let (kind, used, limit) = limits.into_iter().find(|(_, used, limit)| used >= limit)?;
+    let message = format!("{used} of {limit} steps are used up");
+    Some(Fault::logic_limit("run", message, Limit { kind, limit }))
+}

@@ -1,0 +1,99 @@
+//! Something went wrong inside a running attempt. Some faults end it; the others come back to
+//! the agent as the result of what it did, and the attempt goes on.
+
+use std::sync::Arc;
+
+use crate::engine::command::Rejected;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::{EffectId, RunId};
+use crate::engine::react::{self, fail, max_retries_exceeded, meet};
+use crate::engine::run::Operation;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Category, Charge, Class, Code, Fault};
+
+pub(super) fn on(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    fault: &Arc<Fault>,
+) -> Result<(), Rejected> {
+    let run = turn.run_owed(effect)?;
+    if !run.step.needs_gate() {
+        return Err(Rejected::Misfit(effect));
+    }
+    raised(turn, run.id, fault);
+    Ok(())
+}
+
+pub(super) fn raised(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    if fault.code() == Code::GitCommitFailed {
+        commit_failed(turn, run, fault);
+    } else if ends_a_run(fault) {
+        fail(turn, run, fault, None);
+    } else {
+        meet(turn, run, fault, None, false);
+        match fault.class() {
+            Class::EnvError => waits(turn, run, fault),
+            Class::CodeError | Class::NeverRetry => react::another_way(turn, run, fault),
+        }
+    }
+}
+
+/// Faults that end or pause a run wherever they are met.
+fn ends_a_run(fault: &Fault) -> bool {
+    if fault.class() == Class::NeverRetry {
+        return true;
+    }
+    match fault.category() {
+        Category::Provider
+        | Category::Timeout
+        | Category::Validation
+        | Category::Scope
+        | Category::Git
+        | Category::Config
+        | Category::Permission
+        | Category::Internal => true,
+        Category::Logic => matches!(
+            fault.code(),
+            Code::LogicLimit | Code::LogicNoProgress | Code::LogicRepeatedApproach
+        ),
+        Category::Network | Category::Environment => false,
+    }
+}
+
+/// Half-way through a task there is another chance to commit: once more at once, then a warning.
+fn commit_failed(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    meet(turn, run, fault, None, false);
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let (count, limit) = (task.counters.git, turn.policy.retry.git);
+    let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Git, count, limit);
+    if count <= limit {
+        let until = turn.now;
+        let waits = Event::ToolWaiting { run, code: fault.code(), until };
+        turn.decide(waits, counted(Rule::RepeatedAtOnce));
+    } else {
+        let warned = Event::Warned { run, code: fault.code() };
+        turn.decide(warned, counted(Rule::GoesOnWithWarning));
+    }
+}
+
+/// The agent's own command is never repeated by us: it hears of the fault after a wait.
+fn waits(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    if let Some(why) = max_retries_exceeded(turn, task.id, Operation::Tool, fault) {
+        react::give_up(turn, run, fault, why);
+        return;
+    }
+    let count = task.transient(Operation::Tool).count;
+    let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
+    let until = turn.policy.backoff.until(
+        count.saturating_sub(1),
+        fault.retry_after,
+        fault.resets_at,
+        turn.now,
+        turn.rng,
+    );
+    let why =
+        Why::code(Rule::PassesByItself, fault.code()).counted(Charge::Transient, count, limit);
+    turn.decide(Event::ToolWaiting { run, code: fault.code(), until }, why);
+}

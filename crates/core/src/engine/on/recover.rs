@@ -1,0 +1,75 @@
+//! The process was started: whatever was running is gone.
+
+use std::sync::Arc;
+
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::flow;
+use crate::engine::ids::{RunId, TaskId};
+use crate::engine::question::Subject;
+use crate::engine::react::{Ask, ask};
+use crate::engine::run::{Next, Status};
+use crate::engine::task::{Standing, TaskState};
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Fault, Internal};
+use crate::question::QuestionKind;
+
+pub(super) fn on(turn: &mut Turn<'_>) {
+    let active: Vec<RunId> = turn
+        .state
+        .runs()
+        .filter(|run| run.status == Status::Active || run.owes.is_some())
+        .map(|run| run.id)
+        .collect();
+    for run in active {
+        crashed(turn, run);
+    }
+    let unsettled: Vec<TaskId> = turn
+        .state
+        .tasks()
+        .filter(|task| task.state.standing() == Standing::Reconciling)
+        .map(|task| task.id)
+        .collect();
+    for task in unsettled {
+        look_up_again(turn, task);
+    }
+}
+
+fn crashed(turn: &mut Turn<'_>, id: RunId) {
+    let Some((task, next)) = turn.state.run(id).map(|run| (run.task, run.place().resumed())) else {
+        return;
+    };
+    turn.decide(Event::RunCrashed { run: id }, Why::rule(Rule::RecoveredAfterCrash));
+    let Some(build) = turn.state.task(task).map(|task| task.build) else { return };
+    if flow::open_mutations(turn, task) > 0 {
+        flow::reconcile(turn, task, id, None, next);
+    } else if turn.build_state(build).is_some_and(crate::engine::BuildState::has_ended) {
+        flow::cancel_task(turn, task);
+    } else if !crashed_too_often(turn, task, next) {
+        let why = Why::rule(Rule::RecoveredAfterCrash);
+        turn.decide(Event::TaskReady { task, run: None, next }, why);
+    }
+}
+
+fn crashed_too_often(turn: &mut Turn<'_>, id: TaskId, next: Next) -> bool {
+    let crashes = turn.state.task(id).map_or(0, |task| task.counters.crashes);
+    if crashes < turn.policy.retry.crashes {
+        return false;
+    }
+    let context = Internal { component: "run".to_owned() };
+    let message = format!("the run ended without a word {crashes} times in a row");
+    let fault = Arc::new(Fault::internal_error("crash", message, context));
+    let why = Why::code(Rule::CrashedTooOften, fault.code());
+    let subject = Subject::Error(fault.signature);
+    let kind = QuestionKind::Ours;
+    ask(turn, Ask { task: id, run: None, next, subject, kind, fault: Some(&fault), why });
+    true
+}
+
+/// A look-up that was under way is gone as well.
+fn look_up_again(turn: &mut Turn<'_>, id: TaskId) {
+    let Some(task) = turn.state.task(id) else { return };
+    let TaskState::Reconciling { run } = task.state else { return };
+    let (fault, next) = (task.unsettled.clone(), task.next);
+    flow::reconcile(turn, id, run, fault, next);
+}

@@ -1,0 +1,62 @@
+//! May the next call cost this much?
+
+use std::sync::Arc;
+
+use crate::engine::command::Rejected;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::EffectId;
+use crate::engine::react::{caps, day_number, fail};
+use crate::fault::{BudgetSpan, BudgetSpent, Fault};
+use crate::policy::Amount;
+
+pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Result<(), Rejected> {
+    let run = turn.run_owed(effect)?;
+    let (id, task, reserved) = (run.id, run.task, run.reserved);
+    let spans = caps(turn, task).ok_or(Rejected::NoTask(task))?;
+    let mut wind_down = false;
+    for (span, cap) in spans {
+        let used = used(turn, task, span).minus(reserved).plus(amount);
+        if let Some(unit) = used.over(cap) {
+            // A day that could never pay for the call would be slept through for ever.
+            let span = match span {
+                BudgetSpan::Day if amount.over(cap).is_some() => BudgetSpan::Build,
+                span => span,
+            };
+            let context = BudgetSpent { span, unit: unit.to_owned() };
+            let fault = Fault::budget_exhausted(place(span), "no room for the next call", context);
+            fail(turn, id, &Arc::new(fault), None);
+            return Ok(());
+        }
+        wind_down |= used.over(cap.percent(turn.policy.budget.wind_down_percent)).is_some();
+    }
+    let day = day_number(&turn.policy.budget, turn.now);
+    let spent = Amount::ZERO;
+    turn.emit(Event::BudgetUpdated { run: id, spent, reserved: amount, day, wind_down });
+    Ok(())
+}
+
+const fn place(span: BudgetSpan) -> &'static str {
+    match span {
+        BudgetSpan::Task => "budget:task",
+        BudgetSpan::Build => "budget:build",
+        BudgetSpan::Day => "budget:day",
+    }
+}
+
+/// What is spent and reserved of a budget.
+fn used(turn: &Turn<'_>, id: crate::engine::ids::TaskId, span: BudgetSpan) -> Amount {
+    let Some(task) = turn.state.task(id) else { return Amount::ZERO };
+    match span {
+        BudgetSpan::Task => task.spent.plus(task.reserved),
+        BudgetSpan::Build => turn
+            .state
+            .build(task.build)
+            .map_or(Amount::ZERO, |build| build.spent.plus(build.reserved)),
+        BudgetSpan::Day => {
+            let today = day_number(&turn.policy.budget, turn.now) <= turn.state.day.number;
+            let spent = if today { turn.state.day.spent } else { Amount::ZERO };
+            spent.plus(turn.state.day.reserved)
+        }
+    }
+}

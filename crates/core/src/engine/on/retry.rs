@@ -1,0 +1,47 @@
+//! A task that ended without success is to be done after all, and what needs it with it.
+
+use crate::engine::build::BuildState;
+use crate::engine::command::Rejected;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::TaskId;
+use crate::engine::task::{Left, TaskState};
+use crate::engine::why::{Rule, Why};
+use crate::fault::Work;
+
+pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
+    let task = turn.task(id)?;
+    let done = task.state == TaskState::Done;
+    let state = match task.needs_left {
+        1.. => "in need of a task that is not done",
+        0 => task.state.standing().as_str(),
+    };
+    if !task.state.has_ended() || done || task.needs_left > 0 || task.work() == Work::Job {
+        return Err(Rejected::NotNow { what: format!("task {id}"), state });
+    }
+    let build = task.build;
+    let why = Why::rule(Rule::PersonAsked);
+    if turn.build_state(build).is_some_and(BuildState::has_ended) {
+        turn.decide(Event::BuildResumed { build }, why.clone());
+    }
+    turn.decide(Event::TaskRevived { task: id }, why);
+    revive_dependants(turn, id);
+    Ok(())
+}
+
+fn revive_dependants(turn: &mut Turn<'_>, id: TaskId) {
+    let mut revived = vec![id];
+    while let Some(needed) = revived.pop() {
+        let Some(dependants) = turn.state.task(needed).map(|task| task.dependants.clone()) else {
+            continue;
+        };
+        for dependant in dependants {
+            let left = Left::Needs { task: needed };
+            if turn.state.task(dependant).is_some_and(|t| t.state == TaskState::Skipped { left }) {
+                let why = Why::rule(Rule::PersonAsked);
+                turn.decide(Event::TaskRevived { task: dependant }, why);
+                revived.push(dependant);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! An effect ended.
+
+use std::sync::Arc;
+
+use super::settle_action;
+use crate::attempt::Approach;
+use crate::engine::command::{Outcome, Rejected};
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::flow;
+use crate::engine::ids::{EffectId, RunId};
+use crate::engine::react::{day_number, fail};
+use crate::engine::run::{Next, Phase, Step};
+use crate::engine::state::Owner;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Class, Code, Fault, Repeated};
+use crate::policy::Amount;
+use crate::signature::Signature;
+
+pub(super) fn on(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    outcome: Outcome,
+    spent: Amount,
+) -> Result<(), Rejected> {
+    match turn.state.owed.get(&effect).copied() {
+        Some(Owner::Run(run)) => settle_run(turn, effect, run, outcome, spent),
+        Some(Owner::Mutation(mutation)) => settle_action::on(turn, effect, mutation, outcome),
+        None => Err(Rejected::Stale(effect)),
+    }
+}
+
+fn settle_run(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    id: RunId,
+    outcome: Outcome,
+    spent: Amount,
+) -> Result<(), Rejected> {
+    let run = turn.state.run(id).ok_or(Rejected::Stale(effect))?;
+    let (task, step, phase) = (run.task, run.step, run.phase);
+    match (outcome, step) {
+        (Outcome::Attempted { approach }, Step::Attempt { .. }) => {
+            pay(turn, id, spent);
+            turn.emit(Event::StepDone { run: id });
+            flow::call_succeeded(turn, task);
+            attempted(turn, id, approach);
+        }
+        (Outcome::Done, Step::Repair { propose }) => {
+            pay(turn, id, spent);
+            turn.emit(Event::StepDone { run: id });
+            flow::call_succeeded(turn, task);
+            if propose {
+                proposed(turn, id);
+            } else {
+                flow::step_done(turn, id, step);
+            }
+        }
+        (Outcome::Done, Step::Execute) if flow::open_mutations(turn, task) > 0 => {
+            pay(turn, id, spent);
+            turn.emit(Event::StepDone { run: id });
+            let next = Next { phase: phase.max(Phase::Emitting), step: Step::Emit };
+            flow::reconcile(turn, task, id, None, next);
+        }
+        (
+            Outcome::Done,
+            Step::Check | Step::Commit | Step::Emit | Step::Execute | Step::TakeBack,
+        ) => {
+            pay(turn, id, spent);
+            turn.emit(Event::StepDone { run: id });
+            flow::step_done(turn, id, step);
+        }
+        (Outcome::Failed { fault, approach }, _) => {
+            pay(turn, id, spent);
+            if step.needs_gate() && fault.category() != crate::fault::Category::Provider {
+                flow::call_succeeded(turn, task);
+            }
+            fail(turn, id, &fault, approach);
+        }
+        _ => return Err(Rejected::Misfit(effect)),
+    }
+    Ok(())
+}
+
+/// What was reserved for the step is released, and what it cost is spent.
+pub(super) fn pay(turn: &mut Turn<'_>, run: RunId, spent: Amount) {
+    let reserved = turn.state.run(run).map_or(Amount::ZERO, |run| run.reserved);
+    if !spent.is_zero() || !reserved.is_zero() {
+        let day = day_number(&turn.policy.budget, turn.now);
+        let reserved = Amount::ZERO;
+        turn.emit(Event::BudgetUpdated { run, spent, reserved, day, wind_down: false });
+    }
+}
+
+/// The agent says it is done. An approach that already failed with the error at hand is checked
+/// once more at most, in case the check is unreliable; after that nothing is spent on it.
+fn attempted(turn: &mut Turn<'_>, run: RunId, approach: Arc<Approach>) {
+    let repeats = repeated(turn, run, &approach);
+    match repeats {
+        Some((signature, _, false)) => {
+            let taken = Event::ApproachTaken { run, approach, confirms: Some(signature) };
+            turn.decide(taken, Why::rule(Rule::ConfirmOnce));
+            flow::step_done(turn, run, turn_step(turn, run));
+        }
+        Some((signature, attempt, true)) => {
+            let context = Repeated { of: Some(signature), attempt };
+            let message = format!("the approach of attempt {attempt} was tried again");
+            let fault = Fault::logic_repeated_approach("approach", message, context);
+            turn.decide(
+                Event::ApproachTaken { run, approach, confirms: None },
+                Why::code(Rule::ApproachRepeated, Code::LogicRepeatedApproach),
+            );
+            fail(turn, run, &Arc::new(fault), None);
+        }
+        None => {
+            turn.emit(Event::ApproachTaken { run, approach, confirms: None });
+            flow::step_done(turn, run, turn_step(turn, run));
+        }
+    }
+}
+
+fn turn_step(turn: &Turn<'_>, run: RunId) -> Step {
+    turn.state.run(run).map_or(Step::Check, |run| run.step)
+}
+
+/// The error and attempt this approach repeats, and whether it was checked once more already.
+fn repeated(turn: &Turn<'_>, run: RunId, approach: &Approach) -> Option<(Signature, u32, bool)> {
+    let task = turn.state.task(turn.state.run(run)?.task)?;
+    let (signature, digest) = (task.retrying?, approach.digest?);
+    let (attempt, failed) = turn.state.signatures().failed_before(signature, digest)?;
+    debug_assert_eq!(failed.tried.code.row().class, Class::CodeError);
+    Some((signature, attempt, failed.confirmed))
+}
+
+/// A repair was proposed: a person decides whether it is used.
+fn proposed(turn: &mut Turn<'_>, run: RunId) {
+    let message = "a repair of the script is proposed and waits for a person";
+    let context = crate::fault::Input { asked: String::new() };
+    let fault = Fault::precondition_input("repair", message, context);
+    fail(turn, run, &Arc::new(fault), None);
+}

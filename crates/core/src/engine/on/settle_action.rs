@@ -1,0 +1,159 @@
+//! An action was performed or looked up.
+
+use std::sync::Arc;
+
+use crate::engine::command::{Outcome, Rejected};
+use crate::engine::decide::Turn;
+use crate::engine::event::{Event, Reconciled};
+use crate::engine::flow;
+use crate::engine::ids::{EffectId, MutationId};
+use crate::engine::ledger::MutationState;
+use crate::engine::react::{ask_about_action, fail};
+use crate::engine::run::Step;
+use crate::engine::task::TaskState;
+use crate::engine::why::{Rule, Why};
+use crate::fault::Fault;
+use crate::plan::MutationKind;
+use crate::time::Span;
+
+/// A probe that fails this often in a row cannot tell.
+const PROBES_MAX: u32 = 5;
+
+pub(super) fn on(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    id: MutationId,
+    outcome: Outcome,
+) -> Result<(), Rejected> {
+    let mutation = turn.state.mutation(id).ok_or(Rejected::Stale(effect))?;
+    match mutation.state {
+        MutationState::InFlight { .. } => performed(turn, effect, id, outcome),
+        MutationState::Probing { .. } => probed(turn, effect, id, outcome),
+        _ => Err(Rejected::Stale(effect)),
+    }
+}
+
+fn performed(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    id: MutationId,
+    outcome: Outcome,
+) -> Result<(), Rejected> {
+    match outcome {
+        Outcome::Applied { result } => {
+            turn.emit(Event::MutationApplied { mutation: id, result });
+            flow::action_settled(turn, id);
+        }
+        Outcome::Failed { fault, .. } => {
+            turn.emit(Event::MutationFailed { mutation: id });
+            did_not_happen(turn, id, &fault);
+        }
+        Outcome::Unknown { fault } => unknown(turn, id, &fault),
+        Outcome::HeadMoved if is_merge(turn, id) => {
+            turn.decide(Event::MutationFailed { mutation: id }, Why::rule(Rule::HeadMoved));
+            if let Some(run) = run_at_it(turn, id) {
+                flow::go(turn, run, Step::Check);
+            }
+        }
+        _ => return Err(Rejected::Misfit(effect)),
+    }
+    Ok(())
+}
+
+fn is_merge(turn: &Turn<'_>, id: MutationId) -> bool {
+    turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Merge)
+}
+
+/// The run whose step this action is. A job's script hears of its actions by itself.
+fn run_at_it(turn: &Turn<'_>, id: MutationId) -> Option<crate::engine::ids::RunId> {
+    let run = turn.state.run(turn.state.mutation(id)?.run)?;
+    matches!(run.step, Step::Mutate { .. }).then_some(run.id)
+}
+
+fn did_not_happen(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
+    if let Some(run) = run_at_it(turn, id) {
+        fail(turn, run, fault, None);
+    }
+}
+
+/// The call was lost on its way out or back: it is looked up before anything else happens.
+fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
+    let Some(run) = run_at_it(turn, id) else {
+        flow::probe(turn, id);
+        return;
+    };
+    let Some((task, next)) = turn.state.run(run).map(|run| (run.task, run.place().resumed()))
+    else {
+        return;
+    };
+    crate::engine::react::meet(turn, run, fault, None, true);
+    flow::reconcile(turn, task, run, Some(Arc::clone(fault)), next);
+}
+
+fn probed(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    id: MutationId,
+    outcome: Outcome,
+) -> Result<(), Rejected> {
+    let why = Why::rule(Rule::ProbeFirst);
+    match outcome {
+        Outcome::Applied { result } => {
+            let to = Reconciled::Applied;
+            // It happened after all, so whatever the call reported is no failure of it.
+            turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
+            forgive(turn, id);
+            flow::action_settled(turn, id);
+        }
+        Outcome::NotApplied => match settles_at(turn, id) {
+            Some(until) => turn.decide(Event::MutationSettling { mutation: id, until }, why),
+            None => {
+                let (to, result) = (Reconciled::NotApplied, Arc::from(""));
+                turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
+                flow::action_settled(turn, id);
+            }
+        },
+        Outcome::CannotTell => cannot_tell(turn, id),
+        Outcome::Failed { .. } | Outcome::Unknown { .. } => {
+            let probes = turn.state.mutation(id).map_or(0, |mutation| mutation.probes);
+            if probes >= PROBES_MAX {
+                cannot_tell(turn, id);
+            } else {
+                let wait = turn.policy.backoff.wait(probes.saturating_sub(1), turn.rng);
+                let until = turn.now + wait;
+                turn.decide(Event::MutationSettling { mutation: id, until }, why);
+            }
+        }
+        _ => return Err(Rejected::Misfit(effect)),
+    }
+    Ok(())
+}
+
+/// A task's action that happened leaves nothing to deal with; a job's script died all the same.
+fn forgive(turn: &mut Turn<'_>, id: MutationId) {
+    let Some(mutation) = turn.state.mutation(id) else { return };
+    let (task, run) = (mutation.task, mutation.run);
+    let Some(TaskState::Reconciling { .. }) = turn.state.task(task).map(|task| &task.state) else {
+        return;
+    };
+    if run_at_it(turn, id).is_some()
+        && let Some(next) = turn.state.task(task).map(|task| task.next)
+    {
+        let why = Why::rule(Rule::ProbeFirst);
+        turn.decide(Event::TaskReconciling { task, run, fault: None, next }, why);
+    }
+}
+
+fn cannot_tell(turn: &mut Turn<'_>, id: MutationId) {
+    turn.decide(Event::MutationIndeterminate { mutation: id }, Why::rule(Rule::CannotTell));
+    ask_about_action(turn, id);
+}
+
+/// When an absent effect may be taken for one that did not happen; none if already.
+fn settles_at(turn: &Turn<'_>, id: MutationId) -> Option<crate::time::Time> {
+    let mutation = turn.state.mutation(id)?;
+    let until = mutation.sent_at + mutation.spec.settle_ms;
+    let settled =
+        mutation.spec.idempotent || mutation.spec.settle_ms == Span::ZERO || turn.now >= until;
+    (!settled).then_some(until)
+}

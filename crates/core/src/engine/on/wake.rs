@@ -1,0 +1,35 @@
+//! Time has passed.
+
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::flow;
+use crate::engine::state::Timer;
+use crate::engine::why::{Rule, Why};
+
+/// At most this much happens in one decision; whoever wakes us comes again.
+const TIMERS_PER_WAKE_MAX: usize = 256;
+
+pub(super) fn on(turn: &mut Turn<'_>) {
+    for _ in 0..TIMERS_PER_WAKE_MAX {
+        match turn.state.timers.first() {
+            Some(&(at, timer)) if at <= turn.now => ring(turn, timer),
+            _ => break,
+        }
+    }
+}
+
+fn ring(turn: &mut Turn<'_>, timer: Timer) {
+    let why = Why::rule(Rule::WaitOver);
+    match timer {
+        Timer::Task(id) => {
+            if let Some(task) = turn.state.task(id) {
+                let (run, next) = (task.state.run(), task.next);
+                turn.decide(Event::TaskReady { task: id, run, next }, why);
+            }
+        }
+        Timer::Gate(key) => flow::reopen(turn, key, why),
+        Timer::Release(key) => flow::release(turn, key),
+        Timer::Build(build) => flow::resume(turn, build, Event::Waking { build }, why),
+        Timer::Mutation(id) => flow::probe(turn, id),
+    }
+}

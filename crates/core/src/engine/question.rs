@@ -1,0 +1,74 @@
+//! Questions as the engine keeps them: who waits for what, and why. Texts are made elsewhere.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{BuildId, MutationId, QuestionId, TaskId};
+use super::why::Why;
+use crate::attempt::Approach;
+use crate::fault::{Code, Fault};
+use crate::question::QuestionKind;
+use crate::signature::Signature;
+use crate::time::Time;
+
+/// What a question is about. There is never more than one open question about one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "about", content = "id", rename_all = "snake_case")]
+pub enum Subject {
+    /// One error, wherever it shows up.
+    Error(Signature),
+    /// One action whose outcome nobody knows.
+    Action(MutationId),
+    /// One build that stands still.
+    Build(BuildId),
+}
+
+/// An open question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its id.
+    pub id: QuestionId,
+    /// What it is about.
+    pub subject: Subject,
+    /// What is asked of a person.
+    pub kind: QuestionKind,
+    /// The fault that led to it, where one did.
+    pub fault: Option<Arc<Fault>>,
+    /// The rule and the counters that led to it.
+    pub why: Why,
+    /// What was tried before, oldest first.
+    pub attempts: Vec<Tried>,
+    /// The tasks that wait for the answer.
+    pub tasks: Vec<TaskId>,
+    /// When it was asked.
+    pub asked_at: Time,
+}
+
+impl Question {
+    /// The code it is about, where there is one.
+    pub fn code(&self) -> Option<Code> {
+        self.fault.as_ref().map(|fault| fault.code())
+    }
+}
+
+/// One attempt that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What it did.
+    pub approach: Arc<Approach>,
+    /// How it failed.
+    pub code: Code,
+}
+
+/// How a question ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionEnd {
+    /// A person answered, and the work goes on.
+    Resolved,
+    /// A person decided to leave it out.
+    Skipped,
+    /// Nobody needs the answer any more.
+    Withdrawn,
+}

@@ -1,0 +1,113 @@
+//! Asking a person: a task and its question are parked together.
+
+use std::sync::Arc;
+
+use super::stand_still;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::flow;
+use crate::engine::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
+use crate::engine::question::{Question, Subject, Tried};
+use crate::engine::run::Next;
+use crate::engine::task::TaskState;
+use crate::engine::why::Why;
+use crate::fault::Fault;
+use crate::question::QuestionKind;
+
+/// What a task is parked for.
+pub(in crate::engine) struct Ask<'a> {
+    pub(in crate::engine) task: TaskId,
+    /// The paused run that goes on after the answer.
+    pub(in crate::engine) run: Option<RunId>,
+    pub(in crate::engine) next: Next,
+    pub(in crate::engine) subject: Subject,
+    pub(in crate::engine) kind: QuestionKind,
+    pub(in crate::engine) fault: Option<&'a Arc<Fault>>,
+    pub(in crate::engine) why: Why,
+}
+
+/// The run stands still over its fault, and a person is asked about it.
+pub(super) fn ask_after(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, why: Why) {
+    let Some(place) = turn.state.run(run).map(|run| (run.task, run.place().resumed())) else {
+        return;
+    };
+    let Some(kind) = QuestionKind::of(fault.code().row().asks) else { return };
+    let (task, next) = place;
+    let kept = stand_still(turn, run, fault);
+    let subject = Subject::Error(fault.signature);
+    ask(turn, Ask { task, run: kept, next, subject, kind, fault: Some(fault), why });
+}
+
+/// Parks a task with its question: a new one, or the open one about the same thing.
+pub(in crate::engine) fn ask(turn: &mut Turn<'_>, asked: Ask<'_>) {
+    let Ask { task, run, next, subject, kind, fault, why } = asked;
+    let question = match turn.state.question_about(subject).map(|question| question.id) {
+        Some(question) => {
+            turn.decide(Event::QuestionJoined { question, task }, why);
+            question
+        }
+        None => open(turn, subject, kind, fault, vec![task], why),
+    };
+    turn.emit(Event::TaskParked { task, question, run, next });
+    if let Some(build) = turn.state.task(task).map(|task| task.build) {
+        flow::pause_for_questions(turn, build);
+    }
+}
+
+fn open(
+    turn: &mut Turn<'_>,
+    subject: Subject,
+    kind: QuestionKind,
+    fault: Option<&Arc<Fault>>,
+    tasks: Vec<TaskId>,
+    why: Why,
+) -> QuestionId {
+    let id = QuestionId(u32::try_from(turn.state.question_ends.len()).unwrap_or(u32::MAX));
+    let question = Question {
+        id,
+        subject,
+        kind,
+        fault: fault.cloned(),
+        why: why.clone(),
+        attempts: attempts(turn, subject),
+        tasks,
+        asked_at: turn.now,
+    };
+    turn.decide(Event::QuestionAsked { question: Box::new(question) }, why);
+    id
+}
+
+/// The attempts that failed with this error since its counter last started over.
+fn attempts(turn: &Turn<'_>, subject: Subject) -> Vec<Tried> {
+    let Subject::Error(signature) = subject else { return Vec::new() };
+    let Some(record) = turn.state.signatures().get(signature) else { return Vec::new() };
+    let recent = record.failed.len().saturating_sub(record.count as usize);
+    record.failed.iter().skip(recent).map(|failed| failed.tried.clone()).collect()
+}
+
+/// Nobody can tell whether an action happened: its task waits for a person to say so.
+pub(in crate::engine) fn ask_about_action(turn: &mut Turn<'_>, id: MutationId) {
+    let Some(mutation) = turn.state.mutation(id) else { return };
+    let Some(task) = turn.state.task(mutation.task) else { return };
+    // A job whose script still runs is parked when the script ends; a parked task waits already.
+    let TaskState::Reconciling { run } = task.state else { return };
+    let (task, next) = (task.id, task.next);
+    let run = turn.state.run(run).map(|run| run.id);
+    let subject = Subject::Action(id);
+    let why = Why::rule(crate::engine::why::Rule::CannotTell);
+    let kind = QuestionKind::Happened;
+    ask(turn, Ask { task, run, next, subject, kind, fault: None, why });
+}
+
+/// The whole build waits for a person.
+pub(in crate::engine) fn ask_about_build(
+    turn: &mut Turn<'_>,
+    build: BuildId,
+    fault: Option<&Arc<Fault>>,
+    why: Why,
+) {
+    let subject = Subject::Build(build);
+    if turn.state.question_about(subject).is_none() {
+        open(turn, subject, QuestionKind::Paused, fault, Vec::new(), why);
+    }
+}

@@ -1,0 +1,81 @@
+//! A budget without room for the next call.
+
+use std::sync::Arc;
+
+use super::ask::ask_after;
+use crate::engine::build::BuildState;
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::flow;
+use crate::engine::ids::{RunId, TaskId};
+use crate::engine::run::Status;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{BudgetSpan, Fault, Kind};
+use crate::policy::{Amount, Budget};
+use crate::time::{Span, Time};
+
+const DAY: Span = Span::from_hours(24);
+
+/// The caps that hold for a task, with what a person added to them.
+pub(in crate::engine) fn caps(turn: &Turn<'_>, id: TaskId) -> Option<[(BudgetSpan, Amount); 3]> {
+    let task = turn.state.task(id)?;
+    let build = turn.state.build(task.build)?;
+    let budget = &turn.policy.budget;
+    let own = task.spec.overrides.budget.unwrap_or(budget.per_task);
+    Some([
+        (BudgetSpan::Task, own.plus(task.raised)),
+        (BudgetSpan::Build, budget.per_build.plus(build.raised)),
+        (BudgetSpan::Day, budget.per_day),
+    ])
+}
+
+/// The project's day that `now` lies in.
+pub(in crate::engine) fn day_number(budget: &Budget, now: Time) -> u64 {
+    (now - budget.day_starts_ms).as_millis() / DAY.as_millis()
+}
+
+fn next_day(budget: &Budget, now: Time) -> Time {
+    let number = day_number(budget, now) + 1;
+    Time::from_millis(number.saturating_mul(DAY.as_millis())) + budget.day_starts_ms
+}
+
+pub(super) fn spent(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let span = match &fault.kind {
+        Kind::BudgetExhausted(context) => context.span,
+        _ => BudgetSpan::Task,
+    };
+    let why = Why::code(Rule::BudgetSpent, fault.code());
+    match span {
+        BudgetSpan::Task => ask_after(turn, run, fault, why),
+        BudgetSpan::Build => {
+            with_build(turn, run, |turn, build| turn.pause_for_budget(build, fault));
+        }
+        BudgetSpan::Day => {
+            let until = next_day(&turn.policy.budget, turn.now);
+            with_build(turn, run, |turn, build| {
+                let sleeps = Event::Sleeping { build, until };
+                let why = Why::code(Rule::SleepUntilNextWindow, fault.code());
+                flow::hold(turn, build, sleeps, why);
+            });
+        }
+    }
+}
+
+/// Holds the run with its whole build, unless that stands still already.
+fn with_build(
+    turn: &mut Turn<'_>,
+    run: RunId,
+    hold: impl FnOnce(&mut Turn<'_>, crate::engine::ids::BuildId),
+) {
+    let Some((task, step)) = turn.state.run(run).map(|run| (run.task, run.place().resumed().step))
+    else {
+        return;
+    };
+    let Some(build) = turn.state.task(task).map(|task| task.build) else { return };
+    if turn.build_state(build).is_some_and(BuildState::lets_work) {
+        hold(turn, build);
+    }
+    if turn.state.run(run).is_some_and(|run| run.status == Status::Active) {
+        turn.pause_run(run, Status::PausedApproval, step);
+    }
+}

@@ -1,0 +1,104 @@
+//! Waiting at the gate that all work on one account shares.
+
+use std::sync::Arc;
+
+use super::ask::{Ask, ask, ask_after};
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::gate::GateState;
+use crate::engine::ids::{GateKey, RunId, TaskId};
+use crate::engine::question::Subject;
+use crate::engine::run::Status;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Charge, Code, Fault, Reaction};
+use crate::question::QuestionKind;
+use crate::time::Time;
+
+pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some((task, next)) = turn.state.run(run).map(|run| (run.task, run.place().resumed()))
+    else {
+        return;
+    };
+    let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
+    if let Some(why) = waited_too_long(turn, key, fault.code()) {
+        give_up(turn, run, key, fault, &why);
+        return;
+    }
+    let until = reopens_at(turn, key, fault);
+    turn.pause_run(run, Status::PausedTransient, next.step);
+    close(turn, key, until, fault.code(), Rule::SharedGate);
+    let why = Why::code(Rule::SharedGate, fault.code());
+    turn.decide(
+        Event::TaskBackingOff { task, until: None, gate: Some(key), run: Some(run), next },
+        why,
+    );
+}
+
+/// Closes the gate, once: whoever is limited while it is closed has nothing to add.
+pub(super) fn close(turn: &mut Turn<'_>, key: GateKey, until: Time, code: Code, rule: Rule) {
+    let closed = match turn.state.gate(key).map(|gate| gate.state) {
+        Some(GateState::Waiting { until: already }) => already >= until,
+        Some(GateState::Passing | GateState::Probing { .. }) | None => false,
+    };
+    if !closed {
+        turn.decide(Event::GateWaiting { gate: key, until, code }, Why::code(rule, code));
+    }
+}
+
+/// When the account is tried again: the server's word wins, and our own patience grows, so that
+/// a server that always says "soon" is not called all night.
+fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
+    let limited = turn.state.gate(key).map_or(0, |gate| gate.limited);
+    let (policy, now) = (turn.policy, turn.now);
+    let asked = fault
+        .retry_after
+        .or_else(|| fault.resets_at.filter(|at| *at > now).map(|at| at.since(now)));
+    match (fault.code().row().reaction, asked) {
+        (Reaction::GateUntilReset, Some(wait)) => {
+            let most = wait.percent(policy.backoff.server_jitter_percent);
+            now + wait.plus(turn.rng.up_to(most.min(policy.wait.reset_grace_ms)))
+        }
+        (Reaction::GateUntilReset, None) => {
+            now + policy.backoff.asked(policy.wait.reset_unknown_ms, turn.rng)
+        }
+        (_, Some(wait)) => {
+            let ours = policy.backoff.wait(limited, turn.rng);
+            now + policy.backoff.asked(wait, turn.rng).max(ours)
+        }
+        (_, None) => now + policy.backoff.wait(limited, turn.rng),
+    }
+}
+
+fn waited_too_long(turn: &Turn<'_>, key: GateKey, code: Code) -> Option<Why> {
+    let gate = turn.state.gate(key)?;
+    let wait = &turn.policy.wait;
+    let why = Why::code(Rule::WaitedTooLong, code);
+    if code.row().reaction == Reaction::GateUntilReset {
+        (gate.windows >= wait.windows)
+            .then(|| why.counted(Charge::Wait, gate.windows, wait.windows))
+    } else {
+        let since = gate.since?;
+        (turn.now.since(since) >= wait.limited_ms).then_some(why)
+    }
+}
+
+/// The wait took too long: everyone who waits here asks the same question.
+fn give_up(turn: &mut Turn<'_>, run: RunId, key: GateKey, fault: &Arc<Fault>, why: &Why) {
+    let waiters: Vec<TaskId> =
+        turn.state.gate(key).map(|gate| gate.waiters.iter().copied().collect()).unwrap_or_default();
+    turn.decide(Event::GateGivenUp { gate: key }, why.clone());
+    ask_after(turn, run, fault, why.clone());
+    for id in waiters {
+        let Some(task) = turn.state.task(id) else { continue };
+        let waiting = Ask {
+            task: id,
+            run: task.state.run(),
+            next: task.next,
+            subject: Subject::Error(fault.signature),
+            kind: QuestionKind::Choice,
+            fault: Some(fault),
+            why: why.clone(),
+        };
+        ask(turn, waiting);
+    }
+}

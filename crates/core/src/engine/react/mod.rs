@@ -1,0 +1,150 @@
+//! What a fault leads to. Nothing here reads a message: the code, the kind of work, the policy
+//! and the counters decide.
+
+mod ask;
+mod backoff;
+mod budget;
+mod compact;
+mod gate;
+mod once;
+mod replan;
+
+use std::sync::Arc;
+
+pub(super) use ask::{Ask, ask, ask_about_action, ask_about_build};
+pub(super) use backoff::max_retries_exceeded;
+pub(super) use budget::{caps, day_number};
+
+use super::decide::Turn;
+use super::event::Event;
+use super::flow;
+use super::ids::RunId;
+use super::run::{Next, Status, Step};
+use super::why::{Rule, Why};
+use crate::attempt::Approach;
+use crate::fault::{Class, Code, Fault, Reaction};
+
+/// The run's step failed. The ledger comes first, whatever the code says.
+pub(super) fn fail(
+    turn: &mut Turn<'_>,
+    run: RunId,
+    fault: &Arc<Fault>,
+    approach: Option<Arc<Approach>>,
+) {
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    meet(turn, run, fault, approach, true);
+    if ended(turn, run) {
+        turn.cancel_run(run);
+        flow::cancel_task(turn, task);
+    } else if flow::open_mutations(turn, task) > 0 {
+        flow::reconcile(turn, task, run, Some(Arc::clone(fault)), Next::EXECUTE);
+    } else {
+        react(turn, run, fault);
+    }
+}
+
+/// A fault inside a running attempt that another way may get past: the agent hears of it and goes
+/// on, until its tries are used up.
+pub(super) fn another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    match replan::tries_used_up(turn, run, fault) {
+        Some(why) => give_up(turn, run, fault, why),
+        None => replan::retrying(turn, run, fault),
+    }
+}
+
+/// A running attempt ends here, and a person is asked.
+pub(super) fn give_up(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, why: Why) {
+    ask::ask_after(turn, run, fault, why);
+}
+
+/// The fault is written down and charged.
+pub(super) fn meet(
+    turn: &mut Turn<'_>,
+    run: RunId,
+    fault: &Arc<Fault>,
+    approach: Option<Arc<Approach>>,
+    ends: bool,
+) {
+    let passing = is_waited_out(turn, fault.code());
+    turn.emit(Event::FaultMet { run, fault: Arc::clone(fault), approach, ends, passing });
+}
+
+/// Whether the policy has a used-up allowance of a tool waited out.
+fn is_waited_out(turn: &Turn<'_>, code: Code) -> bool {
+    code == Code::ToolQuota && turn.policy.wait.tool_quota_waits
+}
+
+fn ended(turn: &Turn<'_>, run: RunId) -> bool {
+    turn.state
+        .run(run)
+        .and_then(|run| turn.state.task(run.task))
+        .and_then(|task| turn.state.build(task.build))
+        .is_some_and(|build| build.state.has_ended())
+}
+
+/// Does what the fault's code calls for. The fault has been charged, and no action is open.
+pub(super) fn react(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let code = fault.code();
+    let reaction =
+        if is_waited_out(turn, code) { Reaction::Backoff } else { code.reaction(task.work()) };
+    match reaction {
+        Reaction::Backoff | Reaction::BackoffThenGate => backoff::back_off(turn, run, fault),
+        Reaction::Gate | Reaction::GateUntilReset => gate::wait(turn, run, fault),
+        Reaction::Compact => compact::compact(turn, run, fault),
+        Reaction::Replan | Reaction::ReplanHarder | Reaction::TakeBackReplan => {
+            replan::replan(turn, run, fault);
+        }
+        Reaction::Repair => replan::repair(turn, run, fault),
+        Reaction::RetryOnceAsk | Reaction::RetryOnceWarn | Reaction::RetryOnceWarnAsk => {
+            once::retry_once(turn, run, fault, reaction);
+        }
+        Reaction::Ask | Reaction::TellOperator => never_retried(turn, run, fault),
+        Reaction::Quarantine => quarantine(turn, run, fault),
+        Reaction::Budget => budget::spent(turn, run, fault),
+        Reaction::TakeBackSkip => flow::go(turn, run, Step::TakeBack),
+        Reaction::Fail => fail_task(turn, run, fault),
+    }
+}
+
+/// Ends or pauses the run as its fault's type says; a paused run is kept for the answer.
+pub(super) fn stand_still(turn: &mut Turn<'_>, run: RunId, fault: &Fault) -> Option<RunId> {
+    let status = Status::from(fault.error_type().run_status());
+    if status == Status::PausedApproval {
+        let step = turn.state.run(run)?.place().resumed().step;
+        turn.pause_run(run, status, step);
+        Some(run)
+    } else {
+        turn.end_run(run, status);
+        None
+    }
+}
+
+fn never_retried(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    debug_assert_eq!(fault.class(), Class::NeverRetry);
+    ask::ask_after(turn, run, fault, Why::code(Rule::NeverRetried, fault.code()));
+}
+
+/// The worktree is set aside: whoever answers gets a new one. A user's own tree cannot be.
+fn quarantine(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(build) =
+        turn.state.run(run).and_then(|run| turn.state.task(run.task)).map(|t| t.build)
+    else {
+        return;
+    };
+    if turn.state.build(build).is_some_and(|build| build.in_place) {
+        let why = Why::code(Rule::NeverRetried, fault.code());
+        turn.end_run(run, Status::FailedInternal);
+        flow::end_build(turn, build, Event::BuildFailed { build, fault: Arc::clone(fault) }, why);
+    } else {
+        never_retried(turn, run, fault);
+    }
+}
+
+/// Settings that cannot work fail the one task they belong to, at once.
+fn fail_task(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    turn.end_run(run, Status::FailedConfig);
+    flow::finish(turn, Event::TaskFailed { task, code: fault.code() }, task);
+    flow::skip_dependants(turn, task);
+}

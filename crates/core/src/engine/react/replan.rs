@@ -1,0 +1,89 @@
+//! What does not pass by itself: another approach, or a repair; a few of them, then a question.
+
+use std::sync::Arc;
+
+use super::ask::ask_after;
+use crate::engine::decide::Turn;
+use crate::engine::effect::Start;
+use crate::engine::event::Event;
+use crate::engine::ids::RunId;
+use crate::engine::ledger::MutationState;
+use crate::engine::question::Subject;
+use crate::engine::run::{Next, Phase, Status, Step};
+use crate::engine::task::Task;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Charge, Fault};
+
+pub(super) fn replan(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    if let Some(why) = tries_used_up(turn, run, fault) {
+        ask_after(turn, run, fault, why);
+        return;
+    }
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    retrying(turn, run, fault);
+    let count = turn.state.signatures().count(fault.signature);
+    // A red check is often one line away: the first failure keeps what is there.
+    let fresh = count >= turn.policy.retry.fresh_start_at;
+    let start = if fresh { Start::FromBase } else { Start::KeepTree };
+    turn.end_run(run, Status::FailedLogic);
+    turn.emit(Event::TaskReady { task, run: None, next: Next::attempt(start) });
+}
+
+/// Says which try this is, and why there is another one.
+pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let (signature, code) = (fault.signature, fault.code());
+    let attempt = turn.state.signatures().count(signature);
+    let limits = turn.policy.limits(code, &task.spec.overrides);
+    let why = Why::code(Rule::AnotherApproach, code)
+        .counted(Charge::Signature, attempt, limits.per_signature)
+        .counted(Charge::Consecutive, task.counters.consecutive, limits.consecutive);
+    let task = task.id;
+    turn.decide(Event::Retrying { task, run, signature, attempt, code }, why);
+}
+
+/// Why there is no further try, if there is none.
+pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Option<Why> {
+    let task = turn.state.run(run).and_then(|run| turn.state.task(run.task))?;
+    let (signature, code) = (fault.signature, fault.code());
+    let limits = turn.policy.limits(code, &task.spec.overrides);
+    let count = turn.state.signatures().count(signature);
+    let asked_already = turn.state.question_about(Subject::Error(signature)).is_some();
+    if count > limits.per_signature || asked_already {
+        let why = Why::code(Rule::TriesUsedUp, code);
+        Some(why.counted(Charge::Signature, count, limits.per_signature))
+    } else if task.counters.consecutive > limits.consecutive {
+        let why = Why::code(Rule::TooManyInARow, code);
+        Some(why.counted(Charge::Consecutive, task.counters.consecutive, limits.consecutive))
+    } else {
+        None
+    }
+}
+
+/// A job's script broke: an agent repairs it, then it runs again.
+pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let limit = turn.policy.limits(fault.code(), &task.spec.overrides).repairs;
+    let (id, count) = (task.id, task.counters.repairs);
+    let propose = proposes_only(turn, task);
+    let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Repair, count, limit);
+    if count > limit {
+        ask_after(turn, run, fault, counted(Rule::RepairBudgetExhausted));
+        return;
+    }
+    let rule = if propose { Rule::ProposeOnly } else { Rule::RepairScript };
+    turn.end_run(run, Status::FailedLogic);
+    let next = Next { phase: Phase::Preparing, step: Step::Repair { propose } };
+    turn.decide(Event::TaskReady { task: id, run: None, next }, counted(rule));
+}
+
+/// After an action of this firing was applied, a changed script might do the rest differently.
+fn proposes_only(turn: &Turn<'_>, task: &Task) -> bool {
+    let Some(job) = task.spec.job else { return false };
+    let applied = task.ledger.iter().any(|id| {
+        turn.state
+            .mutation(*id)
+            .is_some_and(|mutation| matches!(mutation.state, MutationState::Applied { .. }))
+    });
+    job.propose_only || applied && !job.repair_after_mutation
+}

@@ -1,0 +1,227 @@
+//! The state of one project: what the journal adds up to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::build::Build;
+use super::effect::Effect;
+use super::gate::Gate;
+use super::ids::{BuildId, EffectId, GateKey, MutationId, QuestionId, RunId, TaskId};
+use super::ledger::{Ledger, Mutation};
+use super::question::{Question, QuestionEnd, Subject};
+use super::run::{Run, Step};
+use super::signatures::Signatures;
+use super::task::Task;
+use crate::policy::Amount;
+use crate::signature::Signature;
+use crate::time::Time;
+
+/// The state of one project. It changes only by [`apply`](State::apply)ing events, so replaying
+/// the journal gives the same state again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    pub(super) project: Arc<str>,
+    pub(super) seq: u64,
+    pub(super) builds: BTreeMap<BuildId, Build>,
+    pub(super) tasks: BTreeMap<TaskId, Task>,
+    pub(super) runs: BTreeMap<RunId, Run>,
+    pub(super) signatures: Signatures,
+    pub(super) gates: BTreeMap<GateKey, Gate>,
+    pub(super) questions: BTreeMap<QuestionId, Question>,
+    #[serde(with = "super::pairs")]
+    pub(super) subjects: BTreeMap<Subject, QuestionId>,
+    /// How each question ended, by its id; none while it is open.
+    pub(super) question_ends: Vec<Option<QuestionEnd>>,
+    pub(super) ledger: Ledger,
+    /// Who waits for which effect, in the order they were asked for.
+    pub(super) owed: BTreeMap<EffectId, Owner>,
+    pub(super) timers: BTreeSet<(Time, Timer)>,
+    /// What a person allowed for good.
+    pub(super) allowed: BTreeSet<Signature>,
+    pub(super) jobs: Option<BuildId>,
+    pub(super) day: Day,
+    pub(super) ids: NextIds,
+    /// Builds that something happened to since the last look; not part of what is remembered.
+    #[serde(skip)]
+    pub(super) stirred: Vec<BuildId>,
+}
+
+/// Who waits for an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Owner {
+    Run(RunId),
+    Mutation(MutationId),
+}
+
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Timer {
+    Task(TaskId),
+    Gate(GateKey),
+    Release(GateKey),
+    Build(BuildId),
+    Mutation(MutationId),
+}
+
+/// What the project has spent today.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Day {
+    pub(super) number: u64,
+    pub(super) spent: Amount,
+    pub(super) reserved: Amount,
+}
+
+/// The next free id of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct NextIds {
+    pub(super) build: u32,
+    pub(super) task: u32,
+    pub(super) run: u64,
+    pub(super) mutation: u64,
+}
+
+impl State {
+    /// A project that nothing has happened in.
+    pub fn new(project: impl Into<Arc<str>>) -> Self {
+        Self {
+            project: project.into(),
+            seq: 0,
+            builds: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            signatures: Signatures::default(),
+            gates: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            subjects: BTreeMap::new(),
+            question_ends: Vec::new(),
+            ledger: Ledger::default(),
+            owed: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            allowed: BTreeSet::new(),
+            jobs: None,
+            day: Day::default(),
+            ids: NextIds::default(),
+            stirred: Vec::new(),
+        }
+    }
+
+    /// The project's name.
+    pub fn project(&self) -> &str {
+        &self.project
+    }
+
+    /// The position of the last event.
+    pub const fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// When something happens next by itself.
+    pub fn next_wake(&self) -> Option<Time> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// A build.
+    pub fn build(&self, id: BuildId) -> Option<&Build> {
+        self.builds.get(&id)
+    }
+
+    /// All builds that are remembered.
+    pub fn builds(&self) -> impl Iterator<Item = &Build> {
+        self.builds.values()
+    }
+
+    /// A task.
+    pub fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(&id)
+    }
+
+    /// All tasks that are remembered.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.values()
+    }
+
+    /// A run that is at work or can go on.
+    pub fn run(&self, id: RunId) -> Option<&Run> {
+        self.runs.get(&id)
+    }
+
+    /// All runs that are at work or can go on.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.values()
+    }
+
+    /// An open question.
+    pub fn question(&self, id: QuestionId) -> Option<&Question> {
+        self.questions.get(&id)
+    }
+
+    /// All open questions.
+    pub fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.questions.values()
+    }
+
+    /// The open question about something.
+    pub fn question_about(&self, subject: Subject) -> Option<&Question> {
+        self.questions.get(self.subjects.get(&subject)?)
+    }
+
+    /// A gate.
+    pub fn gate(&self, key: GateKey) -> Option<&Gate> {
+        self.gates.get(&key)
+    }
+
+    /// An action.
+    pub fn mutation(&self, id: MutationId) -> Option<&Mutation> {
+        self.ledger.mutations.get(&id)
+    }
+
+    /// All actions that still matter.
+    pub fn mutations(&self) -> impl Iterator<Item = &Mutation> {
+        self.ledger.mutations.values()
+    }
+
+    /// What is known about the project's errors.
+    pub const fn signatures(&self) -> &Signatures {
+        &self.signatures
+    }
+
+    /// Whether a person allowed what this signature stands for, for this task.
+    pub fn allows(&self, task: TaskId, signature: Signature) -> bool {
+        self.allowed.contains(&signature)
+            || self.task(task).is_some_and(|task| task.allowance == Some(signature))
+    }
+
+    /// What the project has spent today.
+    pub const fn spent_today(&self) -> Amount {
+        self.day.spent
+    }
+
+    /// What the project's running calls may still cost today.
+    pub const fn reserved_today(&self) -> Amount {
+        self.day.reserved
+    }
+
+    /// Everything the outside owes, oldest first. At a start this is the truth.
+    pub fn outstanding(&self) -> Vec<Effect> {
+        self.owed.keys().filter_map(|id| self.effect(*id)).collect()
+    }
+
+    /// The action a run is at.
+    pub(super) fn mutation_at(&self, run: RunId) -> Option<MutationId> {
+        let run = self.run(run)?;
+        let Step::Mutate { at } = run.step else { return None };
+        let task = self.task(run.task)?;
+        let spec = task.action(at)?;
+        Some(self.ledger.find(task.occurrence(spec), &spec.key)?.id)
+    }
+
+    pub(super) fn stir(&mut self, build: BuildId) {
+        if !self.stirred.contains(&build) {
+            self.stirred.push(build);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Why a decision was taken: the rule, and the counters that led to it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::{Charge, Code};
+
+/// The reason of one decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Why {
+    /// The rule.
+    pub rule: Rule,
+    /// The code it was about, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub code: Option<Code>,
+    /// The counters that were looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub counts: Vec<Count>,
+}
+
+/// A counter as it stood at a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Which counter.
+    pub counter: Charge,
+    /// Where it stood.
+    pub at: u32,
+    /// Its limit.
+    pub limit: u32,
+}
+
+impl Why {
+    /// A reason without counters.
+    pub const fn rule(rule: Rule) -> Self {
+        Self { rule, code: None, counts: Vec::new() }
+    }
+
+    /// A reason that is about a code.
+    pub const fn code(rule: Rule, code: Code) -> Self {
+        Self { rule, code: Some(code), counts: Vec::new() }
+    }
+
+    /// The same reason with a counter that led to it.
+    #[must_use]
+    pub fn counted(mut self, counter: Charge, at: u32, limit: u32) -> Self {
+        self.counts.push(Count { counter, at, limit });
+        self
+    }
+}
+
+macro_rules! rules {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// The rules decisions follow.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Rule { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Rule {
+            /// The rule in one sentence.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+rules! {
+    /// It passes by itself, so the same operation is repeated after a wait.
+    PassesByItself,
+    /// All work on one account waits together when the account is limited.
+    SharedGate,
+    /// A second failure of the service in a row closes the gate for everyone.
+    SecondFailureClosesGate,
+    /// One task tries the account first; the others follow in growing groups.
+    OneProbesFirst,
+    /// The conversation no longer fits, so it is shortened.
+    ConversationShortened,
+    /// The same error gets a limited number of different approaches.
+    AnotherApproach,
+    /// The approach had already failed with this error, so nothing more is spent on it.
+    ApproachRepeated,
+    /// The approach had already failed; it is checked once more in case the check is unreliable.
+    ConfirmOnce,
+    /// The script broke, so an agent repairs it.
+    RepairScript,
+    /// An action of this firing was applied, so a repair is only proposed.
+    ProposeOnly,
+    /// Trying again cannot help: a person is needed.
+    NeverRetried,
+    /// The tries for this error are used up.
+    TriesUsedUp,
+    /// The operation was repeated as often and as long as allowed.
+    MaxRetriesExceeded,
+    /// The wait took longer than allowed.
+    WaitedTooLong,
+    /// Too many faults in a row, whatever they were.
+    TooManyInARow,
+    /// The repairs of this job are used up.
+    RepairBudgetExhausted,
+    /// The run ended without a word several times in a row.
+    CrashedTooOften,
+    /// A git operation is repeated once at once.
+    RepeatedAtOnce,
+    /// The work goes on without it, with a warning.
+    GoesOnWithWarning,
+    /// The outcome of an action is unknown, so it is looked up before anything else.
+    ProbeFirst,
+    /// Nobody can tell whether the action happened, so a person is asked.
+    CannotTell,
+    /// The settings cannot work, so it fails at once.
+    SettingsCannotWork,
+    /// The day's budget is spent; work goes on in the next window.
+    SleepUntilNextWindow,
+    /// The budget is spent, so a person is asked.
+    BudgetSpent,
+    /// So many questions are open that the build pauses.
+    TooManyQuestions,
+    /// Enough questions were answered, so the build goes on.
+    QuestionsAnswered,
+    /// The process ended while this ran; it goes on where it stood.
+    RecoveredAfterCrash,
+    /// A person decided it.
+    PersonDecided,
+    /// A person asked for it.
+    PersonAsked,
+    /// It needs something that was left out.
+    NeedsWhatWasLeftOut,
+    /// The build's branch had moved on, so the work is checked again on its new head.
+    HeadMoved,
+    /// The wait is over.
+    WaitOver,
+    /// The error did not come back before the work was checked, so its tries are given back.
+    Recovered,
+}

@@ -1,0 +1,7 @@
+//! Plans: what there is to do, and in which order it may be done.
+
+mod order;
+mod spec;
+
+pub use order::{Plan, PlanError};
+pub use spec::{JobSpec, MutationKind, MutationSpec, TaskSpec};

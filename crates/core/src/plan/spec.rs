@@ -1,0 +1,92 @@
+//! One unit of work, as the outside describes it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::GateKey;
+use crate::fault::Work;
+use crate::policy::Overrides;
+use crate::time::Span;
+
+/// One unit of work: an agent's task, or a script that is kept alive.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskSpec {
+    /// Its name within the plan.
+    pub name: String,
+    /// What a person calls it.
+    pub title: String,
+    /// What is to be reached, in the words it was given.
+    pub goal: String,
+    /// Names of the tasks that have to be done first.
+    pub depends_on: Vec<String>,
+    /// Higher goes first.
+    pub priority: i32,
+    /// The account its agent works with; all work on one account waits together.
+    pub gate: GateKey,
+    /// Where its limits differ from the project's.
+    pub overrides: Overrides,
+    /// What is done with the result once it is checked: merge, push, pull request, actions.
+    pub mutations: Vec<MutationSpec>,
+    /// Set for a script that is kept alive.
+    pub job: Option<JobSpec>,
+}
+
+impl TaskSpec {
+    /// Which of the two kinds of work it is.
+    pub const fn work(&self) -> Work {
+        if self.job.is_some() { Work::Job } else { Work::Task }
+    }
+}
+
+/// How a script is kept alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobSpec {
+    /// A repair is only ever proposed, never used by itself.
+    pub propose_only: bool,
+    /// A repair may be used even after an action of this firing was applied.
+    pub repair_after_mutation: bool,
+}
+
+/// An irreversible action.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MutationSpec {
+    /// Its name within its occurrence; the same key is never performed twice.
+    pub key: String,
+    /// What kind of action it is.
+    pub kind: MutationKind,
+    /// Recognises the arguments: the same key with other arguments is refused.
+    pub arguments: u64,
+    /// Whether the other side recognises a repeated call by itself.
+    pub idempotent: bool,
+    /// Whether it can be found out later if the action happened.
+    pub probe: bool,
+    /// How long after the call an absent effect may still appear.
+    pub settle_ms: Span,
+    /// The key holds for the whole project, not for one task or firing.
+    pub permanent: bool,
+    /// Left out unless the action with this key was applied.
+    pub requires: Option<String>,
+}
+
+/// The kinds of irreversible action.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum MutationKind {
+    /// Bringing the task's commits onto the build's branch.
+    #[serde(rename = "git.merge")]
+    Merge,
+    /// Pushing a branch.
+    #[serde(rename = "git.push")]
+    Push,
+    /// Opening a pull request.
+    #[serde(rename = "github.pr")]
+    PullRequest,
+    /// A call to a service.
+    #[serde(rename = "http")]
+    Http,
+    /// A command of the user's.
+    #[default]
+    #[serde(rename = "command")]
+    Command,
+}

@@ -1,0 +1,68 @@
+//! An amount of money, tokens and time that work costs.
+
+use serde::{Deserialize, Serialize};
+
+/// What a call costs or may cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Amount {
+    /// Money, in millionths of the account's currency.
+    pub money_micros: u64,
+    /// Tokens, in and out.
+    pub tokens: u64,
+    /// Working time, in milliseconds.
+    pub time_ms: u64,
+}
+
+impl Amount {
+    /// Nothing.
+    pub const ZERO: Self = Self { money_micros: 0, tokens: 0, time_ms: 0 };
+
+    /// Both together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            money_micros: self.money_micros.saturating_add(other.money_micros),
+            tokens: self.tokens.saturating_add(other.tokens),
+            time_ms: self.time_ms.saturating_add(other.time_ms),
+        }
+    }
+
+    /// What is left when `other` is taken away; never below nothing.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self {
+            money_micros: self.money_micros.saturating_sub(other.money_micros),
+            tokens: self.tokens.saturating_sub(other.tokens),
+            time_ms: self.time_ms.saturating_sub(other.time_ms),
+        }
+    }
+
+    /// Whether nothing is spent at all.
+    pub const fn is_zero(self) -> bool {
+        self.money_micros == 0 && self.tokens == 0 && self.time_ms == 0
+    }
+
+    /// The unit in which this is more than `cap`, where a cap of zero means "no cap".
+    pub const fn over(self, cap: Self) -> Option<&'static str> {
+        if cap.money_micros > 0 && self.money_micros > cap.money_micros {
+            Some("money")
+        } else if cap.tokens > 0 && self.tokens > cap.tokens {
+            Some("tokens")
+        } else if cap.time_ms > 0 && self.time_ms > cap.time_ms {
+            Some("time")
+        } else {
+            None
+        }
+    }
+
+    /// `percent` hundredths of it, rounded down.
+    #[must_use]
+    pub const fn percent(self, percent: u64) -> Self {
+        Self {
+            money_micros: self.money_micros / 100 * percent,
+            tokens: self.tokens / 100 * percent,
+            time_ms: self.time_ms / 100 * percent,
+        }
+    }
+}

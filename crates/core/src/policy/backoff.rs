@@ -1,0 +1,98 @@
+//! How long to wait before the next try.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Rng;
+use crate::time::{Span, Time};
+
+/// A wait that doubles up to a cap, with a random share on top so that many do not come at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Backoff {
+    /// The first wait.
+    pub base_ms: Span,
+    /// The longest wait, before the random share.
+    pub cap_ms: Span,
+    /// The most that is added at random, in hundredths of the wait.
+    pub jitter_percent: u64,
+    /// The same for a wait the server itself asked for.
+    pub server_jitter_percent: u64,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            base_ms: Span::from_secs(1),
+            cap_ms: Span::from_mins(5),
+            jitter_percent: 30,
+            server_jitter_percent: 10,
+        }
+    }
+}
+
+impl Backoff {
+    /// The wait before re-attempt `n`, counted from 0.
+    pub fn wait(&self, n: u32, rng: &mut Rng) -> Span {
+        let wait = self.plain(n);
+        wait.plus(rng.up_to(wait.percent(self.jitter_percent)))
+    }
+
+    /// A wait the server asked for; never shorter than what it said.
+    pub fn asked(&self, wait: Span, rng: &mut Rng) -> Span {
+        wait.plus(rng.up_to(wait.percent(self.server_jitter_percent)))
+    }
+
+    /// When to try again: the server's word wins over our own count.
+    pub fn until(
+        &self,
+        n: u32,
+        retry_after: Option<Span>,
+        resets_at: Option<Time>,
+        now: Time,
+        rng: &mut Rng,
+    ) -> Time {
+        let asked = match (retry_after, resets_at) {
+            (Some(wait), _) => Some(wait),
+            (None, Some(at)) if at > now => Some(at.since(now)),
+            (None, _) => None,
+        };
+        now + match asked {
+            Some(wait) => self.asked(wait, rng),
+            None => self.wait(n, rng),
+        }
+    }
+
+    fn plain(&self, n: u32) -> Span {
+        let factor = 1_u64.checked_shl(n).unwrap_or(u64::MAX);
+        self.base_ms.times(factor).min(self.cap_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert, proptest};
+
+    use super::*;
+
+    proptest! {
+        // T3.13
+        #[test]
+        fn backoff_doubles_up_to_five_minutes_with_up_to_thirty_percent_on_top(
+            n in 0_u32..200,
+            seed: u64,
+        ) {
+            let wait = Backoff::default().wait(n, &mut Rng::seeded(seed)).as_millis();
+            let plain = if n >= 9 { 300_000 } else { 1_000 << n };
+            prop_assert!((plain..=plain * 13 / 10).contains(&wait), "{wait} after {n}");
+        }
+
+        // TX11
+        #[test]
+        fn a_servers_word_wins_and_is_never_undercut(seed: u64, n in 0_u32..20) {
+            let now = Time::from_millis(7_000);
+            let until = Backoff::default().until(
+                n, Some(Span::from_secs(30)), None, now, &mut Rng::seeded(seed));
+            prop_assert!((30_000..=33_000).contains(&until.since(now).as_millis()));
+        }
+    }
+}

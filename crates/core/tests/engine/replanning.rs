@@ -1,0 +1,206 @@
+//! Three different approaches per error, then a question.
+
+use unstuck_core::engine::{Event, Start, TaskState, Work};
+use unstuck_core::fault::Code;
+use unstuck_core::policy::Policy;
+use unstuck_core::question::{Decision, QuestionKind};
+
+use crate::stage::{Stage, fault, happened, needing, red, task};
+
+fn attempt_number(events: &[Event]) -> Option<u32> {
+    events.iter().find_map(|event| match event {
+        Event::Retrying { attempt, .. } => Some(*attempt),
+        _ => None,
+    })
+}
+
+// T1.9, T0.10
+#[test]
+fn failures_one_to_three_replan_and_the_fourth_asks() {
+    let mut stage = Stage::tasks(&["a"]);
+    for n in 1..=3 {
+        let events = stage.red("a", "boom");
+        assert_eq!(attempt_number(&events), Some(n));
+        assert!(!happened(&events, "agent.waiting_for_input"));
+    }
+    let events = stage.red("a", "boom");
+    assert_eq!(attempt_number(&events), None);
+    assert!(happened(&events, "agent.waiting_for_input"));
+    assert_eq!(stage.question().kind, QuestionKind::Choice);
+    // T1.10: one entry per attempt that really ran.
+    assert_eq!(stage.question().attempts.len(), 4);
+}
+
+// T1.7, T0.12
+#[test]
+fn the_same_error_in_two_tasks_shares_one_budget_and_another_error_does_not() {
+    let mut stage = Stage::tasks(&["a", "b"]);
+    stage.red("a", "boom");
+    stage.red("a", "boom");
+    assert_eq!(attempt_number(&stage.red("b", "boom")), Some(3));
+    assert_eq!(attempt_number(&stage.red("b", "other")), Some(1));
+    assert!(happened(&stage.red("a", "boom"), "agent.waiting_for_input"));
+}
+
+// B17, I14
+#[test]
+fn the_same_error_healed_in_ten_tasks_in_a_row_asks_nobody() {
+    let names: Vec<String> = (0..10).map(|n| n.to_string()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut stage = Stage::tasks(&names);
+    for name in names {
+        assert_eq!(attempt_number(&stage.red(name, "boom")), Some(1));
+        stage.succeed(name);
+    }
+    assert_eq!(stage.state.questions().count(), 0);
+}
+
+// B17
+#[test]
+fn an_error_that_comes_and_goes_inside_one_task_asks_at_its_fourth() {
+    let mut stage = Stage::tasks(&["a"]);
+    for error in ["x", "y", "x", "y", "x", "y"] {
+        assert!(!happened(&stage.red("a", error), "agent.waiting_for_input"));
+    }
+    assert!(happened(&stage.red("a", "x"), "agent.waiting_for_input"));
+}
+
+// B12
+#[test]
+fn the_first_failure_keeps_the_tree_and_the_second_starts_from_the_base() {
+    let mut stage = Stage::tasks(&["a"]);
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Fresh });
+    stage.red("a", "boom");
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::KeepTree });
+    stage.red("a", "boom");
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::FromBase });
+}
+
+// T2.2
+#[test]
+fn another_build_of_the_project_inherits_the_counts() {
+    let mut stage = Stage::tasks(&["a"]);
+    for _ in 0..3 {
+        stage.red("a", "boom");
+    }
+    stage.build(vec![task("again")]);
+    assert!(happened(&stage.red("again", "boom"), "agent.waiting_for_input"));
+}
+
+// T2.3, T1.13, TX3
+#[test]
+fn guidance_gives_three_fresh_attempts_and_reaches_the_next_one() {
+    let mut stage = Stage::tasks(&["a"]);
+    for _ in 0..4 {
+        stage.red("a", "boom");
+    }
+    let question = stage.question().id;
+    let events = stage.answer_to(question, Decision::ProvideGuidance, Some("use the SDK"));
+    assert!(happened(&events, "agent.escalation_resolved"));
+    assert!(happened(&events, "task.unparked"));
+    let task = stage.state.task(stage.id("a")).unwrap();
+    let guidance = task.guidance.as_ref().unwrap();
+    assert_eq!(guidance.text.as_deref(), Some("use the SDK"));
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::FromBase });
+    for n in 1..=3 {
+        assert_eq!(attempt_number(&stage.red("a", "boom")), Some(n));
+    }
+    assert!(happened(&stage.red("a", "boom"), "agent.waiting_for_input"));
+}
+
+// TX2, I11
+#[test]
+fn further_failures_join_the_open_question_and_count_nothing() {
+    let mut stage = Stage::tasks(&["a", "b"]);
+    for _ in 0..4 {
+        stage.red("a", "boom");
+    }
+    let signature = red("boom").signature;
+    let events = stage.red("b", "boom");
+    assert!(happened(&events, "question.joined"));
+    assert_eq!(stage.state.signatures().count(signature), 4);
+    assert_eq!(stage.question().tasks.len(), 2);
+    stage.answer(Decision::SimplerVersion);
+    assert!(matches!(stage.task_state("a"), TaskState::Running { .. }));
+    assert!(matches!(stage.task_state("b"), TaskState::Running { .. }));
+}
+
+#[test]
+fn ten_faults_in_a_row_are_enough_whatever_they_are() {
+    let mut stage = Stage::tasks(&["a"]);
+    for n in 0..10 {
+        assert!(!happened(&stage.red("a", &n.to_string()), "agent.waiting_for_input"), "{n}");
+    }
+    assert!(happened(&stage.red("a", "ten"), "agent.waiting_for_input"));
+}
+
+// T4.19
+#[test]
+fn a_mixed_night_ends_well_with_the_counter_reset_in_between() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.fails("a", fault(Code::IterationTimeout, "slow"));
+    assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.consecutive, 1);
+    stage.wait();
+    let effect = stage.effect_id("a");
+    let report = unstuck_core::engine::Progress { validated: true, ..Default::default() };
+    stage.must(unstuck_core::engine::Command::Progress { effect, report });
+    assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.consecutive, 0);
+    stage.attempt("a");
+    stage.fails("a", fault(Code::ScopeForbidden, "touched it"));
+    assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.consecutive, 1);
+    stage.succeed("a");
+    assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.consecutive, 0);
+}
+
+// B1
+#[test]
+fn a_repeated_approach_is_confirmed_once_and_then_refused_before_any_check() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.attempt_as("a", 7);
+    let failed = |stage: &mut Stage| {
+        let approach = Some(std::sync::Arc::new(crate::stage::approach_no(7)));
+        let fault = std::sync::Arc::new(red("boom"));
+        stage.settle("a", unstuck_core::engine::Outcome::Failed { fault, approach })
+    };
+    failed(&mut stage);
+    stage.attempt_as("a", 7);
+    assert_eq!(stage.owed("a").what, Work::Check, "flaky checks get one more chance");
+    failed(&mut stage);
+    let events = stage.attempt_as("a", 7);
+    let repeated = events.iter().any(|event| {
+        matches!(event, Event::FaultMet { fault, .. }
+            if fault.code() == Code::LogicRepeatedApproach)
+    });
+    assert!(repeated, "{events:?}");
+    assert!(matches!(stage.owed("a").what, Work::Attempt { start: Start::FromBase }));
+    // The budget that is charged is the one of the error that was to be got past.
+    assert_eq!(stage.state.signatures().count(red("boom").signature), 3);
+}
+
+#[test]
+fn limits_can_differ_by_code_and_by_task() {
+    let mut policy = Policy::default();
+    policy.codes.insert(
+        Code::ValidationPreCommit,
+        unstuck_core::policy::CodeLimits { per_signature: Some(1), ..Default::default() },
+    );
+    let mut stage = Stage::with(policy);
+    let mut own = task("own");
+    own.overrides.per_signature = Some(0);
+    stage.build(vec![task("a"), own]);
+    stage.red("a", "boom");
+    assert!(happened(&stage.red("a", "boom"), "agent.waiting_for_input"));
+    assert!(happened(&stage.red("own", "else"), "agent.waiting_for_input"));
+}
+
+// I13
+#[test]
+fn a_dependant_starts_when_what_it_needs_is_done() {
+    let mut stage = Stage::new();
+    stage.build(vec![needing("b", &["a"]), task("a")]);
+    assert!(stage.owed_if_any("b").is_none());
+    stage.succeed("a");
+    assert!(stage.owed_if_any("b").is_some());
+    stage.succeed("b");
+    assert!(stage.state.builds().all(|build| build.state.has_ended()));
+}
