@@ -3,10 +3,27 @@
 //! The budget of tries belongs to the error, so "the same error" must not depend on paths, line
 //! numbers, ids or times, and must depend on what identifies it.
 
+mod clean;
+mod diagnosis;
+mod mask;
+mod place;
+mod role;
+mod select;
+mod token;
+mod words;
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub(crate) use clean::plain;
+pub use clean::{HEAD_BYTES_MAX, LINE_BYTES_MAX, TAIL_BYTES_MAX};
+pub(crate) use diagnosis::Diagnosis;
+pub(crate) use mask::Fact;
+pub(crate) use place::is_settings;
+pub(crate) use role::{Line, Role};
+pub(crate) use words::denies;
 
 use crate::fault::Code;
 
@@ -22,25 +39,32 @@ pub struct Signature {
     hash: u64,
 }
 
+/// The diagnostic lines of an output as they are hashed: selected and masked, one per line.
+pub fn masked_lines(output: &[u8]) -> String {
+    let plain = plain(output);
+    String::from_utf8_lossy(Diagnosis::of(&plain).masked()).into_owned()
+}
+
 /// The hash keeps its first 48 bits: twelve hexadecimal digits.
 const HASH_BITS: u32 = 48;
 
 impl Signature {
     /// The signature of a failure known by its output. Silent output is known by its exit status.
     pub fn of_output(code: Code, place: &str, output: &str, exit: Option<i32>) -> Self {
-        let exit = exit.map(|status| status.to_string()).unwrap_or_default();
-        if output.trim().is_empty() {
-            return Self::of_parts(code, place, &["silent", &exit]);
-        }
-        Self::of_parts(code, place, &[output])
+        let plain = plain(output.as_bytes());
+        Diagnosis::of(&plain).signature(code, place, exit)
     }
 
     /// The signature of a failure known by exact parts, in order.
     pub fn of_parts(code: Code, place: &str, parts: &[&str]) -> Self {
+        Self::of_bytes(code, place, parts.iter().map(|part| part.as_bytes()))
+    }
+
+    fn of_bytes<'a>(code: Code, place: &'a str, parts: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut hasher = blake3::Hasher::new();
-        for part in [code.as_str(), place].iter().chain(parts) {
+        for part in [code.as_str().as_bytes(), place.as_bytes()].into_iter().chain(parts) {
             hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
+            hasher.update(part);
         }
         let mut first = [0; 8];
         first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);

@@ -1,0 +1,190 @@
+//! `unstuck classify`: the code and signature of what a failed program wrote.
+
+use std::fmt;
+use std::io::Write;
+
+use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Visitor};
+use unstuck_core::fault::text_rules::{self, Reading};
+use unstuck_core::fault::{Category, Class, Code, ErrorType};
+use unstuck_core::signature::{self, Signature};
+
+use crate::args::Classify;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::input::Input;
+use crate::render::{self, Terminal, style};
+
+/// Carries it out.
+pub(crate) fn run(args: &Classify, terminal: &Terminal) -> Result<Exit, Error> {
+    let mut input = Input::open(args.file.as_deref())?;
+    if input.is_terminal() {
+        render::note("reading from the keyboard; Ctrl-D on an empty line ends the text");
+    }
+    match Answer::in_bulk(args) {
+        Some(answer) => bulk(&mut input, answer, &mut terminal.plain())?,
+        None => single(&mut input, args.json, terminal)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// One text, one answer.
+fn single(input: &mut Input, json: bool, terminal: &Terminal) -> Result<(), Error> {
+    let end = input.end()?;
+    let reading = text_rules::read(&end.text);
+    let mut out = terminal.styled();
+    if json || !terminal.is_terminal() {
+        let skipped_bytes = (end.skipped_bytes > 0).then_some(end.skipped_bytes);
+        write_json(&mut out, &Reported { skipped_bytes, ..Reported::from(&reading) })?;
+    } else {
+        write_for_reading(&mut out, &reading, end.skipped_bytes)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// One JSON string per line in, one answer per line out. Whatever ends it, all answers before it
+/// have been written.
+fn bulk(input: &mut Input, answer: Answer, out: &mut impl Write) -> Result<(), Error> {
+    let ended = answer_lines(input, answer, out);
+    out.flush()?;
+    ended
+}
+
+fn answer_lines(input: &mut Input, answer: Answer, out: &mut impl Write) -> Result<(), Error> {
+    let mut line = Vec::new();
+    while input.next_line(&mut line)? {
+        let Read(reading) = serde_json::from_slice(&line)
+            .map_err(|error| input.wrong_line(said_plainly(&line, &error)))?;
+        match answer {
+            Answer::Code => writeln!(out, "{}", reading.code)?,
+            Answer::Signature => writeln!(out, "{}", reading.signature)?,
+            Answer::Json => write_json(out, &Reported::from(&reading))?,
+        }
+        if !input.has_more_at_hand() {
+            out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// What is written for each line in bulk.
+#[derive(Clone, Copy)]
+enum Answer {
+    Json,
+    Code,
+    Signature,
+}
+
+impl Answer {
+    /// None when the input is one text.
+    fn in_bulk(args: &Classify) -> Option<Self> {
+        match args {
+            Classify { code_only: true, .. } => Some(Self::Code),
+            Classify { signature_only: true, .. } => Some(Self::Signature),
+            Classify { bulk: true, .. } => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+/// An answer as JSON.
+#[derive(Serialize)]
+struct Reported {
+    code: Code,
+    category: Category,
+    #[serde(rename = "type")]
+    error_type: ErrorType,
+    class: Class,
+    retryable: bool,
+    rule: &'static str,
+    /// Whether the text tells of a failure at all.
+    diagnostic: bool,
+    signature: Signature,
+    /// Signatures compare only within one version.
+    signature_version: u32,
+    /// How much of the beginning was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped_bytes: Option<u64>,
+}
+
+impl From<&Reading> for Reported {
+    fn from(reading: &Reading) -> Self {
+        let row = reading.code.row();
+        Self {
+            code: reading.code,
+            category: row.category,
+            error_type: row.error_type,
+            class: row.class,
+            retryable: row.class.retryable(),
+            rule: reading.rule,
+            diagnostic: reading.diagnostic,
+            signature: reading.signature,
+            signature_version: signature::VERSION,
+            skipped_bytes: None,
+        }
+    }
+}
+
+fn write_json(out: &mut impl Write, reported: &Reported) -> Result<(), Error> {
+    serde_json::to_writer(&mut *out, reported).map_err(std::io::Error::from)?;
+    out.write_all(b"\n")?;
+    Ok(())
+}
+
+fn write_for_reading(out: &mut impl Write, reading: &Reading, skipped: u64) -> Result<(), Error> {
+    let (title, name, dim) = (style::TITLE, style::CODE, style::DIM);
+    let Reading { code, rule, signature, .. } = reading;
+    writeln!(out, "{title}{code}{title:#}  {}", code.summary())?;
+    writeln!(out, "  {dim}class{dim:#}      {}", meaning(code.row().class))?;
+    writeln!(out, "  {dim}rule{dim:#}       {rule}")?;
+    writeln!(out, "  {dim}signature{dim:#}  {signature}")?;
+    writeln!(out, "  {dim}more{dim:#}       {name}unstuck explain {code}{name:#}")?;
+    if skipped > 0 {
+        writeln!(out, "  {dim}the first {skipped} bytes were not looked at{dim:#}")?;
+    }
+    Ok(())
+}
+
+fn meaning(class: Class) -> &'static str {
+    match class {
+        Class::NeverRetry => "never_retry: trying again cannot help, a person is needed",
+        Class::CodeError => "code_error: another approach can help, the same one cannot",
+        Class::EnvError => "env_error: the same again can help, later",
+    }
+}
+
+/// Reads the text in a JSON string where it lies, without a copy. It is taken as bytes: tools
+/// write things that are not Unicode, and JSON made of that has lone surrogates or raw bytes in it.
+struct ReadText;
+
+impl<'de> Deserialize<'de> for Read {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(ReadText)
+    }
+}
+
+impl Visitor<'_> for ReadText {
+    type Value = Read;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON string")
+    }
+
+    fn visit_bytes<E>(self, text: &[u8]) -> Result<Read, E> {
+        Ok(Read(text_rules::read(text)))
+    }
+}
+
+/// What a line of bulk input says.
+struct Read(Reading);
+
+/// The parser counts lines from the start of what it was given, which is one line of ours.
+fn said_plainly(line: &[u8], error: &serde_json::Error) -> String {
+    if line.trim_ascii().is_empty() {
+        return "empty, expected a JSON string".to_owned();
+    }
+    let said = error.to_string();
+    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what);
+    if error.is_data() { said.to_owned() } else { format!("{said} (column {})", error.column()) }
+}

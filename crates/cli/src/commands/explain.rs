@@ -1,0 +1,113 @@
+//! `unstuck explain`: what a code means, or all codes.
+
+use std::io::Write;
+
+use serde::Serialize;
+use unstuck_core::fault::{
+    Asks, Category, Charge, Class, Code, ErrorType, Reaction, RunFailure, Work, page,
+};
+
+use crate::args::Explain;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::render::{self, Terminal, style};
+
+/// Carries it out.
+pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
+    let code = args.code.as_deref().map(str::parse::<Code>).transpose()?;
+    let mut out = terminal.styled();
+    match (code, args.json) {
+        (Some(code), true) => json(&mut out, &Entry { page: Some(page(code)), ..entry(code) })?,
+        (None, true) => {
+            json(&mut out, &Table { codes: Code::ALL.iter().copied().map(entry).collect() })?;
+        }
+        (Some(code), false) if terminal.is_terminal() => {
+            render::markdown(&mut out, page(code), terminal.width())?;
+        }
+        (Some(code), false) => out.write_all(page(code).as_bytes())?,
+        (None, false) => list(&mut out, terminal.line_width())?,
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// All codes, by category, in the order of the table.
+fn list(out: &mut impl Write, line_width: usize) -> Result<(), Error> {
+    let width = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
+    let (title, name) = (style::TITLE, style::CODE);
+    for category in Category::ALL {
+        writeln!(out, "{title}{category}{title:#}")?;
+        for code in Code::ALL.iter().filter(|code| code.row().category == *category) {
+            let summary = render::wrapped(code.summary(), width + 4, line_width);
+            writeln!(out, "  {name}{code:width$}{name:#}  {summary}")?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "`unstuck explain CODE` says what each leads to.")?;
+    Ok(())
+}
+
+/// The table, as `--json` writes it.
+#[derive(Serialize)]
+struct Table {
+    codes: Vec<Entry>,
+}
+
+/// A row of the table, as `--json` writes it.
+#[derive(Serialize)]
+struct Entry {
+    code: Code,
+    summary: &'static str,
+    category: Category,
+    #[serde(rename = "type")]
+    error_type: ErrorType,
+    class: Class,
+    retryable: bool,
+    run_status: RunFailure,
+    /// What Unstuck does about it by itself.
+    reaction: ByWork<Reaction>,
+    /// The counters it moves.
+    charges: ByWork<&'static [Charge]>,
+    /// Absent where nobody is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asks: Option<Asks>,
+    /// Only for a single code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<&'static str>,
+}
+
+/// What differs between an agent's task and a script that is kept alive.
+#[derive(Serialize)]
+struct ByWork<T> {
+    task: T,
+    job: T,
+}
+
+impl<T> ByWork<T> {
+    fn of(value: impl Fn(Work) -> T) -> Self {
+        Self { task: value(Work::Task), job: value(Work::Job) }
+    }
+}
+
+fn entry(code: Code) -> Entry {
+    let row = code.row();
+    Entry {
+        code,
+        summary: code.summary(),
+        category: row.category,
+        error_type: row.error_type,
+        class: row.class,
+        retryable: row.class.retryable(),
+        run_status: row.error_type.run_status(),
+        reaction: ByWork::of(|work| code.reaction(work)),
+        charges: ByWork::of(|work| code.charges(work)),
+        asks: (row.asks != Asks::Nobody).then_some(row.asks),
+        page: None,
+    }
+}
+
+fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), Error> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}

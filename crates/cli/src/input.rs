@@ -1,0 +1,152 @@
+//! What a command reads: a file or standard input, never more of it in memory than a limit allows.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// A text longer than this is read to its end, but only its last part is looked at: a program
+/// that fails says why at the end.
+pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// A line of bulk input longer than this is refused; there is no end of it to wait for.
+pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// An open input.
+pub(crate) struct Input {
+    place: String,
+    reader: BufReader<Box<dyn Read>>,
+    is_terminal: bool,
+    line: u64,
+}
+
+/// The end of a text.
+pub(crate) struct End {
+    /// At most [`TEXT_BYTES_MAX`] bytes.
+    pub(crate) text: Vec<u8>,
+    /// How many bytes came before them.
+    pub(crate) skipped_bytes: u64,
+}
+
+impl Input {
+    /// Opens the file, or standard input without one and for `-`.
+    pub(crate) fn open(file: Option<&Path>) -> Result<Self, Error> {
+        let Some(path) = file.filter(|path| *path != Path::new("-")) else {
+            let stdin = io::stdin();
+            let is_terminal = stdin.is_terminal();
+            return Ok(Self::new("standard input".to_owned(), Box::new(stdin.lock()), is_terminal));
+        };
+        let place = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Ok(Self::new(place, Box::new(file), false)),
+            Err(source) => Err(Error::Input { place, source }),
+        }
+    }
+
+    fn new(place: String, reader: Box<dyn Read>, is_terminal: bool) -> Self {
+        let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+        Self { place, reader, is_terminal, line: 0 }
+    }
+
+    /// Whether a person would have to type it.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Reads to the end and keeps the last part.
+    pub(crate) fn end(&mut self) -> Result<End, Error> {
+        let mut end = End { text: Vec::new(), skipped_bytes: 0 };
+        loop {
+            let chunk = self.reader.fill_buf().map_err(|source| broke_off(&self.place, source))?;
+            if chunk.is_empty() {
+                break;
+            }
+            end.text.extend_from_slice(chunk);
+            let taken = chunk.len();
+            self.reader.consume(taken);
+            // Cut seldom, so that each byte is moved at most once.
+            if end.text.len() >= 2 * TEXT_BYTES_MAX {
+                end.cut();
+            }
+        }
+        end.cut();
+        Ok(end)
+    }
+
+    /// Reads the next line into `line`, without its end; false when there is none.
+    pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<bool, Error> {
+        line.clear();
+        self.line += 1;
+        let most = LINE_BYTES_MAX as u64 + 1;
+        let read = (&mut self.reader).take(most).read_until(b'\n', line);
+        if read.map_err(|source| broke_off(&self.place, source))? == 0 {
+            return Ok(false);
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if line.len() > LINE_BYTES_MAX {
+            return Err(self.wrong_line(format!("longer than {LINE_BYTES_MAX} bytes")));
+        }
+        Ok(true)
+    }
+
+    /// Whether the next line is already here. Where it is not, somebody may be waiting for the
+    /// answers so far.
+    pub(crate) fn has_more_at_hand(&self) -> bool {
+        !self.reader.buffer().is_empty()
+    }
+
+    /// The error that the line read last is wrong.
+    pub(crate) fn wrong_line(&self, problem: String) -> Error {
+        Error::Line { place: self.place.clone(), line: self.line, problem }
+    }
+}
+
+impl End {
+    fn cut(&mut self) {
+        let extra = self.text.len().saturating_sub(TEXT_BYTES_MAX);
+        self.text.drain(..extra);
+        self.skipped_bytes += extra as u64;
+    }
+}
+
+fn broke_off(place: &str, source: io::Error) -> Error {
+    Error::Input { place: place.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(bytes: Vec<u8>) -> Input {
+        Input::new("test".to_owned(), Box::new(io::Cursor::new(bytes)), false)
+    }
+
+    #[test]
+    fn a_short_text_is_kept_whole() {
+        let end = input(b"one\ntwo".to_vec()).end().unwrap();
+        assert_eq!((end.text.as_slice(), end.skipped_bytes), (&b"one\ntwo"[..], 0));
+    }
+
+    #[test]
+    fn of_a_long_text_the_end_is_kept() {
+        let mut bytes = vec![b'a'; 3 * TEXT_BYTES_MAX];
+        bytes.extend_from_slice(b"the end");
+        let end = input(bytes).end().unwrap();
+        assert_eq!(end.text.len(), TEXT_BYTES_MAX);
+        assert!(end.text.ends_with(b"athe end"));
+        assert_eq!(end.skipped_bytes, 2 * TEXT_BYTES_MAX as u64 + 7);
+    }
+
+    #[test]
+    fn lines_come_without_their_ends_and_the_last_needs_none() {
+        let mut input = input(b"a\n\nb".to_vec());
+        let mut line = Vec::new();
+        let mut lines = Vec::new();
+        while input.next_line(&mut line).unwrap() {
+            lines.push(line.clone());
+        }
+        assert_eq!(lines, [b"a".to_vec(), Vec::new(), b"b".to_vec()]);
+    }
+}

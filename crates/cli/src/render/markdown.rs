@@ -1,0 +1,267 @@
+//! Our own Markdown pages on a terminal: headings, paragraphs, lists, code and tables.
+//!
+//! The pages are written by us, so a construct that is not drawn here (an image, raw HTML) falls
+//! back to its text.
+
+// Writing to a string cannot fail, so what it returns is dropped.
+use std::fmt::Write as _;
+use std::io;
+
+use anstyle::Style;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::style;
+use super::wrap::{Piece, width, wrap};
+
+/// Columns that a list item or code block stands in from the margin.
+const INDENT: usize = 2;
+
+/// Writes a page, laid out for `width` columns.
+pub(crate) fn markdown(out: &mut impl io::Write, page: &str, width: usize) -> io::Result<()> {
+    let mut layout = Layout::new(width);
+    for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+        layout.take(event);
+    }
+    out.write_all(layout.out.trim_start_matches('\n').as_bytes())
+}
+
+/// A page on its way to lines: the block being collected and what surrounds it.
+struct Layout {
+    out: String,
+    width: usize,
+    /// Styled pieces of the block being collected.
+    pieces: Vec<Piece>,
+    style: Style,
+    /// The next number of each list around; none for bullets.
+    lists: Vec<Option<u64>>,
+    /// What stands before the first line of the block.
+    marker: String,
+    verbatim: bool,
+    /// The address of the link being read.
+    link: Option<String>,
+    /// Rows of cells.
+    table: Vec<Vec<Vec<Piece>>>,
+}
+
+impl Layout {
+    fn new(width: usize) -> Self {
+        Self {
+            out: String::new(),
+            width,
+            pieces: Vec::new(),
+            style: Style::new(),
+            lists: Vec::new(),
+            marker: String::new(),
+            verbatim: false,
+            link: None,
+            table: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(&tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.verbatim => self.verbatim(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.push(self.style, &text);
+            }
+            Event::Code(text) => self.push(style::CODE, &text),
+            Event::SoftBreak | Event::HardBreak => self.push(self.style, " "),
+            Event::Rule => self.out.push('\n'),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { .. } => {
+                self.out.push('\n');
+                self.style = style::TITLE;
+            }
+            Tag::Paragraph if self.lists.is_empty() => self.out.push('\n'),
+            Tag::Strong => self.style = style::STRONG,
+            Tag::Emphasis => self.style = Style::new().italic(),
+            // A link into the repository leads nowhere from a terminal; its words remain.
+            Tag::Link { dest_url, .. } => {
+                self.link = dest_url.starts_with("http").then(|| dest_url.to_string());
+            }
+            Tag::List(first) => {
+                // Text of the item around ends where a list inside it begins.
+                self.block();
+                if self.lists.is_empty() {
+                    self.out.push('\n');
+                }
+                self.lists.push(*first);
+            }
+            Tag::Item => self.marker = self.next_marker(),
+            Tag::CodeBlock(_) => {
+                self.out.push('\n');
+                self.verbatim = true;
+            }
+            Tag::Table(_) => self.table.clear(),
+            Tag::TableHead => {
+                self.style = style::DIM;
+                self.table.push(Vec::new());
+            }
+            Tag::TableRow => self.table.push(Vec::new()),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::Item => {
+                self.block();
+                self.style = Style::new();
+            }
+            TagEnd::Strong | TagEnd::Emphasis | TagEnd::TableHead => self.style = Style::new(),
+            TagEnd::Link => {
+                if let Some(address) = self.link.take() {
+                    self.push(style::DIM, &format!(" ({address})"));
+                }
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+            }
+            TagEnd::CodeBlock => self.verbatim = false,
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.pieces);
+                if let Some(row) = self.table.last_mut() {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Table => self.draw_table(),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, style: Style, text: &str) {
+        self.pieces.push((style, text.to_owned()));
+    }
+
+    fn next_marker(&mut self) -> String {
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{}. ", *number - 1)
+            }
+            _ => "- ".to_owned(),
+        }
+    }
+
+    fn verbatim(&mut self, text: &str) {
+        let code = style::CODE;
+        for line in text.lines() {
+            let _ = writeln!(self.out, "{:INDENT$}{code}{line}{code:#}", "");
+        }
+    }
+
+    /// Writes the collected block as lines that fit.
+    fn block(&mut self) {
+        let pieces = std::mem::take(&mut self.pieces);
+        if pieces.is_empty() {
+            return;
+        }
+        let margin = INDENT * self.lists.len();
+        let marker = std::mem::take(&mut self.marker);
+        let text = wrap(&pieces, margin + marker.chars().count(), self.width);
+        let _ = writeln!(self.out, "{:margin$}{marker}{text}", "");
+    }
+
+    /// Writes the table with its columns aligned; the last one takes the room that is left.
+    fn draw_table(&mut self) {
+        let rows = std::mem::take(&mut self.table);
+        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let widest = |column: usize| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max()
+        };
+        let widths: Vec<usize> =
+            (0..columns.saturating_sub(1)).map(|column| widest(column).unwrap_or(0)).collect();
+        self.out.push('\n');
+        for row in &rows {
+            let mut column = INDENT;
+            let _ = write!(self.out, "{:INDENT$}", "");
+            for (cell, wide) in row.iter().zip(&widths) {
+                let text = wrap(cell, column, usize::MAX);
+                let padding = wide - width(cell) + INDENT;
+                let _ = write!(self.out, "{text}{:padding$}", "");
+                column += wide + INDENT;
+            }
+            let last = row.get(widths.len()).map(|cell| wrap(cell, column, self.width));
+            let _ = writeln!(self.out, "{}", last.unwrap_or_default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(page: &str, width: usize) -> String {
+        let mut out = Vec::new();
+        markdown(&mut out, page, width).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn plain(page: &str, width: usize) -> String {
+        anstream::adapter::strip_str(&drawn(page, width)).to_string()
+    }
+
+    const PAGE: &str = "\
+# EXAMPLE
+
+One sentence that is long enough to be *wrapped* somewhere near the `unstuck explain` in the middle,
+with **stress**, and [a link](https://example.com).
+
+| column | value |
+| --- | --- |
+| class | `env_error` |
+| a longer name | x, and then so much that the cell has to be wrapped |
+
+## What you can do
+
+- First, a point that goes on for longer than the forty columns there are.
+- Second:
+  1. one
+  2. two
+- Third.
+
+```sh
+unstuck   explain   --json
+```
+
+The end.
+";
+
+    #[test]
+    fn a_page_is_laid_out_for_the_width() {
+        insta::assert_snapshot!(plain(PAGE, 40));
+    }
+
+    #[test]
+    fn no_line_of_prose_is_longer_than_the_width() {
+        for width in 40..=96 {
+            let longest = plain(PAGE, width).lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(width), "{longest:?} of {width}");
+        }
+    }
+
+    #[test]
+    fn wrapping_loses_no_word() {
+        let words = |width| plain(PAGE, width).split_whitespace().map(str::to_owned).collect();
+        let (narrow, wide): (Vec<String>, Vec<String>) = (words(40), words(96));
+        assert_eq!(narrow, wide);
+    }
+
+    #[test]
+    fn punctuation_sticks_to_the_word_before_it() {
+        assert_eq!(plain("see `this`, and **that**.", 40), "see this, and that.\n");
+    }
+
+    #[test]
+    fn headings_and_code_are_styled() {
+        let expected = "\u{1b}[1mTitle\u{1b}[0m\n\nuse \u{1b}[36mit\u{1b}[0m\n";
+        assert_eq!(drawn("# Title\n\nuse `it`\n", 40), expected);
+    }
+}

@@ -1,0 +1,16 @@
+//! The few styles there are. They carry meaning twice: nothing is said by colour alone.
+
+use anstyle::{AnsiColor, Style};
+
+/// A heading.
+pub(crate) const TITLE: Style = Style::new().bold();
+/// A code, a command, a literal.
+pub(crate) const CODE: Style = AnsiColor::Cyan.on_default();
+/// Stressed.
+pub(crate) const STRONG: Style = Style::new().bold();
+/// Of less interest.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// What went wrong.
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// What to do about it.
+pub(crate) const HINT: Style = AnsiColor::Green.on_default().bold();

@@ -1,0 +1,59 @@
+//! Breaking text into lines that fit.
+
+// Writing to a string cannot fail, so what it returns is dropped.
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+/// Text in one style.
+pub(super) type Piece = (Style, String);
+
+/// Plain text on lines of at most `width` columns, all of which begin at `column`.
+pub(crate) fn wrapped(text: &str, column: usize, width: usize) -> String {
+    wrap(&[(Style::new(), text.to_owned())], column, width)
+}
+
+/// The columns it takes on one line.
+pub(super) fn width(pieces: &[Piece]) -> usize {
+    pieces.iter().map(|(_, text)| text.chars().count()).sum()
+}
+
+/// The text on lines of at most `width` columns, where the first one begins at `column` and the
+/// others are moved there.
+pub(super) fn wrap(pieces: &[Piece], column: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut at = column;
+    for word in words(pieces) {
+        let long: usize = word.iter().map(|(_, text)| text.chars().count()).sum();
+        if at > column && at + 1 + long > width {
+            let _ = write!(out, "\n{:column$}", "");
+            at = column;
+        } else if at > column {
+            out.push(' ');
+            at += 1;
+        }
+        at += long;
+        for (style, text) in word {
+            let _ = write!(out, "{style}{text}{style:#}");
+        }
+    }
+    out
+}
+
+/// Words, each in one or more styles: the comma after a literal belongs to it.
+fn words(pieces: &[Piece]) -> Vec<Vec<(Style, &str)>> {
+    let mut words = Vec::new();
+    let mut word = Vec::new();
+    for (style, text) in pieces {
+        for (number, part) in text.split(' ').enumerate() {
+            if number > 0 && !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+            if !part.is_empty() {
+                word.push((*style, part));
+            }
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}

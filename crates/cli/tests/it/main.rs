@@ -1,0 +1,14 @@
+//! The program as a person and a script meet it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
+mod classify;
+mod completions;
+mod explain;
+mod help;
+mod program;
+mod terminal;

@@ -1,0 +1,56 @@
+//! Runs the program and shows what came of it.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// What a run of the program came to.
+pub(crate) struct Ran {
+    pub(crate) exit: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// All of it in one text, for snapshots.
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { exit, stdout, stderr } = self;
+        write!(f, "exit {exit}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+    }
+}
+
+/// The program, away from whatever the machine that runs the tests has set.
+pub(crate) fn command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unstuck"));
+    command.args(args).env_clear().env("COLUMNS", "100");
+    command
+}
+
+/// Runs it without input.
+pub(crate) fn unstuck(args: &[&str]) -> Ran {
+    unstuck_reading(args, b"")
+}
+
+/// Runs it with `input` on standard input.
+pub(crate) fn unstuck_reading(args: &[&str], input: &[u8]) -> Ran {
+    let mut child = command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A program that ends early, as on a wrong line, leaves the rest unread.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Ran {
+        exit: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}

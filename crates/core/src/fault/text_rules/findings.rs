@@ -1,0 +1,160 @@
+//! Step 1: a finding of a compiler, a linter or a test runner is about the code.
+
+use super::Verdict;
+use super::hit::Hit;
+use crate::fault::table::Code;
+use crate::signature::{Diagnosis, Fact, Line, Role, denies, is_settings};
+
+const COMPILER: &str = "finding.compiler";
+const TEST: &str = "finding.test";
+const SETTINGS: &str = "finding.settings";
+const EXCEPTION: &str = "exception.code";
+const PANIC: &str = "exception.panic";
+const DIED: &str = "finding.compiler-died";
+const COMMAND: &str = "said.command-missing";
+const REFUSED: &str = "said.refused";
+const SETTINGS_FILE: &str = "said.settings";
+const VARIABLE: &str = "exception.variable";
+
+pub(super) const RULES: &[&str] =
+    &[COMPILER, TEST, SETTINGS, EXCEPTION, VARIABLE, PANIC, DIED, COMMAND, REFUSED, SETTINGS_FILE];
+
+/// A finding wins over everything but a full disk and a tool that died.
+pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdict> {
+    let verdict = |code, rule| Some(Verdict { code, rule });
+    let lines = diagnosis.lines();
+    if lines.iter().any(|line| matches!(line.role, Role::Test | Role::TestDetail)) {
+        return verdict(Code::LogicError, TEST);
+    }
+    if lines.iter().any(|line| line.text.starts_with(b"panic: runtime error")) {
+        return verdict(Code::LogicError, PANIC);
+    }
+    if lines.iter().any(is_missing_command) {
+        return verdict(Code::ToolMissing, COMMAND);
+    }
+    let placed = diagnosis.place();
+    let is_finding = |role| role == Role::Finding || (role == Role::Said && placed.is_some());
+    let finding = lines.iter().find(|line| is_finding(line.role))?;
+    if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
+        return None;
+    }
+    if finding.text.starts_with(b"internal compiler error") {
+        return verdict(Code::ToolCrash, DIED);
+    }
+    if finding.file.or(placed).is_some_and(is_settings) {
+        return verdict(Code::ToolConfig, SETTINGS);
+    }
+    verdict(Code::LogicError, COMPILER)
+}
+
+/// An exception that only wrong code raises. Words of its message say nothing about the world.
+pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    const CLASSES: &[&[u8]] = &[
+        b"SyntaxError",
+        b"IndentationError",
+        b"TabError",
+        b"TypeError",
+        b"NameError",
+        b"AttributeError",
+        b"ImportError",
+        b"ModuleNotFoundError",
+        b"AssertionError",
+        b"IndexError",
+        b"KeyError",
+        b"ZeroDivisionError",
+        b"ReferenceError",
+        b"RangeError",
+        b"UnboundLocalError",
+        b"RecursionError",
+        b"NotImplementedError",
+        b"NoMethodError",
+        b"ArgumentError",
+        b"NullPointerException",
+        b"ClassCastException",
+        b"ArgumentException",
+        b"IndexOutOfBoundsException",
+        b"ArrayIndexOutOfBoundsException",
+        b"ClassNotFoundException",
+        b"NoSuchMethodError",
+        b"NoClassDefFoundError",
+        b"IllegalArgumentException",
+        b"NumberFormatException",
+        b"ArithmeticException",
+        b"StackOverflowError",
+        b"NullReferenceException",
+        b"InvalidCastException",
+        b"ArgumentNullException",
+        b"ParseError",
+        b"ArgumentCountError",
+        b"FrozenError",
+        b"LoadError",
+        b"FloatDomainError",
+    ];
+    let mut found = None;
+    for fact in diagnosis.facts() {
+        let Fact::Class(class) = fact else { continue };
+        let last = class.rsplit(|b| matches!(b, b'.' | b':' | b'\\')).next().unwrap_or(class);
+        if last == b"KeyError" && names_variable(diagnosis) {
+            return Some(Verdict { code: Code::AuthMissing, rule: VARIABLE });
+        }
+        if CLASSES.contains(&last) {
+            found = Some(Verdict { code: Code::LogicError, rule: EXCEPTION });
+        }
+    }
+    found
+}
+
+/// `KeyError: 'API_TOKEN'`: a key in capitals with an underscore is an environment variable, and a
+/// program that insists on one insists on an account.
+fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
+    diagnosis.lines().iter().any(|line| {
+        let Some(at) = memchr::memmem::find(line.text, b"KeyError: '") else { return false };
+        let key = &line.text[at + 11..];
+        let key = key.split(|b| *b == b'\'').next().unwrap_or(key);
+        key.contains(&b'_')
+            && key.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+    })
+}
+
+/// `sh: 1: tool: not found`, `env: 'tool': No such file or directory`, `spawn tool ENOENT`.
+fn is_missing_command(line: &Line<'_>) -> bool {
+    let text = line.text;
+    let single =
+        |name: &[u8]| !name.is_empty() && !name.iter().any(|b| matches!(b, b' ' | b'/' | b'.'));
+    if line.file.is_some() && line.role == Role::Said {
+        return text.strip_suffix(b": not found").is_some_and(single);
+    }
+    if let Some(name) = text.strip_suffix(b": No such file or directory") {
+        let after = |program: &[u8]| name.strip_prefix(program).is_some_and(single);
+        return after(b"env: ")
+            || after(b"/usr/bin/env: ")
+            || after(b"make: ")
+            || after(b"error: cannot run ");
+    }
+    memchr::memmem::find(text, b"spawn ").is_some() && text.ends_with(b"ENOENT")
+}
+
+/// What a program says when it does not do what it was asked, with no rule that knows it: about
+/// its settings, or about how it was called.
+pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    if diagnosis.raises() {
+        return None;
+    }
+    let lines = diagnosis.lines();
+    let verdict = |rule| Some(Verdict { code: Code::ToolConfig, rule });
+    let said = |line: &&Line<'_>| matches!(line.role, Role::Said | Role::Weak | Role::Acute);
+    if lines.iter().filter(said).any(|line| line.text.split(|b| is_gap(*b)).any(is_settings)) {
+        return verdict(SETTINGS_FILE);
+    }
+    let denies = |line: &&Line<'_>| denies(line.text) && !has_line_number(line.text);
+    if lines.iter().filter(said).any(|line| denies(&line)) { verdict(REFUSED) } else { None }
+}
+
+const fn is_gap(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\'' | b'"' | b'`' | b':' | b'(' | b')' | b',' | b'=')
+}
+
+/// `at line 3`, `<stdin>:1`: it is about the input it was given.
+fn has_line_number(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"line ").is_some() || memchr::memmem::find(text, b">:").is_some()
+}

@@ -1,0 +1,74 @@
+//! Which of several hits counts.
+
+use super::Verdict;
+use crate::fault::table::Code;
+
+/// The best hit so far.
+#[derive(Clone, Copy)]
+pub(super) struct Hit {
+    rank: u8,
+    code: Code,
+    rule: &'static str,
+}
+
+impl Hit {
+    pub(super) const NONE: Self = Self { rank: u8::MAX, code: Code::LogicError, rule: "" };
+
+    pub(super) const fn is_none(self) -> bool {
+        self.rank == u8::MAX
+    }
+
+    pub(super) const fn is(self, code: Code) -> bool {
+        !self.is_none() && self.code as u16 == code as u16
+    }
+
+    /// A better hit replaces this one; of two equal ones the first stays.
+    pub(super) fn offer(&mut self, code: Code, rule: &'static str) {
+        self.offer_ranked(rank(code), code, rule);
+    }
+
+    /// A status 429 says more than any word beside it.
+    pub(super) fn offer_first(&mut self, code: Code, rule: &'static str) {
+        self.offer_ranked(0, code, rule);
+    }
+
+    /// A narrow fact that no wide phrase outweighs.
+    pub(super) fn offer_narrow(&mut self, code: Code, rule: &'static str) {
+        self.offer_ranked(1, code, rule);
+    }
+
+    fn offer_ranked(&mut self, rank: u8, code: Code, rule: &'static str) {
+        if rank < self.rank {
+            *self = Self { rank, code, rule };
+        }
+    }
+
+    pub(super) fn verdict(self) -> Option<Verdict> {
+        (!self.is_none()).then_some(Verdict { code: self.code, rule: self.rule })
+    }
+}
+
+/// What needs a person comes before what passes by itself, and the narrow before the wide.
+const fn rank(code: Code) -> u8 {
+    match code {
+        Code::ToolMissing => 1,
+        Code::AuthExpired => 2,
+        Code::AuthMissing => 3,
+        Code::AuthInvalid => 4,
+        Code::ToolQuota => 5,
+        Code::ToolAccessDenied => 6,
+        Code::GitConflict => 7,
+        Code::EnvDiskFull => 8,
+        Code::GitLocked => 9,
+        Code::ToolRateLimit => 10,
+        Code::EnvRegistry => 11,
+        Code::EnvTimeout => 12,
+        Code::EnvDns => 13,
+        Code::EnvConnection => 14,
+        Code::EnvUnavailable => 15,
+        Code::ToolCrash => 16,
+        // A statement or an expression that is wrong says more than "does not exist".
+        Code::LogicError => 17,
+        _ => 18,
+    }
+}

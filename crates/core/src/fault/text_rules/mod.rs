@@ -1,0 +1,107 @@
+//! Text rules: what the output of a foreign program says about its failure.
+//!
+//! The one place where a code comes from text, and only from untyped output of a process that an
+//! agent, a script or a validation ran. The rules see the selected diagnostic lines, never the
+//! whole output, and can never yield a code about Unstuck itself. Order: findings of compilers,
+//! linters and test runners; structured facts; phrases.
+
+mod findings;
+mod hit;
+mod phrases;
+mod structured;
+mod vocabulary;
+
+use super::code::Class;
+use super::table::Code;
+use crate::signature::{self, Diagnosis, Signature};
+use hit::Hit;
+
+/// The rule of an output that no other rule knows.
+const UNKNOWN: &str = "unknown";
+
+/// The rule of an output without a word.
+const SILENT: &str = "silent";
+
+/// Which rules count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applies {
+    /// Output of a command: every rule.
+    Everything,
+    /// Output of a validation: only rules about the environment, since a test may well be about a
+    /// rejected login.
+    ValidationOutput,
+}
+
+/// What was read from an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The code.
+    pub code: Code,
+    /// The rule that found it.
+    pub rule: &'static str,
+    /// The signature, at no particular place.
+    pub signature: Signature,
+    /// Whether the output tells that something failed at all. A command that ends with 1 and
+    /// diagnoses nothing only answers "no".
+    pub diagnostic: bool,
+}
+
+/// Reads the output of a command that failed.
+pub fn read(output: &[u8]) -> Reading {
+    let plain = signature::plain(output);
+    let diagnosis = Diagnosis::of(&plain);
+    let Verdict { code, rule } = judge(&diagnosis);
+    Reading {
+        code,
+        rule,
+        signature: diagnosis.signature(code, "", None),
+        diagnostic: diagnosis.tells_failure(),
+    }
+}
+
+/// The code and the rule alone, or nothing where no rule that applies has a verdict.
+pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)> {
+    let plain = signature::plain(output);
+    let diagnosis = Diagnosis::of(&plain);
+    let Verdict { code, rule } = judge(&diagnosis);
+    let counts = match applies {
+        Applies::Everything => rule != UNKNOWN && rule != SILENT,
+        Applies::ValidationOutput => code.row().class == Class::EnvError,
+    };
+    counts.then_some((code, rule))
+}
+
+/// The rule's own name for a name read back from a record. Rules come and go.
+pub fn known(rule: &str) -> &'static str {
+    [UNKNOWN, SILENT]
+        .into_iter()
+        .chain(findings::RULES.iter().copied())
+        .chain(structured::RULES.iter().copied())
+        .chain(phrases::rules())
+        .find(|known| *known == rule)
+        .unwrap_or("retired")
+}
+
+struct Verdict {
+    code: Code,
+    rule: &'static str,
+}
+
+fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
+    if diagnosis.is_silent() {
+        return Verdict { code: Code::LogicError, rule: SILENT };
+    }
+    let mut best = Hit::NONE;
+    structured::find(diagnosis, &mut best);
+    if let Some(verdict) = findings::find(diagnosis, &best) {
+        return verdict;
+    }
+    let own_code = findings::own_exception(diagnosis);
+    if own_code.is_none() || best.is_none() {
+        phrases::find(diagnosis, own_code.is_some(), &mut best);
+    }
+    best.verdict()
+        .or(own_code)
+        .or_else(|| findings::refused(diagnosis))
+        .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
+}

@@ -1,0 +1,141 @@
+//! Step 3: phrases, as whole words, outside quotes and identifiers.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::hit::Hit;
+use super::vocabulary::TABLE;
+use crate::fault::table::Code;
+use crate::signature::{Diagnosis, Fact};
+
+/// A rule: every phrase in it means the code.
+pub(super) struct Rule {
+    pub(super) id: &'static str,
+    pub(super) code: Code,
+    /// Whether the phrases are so narrow that no wider phrase beside them counts.
+    pub(super) narrow: bool,
+    /// In lower case, as words of prose: `~` stands for a path or an address, `'` for a quotation.
+    pub(super) phrases: &'static [&'static str],
+}
+
+/// All phrases in one automaton, built on first use from the constant table.
+struct Phrases {
+    automaton: Option<AhoCorasick>,
+    rule_of: Vec<usize>,
+}
+
+static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
+    let mut rule_of = Vec::new();
+    let mut texts = Vec::new();
+    for (at, rule) in TABLE.iter().enumerate() {
+        for phrase in rule.phrases {
+            rule_of.push(at);
+            texts.push(*phrase);
+        }
+    }
+    let automaton = AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(texts)
+        .ok();
+    Phrases { automaton, rule_of }
+});
+
+/// The ids of the rules.
+pub(super) fn rules() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|rule| rule.id)
+}
+
+/// Offers every phrase that stands in the prose. Beside an exception of the code itself only a
+/// missing login is believed: clients raise it from their constructors.
+pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
+    let prose = diagnosis.prose();
+    let raises = diagnosis.raises();
+    let Some(automaton) = &PHRASES.automaton else { return };
+    for found in automaton.find_overlapping_iter(prose) {
+        let rule = &TABLE[PHRASES.rule_of[found.pattern().as_usize()]];
+        if (rule.code == Code::ToolConfig && raises)
+            || (own_exception && rule.code != Code::AuthMissing)
+        {
+            continue;
+        }
+        if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
+            let names_login = || diagnosis.facts().iter().any(is_login_variable);
+            match rule.id {
+                "phrase.unset" if names_login() => best.offer(Code::AuthMissing, rule.id),
+                _ if rule.narrow => best.offer_narrow(rule.code, rule.id),
+                _ => best.offer(rule.code, rule.id),
+            }
+        }
+    }
+}
+
+/// `API_TOKEN`: a variable that holds a secret.
+fn is_login_variable(fact: &Fact<'_>) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"TOKEN",
+        b"KEY",
+        b"SECRET",
+        b"PASSWORD",
+        b"PASSWD",
+        b"PASS",
+        b"CREDENTIAL",
+        b"CREDENTIALS",
+        b"AUTH",
+        b"APIKEY",
+        b"PAT",
+        b"DSN",
+        b"USERNAME",
+        b"LOGIN",
+    ];
+    let Fact::Name(name) = fact else { return false };
+    name.split(|b| *b == b'_').any(|word| WORDS.contains(&word)) || *name == b"DATABASE_URL"
+}
+
+fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
+    let in_word = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
+    };
+    let before = start.checked_sub(1).and_then(|at| prose.get(at));
+    !before.is_some_and(in_word) && !prose.get(end).is_some_and(in_word)
+}
+
+/// `timeout must be a number` is about a setting called timeout.
+fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
+    const AFTER: &[&[u8]] = &[
+        b" must",
+        b" should",
+        b" value",
+        b" option",
+        b" parameter",
+        b" setting",
+        b" argument",
+        b" key",
+        b" field",
+        b" is not a",
+        b" expects",
+        b" cannot be",
+        b" command",
+        b" flag",
+    ];
+    const BEFORE: &[&[u8]] = &[
+        b"invalid ",
+        b"unknown ",
+        b"option ",
+        b"parameter ",
+        b"key ",
+        b"field ",
+        b"argument ",
+        b"flag ",
+    ];
+    if rule == "phrase.registry" {
+        // A package that is not in the registry is no trouble of the registry.
+        return prose[..found.start()].ends_with(b"in the ");
+    }
+    if rule != "phrase.timeout" {
+        return false;
+    }
+    AFTER.iter().any(|word| prose[found.end()..].starts_with(word))
+        || BEFORE.iter().any(|word| prose[..found.start()].ends_with(word))
+}

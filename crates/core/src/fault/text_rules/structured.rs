@@ -1,0 +1,366 @@
+//! Step 2: statuses, error numbers and names, database states and exception classes.
+
+use super::hit::Hit;
+use crate::fault::table::Code;
+use crate::signature::{Diagnosis, Fact, Role};
+
+const STATUS: &str = "status";
+const ERRNO: &str = "errno";
+const NAME: &str = "name";
+const SQL_STATE: &str = "sqlstate";
+const CLASS: &str = "class";
+const EXIT: &str = "exit";
+const SIGNAL: &str = "signal";
+const TRANSFER: &str = "transfer";
+const STATUS_REGISTRY: &str = "status.registry";
+
+pub(super) const RULES: &[&str] =
+    &[STATUS, ERRNO, NAME, SQL_STATE, CLASS, EXIT, SIGNAL, TRANSFER, STATUS_REGISTRY];
+
+/// Offers every structured fact that tells what failed.
+pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
+    for fact in diagnosis.facts() {
+        match *fact {
+            Fact::Status(429) => best.offer_first(Code::ToolRateLimit, STATUS),
+            // Servers that hide what one may not see add a word about permissions to a 404.
+            Fact::Status(404) => best.offer_narrow(Code::ToolConfig, STATUS),
+            Fact::Numbered(number) => offer(best, of_transfer(number), TRANSFER),
+            Fact::Status(status) => offer(best, of_status(status), STATUS),
+            Fact::Errno(number) => offer(best, of_errno(number), ERRNO),
+            Fact::Name(name) => of_name(name, best),
+            Fact::SqlState(state) => offer(best, of_sql_state(state), SQL_STATE),
+            Fact::Class(class) => offer(best, of_class(class), CLASS),
+            Fact::Exit(status) => offer(best, of_exit(status), EXIT),
+            Fact::Signal(_) => offer(best, Some(Code::ToolCrash), SIGNAL),
+        }
+    }
+    if best.is(Code::EnvUnavailable) && mentions_registry(diagnosis) {
+        best.offer(Code::EnvRegistry, STATUS_REGISTRY);
+    }
+}
+
+fn offer(best: &mut Hit, code: Option<Code>, rule: &'static str) {
+    if let Some(code) = code {
+        best.offer(code, rule);
+    }
+}
+
+const fn of_status(status: u32) -> Option<Code> {
+    Some(match status {
+        401 | 407 | 511 => Code::AuthInvalid,
+        402 => Code::ToolQuota,
+        403 | 451 => Code::ToolAccessDenied,
+        408 => Code::EnvTimeout,
+        500..=599 => Code::EnvUnavailable,
+        400 | 404 | 405 | 406 | 409 | 410 | 411 | 412 | 413 | 414 | 415 | 416 | 422 => {
+            Code::ToolConfig
+        }
+        _ => return None,
+    })
+}
+
+/// The numbers of libcurl, which many tools hand on.
+const fn of_transfer(number: u32) -> Option<Code> {
+    Some(match number {
+        5 | 6 => Code::EnvDns,
+        7 | 18 | 52 | 55 | 56 | 92 | 95 | 96 => Code::EnvConnection,
+        9 => Code::ToolAccessDenied,
+        23 => Code::EnvDiskFull,
+        28 => Code::EnvTimeout,
+        67 => Code::AuthInvalid,
+        1..=4 | 26 | 27 | 35 | 37 | 43 | 47 | 48 | 51 | 53 | 54 | 58..=60 | 66 | 77 | 80..=83 => {
+            Code::ToolConfig
+        }
+        _ => return None,
+    })
+}
+
+/// Numbers of Linux and macOS; negative ones are those of name lookup.
+const fn of_errno(number: i32) -> Option<Code> {
+    Some(match number {
+        1 | 13 | 30 => Code::ToolAccessDenied,
+        28 | 122 => Code::EnvDiskFull,
+        60 | 110 => Code::EnvTimeout,
+        32 | 54 | 61 | 100..=104 | 107 | 111..=113 => Code::EnvConnection,
+        -2 | -3 | -5 | 8 => Code::EnvDns,
+        48 | 98 => Code::ToolConfig,
+        12 | 23 | 24 => Code::ToolCrash,
+        11 | 35 => Code::EnvUnavailable,
+        _ => return None,
+    })
+}
+
+fn of_name(name: &[u8], best: &mut Hit) {
+    let code = match name {
+        b"E404" => {
+            best.offer_narrow(Code::ToolConfig, NAME);
+            return;
+        }
+        b"E429" | b"TOO_MANY_REQUESTS" => {
+            best.offer_first(Code::ToolRateLimit, NAME);
+            return;
+        }
+        b"E401" | b"EAUTH" | b"EOTP" | b"EAUTHIP" | b"EAUTHUNKNOWN" | b"UNAUTHENTICATED"
+        | b"INVALID_API_KEY" => Code::AuthInvalid,
+        b"ENEEDAUTH" => Code::AuthMissing,
+        b"EACCES" | b"EPERM" | b"EROFS" | b"E403" | b"PERMISSION_DENIED" | b"ACCESS_DENIED" => {
+            Code::ToolAccessDenied
+        }
+        b"ENOSPC" | b"EDQUOT" => Code::EnvDiskFull,
+        b"ETIMEDOUT"
+        | b"ESOCKETTIMEDOUT"
+        | b"ECONNTIMEDOUT"
+        | b"DEADLINE_EXCEEDED"
+        | b"UND_ERR_CONNECT_TIMEOUT"
+        | b"UND_ERR_HEADERS_TIMEOUT"
+        | b"UND_ERR_BODY_TIMEOUT"
+        | b"ERR_SOCKET_TIMEOUT" => Code::EnvTimeout,
+        b"ENOTFOUND"
+        | b"EAI_AGAIN"
+        | b"EAI_FAIL"
+        | b"EAI_NONAME"
+        | b"NXDOMAIN"
+        | b"SERVFAIL"
+        | b"ERR_NAME_NOT_RESOLVED" => Code::EnvDns,
+        b"ECONNREFUSED"
+        | b"ECONNRESET"
+        | b"ECONNABORTED"
+        | b"EHOSTUNREACH"
+        | b"ENETUNREACH"
+        | b"EPIPE"
+        | b"EHOSTDOWN"
+        | b"ENETDOWN"
+        | b"ENOTCONN"
+        | b"UND_ERR_SOCKET"
+        | b"EPROTO"
+        | b"ERR_CONNECTION_REFUSED"
+        | b"ERR_CONNECTION_RESET"
+        | b"ERR_INTERNET_DISCONNECTED" => Code::EnvConnection,
+        b"UNAVAILABLE" | b"EAGAIN" | b"EBUSY" | b"RESOURCE_EXHAUSTED" => Code::EnvUnavailable,
+        b"ENOMEM" | b"EMFILE" | b"ENFILE" | b"SIGSEGV" | b"SIGABRT" | b"SIGKILL" | b"SIGBUS"
+        | b"SIGILL" | b"SIGFPE" | b"SIGTRAP" | b"SIGSYS" => Code::ToolCrash,
+        b"EADDRINUSE"
+        | b"EUSAGE"
+        | b"ERESOLVE"
+        | b"EJSONPARSE"
+        | b"ETARGET"
+        | b"EBADENGINE"
+        | b"EBADPLATFORM"
+        | b"EINVALIDPACKAGENAME"
+        | b"EINVALIDTAGNAME"
+        | b"ENOLOCK"
+        | b"EADDRNOTAVAIL"
+        | b"ENOVERSIONS"
+        | b"EUNSUPPORTEDPROTOCOL"
+        | b"ENOWORKSPACES"
+        | b"EINTEGRITY"
+        | b"E400" => Code::ToolConfig,
+        b"ENOTCACHED" | [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvRegistry,
+        _ => return of_numbered_name(name, best),
+    };
+    best.offer(code, NAME);
+}
+
+/// `ERR_FETCH_404`: a status at the end of a name.
+fn of_numbered_name(name: &[u8], best: &mut Hit) {
+    let Some(at) = memchr::memrchr(b'_', name) else { return };
+    match &name[at + 1..] {
+        b"429" => best.offer_first(Code::ToolRateLimit, NAME),
+        b"404" => best.offer_narrow(Code::ToolConfig, NAME),
+        digits if digits.len() == 3 => {
+            let status =
+                digits.iter().fold(0, |value, b| value * 10 + u32::from(b.wrapping_sub(b'0')));
+            offer(best, of_status(status), NAME);
+        }
+        _ => {}
+    }
+}
+
+fn of_sql_state(state: &[u8]) -> Option<Code> {
+    Some(match state {
+        b"28P01" | b"28000" => Code::AuthInvalid,
+        b"42501" => Code::ToolAccessDenied,
+        b"53100" => Code::EnvDiskFull,
+        b"53200" | b"XX000" => Code::ToolCrash,
+        b"57014" => Code::EnvTimeout,
+        b"3D000" => Code::ToolConfig,
+        [b'0', b'8', ..] => Code::EnvConnection,
+        [b'5', b'3', ..] | [b'5', b'7', b'P', ..] | [b'5', b'5', b'P', ..] | [b'4', b'0', ..] => {
+            Code::EnvUnavailable
+        }
+        [b'2', b'2' | b'3', ..] | [b'4', b'2', ..] => Code::LogicError,
+        _ => return None,
+    })
+}
+
+/// A shell adds 128 to the signal that ended a program.
+const fn of_exit(status: u32) -> Option<Code> {
+    match status {
+        132 | 134..=139 => Some(Code::ToolCrash),
+        124 => Some(Code::EnvTimeout),
+        _ => None,
+    }
+}
+
+/// A class name says what happened in its words: `ReadTimeoutError`, `rate_limit_error`.
+fn of_class(class: &[u8]) -> Option<Code> {
+    let words = Words::of(class);
+    let has = |word: &[u8]| words.has(word);
+    Some(match () {
+        () if has(b"expired")
+            && (has(b"token") || has(b"credentials") || has(b"session") || has(b"signature")) =>
+        {
+            Code::AuthExpired
+        }
+        () if (has(b"no") || has(b"missing"))
+            && (has(b"credentials") || has(b"token") || has(b"authentication") || has(b"auth")) =>
+        {
+            Code::AuthMissing
+        }
+        () if has(b"unauthorized")
+            || has(b"unauthenticated")
+            || has(b"authentication")
+            || has(b"credentials")
+            || (has(b"invalid")
+                && (has(b"token")
+                    || has(b"key")
+                    || has(b"password")
+                    || has(b"signature")
+                    || has(b"grant")))
+            || (has(b"login") && !has(b"required")) =>
+        {
+            Code::AuthInvalid
+        }
+        () if has(b"insufficient") && has(b"quota")
+            || has(b"billing")
+            || has(b"payment")
+            || has(b"subscription") =>
+        {
+            Code::ToolQuota
+        }
+        () if has(b"permission")
+            || has(b"forbidden")
+            || has(b"denied")
+            || has(b"authorization") =>
+        {
+            Code::ToolAccessDenied
+        }
+        () if has(b"throttling")
+            || has(b"throttled")
+            || has(b"throttle")
+            || (has(b"rate") && (has(b"limit") || has(b"limited")))
+            || (has(b"too") && has(b"many") && has(b"requests"))
+            || (has(b"slow") && has(b"down")) =>
+        {
+            Code::ToolRateLimit
+        }
+        () if has(b"quota") || (has(b"limit") && has(b"exceeded")) => Code::ToolQuota,
+        () if has(b"timeout") || (has(b"timed") && has(b"out")) || has(b"deadline") => {
+            Code::EnvTimeout
+        }
+        () if has(b"resolution")
+            || has(b"gaierror")
+            || has(b"dns")
+            || (has(b"unknown") && has(b"host"))
+            || (has(b"host") && has(b"not") && has(b"found")) =>
+        {
+            Code::EnvDns
+        }
+        () if has(b"connection")
+            || has(b"connect")
+            || has(b"network")
+            || has(b"socket")
+            || has(b"handshake")
+            || has(b"protocol") && has(b"remote")
+            || (has(b"max") && has(b"retry"))
+            || (has(b"broken") && has(b"pipe")) =>
+        {
+            Code::EnvConnection
+        }
+        () if has(b"unavailable")
+            || has(b"overloaded")
+            || (has(b"internal") && has(b"server"))
+            || (has(b"bad") && has(b"gateway"))
+            || (has(b"api") && has(b"status")) =>
+        {
+            Code::EnvUnavailable
+        }
+        () if has(b"memory") => Code::ToolCrash,
+        () if has(b"ssl") || has(b"certificate") => Code::ToolConfig,
+        () => return None,
+    })
+}
+
+/// The words of a name, split at capitals, underscores, dots and dashes, in lower case.
+struct Words {
+    bytes: [u8; Self::BYTES_MAX],
+    len: usize,
+}
+
+impl Words {
+    const BYTES_MAX: usize = 96;
+
+    fn of(name: &[u8]) -> Self {
+        let last = name.rsplit(|b| matches!(b, b'.' | b'\\' | b'/')).next().unwrap_or(name);
+        let mut words = Self { bytes: [b' '; Self::BYTES_MAX], len: 1 };
+        for (at, byte) in last.iter().enumerate() {
+            let after_capital = at > 0 && last[at - 1].is_ascii_uppercase();
+            let before_small = last.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+            let starts = byte.is_ascii_uppercase() && (!after_capital || before_small);
+            if starts && at > 0 {
+                words.push(b' ');
+            }
+            words.push(if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b' ' });
+        }
+        words.push(b' ');
+        words
+    }
+
+    fn push(&mut self, byte: u8) {
+        if self.len < Self::BYTES_MAX && !(byte == b' ' && self.bytes[self.len - 1] == b' ') {
+            self.bytes[self.len] = byte;
+            self.len += 1;
+        }
+    }
+
+    fn has(&self, word: &[u8]) -> bool {
+        self.bytes[..self.len].split(|b| *b == b' ').any(|part| part == word)
+    }
+}
+
+/// A server error of a package registry.
+fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
+    const MARKS: &[&[u8]] = &[
+        b"registry",
+        b"pypi",
+        b"/simple/",
+        b"crates.io",
+        b"rubygems",
+        b"packagist",
+        b"maven",
+        b"golang.org",
+        b"debian.org",
+        b"ubuntu.com",
+        b"nuget",
+        b"tarball",
+    ];
+    diagnosis.lines().iter().any(|line| {
+        matches!(line.role, Role::Said | Role::Acute | Role::Exception)
+            && MARKS.iter().any(|mark| memchr::memmem::find(line.text, mark).is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_says_what_happened_in_its_words() {
+        // T0.6
+        assert_eq!(of_class(b"PermissionError"), Some(Code::ToolAccessDenied));
+        assert_eq!(of_class(b"urllib3.exceptions.ReadTimeoutError"), Some(Code::EnvTimeout));
+        assert_eq!(of_class(b"rate_limit_error"), Some(Code::ToolRateLimit));
+        assert_eq!(of_class(b"java.net.UnknownHostException"), Some(Code::EnvDns));
+        assert_eq!(of_class(b"ValueError"), None);
+    }
+}

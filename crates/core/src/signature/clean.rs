@@ -1,0 +1,240 @@
+//! Foreign bytes become plain lines: bounded, without colour, control characters and log prefixes.
+//!
+//! Nothing is judged here. Whatever the bytes are, the work is linear in what is kept, and what is
+//! kept is bounded.
+
+use std::borrow::Cow;
+
+/// The beginning of an output that is read. Tools state the first cause there.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// The end of an output that is read. Tools sum up there.
+pub const TAIL_BYTES_MAX: usize = 192 * 1024;
+
+/// A line is read no further than this: a longer one is data, not a message.
+pub const LINE_BYTES_MAX: usize = 4 * 1024;
+
+const ESCAPE: u8 = 0x1b;
+
+/// The readable text of an output: head and tail, no escape sequences, typographic marks as ASCII.
+///
+/// Most outputs are plain ASCII and come back as they are.
+pub(crate) fn plain(output: &[u8]) -> Cow<'_, [u8]> {
+    let output = bounded(output);
+    if output.is_ascii() && memchr::memchr3(ESCAPE, b'\r', 0, &output).is_none() {
+        return output;
+    }
+    Cow::Owned(scrubbed(&output))
+}
+
+/// Only the head and the tail of a huge output are worth reading.
+fn bounded(output: &[u8]) -> Cow<'_, [u8]> {
+    if output.len() <= HEAD_BYTES_MAX + TAIL_BYTES_MAX {
+        return Cow::Borrowed(output);
+    }
+    let mut kept = Vec::with_capacity(HEAD_BYTES_MAX + TAIL_BYTES_MAX + 1);
+    kept.extend_from_slice(&output[..HEAD_BYTES_MAX]);
+    kept.push(b'\n');
+    kept.extend_from_slice(&output[output.len() - TAIL_BYTES_MAX..]);
+    Cow::Owned(kept)
+}
+
+fn scrubbed(output: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(output.len());
+    let mut rest = output;
+    while let Some(&byte) = rest.first() {
+        let taken = match byte {
+            ESCAPE => escape_len(rest),
+            // A carriage return starts the line anew on a terminal: what follows is another line.
+            b'\r' => {
+                text.push(b'\n');
+                1
+            }
+            b'\n' | b'\t' => {
+                text.push(byte);
+                1
+            }
+            0..=0x1f | 0x7f => 1,
+            0x20..=0x7e => {
+                let run = plain_run(rest);
+                text.extend_from_slice(&rest[..run]);
+                run
+            }
+            _ => mark(rest, &mut text),
+        };
+        rest = &rest[taken..];
+    }
+    text
+}
+
+fn plain_run(text: &[u8]) -> usize {
+    text.iter().position(|b| !(0x20..=0x7e).contains(b)).unwrap_or(text.len())
+}
+
+/// The length of an escape sequence: colours, cursor movement, window titles, hyperlinks.
+fn escape_len(text: &[u8]) -> usize {
+    match text.get(1) {
+        Some(b'[') => {
+            let parameters = text[2..].iter().take_while(|b| (0x20..=0x3f).contains(*b)).count();
+            // An unfinished sequence ends where the line ends, so that no text is swallowed.
+            let last = usize::from(text.get(2 + parameters).is_some_and(|b| *b >= 0x40));
+            2 + parameters + last
+        }
+        Some(b']') => {
+            let body = &text[2..text.len().min(LINE_BYTES_MAX)];
+            match memchr::memchr3(0x07, ESCAPE, b'\n', body) {
+                Some(end) if body[end] == 0x07 => 2 + end + 1,
+                Some(end) if body[end] == ESCAPE && body.get(end + 1) == Some(&b'\\') => {
+                    2 + end + 2
+                }
+                Some(end) => 2 + end,
+                None => 2,
+            }
+        }
+        Some(b'(' | b')') => text.len().min(3),
+        Some(0x40..=0x7e) => 2,
+        _ => 1,
+    }
+}
+
+/// Writes the ASCII twin of a typographic mark, or the character itself; returns its length.
+fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
+    let (ascii, len): (&[u8], usize) = match text {
+        // Single, double and angled quotation marks.
+        [0xe2, 0x80, 0x98..=0x9b, ..] => (b"'", 3),
+        [0xe2, 0x80, 0x9c..=0x9f, ..] => (b"\"", 3),
+        [0xc2, 0xab | 0xbb, ..] => (b"\"", 2),
+        // Dashes, the ellipsis and the spaces that are not plain.
+        [0xe2, 0x80, 0x90..=0x95, ..] => (b"-", 3),
+        [0xe2, 0x80, 0xa6, ..] => (b"...", 3),
+        [0xc2, 0xa0, ..] => (b" ", 2),
+        [0xe2, 0x80, 0xaf, ..] => (b" ", 3),
+        // Zero-width marks and the byte order mark.
+        [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xef, 0xbb, 0xbf, ..] => (b"", 3),
+        // Box drawing: frames around messages, and source gutters.
+        [0xe2, 0x94, 0x80 | 0x81 | 0x84 | 0x85, ..] => (b"-", 3),
+        [0xe2, 0x94 | 0x95, _, ..] => (b"|", 3),
+        // The signs of test runners and linters: a cross, a bullet, a tick, a pointer.
+        [0xe2, 0x9c, 0x95..=0x98, ..] | [0xc3, 0x97, ..] => {
+            (b"x ", if text[0] == 0xc3 { 2 } else { 3 })
+        }
+        [0xe2, 0x97, 0x8f, ..] => (b"* ", 3),
+        [0xe2, 0x9c, 0x93 | 0x94, ..] => (b"ok ", 3),
+        [0xe2, 0x80, 0xba, ..] | [0xe2, 0x9d, 0xaf, ..] | [0xe2, 0x96, 0xb6 | 0xba, ..] => {
+            (b">", 3)
+        }
+        _ => (&text[..1], 1),
+    };
+    into.extend_from_slice(ascii);
+    len.min(text.len())
+}
+
+/// A line without what a log collector, a CI system or a container runtime put before it.
+pub(crate) fn unprefixed(line: &[u8]) -> &[u8] {
+    let mut rest = line;
+    // A line can pass through several collectors.
+    for _ in 0..3 {
+        let next = without_prefix(rest);
+        if next.len() == rest.len() {
+            break;
+        }
+        rest = next;
+    }
+    rest
+}
+
+fn without_prefix(line: &[u8]) -> &[u8] {
+    match line {
+        [b'0'..=b'9', ..] => after_timestamp(line),
+        [b'[' | b'(', b'0'..=b'9', ..] => {
+            let rest = after_timestamp(&line[1..]);
+            match rest {
+                [b']' | b')', b' ', rest @ ..] if rest.len() + 10 < line.len() => rest,
+                _ => line,
+            }
+        }
+        [b'#', b'#', b'[', ..] => match memchr::memchr(b']', line) {
+            Some(end) if end < 16 => &line[end + 1..],
+            _ => line,
+        },
+        [b'#', b'0'..=b'9', ..] => after_build_step(line),
+        [
+            b'E' | b'F' | b'W' | b'I',
+            b'0'..=b'9',
+            b'0'..=b'9',
+            b'0'..=b'9',
+            b'0'..=b'9',
+            b' ',
+            ..,
+        ] => after_klog(line),
+        [b'A' | b'D' | b'F' | b'J' | b'M' | b'N' | b'O' | b'S', _, _, b' ', ..] => {
+            after_syslog(line)
+        }
+        [b't', b'i', b'm', b'e', b'=', ..] => match memchr::memchr(b' ', line) {
+            Some(end) => &line[end + 1..],
+            None => line,
+        },
+        _ => line,
+    }
+}
+
+/// `2026-11-15T03:32:29.076Z text`, `2026/11/15 03:32:29 text`, `03:32:29,123 text`.
+fn after_timestamp(line: &[u8]) -> &[u8] {
+    let stamp = |b: &u8| {
+        b.is_ascii_digit() || matches!(b, b'-' | b':' | b'.' | b',' | b'/' | b'T' | b'Z' | b'+')
+    };
+    let mut end = line.iter().position(|b| !stamp(b)).unwrap_or(line.len());
+    let mut colons = line[..end].iter().filter(|b| **b == b':').count();
+    let dashes = line[..end].iter().filter(|b| matches!(b, b'-' | b'/')).count();
+    if colons < 2 && dashes == 2 && line.get(end) == Some(&b' ') {
+        let time = &line[end + 1..];
+        let len = time.iter().position(|b| !stamp(b)).unwrap_or(time.len());
+        colons = time[..len].iter().filter(|b| **b == b':').count();
+        end += 1 + len;
+    }
+    // A location such as `12:5:` has two colons as well; a time has two digits before each.
+    let is_time = colons >= 2
+        && memchr::memchr(b':', line).is_some_and(|at| at >= 2 && line[at - 2].is_ascii_digit());
+    match line.get(end) {
+        Some(b' ') if is_time && end >= 8 => &line[end + 1..],
+        Some(b']' | b')') if is_time && end >= 8 => &line[end..],
+        _ => line,
+    }
+}
+
+/// `#12 0.345 text` of image builders.
+fn after_build_step(line: &[u8]) -> &[u8] {
+    let digits = line[1..].iter().take_while(|b| b.is_ascii_digit()).count();
+    match &line[1 + digits..] {
+        [b' ', rest @ ..] => {
+            let seconds = rest.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+            match &rest[seconds..] {
+                [b' ', text @ ..] if seconds > 0 => text,
+                _ => rest,
+            }
+        }
+        _ => line,
+    }
+}
+
+/// `E1115 03:32:29.123456   12345 file.go:123] text`.
+fn after_klog(line: &[u8]) -> &[u8] {
+    match memchr::memchr(b']', line) {
+        Some(end) if end < 80 && line.get(end + 1) == Some(&b' ') => &line[end + 2..],
+        _ => line,
+    }
+}
+
+/// `Nov 15 03:32:29 host program[123]: text`.
+fn after_syslog(line: &[u8]) -> &[u8] {
+    let is_time = line.get(4..15).is_some_and(|part| {
+        part[5] == b':' && part[8] == b':' && part[1].is_ascii_digit() && part[3].is_ascii_digit()
+    });
+    if !is_time {
+        return line;
+    }
+    match memchr::memmem::find(line, b"]: ") {
+        Some(end) if end < 100 => &line[end + 3..],
+        _ => line.get(16..).unwrap_or_default(),
+    }
+}

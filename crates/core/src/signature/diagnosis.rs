@@ -1,0 +1,79 @@
+//! The diagnosis of an output: its selected lines, masked, with their prose and facts.
+
+use super::Signature;
+use super::mask::{Fact, Masked};
+use super::role::{Line, Role};
+use super::select::{Selection, select};
+use crate::fault::Code;
+
+/// What an output says about its failure.
+pub(crate) struct Diagnosis<'a> {
+    selection: Selection<'a>,
+    masked: Masked<'a>,
+}
+
+impl<'a> Diagnosis<'a> {
+    /// Reads a plain text.
+    pub(crate) fn of(plain: &'a [u8]) -> Self {
+        let selection = select(plain);
+        let mut masked = Masked::default();
+        for line in &selection.lines {
+            masked.add(line.text);
+        }
+        Self { selection, masked }
+    }
+
+    /// The selected lines.
+    pub(crate) fn lines(&self) -> &[Line<'a>] {
+        &self.selection.lines
+    }
+
+    /// Their prose: lower case, outside quotes, one line each.
+    pub(crate) fn prose(&self) -> &[u8] {
+        &self.masked.prose
+    }
+
+    /// Their structured facts.
+    pub(crate) fn facts(&self) -> &[Fact<'a>] {
+        &self.masked.facts
+    }
+
+    /// The file that the first finding points at, where it stands on a line of its own.
+    pub(crate) fn place(&self) -> Option<&'a [u8]> {
+        self.selection.place
+    }
+
+    /// Whether the failure was raised in code: by an exception or with a stack.
+    pub(crate) fn raises(&self) -> bool {
+        self.selection.stack || self.lines().iter().any(|line| line.role == Role::Exception)
+    }
+
+    /// Whether any line tells that something failed.
+    pub(crate) fn tells_failure(&self) -> bool {
+        self.selection.diagnostic
+    }
+
+    /// Whether there is not a word.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.selection.lines.is_empty()
+    }
+
+    /// The signature: the set of masked lines, or for silence the exit status.
+    pub(crate) fn signature(&self, code: Code, place: &str, exit: Option<i32>) -> Signature {
+        if self.is_silent() {
+            let exit = exit.map(|status| status.to_string()).unwrap_or_default();
+            return Signature::of_parts(code, place, &["silent", &exit]);
+        }
+        // Tools that work in parallel report in any order.
+        let mut lines: Vec<&[u8]> =
+            self.masked.text.split(|b| *b == b'\n').filter(|line| !line.is_empty()).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        Signature::of_bytes(code, place, lines.into_iter())
+    }
+
+    /// The masked lines, for tests and tools of this repository.
+    pub(crate) fn masked(&self) -> &[u8] {
+        &self.masked.text
+    }
+}

@@ -1,0 +1,234 @@
+//! Where a diagnostic points: `src/a.rs:3:5:`, `a.ts(3,5):`, `run.sh: line 3:`.
+//!
+//! The place varies without meaning, so it is cut off; only its kind of file is remembered.
+
+/// A line after its leading location.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    /// What follows the location, or the whole line.
+    pub(crate) rest: &'a [u8],
+    /// The file that the location names.
+    pub(crate) file: Option<&'a [u8]>,
+    /// Whether an interpreter names the statement it is running, which is no finding about it.
+    pub(crate) running: bool,
+}
+
+/// The longest path that is looked at as a location.
+const FILE_BYTES_MAX: usize = 512;
+
+/// Cuts off a leading location.
+pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
+    let whole = Placed { rest: line, file: None, running: false };
+    let start = drive_len(line);
+    let limit = line.len().min(FILE_BYTES_MAX);
+    let ends = |b: &u8| matches!(b, b':' | b'(' | b' ' | b'"' | b'\'');
+    let Some(end) = line[start..limit].iter().position(ends) else { return whole };
+    let end = start + end;
+    if end == 0 {
+        return whole;
+    }
+    let (file, tail) = (&line[..end], &line[end..]);
+    let found = |rest: Option<_>, running| {
+        rest.map_or(whole, |rest| Placed { rest, file: Some(file), running })
+    };
+    match tail {
+        [b':', b'0'..=b'9', ..] if is_file(file) => found(after_numbers(tail), is_script(file)),
+        [b'(', b'0'..=b'9', ..] if is_file(file) => found(after_parenthesis(tail), false),
+        [b':', b'(', ..] if is_file(file) => found(after_section(tail), false),
+        [b':', b'[', b'0'..=b'9', ..] if is_file(file) => found(after_bracket(tail), false),
+        [b':', b' ', b'0'..=b'9', ..] => found(after_line_number(&tail[2..]), true),
+        [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
+            found(after_line_number(&tail[7..]), true)
+        }
+        [b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] if is_file(file) => {
+            found(after_line_number(&tail[6..]), false)
+        }
+        // A program names itself before the file it reads: `psql:a.sql:3: text`.
+        [b':', rest @ ..]
+            if is_program(file) && !rest.starts_with(b" ") && !rest.starts_with(b":") =>
+        {
+            let inner = cut(rest);
+            if inner.file.is_some() { inner } else { whole }
+        }
+        _ => whole,
+    }
+}
+
+/// Shell scripts and SQL are run statement by statement.
+fn is_script(file: &[u8]) -> bool {
+    const EXTENSIONS: &[&[u8]] = &[b"sh", b"bash", b"zsh", b"sql", b"ps1", b"bats"];
+    memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
+}
+
+fn is_program(word: &[u8]) -> bool {
+    word.len() <= 16
+        && word.iter().all(|b| b.is_ascii_lowercase() || matches!(b, b'0'..=b'9' | b'-' | b'_'))
+}
+
+/// `C:` in front of a path is no separator.
+fn drive_len(line: &[u8]) -> usize {
+    match line {
+        [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic() => 2,
+        _ => 0,
+    }
+}
+
+/// `:3:5: text`, `:3: text`, `:3:5 - text`, `:3:in 'f': text`.
+fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    while let [b':' | b'-' | b'.' | b',', b'0'..=b'9', ..] = &tail[at..] {
+        at += 1 + digits(&tail[at + 1..]);
+    }
+    let rest = &tail[at..];
+    match rest {
+        [] => Some(rest),
+        [b':', rest @ ..] => Some(after_method(rest).trim_ascii_start()),
+        [b' ', b'-', b' ', rest @ ..] => Some(rest),
+        [b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        _ => None,
+    }
+}
+
+/// Ruby names the method after the line: `:in 'call': text`.
+fn after_method(rest: &[u8]) -> &[u8] {
+    if !rest.starts_with(b"in ") && !rest.starts_with(b"in `") {
+        return rest;
+    }
+    match memchr::memmem::find(rest, b"': ") {
+        Some(end) => &rest[end + 3..],
+        None => rest,
+    }
+}
+
+/// `(3,5): text`, `(3): text`.
+fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
+    let inside = tail[1..]
+        .iter()
+        .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-'))
+        .count();
+    match &tail[1 + inside..] {
+        [b')', b':', rest @ ..] => Some(rest.trim_ascii_start()),
+        [b')', b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        _ => None,
+    }
+}
+
+/// `:(.text+0xa): text` of linkers.
+fn after_section(tail: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memmem::find(&tail[..tail.len().min(80)], b"): ")?;
+    Some(&tail[end + 3..])
+}
+
+/// `:[3,5] text` of Maven.
+fn after_bracket(tail: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memchr(b']', &tail[..tail.len().min(24)])?;
+    Some(tail[end + 1..].trim_ascii_start())
+}
+
+/// `3: text`.
+fn after_line_number(tail: &[u8]) -> Option<&[u8]> {
+    match &tail[digits(tail)..] {
+        [b':' | b',', b' ', rest @ ..] => Some(rest),
+        [] | [b':'] => Some(&[]),
+        _ => None,
+    }
+}
+
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|b| b.is_ascii_digit()).count()
+}
+
+/// Whether a word names a file: it has a directory or an extension, or stands for the input.
+pub(crate) fn is_file(word: &[u8]) -> bool {
+    if word.first() == Some(&b'<') {
+        return word.last() == Some(&b'>');
+    }
+    if memchr::memchr2(b'/', b'\\', word).is_some() {
+        return true;
+    }
+    match memchr::memrchr(b'.', word) {
+        Some(0) | None => {
+            matches!(word, b"Makefile" | b"makefile" | b"Dockerfile" | b"Gemfile" | b"-")
+        }
+        Some(dot) => {
+            let extension = &word[dot + 1..];
+            (1..=6).contains(&extension.len())
+                && extension[0].is_ascii_alphabetic()
+                && extension.iter().all(u8::is_ascii_alphanumeric)
+                && !HOST_ENDINGS.contains(&extension)
+        }
+    }
+}
+
+/// What ends a host name rather than a file name.
+const HOST_ENDINGS: &[&[u8]] =
+    &[b"com", b"org", b"net", b"io", b"local", b"internal", b"invalid", b"dev", b"cloud"];
+
+/// Whether a file holds settings of a tool rather than code.
+pub(crate) fn is_settings(file: &[u8]) -> bool {
+    const EXTENSIONS: &[&[u8]] = &[
+        b"toml",
+        b"yaml",
+        b"yml",
+        b"ini",
+        b"cfg",
+        b"conf",
+        b"json",
+        b"jsonc",
+        b"json5",
+        b"tf",
+        b"hcl",
+        b"tfvars",
+        b"properties",
+        b"xml",
+        b"gradle",
+        b"kts",
+        b"csproj",
+        b"sln",
+        b"cmake",
+        b"env",
+        b"lock",
+        b"mk",
+        b"service",
+        b"plist",
+        b"gemspec",
+        b"podspec",
+    ];
+    const NAMES: &[&[u8]] = &[
+        b"Makefile",
+        b"makefile",
+        b"GNUmakefile",
+        b"Dockerfile",
+        b"Containerfile",
+        b"Gemfile",
+        b"Rakefile",
+        b"Vagrantfile",
+        b"Jenkinsfile",
+        b"CMakeLists.txt",
+        b"requirements.txt",
+        b"go.mod",
+        b"go.sum",
+        b".npmrc",
+        b".gitconfig",
+        b".bazelrc",
+        b"BUILD",
+        b"WORKSPACE",
+    ];
+    let name = base(file);
+    if NAMES.contains(&name) || name.starts_with(b".env") {
+        return true;
+    }
+    memchr::memrchr(b'.', name).is_some_and(|dot| EXTENSIONS.contains(&&name[dot + 1..]))
+}
+
+/// The last part of a path.
+pub(crate) fn base(path: &[u8]) -> &[u8] {
+    let trimmed = match path {
+        [inner @ .., b'/' | b'\\'] if !inner.is_empty() => inner,
+        _ => path,
+    };
+    match memchr::memrchr2(b'/', b'\\', trimmed) {
+        Some(at) => &trimmed[at + 1..],
+        None => trimmed,
+    }
+}

@@ -1,0 +1,212 @@
+//! What a token is, by its shape: a number, a path, an address, something random, or a word.
+
+use super::place;
+
+/// A token's shape, which decides what of it identifies the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Prose or an identifier: kept.
+    Word,
+    /// A plain number, a version, a time, a size: masked unless the context gives it a meaning.
+    Number,
+    /// An address, hash, identifier or temporary name without meaning: masked.
+    Random,
+    /// A path: its base name is kept.
+    Path,
+    /// A location: masked whole.
+    Location,
+    /// A web address: host, port and path are kept.
+    Url,
+    /// A network address with an optional port.
+    Ip,
+    /// A host name with a port.
+    HostPort,
+}
+
+/// Reads a token's shape.
+pub(crate) fn shape(token: &[u8]) -> Shape {
+    let first = token[0];
+    let has_digit = token.iter().any(u8::is_ascii_digit);
+    if has_digit {
+        if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'v' | b'#' | b'.' | b'~' | b':')
+        {
+            if is_ip(token) {
+                return Shape::Ip;
+            }
+            if is_number(token) {
+                return Shape::Number;
+            }
+        }
+        if memchr::memchr2(b'/', b'\\', token).is_none() && is_random(token) {
+            return Shape::Random;
+        }
+    }
+    if memchr::memchr2(b'/', b'\\', token).is_some() {
+        return slashed(token);
+    }
+    if has_digit && let Some(at) = memchr::memchr(b':', token) {
+        return with_colon(token, at);
+    }
+    Shape::Word
+}
+
+fn slashed(token: &[u8]) -> Shape {
+    if memchr::memmem::find(token, b"://").is_some() {
+        return Shape::Url;
+    }
+    if token.first() == Some(&b'@') || is_hosted(token) {
+        return Shape::Word;
+    }
+    match memchr::memchr(b':', token) {
+        Some(at) if at > 1 && token.get(at + 1).is_some_and(u8::is_ascii_digit) => Shape::Location,
+        _ => Shape::Path,
+    }
+}
+
+/// `github.com/a/b`: a module or an image, not a file.
+fn is_hosted(token: &[u8]) -> bool {
+    let head = token.split(|b| *b == b'/').next().unwrap_or(token);
+    let dot = memchr::memrchr(b'.', head);
+    dot.is_some_and(|dot| dot > 0 && head.len() - dot > 2 && head[0].is_ascii_alphanumeric())
+}
+
+/// `a.rs:3` is a location, `db:5432` is a peer, `psql:a.sql:3` is a location after a program.
+fn with_colon(token: &[u8], at: usize) -> Shape {
+    let (head, tail) = (&token[..at], &token[at + 1..]);
+    if let Some(next) = memchr::memchr(b':', tail)
+        && place::is_file(&tail[..next])
+        && tail.get(next + 1).is_some_and(u8::is_ascii_digit)
+    {
+        return Shape::Location;
+    }
+    if head.is_empty() || !tail.first().is_some_and(u8::is_ascii_digit) {
+        return Shape::Word;
+    }
+    if place::is_file(head) {
+        return Shape::Location;
+    }
+    if tail.iter().all(u8::is_ascii_digit) { Shape::HostPort } else { Shape::Word }
+}
+
+/// `127.0.0.1`, `10.0.0.1:8080`, `::1`, `fe80::1`.
+pub(crate) fn is_ip(token: &[u8]) -> bool {
+    let host = match memchr::memchr(b':', token) {
+        Some(at) if memchr::memchr(b'.', &token[..at]).is_some() => &token[..at],
+        Some(_) => return is_ip6(token),
+        None => token,
+    };
+    let mut parts = 0;
+    for part in host.split(|b| *b == b'.') {
+        if part.is_empty() || part.len() > 3 || !part.iter().all(u8::is_ascii_digit) {
+            return false;
+        }
+        parts += 1;
+    }
+    parts == 4
+}
+
+fn is_ip6(token: &[u8]) -> bool {
+    memchr::memmem::find(token, b"::").is_some()
+        && token.iter().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'))
+}
+
+/// `12`, `-3.5`, `1,234`, `12ms`, `64KiB`, `50%`, `v1.2.3-rc1`, `12:30:05`, `2026-11-15`, `3x4`.
+fn is_number(token: &[u8]) -> bool {
+    let body = token.strip_prefix(b"v").unwrap_or(token);
+    let numeric = |b: &u8| {
+        b.is_ascii_digit()
+            || matches!(b, b'.' | b',' | b':' | b'-' | b'+' | b'/' | b'%' | b'#' | b'~')
+    };
+    let end = body.iter().position(|b| !numeric(b)).unwrap_or(body.len());
+    if !body[..end].iter().any(u8::is_ascii_digit) {
+        return false;
+    }
+    let suffix = &body[end..];
+    if suffix.is_empty() || is_unit(suffix) {
+        return true;
+    }
+    let digits = body.iter().filter(|b| b.is_ascii_digit()).count();
+    // A version with a tag, a timestamp, or a number in another base.
+    let dotted = body[..end].contains(&b'.') || body[..end].contains(&b'-') || token[0] == b'v';
+    match suffix[0] {
+        b'x' | b'X' => suffix[1..].iter().all(u8::is_ascii_hexdigit) && suffix.len() > 1,
+        b'T' | b'Z' => digits >= 8,
+        b'e' | b'E' => suffix[1..].iter().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+')),
+        b'a' | b'b' | b'r' | b'd' | b'p' => dotted && suffix.len() <= 12 && digits >= 2,
+        _ => false,
+    }
+}
+
+fn is_unit(suffix: &[u8]) -> bool {
+    const UNITS: &[&[u8]] = &[
+        b"s", b"ms", b"us", b"ns", b"m", b"h", b"d", b"B", b"b", b"k", b"K", b"KB", b"kB", b"MB",
+        b"GB", b"TB", b"KiB", b"MiB", b"GiB", b"kb", b"mb", b"gb", b"M", b"G", b"px", b"x", b"th",
+        b"st", b"nd", b"rd", b"sec", b"secs", b"min", b"hrs", b"Mi", b"Gi", b"Ki", b"B/s", b"L",
+        b"u",
+    ];
+    UNITS.contains(&suffix)
+}
+
+/// Hashes, UUIDs, addresses, request ids, temporary names: letters and digits mixed at random.
+pub(crate) fn is_random(token: &[u8]) -> bool {
+    if token.len() < 6 {
+        return false;
+    }
+    if let Some(hex) = token.strip_prefix(b"0x") {
+        return hex.iter().all(u8::is_ascii_hexdigit);
+    }
+    let body = token.split(|b| *b == b'.').next().unwrap_or(token);
+    is_hash(body) || is_uuid(body) || is_groups(token) || is_scrambled(body)
+}
+
+fn is_hash(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"sha256:").unwrap_or(body);
+    body.len() >= 7
+        && body.iter().all(u8::is_ascii_hexdigit)
+        && body.iter().any(u8::is_ascii_digit)
+        && (body.len() >= 12 || body.iter().all(|b| !b.is_ascii_uppercase()))
+}
+
+/// `8F2A:3B11:1D2C3E`: groups of hexadecimal digits.
+fn is_groups(token: &[u8]) -> bool {
+    token.iter().filter(|b| **b == b':').count() >= 3
+        && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b':')
+}
+
+fn is_uuid(body: &[u8]) -> bool {
+    body.len() == 36
+        && body.iter().enumerate().all(|(at, b)| match at {
+            8 | 13 | 18 | 23 => *b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
+/// A directory made for one run: some part of its name is a number, hexadecimal, or mixes digits
+/// into letters.
+pub(crate) fn is_made_up(name: &[u8]) -> bool {
+    const LEN_MIN: usize = 4;
+    name.split(|b| !b.is_ascii_alphanumeric()).any(|part| {
+        let Some(digit) = part.iter().position(u8::is_ascii_digit) else { return false };
+        let digits = part.iter().filter(|b| b.is_ascii_digit()).count();
+        let mixed = part[digit..].iter().any(u8::is_ascii_alphabetic) || digit == 1;
+        let hex = part.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        (digits == part.len() && digits > 1) || (part.len() >= LEN_MIN && (mixed || hex))
+    })
+}
+
+/// A run of letters and digits changes between them too often for a name.
+fn is_scrambled(body: &[u8]) -> bool {
+    const LEN_MIN: usize = 10;
+    const CHANGES_MIN: usize = 4;
+    let kind = |b: u8| u8::from(b.is_ascii_digit()) + 2 * u8::from(b.is_ascii_uppercase());
+    body.split(|b| !b.is_ascii_alphanumeric()).any(|run| {
+        if run.len() < LEN_MIN || !run.iter().any(u8::is_ascii_digit) {
+            return false;
+        }
+        let pairs = || run.windows(2);
+        let digits = pairs().filter(|p| p[0].is_ascii_digit() != p[1].is_ascii_digit()).count();
+        let kinds = pairs().filter(|p| kind(p[0]) != kind(p[1])).count();
+        // Written by hand, even `Utf8DecoderStream` changes in fewer than two places of five.
+        digits >= CHANGES_MIN || kinds * 5 >= run.len() * 2
+    })
+}

@@ -1,0 +1,352 @@
+//! The words by which a line is recognised as a diagnosis, looked up without allocation.
+//!
+//! A word says only that a line is worth keeping. What the failure *is* is decided by the text
+//! rules, on the lines that were kept.
+
+/// What a word suggests about the line it stands in. A word can suggest several things.
+pub(crate) type Hint = u8;
+
+/// Names the failure itself: `error`, `fatal`, `panic`.
+pub(crate) const ERROR: Hint = 1;
+/// Says that something failed.
+pub(crate) const FAIL: Hint = 1 << 1;
+/// Denies, misses or contradicts something.
+pub(crate) const NEGATION: Hint = 1 << 2;
+/// Names a cause that the text rules can tell apart, so that the line matters beside others.
+pub(crate) const ACUTE: Hint = 1 << 3;
+/// Begins advice or a remark.
+pub(crate) const NOTE: Hint = 1 << 4;
+/// Begins a warning.
+pub(crate) const WARNING: Hint = 1 << 5;
+/// Begins a line about progress.
+pub(crate) const PROGRESS: Hint = 1 << 6;
+
+const WORDS: &[(Hint, &[&str])] = &[
+    (ERROR, &["error", "fatal", "exception", "panic", "panicked", "err", "critical", "severe"]),
+    (FAIL, &["failed", "fails", "fail", "failing", "failure", "failures", "failed:"]),
+    (
+        NEGATION,
+        &[
+            "no",
+            "not",
+            "nothing",
+            "none",
+            "cannot",
+            "can't",
+            "couldn't",
+            "doesn't",
+            "isn't",
+            "wasn't",
+            "won't",
+            "didn't",
+            "aren't",
+            "hasn't",
+            "unable",
+            "without",
+            "missing",
+            "invalid",
+            "unknown",
+            "unexpected",
+            "unsupported",
+            "unrecognized",
+            "unrecognised",
+            "undefined",
+            "undeclared",
+            "unresolved",
+            "illegal",
+            "bad",
+            "wrong",
+            "incorrect",
+            "malformed",
+            "mismatch",
+            "mismatched",
+            "duplicate",
+            "ambiguous",
+            "incompatible",
+            "required",
+            "requires",
+            "expected",
+            "exceeded",
+            "exceeds",
+            "exists",
+            "already",
+            "corrupt",
+            "corrupted",
+            "broken",
+            "conflict",
+            "conflicts",
+            "must",
+            "impossible",
+            "refusing",
+            "unbound",
+            "uninitialized",
+            "insufficient",
+            "unmet",
+            "overflow",
+            "mandatory",
+            "unterminated",
+            "unclosed",
+            "disabled",
+            "disallowed",
+            "violates",
+            "violation",
+            "redefined",
+            "redefinition",
+            "unreadable",
+            "untrusted",
+            "non-zero",
+        ],
+    ),
+    (
+        ACUTE,
+        &[
+            "denied",
+            "refused",
+            "unauthorized",
+            "unauthorised",
+            "forbidden",
+            "unauthenticated",
+            "timeout",
+            "time-out",
+            "timeouts",
+            "timed",
+            "expired",
+            "unreachable",
+            "unavailable",
+            "throttled",
+            "throttling",
+            "rejected",
+            "killed",
+            "segmentation",
+            "aborted",
+            "dumped",
+            "quota",
+            "oom",
+            "credentials",
+            "permission",
+            "subscription",
+            "authentication",
+            "crashed",
+            "retrying",
+            "overloaded",
+            "disconnected",
+            "unmerged",
+            "deadlock",
+            "deadline",
+            "unreachable:",
+            "sigsegv",
+            "sigkill",
+            "sigabrt",
+            "econnrefused",
+            "full",
+            "registry",
+            "temporary",
+            "temporarily",
+            "hang",
+            "eof",
+            "reset",
+            "locked",
+            "limit",
+        ],
+    ),
+    (
+        NOTE,
+        &[
+            "note",
+            "hint",
+            "help",
+            "usage",
+            "info",
+            "debug",
+            "trace",
+            "tip",
+            "suggestion",
+            "see",
+            "try",
+            "run",
+            "notice",
+            "example",
+            "examples",
+            "verbose",
+        ],
+    ),
+    (WARNING, &["warning", "warn", "deprecated", "deprecation", "warnings"]),
+    (
+        PROGRESS,
+        &[
+            "compiling",
+            "downloading",
+            "downloaded",
+            "installing",
+            "installed",
+            "collecting",
+            "cloning",
+            "updating",
+            "building",
+            "fetching",
+            "resolving",
+            "unpacking",
+            "preparing",
+            "checking",
+            "running",
+            "finished",
+            "linking",
+            "receiving",
+            "counting",
+            "compressing",
+            "writing",
+            "pulling",
+            "extracting",
+            "obtaining",
+            "processing",
+            "looking",
+            "using",
+            "requirement",
+            "successfully",
+            "started",
+            "starting",
+            "generating",
+            "creating",
+            "refreshing",
+            "initializing",
+            "loading",
+            "waiting",
+            "copying",
+            "auto-merging",
+            "rebasing",
+            "defaulting",
+            "remote",
+            "collected",
+            "step",
+            "get",
+            "hit",
+            "transforming",
+            "rendering",
+            "configuring",
+        ],
+    ),
+];
+
+const SLOTS: usize = 1024;
+const WORD_BYTES_MAX: usize = 16;
+
+struct Table {
+    words: [u128; SLOTS],
+    hints: [Hint; SLOTS],
+}
+
+/// Built by the compiler; open addressing.
+static TABLE: Table = table();
+
+const fn table() -> Table {
+    let mut made = Table { words: [0; SLOTS], hints: [0; SLOTS] };
+    let mut group = 0;
+    while group < WORDS.len() {
+        let (hint, words) = WORDS[group];
+        let mut at = 0;
+        while at < words.len() {
+            let word = packed(words[at].as_bytes());
+            let mut slot = slot_of(word);
+            while made.words[slot] != 0 && made.words[slot] != word {
+                slot = (slot + 1) % SLOTS;
+            }
+            made.words[slot] = word;
+            made.hints[slot] |= hint;
+            at += 1;
+        }
+        group += 1;
+    }
+    made
+}
+
+/// The word in lower case as one number. Words are letters, `'` and `-`, which survive the folding.
+const fn packed(word: &[u8]) -> u128 {
+    let mut value = 0;
+    let mut at = 0;
+    while at < word.len() && at < WORD_BYTES_MAX {
+        value = (value << 8) | (word[at] | 0x20) as u128;
+        at += 1;
+    }
+    value
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the hash mixes both halves first")]
+const fn slot_of(word: u128) -> usize {
+    let folded = (word as u64) ^ ((word >> 64) as u64).rotate_left(29);
+    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS
+}
+
+/// What a word suggests; nothing for an unknown word.
+pub(crate) fn hint(word: &[u8]) -> Hint {
+    if word.len() < 2 || word.len() > WORD_BYTES_MAX {
+        return 0;
+    }
+    let word = packed(word);
+    let mut slot = slot_of(word);
+    while TABLE.words[slot] != 0 {
+        if TABLE.words[slot] == word {
+            return TABLE.hints[slot];
+        }
+        slot = (slot + 1) % SLOTS;
+    }
+    0
+}
+
+/// What all the words of a line suggest together. Words inside identifiers and paths do not count.
+pub(crate) fn hints(line: &[u8]) -> Hint {
+    let mut found = 0;
+    let mut at = 0;
+    while at < line.len() {
+        if !line[at].is_ascii_alphabetic() {
+            // A digit or an underscore before letters makes them part of an identifier.
+            at += 1;
+            if matches!(line[at - 1], b'0'..=b'9' | b'_' | b'/' | b'.' | b'\\' | b'@' | b'$') {
+                at += line[at..].iter().take_while(|b| is_glue(**b)).count();
+            }
+            continue;
+        }
+        let letters = line[at..].iter().take_while(|b| is_letter(**b)).count();
+        let end = at + letters;
+        match line.get(end) {
+            Some(b) if matches!(b, b'0'..=b'9' | b'_' | b'/' | b'(' | b'\\' | b'=') => {
+                at = end + line[end..].iter().take_while(|b| is_glue(**b)).count().max(1);
+            }
+            Some(b'.') if line.get(end + 1).is_some_and(u8::is_ascii_alphanumeric) => {
+                at = end + 1 + line[end + 1..].iter().take_while(|b| is_glue(**b)).count();
+            }
+            _ => {
+                found |= hint(&line[at..end]);
+                at = end;
+            }
+        }
+    }
+    found
+}
+
+/// Whether a line denies or misses something.
+pub(crate) fn denies(line: &[u8]) -> bool {
+    hints(line) & NEGATION != 0
+}
+
+const fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-')
+}
+
+const fn is_glue(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'\\' | b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_any_case_and_only_as_words() {
+        assert_eq!(hint(b"ERROR"), ERROR);
+        assert_eq!(hints(b"Permission denied"), ACUTE);
+        assert_eq!(hints(b"src/error/timeout.rs"), 0);
+        assert_eq!(hints(b"test_timeout_denied"), 0);
+        assert_eq!(hints(b"setTimeout(x)"), 0);
+        assert_eq!(hints(b"it couldn't be done"), NEGATION);
+    }
+}

@@ -1,0 +1,38 @@
+# Shorthand for the scripts: nothing needs `just` to be installed. `.tools/bin/just` is put there by
+# ./scripts/tools.
+
+# List the recipes
+default:
+    @{{just_executable()}} --list
+
+# All tests; arguments narrow the run
+test *ARGS:
+    ./scripts/test {{ARGS}}
+
+# Everything that must hold for a change
+ci:
+    bash .ci/run
+
+# Format the sources
+fmt:
+    cargo fmt --all
+
+# One gate of scripts/gates by name, or all
+gate *NAMES:
+    ./scripts/gate {{NAMES}}
+
+# Measure: benchmarks and start-up time
+bench *ARGS:
+    ./scripts/bench {{ARGS}}
+
+# Simulate builds with faults and crashes over seeds
+simulate *ARGS:
+    ./scripts/simulate {{ARGS}}
+
+# What takes long: the full simulation, mutants, figures
+nightly:
+    ./scripts/nightly
+
+# Score signatures and codes on the labelled error texts
+corpus *ARGS:
+    ./scripts/corpus/score {{ARGS}}
