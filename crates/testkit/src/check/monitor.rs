@@ -1,0 +1,222 @@
+//! What must hold from one event to the next: tries, phases, order, waits.
+
+use std::collections::BTreeMap;
+
+use unstuck_core::engine::{
+    Counters, Event, MutationState, Phase, QuestionId, Recorded, RunId, State, Step, Subject,
+    TaskId, TaskState,
+};
+use unstuck_core::fault::{Class, Code, Reaction};
+use unstuck_core::policy::Policy;
+use unstuck_core::signature::Signature;
+
+use super::{Violation, require};
+
+/// Follows a journal as it is written.
+#[derive(Clone, Debug, Default)]
+pub struct Monitor {
+    needs: BTreeMap<TaskId, Vec<TaskId>>,
+    phases: BTreeMap<RunId, Phase>,
+    /// Re-attempts per error and task, since they were last given back or answered.
+    tries: BTreeMap<(Signature, TaskId), u32>,
+    subjects: BTreeMap<QuestionId, Subject>,
+    /// Tasks that must not go on without a person or a new budget window.
+    blocked: BTreeMap<TaskId, Code>,
+}
+
+/// What a wait must not change.
+pub struct Uncharged {
+    task: TaskId,
+    signature: Signature,
+    counters: Counters,
+    count: u32,
+}
+
+impl Monitor {
+    /// Checks an event against what came before it.
+    pub fn before(
+        &mut self,
+        state: &State,
+        recorded: &Recorded,
+        policy: &Policy,
+    ) -> Result<(), Violation> {
+        self.order(state, recorded)?;
+        self.phase(state, recorded)?;
+        self.tries(state, recorded, policy)?;
+        self.blocked(state, recorded)?;
+        ledger(state, recorded)
+    }
+
+    /// I13: a dependant never starts before its dependencies are done.
+    fn order(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        match &recorded.event {
+            Event::BuildStarted { plan, .. } => {
+                let first = state.tasks().map(|task| task.id.0 + 1).max().unwrap_or(0);
+                let first = first.max(self.needs.keys().map(|id| id.0 + 1).max().unwrap_or(0));
+                for (at, (_, needs)) in (first..).zip(plan.iter()) {
+                    let needs = needs.iter().map(|need| TaskId(first + need)).collect();
+                    self.needs.insert(TaskId(at), needs);
+                }
+            }
+            Event::JobDefined { task, .. } => {
+                self.needs.insert(*task, Vec::new());
+            }
+            Event::RunStarted { task, .. } => {
+                for need in self.needs.get(task).into_iter().flatten() {
+                    let done = state.task(*need).is_some_and(|t| t.state == TaskState::Done);
+                    require(done, "I13", || format!("{task} starts before {need}"))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// I9: phases only move forward.
+    fn phase(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        match &recorded.event {
+            Event::RunStarted { run, next, .. } => {
+                self.phases.insert(*run, next.phase);
+            }
+            Event::RunPhase { run, phase } => {
+                let was = self.phases.insert(*run, *phase).unwrap_or_default();
+                require(*phase >= was, "I9", || format!("{run}: {was:?} then {phase:?}"))?;
+            }
+            Event::RunStep { run, step: Step::Attempt { .. } } => {
+                let phase = state.run(*run).map(|run| run.phase).unwrap_or_default();
+                require(phase == Phase::Preparing, "I9", || format!("{run} works in {phase:?}"))?;
+            }
+            Event::RunFailed { run, .. }
+            | Event::RunCommitted { run }
+            | Event::RunCrashed { run }
+            | Event::RunCancelled { run, .. } => {
+                self.phases.remove(run);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// I1: no error gets one re-attempt more than allowed without an answer or a recovery.
+    fn tries(
+        &mut self,
+        state: &State,
+        recorded: &Recorded,
+        policy: &Policy,
+    ) -> Result<(), Violation> {
+        match &recorded.event {
+            Event::Retrying { task, signature, code, .. } => {
+                *self.tries.entry((*signature, *task)).or_default() += 1;
+                let of = |(of, _): &(Signature, TaskId)| of == signature;
+                let made: u32 = self.tries.iter().filter(|(k, _)| of(k)).map(|(_, n)| n).sum();
+                let own = state.task(*task).map(|task| task.spec.overrides).unwrap_or_default();
+                let allowed = policy.limits(*code, &own).per_signature;
+                require(made <= allowed, "I1", || format!("{signature} gets re-attempt {made}"))?;
+            }
+            Event::Recovered { task } => self.tries.retain(|(_, of), _| of != task),
+            Event::Forgotten { signature: None } => self.tries.clear(),
+            Event::Forgotten { signature: Some(signature) } => {
+                self.tries.retain(|(of, _), _| of != signature);
+            }
+            Event::QuestionAsked { question } => {
+                self.subjects.insert(question.id, question.subject);
+            }
+            Event::QuestionResolved { question, .. } => {
+                if let Some(Subject::Error(signature)) = self.subjects.remove(question) {
+                    self.tries.retain(|(of, _), _| *of != signature);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// I2: what is never retried is not retried without a person or a new budget window.
+    fn blocked(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        let task_of = |run: &RunId| state.run(*run).map(|run| run.task);
+        match &recorded.event {
+            Event::FaultMet { run, fault, passing: false, .. }
+                if fault.class() == Class::NeverRetry =>
+            {
+                if let Some(task) = task_of(run) {
+                    self.blocked.insert(task, fault.code());
+                }
+            }
+            Event::RunStarted { task, next, .. } => self.goes_on(*task, next.step)?,
+            Event::RunResumed { run, step } | Event::RunStep { run, step } => {
+                if let Some(task) = task_of(run) {
+                    self.goes_on(task, *step)?;
+                }
+            }
+            Event::TaskUnparked { task, .. }
+            | Event::TaskRevived { task }
+            | Event::JobFired { task } => {
+                self.blocked.remove(task);
+            }
+            Event::MutationReconciled { mutation, .. } => {
+                // What a call reported is no failure of an action that turned out to be settled.
+                if let Some(mutation) = state.mutation(*mutation) {
+                    self.blocked.remove(&mutation.task);
+                }
+            }
+            Event::BuildResumed { build } | Event::Waking { build } => {
+                self.blocked.retain(|task, code| {
+                    let same = state.task(*task).is_some_and(|task| task.build == *build);
+                    !(same && *code == Code::BudgetExhausted)
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn goes_on(&self, task: TaskId, step: Step) -> Result<(), Violation> {
+        match self.blocked.get(&task) {
+            Some(code) if step != Step::TakeBack => {
+                Err(Violation::new("I2", format!("{task} goes on with {step:?} after {code}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps what a wait must not change.
+    #[expect(clippy::unused_self, reason = "one way to call the monitor")]
+    pub fn keep(&self, state: &State, recorded: &Recorded) -> Option<Uncharged> {
+        let Event::FaultMet { run, fault, .. } = &recorded.event else { return None };
+        let waits =
+            matches!(fault.code().row().reaction, Reaction::Gate | Reaction::GateUntilReset);
+        let task = state.task(state.run(*run)?.task).filter(|_| waits)?;
+        Some(Uncharged {
+            task: task.id,
+            signature: fault.signature,
+            counters: task.counters,
+            count: state.signatures().count(fault.signature),
+        })
+    }
+
+    /// I3: waits charge nothing but wait.
+    #[expect(clippy::unused_self, reason = "one way to call the monitor")]
+    pub fn after(
+        &self,
+        kept: Option<Uncharged>,
+        state: &State,
+        recorded: &Recorded,
+    ) -> Result<(), Violation> {
+        let Some(kept) = kept else { return Ok(()) };
+        let Some(task) = state.task(kept.task) else { return Ok(()) };
+        let counters = Counters { crashes: kept.counters.crashes, ..task.counters };
+        let count = state.signatures().count(kept.signature);
+        require(counters == kept.counters && count == kept.count, "I3", || {
+            format!("{:?} charged {:?}", recorded.event, task.counters)
+        })
+    }
+}
+
+/// I4: an action is sent only when it certainly did not happen.
+fn ledger(state: &State, recorded: &Recorded) -> Result<(), Violation> {
+    let Event::MutationInFlight { mutation, .. } = &recorded.event else { return Ok(()) };
+    let may = state.mutation(*mutation).is_some_and(|mutation| {
+        matches!(mutation.state, MutationState::Intended | MutationState::NotApplied)
+    });
+    require(may, "I4", || format!("{:?} is sent", state.mutation(*mutation)))
+}
