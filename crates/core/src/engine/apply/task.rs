@@ -220,6 +220,10 @@ impl State {
             } else {
                 build.ready.remove(&place);
             }
+            // A run that waits for something of its own does not go on with its build.
+            if let (Some(run), false) = (new.run(), matches!(new, TaskState::Running { .. })) {
+                build.held.remove(&run);
+            }
         }
         let build = task.build;
         if let TaskState::Parked { question, .. } = old {
