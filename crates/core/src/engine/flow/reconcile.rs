@@ -51,12 +51,11 @@ pub(in crate::engine) fn reconcile_rest(turn: &mut Turn<'_>, task: TaskId) {
     after_reconciling(turn, task);
 }
 
-/// Looks an open action up in whatever way is left.
+/// Asks about an open action that nobody can look up. A call or look-up that is under way brings
+/// its own result: looking up what is just being sent would miss it, and it would be sent twice.
 fn find_out(turn: &mut Turn<'_>, id: MutationId) {
-    match turn.state.mutation(id).map(|mutation| &mutation.state) {
-        Some(MutationState::InFlight { .. } | MutationState::Probing { .. }) => probe(turn, id),
-        Some(MutationState::Indeterminate) => ask_about_action(turn, id),
-        _ => {}
+    if turn.state.mutation(id).is_some_and(|known| known.state == MutationState::Indeterminate) {
+        ask_about_action(turn, id);
     }
 }
 
