@@ -120,9 +120,8 @@ fn end_task(turn: &mut Turn<'_>, id: TaskId) {
     }
     let run = task.state.run().and_then(|run| turn.state.run(run));
     let busy = run.is_some_and(|run| run.owes.is_some() && !run.step.can_be_interrupted());
-    let reconciling = task.state.standing() == Standing::Reconciling;
-    let in_flight = task.state.standing() == Standing::Running && open_mutations(turn, id) > 0;
-    if busy || reconciling || in_flight {
+    let acts = matches!(task.state.standing(), Standing::Reconciling | Standing::Running);
+    if busy || acts && open_mutations(turn, id) > 0 {
         return;
     }
     if let Some(run) = run.map(|run| run.id) {
