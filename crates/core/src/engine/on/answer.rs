@@ -92,8 +92,10 @@ const fn take_back(_: Work, next: Next) -> Next {
     Next { phase: next.phase, step: Step::TakeBack }
 }
 
-const fn from_base(work: Work, _: Next) -> Next {
+const fn from_base(work: Work, next: Next) -> Next {
     match work {
+        // What was not allowed is taken back first, whatever else was said.
+        _ if matches!(next.step, Step::TakeBack) => next,
         Work::Task => Next::attempt(Start::FromBase),
         Work::Job => Next { phase: Phase::Preparing, step: Step::Repair { propose: false } },
     }

@@ -89,6 +89,7 @@ fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     };
     crate::engine::react::meet(turn, run, fault, None, true);
     flow::reconcile(turn, task, run, Some(Arc::clone(fault)), next);
+    flow::probe(turn, id);
 }
 
 fn probed(
