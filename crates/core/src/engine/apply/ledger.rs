@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::event::Reconciled;
-use crate::engine::ids::{EffectId, MutationId, RunId};
+use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::{Mutation, MutationState, Occurrence};
 use crate::engine::run::Operation;
 use crate::engine::state::{Owner, State, Timer};
@@ -45,10 +45,27 @@ impl State {
         let effect = EffectId(seq);
         self.set_mutation(id, MutationState::InFlight { effect });
         self.owed.insert(effect, Owner::Mutation(id));
-        if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
-            mutation.run = run;
-            mutation.sent_at = at;
-            mutation.probes = 0;
+        let task = self.runs.get(&run).map(|run| run.task);
+        let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
+        mutation.run = run;
+        mutation.sent_at = at;
+        mutation.probes = 0;
+        if let Some(task) = task {
+            let from = std::mem::replace(&mut mutation.task, task);
+            self.hand_over(id, from, task);
+        }
+    }
+
+    /// A permanent action that one task could not perform is performed by another one.
+    fn hand_over(&mut self, id: MutationId, from: TaskId, to: TaskId) {
+        if from == to {
+            return;
+        }
+        if let Some(task) = self.tasks.get_mut(&from) {
+            task.ledger.retain(|known| *known != id);
+        }
+        if let Some(task) = self.tasks.get_mut(&to) {
+            task.ledger.push(id);
         }
     }
 
