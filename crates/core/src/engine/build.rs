@@ -154,6 +154,11 @@ impl Build {
         self.counts[standing as usize]
     }
 
+    /// How many of its tasks have not ended.
+    pub const fn left(&self) -> u32 {
+        self.live() + self.count(Standing::Parked)
+    }
+
     /// How many of its tasks go on by themselves.
     pub const fn live(&self) -> u32 {
         self.count(Standing::Pending)

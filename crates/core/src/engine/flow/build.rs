@@ -11,7 +11,7 @@ use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::question::Subject;
 use crate::engine::react::ask_about_build;
 use crate::engine::run::{Next, Status};
-use crate::engine::task::{Standing, TaskState};
+use crate::engine::task::TaskState;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 
@@ -120,8 +120,8 @@ fn end_task(turn: &mut Turn<'_>, id: TaskId) {
     }
     let run = task.state.run().and_then(|run| turn.state.run(run));
     let busy = run.is_some_and(|run| run.owes.is_some() && !run.step.can_be_interrupted());
-    let acts = matches!(task.state.standing(), Standing::Reconciling | Standing::Running);
-    if busy || acts && open_mutations(turn, id) > 0 {
+    // What became of an action has to be known even when nobody wants the task any more.
+    if busy || open_mutations(turn, id) > 0 {
         return;
     }
     if let Some(run) = run.map(|run| run.id) {
