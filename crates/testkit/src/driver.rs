@@ -218,8 +218,14 @@ impl Sim {
         let effect = running.effect.clone();
         let place = world::place(&self.state, &effect);
         let result = self.submit(command.clone(), Some(running.clone()))?;
-        self.world.record(place, self.state.seq());
         let owed = self.state.outstanding().iter().any(|owed| owed.id == effect.id);
+        if result.is_ok() || owed {
+            self.world.record(place, self.state.seq());
+        } else if !self.is_durable() {
+            // Whoever reported hears that it is not wanted only when that is certain.
+            self.running.insert(effect.id, running);
+            return Ok(());
+        }
         if let Command::Settle { .. } = command {
             if owed && result.is_err() {
                 let why = format!("{command:?} was refused: {result:?}");

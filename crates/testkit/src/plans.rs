@@ -16,6 +16,10 @@ pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Optio
     let mut tasks: Vec<TaskSpec> = Vec::with_capacity(count);
     for at in 0..count {
         let mut spec = task(profile, chance, &format!("b{number}t{at}"));
+        if chance.one_in(10) && !profile.apart {
+            spec.job = Some(JobSpec::default());
+            spec.mutations.clear();
+        }
         for earlier in &tasks {
             if chance.one_in(4) {
                 spec.depends_on.push(earlier.name.clone());

@@ -213,7 +213,9 @@ pub fn replay(profile: Profile, moves: &[Move]) -> Option<(usize, Violation)> {
             return Some((at, violation));
         }
     }
-    sim.check_journal().err().map(|violation| (moves.len(), violation))
+    let mut chance = Chance::new(0);
+    let ends = close(&mut sim, &mut chance, &mut Vec::new());
+    ends.and_then(|()| sim.check_journal()).err().map(|violation| (moves.len(), violation))
 }
 
 /// Leaves out as many moves as possible while the same rule is broken.
