@@ -107,6 +107,11 @@ pub(super) fn withdraw_pause(turn: &mut Turn<'_>, id: BuildId) {
 pub(in crate::engine) fn end_build(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
     withdraw_pause(turn, id);
     turn.decide(event, why);
+    end_tasks(turn, id);
+}
+
+/// Ends every task of a build that can be ended now.
+pub(in crate::engine) fn end_tasks(turn: &mut Turn<'_>, id: BuildId) {
     let Some(build) = turn.state.build(id) else { return };
     for task in build.tasks.clone() {
         end_task(turn, task);

@@ -8,7 +8,7 @@ mod reconcile;
 mod schedule;
 mod step;
 
-pub(super) use build::{end_build, hold, pause_for_questions, resume};
+pub(super) use build::{end_build, end_tasks, hold, pause_for_questions, resume};
 pub(super) use end::{cancel_task, finish, skip, skip_dependants};
 pub(super) use gate::{call_succeeded, release, reopen};
 pub(super) use mutate::DECLARED_MAX;

@@ -201,6 +201,12 @@ fn about_action(
 /// A person decided about a build that stood still.
 fn about_build(turn: &mut Turn<'_>, build: BuildId, decision: Decision) {
     let why = Why::rule(Rule::PersonDecided);
+    if decision == Decision::Stop && turn.state.build(build).is_some_and(|build| build.standing) {
+        // The home of all jobs goes on; what its jobs are at is ended.
+        flow::end_tasks(turn, build);
+        flow::resume(turn, build, Event::BuildResumed { build }, why);
+        return;
+    }
     if decision == Decision::Stop {
         flow::end_build(turn, build, Event::BuildCancelled { build }, why);
         return;
