@@ -11,6 +11,10 @@ pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     if task.work() != Work::Job {
         return Err(Rejected::NotNow { what: id.to_string(), state: "no job" });
     }
+    let build = turn.build_state(task.build).filter(|state| state.has_ended());
+    if let Some(state) = build {
+        return Err(Rejected::NotNow { what: format!("the build of {id}"), state: state.as_str() });
+    }
     if task.state.has_ended() {
         turn.emit(Event::JobFired { task: id });
     } else if !task.fire_later {
