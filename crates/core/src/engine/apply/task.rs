@@ -171,6 +171,7 @@ impl State {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.counters = Counters::default();
         task.retrying = None;
+        task.declared.clear();
         task.next = match task.work() {
             Work::Task if task.last_run.is_some() => Next::attempt(Start::FromBase),
             Work::Task => Next::attempt(Start::Fresh),
