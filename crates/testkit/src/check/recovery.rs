@@ -12,7 +12,8 @@ pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
         let (was, is) = (uncrashed(task.counters), uncrashed(now.counters));
         require(was == is, "I10", || format!("{}: {was:?} became {is:?}", task.id))?;
         require(task.charged == now.charged, "I10", || format!("{} charges", task.id))?;
-        if let TaskState::BackingOff { .. } | TaskState::Parked { .. } = task.state {
+        if let TaskState::BackingOff { until: Some(_), .. } | TaskState::Parked { .. } = task.state
+        {
             require(task.state == now.state, "I10: waits stay", || {
                 format!("{}: {:?} became {:?}", task.id, task.state, now.state)
             })?;

@@ -17,10 +17,7 @@ pub(in crate::engine) fn finish(turn: &mut Turn<'_>, event: Event, task: TaskId)
     if let Some(question) = question {
         withdraw_if_idle(turn, question);
     }
-    let again = turn.state.task(task).filter(|task| task.fire_later).map(|task| task.build);
-    if let Some(build) = again
-        && turn.build_state(build).is_some_and(|state| !state.has_ended())
-    {
+    if turn.state.task(task).is_some_and(|task| task.fire_later) {
         turn.emit(Event::JobFired { task });
     }
 }

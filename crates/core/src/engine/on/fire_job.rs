@@ -8,12 +8,9 @@ use crate::fault::Work;
 
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = turn.task(id)?;
-    if task.work() != Work::Job {
+    // A script in a plan runs once, when its turn comes: others may need it.
+    if task.work() != Work::Job || Some(task.build) != turn.state.jobs {
         return Err(Rejected::NotNow { what: id.to_string(), state: "no job" });
-    }
-    let build = turn.build_state(task.build).filter(|state| state.has_ended());
-    if let Some(state) = build {
-        return Err(Rejected::NotNow { what: format!("the build of {id}"), state: state.as_str() });
     }
     if task.state.has_ended() {
         turn.emit(Event::JobFired { task: id });

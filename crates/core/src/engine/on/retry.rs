@@ -7,7 +7,6 @@ use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
 use crate::engine::task::{Left, Task, TaskState};
 use crate::engine::why::{Rule, Why};
-use crate::fault::Work;
 
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = turn.task(id)?;
@@ -16,7 +15,9 @@ pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
         1.. => "in need of a task that is not done",
         0 => task.state.standing().as_str(),
     };
-    if !task.state.has_ended() || done || task.needs_left > 0 || task.work() == Work::Job {
+    // A job is fired again, not retried.
+    let job = Some(task.build) == turn.state.jobs;
+    if !task.state.has_ended() || done || task.needs_left > 0 || job {
         return Err(Rejected::NotNow { what: format!("task {id}"), state });
     }
     let build = task.build;
