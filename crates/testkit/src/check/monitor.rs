@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use unstuck_core::engine::{
-    Counters, Event, MutationState, Phase, QuestionId, Recorded, RunId, State, Step, Subject,
-    TaskId, TaskState,
+    Counters, Event, Gate, GateKey, GateState, MutationState, Phase, QuestionId, Recorded, RunId,
+    State, Step, Subject, TaskId, TaskState,
 };
 use unstuck_core::fault::{Class, Code, Reaction};
 use unstuck_core::policy::Policy;
@@ -22,14 +22,30 @@ pub struct Monitor {
     subjects: BTreeMap<QuestionId, Subject>,
     /// Tasks that must not go on without a person or a new budget window.
     blocked: BTreeMap<TaskId, Code>,
+    /// Tasks that an open gate let through and that have not begun.
+    let_through: BTreeMap<TaskId, GateKey>,
 }
 
-/// What a wait must not change.
-pub struct Uncharged {
-    task: TaskId,
-    signature: Signature,
-    counters: Counters,
-    count: u32,
+/// What an event must not change.
+pub enum Kept {
+    /// A wait charges no counter.
+    Uncharged {
+        /// The task that waits.
+        task: TaskId,
+        /// What it waits for.
+        signature: Signature,
+        /// Its counters.
+        counters: Counters,
+        /// Its tries.
+        count: u32,
+    },
+    /// A gate that is closed already counts no further window.
+    Closed {
+        /// Which gate.
+        gate: GateKey,
+        /// Windows waited for, and times limited.
+        counts: (u32, u32),
+    },
 }
 
 impl Monitor {
@@ -44,7 +60,39 @@ impl Monitor {
         self.phase(state, recorded)?;
         self.tries(state, recorded, policy)?;
         self.blocked(state, recorded)?;
+        self.gates(state, recorded)?;
         ledger(state, recorded)
+    }
+
+    /// Who was let through an open gate is not sent back to it.
+    fn gates(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        let passing =
+            |key| state.gate(key).is_some_and(|gate: &Gate| gate.state == GateState::Passing);
+        match &recorded.event {
+            Event::TaskReady { task, .. } => {
+                if let Some(TaskState::BackingOff { gate: Some(gate), .. }) =
+                    state.task(*task).map(|task| &task.state)
+                    && passing(*gate)
+                {
+                    self.let_through.insert(*task, *gate);
+                }
+            }
+            Event::GateWaiting { gate, .. } => self.let_through.retain(|_, of| of != gate),
+            Event::RunStarted { task, .. } => {
+                self.let_through.remove(task);
+            }
+            Event::RunResumed { run, .. } => {
+                if let Some(run) = state.run(*run) {
+                    self.let_through.remove(&run.task);
+                }
+            }
+            Event::TaskBackingOff { task, gate: Some(gate), .. } => {
+                let sent_back = self.let_through.remove(task) == Some(*gate) && passing(*gate);
+                require(!sent_back, "who was let through passes", || format!("{task} {gate}"))?;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// I13: a dependant never starts before its dependencies are done.
@@ -179,36 +227,56 @@ impl Monitor {
         }
     }
 
-    /// Keeps what a wait must not change.
+    /// Keeps what an event must not change.
     #[expect(clippy::unused_self, reason = "one way to call the monitor")]
-    pub fn keep(&self, state: &State, recorded: &Recorded) -> Option<Uncharged> {
-        let Event::FaultMet { run, fault, .. } = &recorded.event else { return None };
-        let waits =
-            matches!(fault.code().row().reaction, Reaction::Gate | Reaction::GateUntilReset);
-        let task = state.task(state.run(*run)?.task).filter(|_| waits)?;
-        Some(Uncharged {
-            task: task.id,
-            signature: fault.signature,
-            counters: task.counters,
-            count: state.signatures().count(fault.signature),
-        })
+    pub fn keep(&self, state: &State, recorded: &Recorded) -> Option<Kept> {
+        match &recorded.event {
+            Event::FaultMet { run, fault, .. } => {
+                let reaction = fault.code().row().reaction;
+                let waits = matches!(reaction, Reaction::Gate | Reaction::GateUntilReset);
+                let task = state.task(state.run(*run)?.task).filter(|_| waits)?;
+                Some(Kept::Uncharged {
+                    task: task.id,
+                    signature: fault.signature,
+                    counters: task.counters,
+                    count: state.signatures().count(fault.signature),
+                })
+            }
+            Event::GateWaiting { gate: key, .. } => {
+                let gate = state.gate(*key)?;
+                let closed = matches!(gate.state, GateState::Waiting { .. });
+                let counts = (gate.windows, gate.limited);
+                closed.then_some(Kept::Closed { gate: *key, counts })
+            }
+            _ => None,
+        }
     }
 
-    /// I3: waits charge nothing but wait.
+    /// I3: waits charge nothing but wait, and one wait is one wait.
     #[expect(clippy::unused_self, reason = "one way to call the monitor")]
     pub fn after(
         &self,
-        kept: Option<Uncharged>,
+        kept: Option<Kept>,
         state: &State,
         recorded: &Recorded,
     ) -> Result<(), Violation> {
-        let Some(kept) = kept else { return Ok(()) };
-        let Some(task) = state.task(kept.task) else { return Ok(()) };
-        let counters = Counters { crashes: kept.counters.crashes, ..task.counters };
-        let count = state.signatures().count(kept.signature);
-        require(counters == kept.counters && count == kept.count, "I3", || {
-            format!("{:?} charged {:?}", recorded.event, task.counters)
-        })
+        match kept {
+            Some(Kept::Uncharged { task, signature, counters, count }) => {
+                let Some(task) = state.task(task) else { return Ok(()) };
+                let now = Counters { crashes: counters.crashes, ..task.counters };
+                let uncharged = now == counters && state.signatures().count(signature) == count;
+                require(uncharged, "I3", || {
+                    format!("{:?} charged {:?}", recorded.event, task.counters)
+                })
+            }
+            Some(Kept::Closed { gate: key, counts }) => {
+                let now = state.gate(key).map(|gate| (gate.windows, gate.limited));
+                require(now == Some(counts), "I3: one window is counted once", || {
+                    format!("{key}: {counts:?} became {now:?}")
+                })
+            }
+            None => Ok(()),
+        }
     }
 }
 
