@@ -48,6 +48,11 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// Whether nobody may call.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.state, GateState::Waiting { .. })
+    }
+
     /// Whether `task` may call.
     pub fn lets_pass(&self, task: TaskId) -> bool {
         match self.state {
