@@ -283,7 +283,7 @@ pub enum Event {
     GatePassing { gate: GateKey, release_at: Option<Time> },
     /// Some of those who waited may go on.
     #[serde(rename = "gate.released")]
-    GateReleased { gate: GateKey, group: u32, next_at: Option<Time> },
+    GateReleased { gate: GateKey, tasks: Vec<TaskId>, group: u32, next_at: Option<Time> },
     /// The wait at a gate took too long; those who waited ask a person.
     #[serde(rename = "gate.given_up")]
     GateGivenUp { gate: GateKey },

@@ -37,8 +37,15 @@ impl State {
         }
     }
 
-    pub(super) fn gate_released(&mut self, key: GateKey, group: u32, next_at: Option<Time>) {
+    pub(super) fn gate_released(
+        &mut self,
+        key: GateKey,
+        tasks: &[TaskId],
+        group: u32,
+        next_at: Option<Time>,
+    ) {
         let gate = self.settle_gate(key, GateState::Passing);
+        gate.released.extend(tasks);
         gate.group = group;
         gate.release_at = next_at;
         if let Some(at) = next_at {
@@ -60,6 +67,9 @@ impl State {
             self.timers.remove(&(at, Timer::Release(key)));
         }
         gate.state = state;
+        if gate.is_closed() {
+            gate.released.clear();
+        }
         gate
     }
 }

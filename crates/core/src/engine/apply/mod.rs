@@ -117,8 +117,8 @@ impl State {
             }
             Event::GateProbing { gate, task } => self.gate_probing(*gate, *task),
             Event::GatePassing { gate, release_at } => self.gate_passing(*gate, *release_at),
-            Event::GateReleased { gate, group, next_at } => {
-                self.gate_released(*gate, *group, *next_at);
+            Event::GateReleased { gate, tasks, group, next_at } => {
+                self.gate_released(*gate, tasks, *group, *next_at);
             }
             Event::GateGivenUp { gate } => self.gate_given_up(*gate),
 

@@ -205,6 +205,11 @@ impl State {
                 gate.waiters.remove(&id);
             }
         }
+        if !matches!(new, TaskState::Pending { .. })
+            && let Some(gate) = self.gates.get_mut(&task.spec.gate)
+        {
+            gate.released.remove(&id);
+        }
         if let TaskState::BackingOff { until, gate, .. } = new {
             if let Some(until) = until {
                 self.timers.insert((*until, Timer::Task(id)));
