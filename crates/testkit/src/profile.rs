@@ -80,8 +80,8 @@ impl Profile {
         policy.wait.limited_ms = Span::from_hours(1_000_000);
         policy.wait.windows = 1_000;
         let fated = |code: &&Code| {
-            // How long a gate is closed, and a budget, depend on what else happened when.
-            !matches!(code.row().reaction, Reaction::Budget | Reaction::BackoffThenGate)
+            // What is left of a budget depends on what else happened when.
+            code.row().reaction != Reaction::Budget
         };
         Self {
             policy,
