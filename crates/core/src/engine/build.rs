@@ -158,12 +158,22 @@ impl Build {
         self.counts[standing as usize]
     }
 
+    /// How many of its tasks have not ended.
+    pub const fn left(&self) -> u32 {
+        self.live() + self.count(Standing::Parked)
+    }
+
     /// How many of its tasks go on by themselves.
     pub const fn live(&self) -> u32 {
         self.count(Standing::Pending)
             + self.count(Standing::Running)
             + self.count(Standing::BackingOff)
             + self.count(Standing::Reconciling)
+    }
+
+    /// Tasks that can start as soon as a place and their gate let them.
+    pub fn ready(&self) -> impl Iterator<Item = TaskId> {
+        self.ready.values().flatten().map(|(_, task)| *task)
     }
 
     pub(super) fn queue(&mut self, gate: Option<GateKey>, place: Place) {

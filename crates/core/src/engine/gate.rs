@@ -48,11 +48,15 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// Whether nobody may call.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.state, GateState::Waiting { .. })
+    }
+
     /// Whether `task` may call.
     pub fn lets_pass(&self, task: TaskId) -> bool {
         match self.state {
-            // Those who waited are let through in groups; newcomers queue behind them.
-            GateState::Passing => self.waiters.is_empty(),
+            GateState::Passing => true,
             GateState::Waiting { .. } => false,
             GateState::Probing { task: probe } => probe == task,
         }

@@ -58,6 +58,16 @@ impl MutationState {
     }
 }
 
+/// Within what a key is unique.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occurrence {
+    /// One task, or one firing of a job, with all its retries and repairs.
+    Firing(TaskId, u32),
+    /// The project.
+    Project,
+}
+
 /// One irreversible action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
@@ -67,6 +77,8 @@ pub struct Mutation {
     pub run: RunId,
     /// The task it belongs to.
     pub task: TaskId,
+    /// Within what its key is unique.
+    pub occurrence: Occurrence,
     /// What it is.
     pub spec: Arc<MutationSpec>,
     /// Where it stands.

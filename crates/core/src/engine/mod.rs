@@ -35,7 +35,7 @@ pub use effects::effects;
 pub use event::{Event, PauseCause, Raised, Reconciled, Recorded};
 pub use gate::{Gate, GateState};
 pub use ids::{BuildId, EffectId, GateKey, MutationId, QuestionId, RunId, TaskId};
-pub use ledger::{Mutation, MutationState};
+pub use ledger::{Mutation, MutationState, Occurrence};
 pub use question::{Question, QuestionEnd, Subject, Tried};
 pub use rng::Rng;
 pub use run::{Next, Operation, Phase, Run, Status, Step};

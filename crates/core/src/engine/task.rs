@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{BuildId, GateKey, MutationId, QuestionId, RunId, TaskId};
+use super::ledger::Occurrence;
 use super::run::{Next, Operation};
 use crate::fault::{Code, Fault, Work};
 use crate::plan::{MutationSpec, TaskSpec};
@@ -303,6 +304,11 @@ impl Task {
     /// The gate its next run begins at, where it needs one.
     pub fn gate_needed(&self) -> Option<GateKey> {
         self.next.step.needs_gate().then_some(self.spec.gate)
+    }
+
+    /// Within what the key of one of its actions is unique.
+    pub fn occurrence(&self, spec: &MutationSpec) -> Occurrence {
+        if spec.permanent { Occurrence::Project } else { Occurrence::Firing(self.id, self.firing) }
     }
 
     /// The action at this position: the task's standing ones first, then those its agent declared.

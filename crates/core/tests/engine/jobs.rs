@@ -140,7 +140,7 @@ fn a_script_that_ends_well_over_an_unknown_action_is_not_done_yet() {
     stage.must(Command::Mutate { effect, mutation: action("charge") });
     let spent = unstuck_core::policy::Amount::ZERO;
     stage.must(Command::Settle { effect, outcome: Outcome::Done, spent });
-    assert!(matches!(stage.owed("j").what, Work::Probe { .. }));
+    assert!(matches!(stage.task_state("j"), TaskState::Reconciling { .. }));
     stage.applied("j");
     assert_eq!(stage.owed("j").what, Work::Emit);
 }

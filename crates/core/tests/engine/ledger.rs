@@ -277,6 +277,8 @@ fn a_script_that_dies_with_an_action_in_flight_is_looked_up_before_its_fault_is_
     let mut stage = job_with_action();
     script_fails(&mut stage, fault(Code::NetworkTimeout, "died"));
     assert!(matches!(stage.task_state("j"), TaskState::Reconciling { .. }));
+    assert!(matches!(stage.owed("j").what, Work::Perform { .. }), "the call is still under way");
+    stage.settle("j", unknown());
     assert!(matches!(stage.owed("j").what, Work::Probe { .. }));
     stage.settle("j", Outcome::CannotTell);
     assert_eq!(stage.question().kind, QuestionKind::Happened);

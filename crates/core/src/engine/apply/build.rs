@@ -44,7 +44,7 @@ impl State {
         let over: Vec<BuildId> = self
             .builds
             .values()
-            .filter(|build| build.state.has_ended() && build.live() == 0)
+            .filter(|build| build.state.has_ended() && build.left() == 0)
             .map(|build| build.id)
             .collect();
         for id in over {

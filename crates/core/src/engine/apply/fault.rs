@@ -8,7 +8,7 @@ use crate::engine::question::Subject;
 use crate::engine::run::Operation;
 use crate::engine::state::State;
 use crate::engine::task::{Charged, Transient};
-use crate::fault::{Charge, Code, Fault};
+use crate::fault::{Charge, Code, Fault, Work};
 use crate::signature::Signature;
 use crate::time::Time;
 
@@ -34,7 +34,8 @@ impl State {
         }
         task.failure = Some(Arc::clone(fault));
         let code = fault.code();
-        let charges = code.charges(task.work());
+        // What an agent meets on its way while it repairs a script is no failed repair.
+        let charges = code.charges(if ends { task.work() } else { Work::Task });
         let counters = &mut task.counters;
         for charge in charges {
             match charge {

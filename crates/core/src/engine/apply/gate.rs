@@ -8,13 +8,12 @@ use crate::time::Time;
 
 impl State {
     pub(super) fn gate_waiting(&mut self, key: GateKey, until: Time, code: Code, at: Time) {
-        let longer =
-            matches!(self.gates.get(&key).map(|gate| gate.state), Some(GateState::Waiting { .. }));
+        let closed = self.gates.get(&key).is_some_and(Gate::is_closed);
         let gate = self.settle_gate(key, GateState::Waiting { until });
         gate.since.get_or_insert(at);
-        // A wait that only became longer is still the same one.
+        // Calls that were under way when it closed report the same window once more.
         match code.row().reaction {
-            _ if longer => {}
+            _ if closed => {}
             Reaction::GateUntilReset => gate.windows += 1,
             _ => gate.limited += 1,
         }

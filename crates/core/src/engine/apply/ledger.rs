@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::event::Reconciled;
-use crate::engine::ids::{EffectId, MutationId, RunId};
+use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::{Mutation, MutationState};
 use crate::engine::run::Operation;
 use crate::engine::state::{Owner, State, Timer};
@@ -21,7 +21,7 @@ impl State {
         let Some(task) = self.runs.get(&run).and_then(|run| self.tasks.get(&run.task)) else {
             return;
         };
-        let task = task.id;
+        let (task, occurrence) = (task.id, task.occurrence(spec));
         self.ids.mutation = id.0 + 1;
         if spec.permanent {
             self.ledger.permanent.insert(Arc::from(spec.key.as_str()), id);
@@ -30,6 +30,7 @@ impl State {
             id,
             run,
             task,
+            occurrence,
             spec: Arc::clone(spec),
             state: MutationState::Intended,
             sent_at: Time::EPOCH,
@@ -45,10 +46,27 @@ impl State {
         let effect = EffectId(seq);
         self.set_mutation(id, MutationState::InFlight { effect });
         self.owed.insert(effect, Owner::Mutation(id));
-        if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
-            mutation.run = run;
-            mutation.sent_at = at;
-            mutation.probes = 0;
+        let task = self.runs.get(&run).map(|run| run.task);
+        let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
+        mutation.run = run;
+        mutation.sent_at = at;
+        mutation.probes = 0;
+        if let Some(task) = task {
+            let from = std::mem::replace(&mut mutation.task, task);
+            self.hand_over(id, from, task);
+        }
+    }
+
+    /// A permanent action that one task could not perform is performed by another one.
+    fn hand_over(&mut self, id: MutationId, from: TaskId, to: TaskId) {
+        if from == to {
+            return;
+        }
+        if let Some(task) = self.tasks.get_mut(&from) {
+            task.ledger.retain(|known| *known != id);
+        }
+        if let Some(task) = self.tasks.get_mut(&to) {
+            task.ledger.push(id);
         }
     }
 

@@ -169,6 +169,7 @@ impl State {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.counters = Counters::default();
         task.retrying = None;
+        task.declared.clear();
         task.next = match task.work() {
             Work::Task if task.last_run.is_some() => Next::attempt(Start::FromBase),
             Work::Task => Next::attempt(Start::Fresh),
@@ -218,6 +219,10 @@ impl State {
                 build.queue(gate, place);
             } else if let TaskState::Pending { .. } = old {
                 build.unqueue(gate, place);
+            }
+            // A run that waits for something of its own does not go on with its build.
+            if let (Some(run), false) = (new.run(), matches!(new, TaskState::Running { .. })) {
+                build.held.remove(&run);
             }
         }
         let build = task.build;

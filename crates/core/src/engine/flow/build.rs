@@ -11,7 +11,7 @@ use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::question::Subject;
 use crate::engine::react::ask_about_build;
 use crate::engine::run::{Next, Status};
-use crate::engine::task::{Standing, TaskState};
+use crate::engine::task::TaskState;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 
@@ -107,6 +107,11 @@ pub(super) fn withdraw_pause(turn: &mut Turn<'_>, id: BuildId) {
 pub(in crate::engine) fn end_build(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
     withdraw_pause(turn, id);
     turn.decide(event, why);
+    end_tasks(turn, id);
+}
+
+/// Ends every task of a build that can be ended now.
+pub(in crate::engine) fn end_tasks(turn: &mut Turn<'_>, id: BuildId) {
     let Some(build) = turn.state.build(id) else { return };
     for task in build.tasks.clone() {
         end_task(turn, task);
@@ -120,9 +125,8 @@ fn end_task(turn: &mut Turn<'_>, id: TaskId) {
     }
     let run = task.state.run().and_then(|run| turn.state.run(run));
     let busy = run.is_some_and(|run| run.owes.is_some() && !run.step.can_be_interrupted());
-    let reconciling = task.state.standing() == Standing::Reconciling;
-    let in_flight = task.state.standing() == Standing::Running && open_mutations(turn, id) > 0;
-    if busy || reconciling || in_flight {
+    // What became of an action has to be known even when nobody wants the task any more.
+    if busy || open_mutations(turn, id) > 0 {
         return;
     }
     if let Some(run) = run.map(|run| run.id) {

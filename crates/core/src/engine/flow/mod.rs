@@ -8,10 +8,10 @@ mod reconcile;
 mod schedule;
 mod step;
 
-pub(super) use build::{end_build, hold, pause_for_questions, resume};
+pub(super) use build::{end_build, end_tasks, hold, pause_for_questions, resume};
 pub(super) use end::{cancel_task, finish, skip, skip_dependants};
 pub(super) use gate::{call_succeeded, release, reopen};
 pub(super) use mutate::DECLARED_MAX;
 pub(super) use reconcile::{action_settled, open_mutations, probe, reconcile, reconcile_rest};
 pub(super) use schedule::settle;
-pub(super) use step::{go, step_done};
+pub(super) use step::{go, reach, step_done};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::go;
-use super::step::emit_next;
+use super::step::{emit_next, reach};
 use crate::engine::decide::Turn;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::ids::{MutationId, RunId};
@@ -19,7 +19,7 @@ pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
     let Some(Step::Mutate { at }) = turn.state.run(run).map(|run| run.step) else { return };
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let Some(spec) = task.action(at).map(Arc::clone) else {
-        turn.emit(Event::RunPhase { run, phase: Phase::Mutated });
+        reach(turn, run, Phase::Mutated);
         emit_next(turn, run);
         return;
     };

@@ -51,12 +51,11 @@ pub(in crate::engine) fn reconcile_rest(turn: &mut Turn<'_>, task: TaskId) {
     after_reconciling(turn, task);
 }
 
-/// Looks an open action up in whatever way is left.
+/// Asks about an open action that nobody can look up. A call or look-up that is under way brings
+/// its own result: looking up what is just being sent would miss it, and it would be sent twice.
 fn find_out(turn: &mut Turn<'_>, id: MutationId) {
-    match turn.state.mutation(id).map(|mutation| &mutation.state) {
-        Some(MutationState::InFlight { .. } | MutationState::Probing { .. }) => probe(turn, id),
-        Some(MutationState::Indeterminate) => ask_about_action(turn, id),
-        _ => {}
+    if turn.state.mutation(id).is_some_and(|known| known.state == MutationState::Indeterminate) {
+        ask_about_action(turn, id);
     }
 }
 
@@ -72,7 +71,7 @@ pub(in crate::engine) fn probe(turn: &mut Turn<'_>, id: MutationId) {
 }
 
 /// Goes on with a task whose last open action was settled.
-pub(in crate::engine) fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
+fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
     let TaskState::Reconciling { run } = task.state else { return };
     if open_mutations(turn, id) > 0 {
@@ -114,7 +113,7 @@ pub(in crate::engine) fn action_settled(turn: &mut Turn<'_>, id: MutationId) {
     let Some(mutation) = turn.state.mutation(id) else { return };
     let (task, run) = (mutation.task, mutation.run);
     match turn.state.task(task).map(|task| &task.state) {
-        Some(TaskState::Reconciling { .. }) => after_reconciling(turn, task),
+        Some(TaskState::Reconciling { .. }) => reconcile_rest(turn, task),
         Some(TaskState::Running { run: current }) if *current == run => {
             if let Some(Step::Mutate { at }) = turn.state.run(run).map(|run| run.step) {
                 go(turn, run, Step::Mutate { at: at + 1 });

@@ -36,21 +36,21 @@ pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) 
         Step::Attempt { .. } => go(turn, run, Step::Check),
         Step::AwaitMerge | Step::Check => go(turn, run, Step::Commit),
         Step::Commit => {
-            turn.emit(Event::RunPhase { run, phase: Phase::Prepared });
+            reach(turn, run, Phase::Prepared);
             recovered(turn, run);
-            turn.emit(Event::RunPhase { run, phase: Phase::Mutating });
+            reach(turn, run, Phase::Mutating);
             go(turn, run, Step::Mutate { at: 0 });
         }
         Step::Mutate { at } => go(turn, run, Step::Mutate { at: at + 1 }),
         Step::Repair { .. } => go(turn, run, Step::Execute),
         Step::Execute => {
-            turn.emit(Event::RunPhase { run, phase: Phase::Mutated });
+            reach(turn, run, Phase::Mutated);
             emit_next(turn, run);
         }
         Step::Emit => {
             let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
             recovered(turn, run);
-            turn.emit(Event::RunPhase { run, phase: Phase::Committed });
+            reach(turn, run, Phase::Committed);
             turn.emit(Event::RunCommitted { run });
             finish(turn, Event::TaskDone { task }, task);
         }
@@ -60,8 +60,15 @@ pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) 
 
 /// All actions are settled: everyone is told.
 pub(super) fn emit_next(turn: &mut Turn<'_>, run: RunId) {
-    turn.emit(Event::RunPhase { run, phase: Phase::Emitting });
+    reach(turn, run, Phase::Emitting);
     go(turn, run, Step::Emit);
+}
+
+/// The run has come this far. One that is checked again stays where it was: phases only move on.
+pub(in crate::engine) fn reach(turn: &mut Turn<'_>, run: RunId, phase: Phase) {
+    if turn.state.run(run).is_some_and(|run| run.phase < phase) {
+        turn.emit(Event::RunPhase { run, phase });
+    }
 }
 
 /// The work got past its errors: what it charged is given back.

@@ -92,8 +92,10 @@ const fn take_back(_: Work, next: Next) -> Next {
     Next { phase: next.phase, step: Step::TakeBack }
 }
 
-const fn from_base(work: Work, _: Next) -> Next {
+const fn from_base(work: Work, next: Next) -> Next {
     match work {
+        // What was not allowed is taken back first, whatever else was said.
+        _ if matches!(next.step, Step::TakeBack) => next,
         Work::Task => Next::attempt(Start::FromBase),
         Work::Job => Next { phase: Phase::Preparing, step: Step::Repair { propose: false } },
     }
@@ -199,6 +201,12 @@ fn about_action(
 /// A person decided about a build that stood still.
 fn about_build(turn: &mut Turn<'_>, build: BuildId, decision: Decision) {
     let why = Why::rule(Rule::PersonDecided);
+    if decision == Decision::Stop && turn.state.build(build).is_some_and(|build| build.standing) {
+        // The home of all jobs goes on; what its jobs are at is ended.
+        flow::end_tasks(turn, build);
+        flow::resume(turn, build, Event::BuildResumed { build }, why);
+        return;
+    }
     if decision == Decision::Stop {
         flow::end_build(turn, build, Event::BuildCancelled { build }, why);
         return;

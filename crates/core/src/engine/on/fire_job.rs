@@ -8,7 +8,8 @@ use crate::fault::Work;
 
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = turn.task(id)?;
-    if task.work() != Work::Job {
+    // A script in a plan runs once, when its turn comes: others may need it.
+    if task.work() != Work::Job || Some(task.build) != turn.state.jobs {
         return Err(Rejected::NotNow { what: id.to_string(), state: "no job" });
     }
     if task.state.has_ended() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::command::Rejected;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
-use crate::engine::flow::DECLARED_MAX;
+use crate::engine::flow::{self, DECLARED_MAX};
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::run::{Phase, Step};
@@ -58,13 +58,13 @@ fn perform(
     }
     let mutation = match known.map(|known| (known.id, &known.state)) {
         None => {
-            turn.emit(Event::RunPhase { run, phase: Phase::Mutating });
+            flow::reach(turn, run, Phase::Mutating);
             let mutation = MutationId(turn.state.ids.mutation);
             turn.emit(Event::MutationIntended { mutation, run, spec: Arc::new(wanted) });
             mutation
         }
         Some((mutation, MutationState::Intended | MutationState::NotApplied)) => {
-            turn.emit(Event::RunPhase { run, phase: Phase::Mutating });
+            flow::reach(turn, run, Phase::Mutating);
             mutation
         }
         // Performed already: the recorded result is the answer, and nothing happens.

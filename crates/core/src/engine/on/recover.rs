@@ -5,16 +5,27 @@ use std::sync::Arc;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
-use crate::engine::ids::{RunId, TaskId};
+use crate::engine::ids::{MutationId, RunId, TaskId};
+use crate::engine::ledger::MutationState;
 use crate::engine::question::Subject;
 use crate::engine::react::{Ask, ask};
 use crate::engine::run::{Next, Status};
-use crate::engine::task::{Standing, TaskState};
+use crate::engine::task::Standing;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Internal};
 use crate::question::QuestionKind;
 
 pub(super) fn on(turn: &mut Turn<'_>) {
+    // Calls and look-ups that were under way are gone; whether they got through is looked up.
+    let sent: Vec<MutationId> = turn
+        .state
+        .mutations()
+        .filter(|known| was_sent(&known.state))
+        .map(|known| known.id)
+        .collect();
+    for mutation in sent {
+        flow::probe(turn, mutation);
+    }
     let active: Vec<RunId> = turn
         .state
         .runs()
@@ -31,7 +42,19 @@ pub(super) fn on(turn: &mut Turn<'_>) {
         .map(|task| task.id)
         .collect();
     for task in unsettled {
-        look_up_again(turn, task);
+        flow::reconcile_rest(turn, task);
+    }
+}
+
+const fn was_sent(state: &MutationState) -> bool {
+    match state {
+        MutationState::InFlight { .. } | MutationState::Probing { .. } => true,
+        MutationState::Intended
+        | MutationState::Settling { .. }
+        | MutationState::Indeterminate
+        | MutationState::Applied { .. }
+        | MutationState::NotApplied
+        | MutationState::Skipped => false,
     }
 }
 
@@ -64,12 +87,4 @@ fn crashed_too_often(turn: &mut Turn<'_>, id: TaskId, next: Next) -> bool {
     let kind = QuestionKind::Ours;
     ask(turn, Ask { task: id, run: None, next, subject, kind, fault: Some(&fault), why });
     true
-}
-
-/// A look-up that was under way is gone as well.
-fn look_up_again(turn: &mut Turn<'_>, id: TaskId) {
-    let Some(task) = turn.state.task(id) else { return };
-    let TaskState::Reconciling { run } = task.state else { return };
-    let (fault, next) = (task.unsettled.clone(), task.next);
-    flow::reconcile(turn, id, run, fault, next);
 }

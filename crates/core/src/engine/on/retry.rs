@@ -5,9 +5,8 @@ use crate::engine::command::Rejected;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
-use crate::engine::task::{Left, TaskState};
+use crate::engine::task::{Left, Task, TaskState};
 use crate::engine::why::{Rule, Why};
-use crate::fault::Work;
 
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = turn.task(id)?;
@@ -16,7 +15,9 @@ pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
         1.. => "in need of a task that is not done",
         0 => task.state.standing().as_str(),
     };
-    if !task.state.has_ended() || done || task.needs_left > 0 || task.work() == Work::Job {
+    // A job is fired again, not retried.
+    let job = Some(task.build) == turn.state.jobs;
+    if !task.state.has_ended() || done || task.needs_left > 0 || job {
         return Err(Rejected::NotNow { what: format!("task {id}"), state });
     }
     let build = task.build;
@@ -37,11 +38,26 @@ fn revive_dependants(turn: &mut Turn<'_>, id: TaskId) {
         };
         for dependant in dependants {
             let left = Left::Needs { task: needed };
-            if turn.state.task(dependant).is_some_and(|t| t.state == TaskState::Skipped { left }) {
+            if turn.state.task(dependant).is_none_or(|t| t.state != TaskState::Skipped { left }) {
+                continue;
+            }
+            if let Some(task) = missing(turn, dependant) {
+                let left = Left::Needs { task };
+                let why = Why::rule(Rule::NeedsWhatWasLeftOut);
+                turn.decide(Event::TaskSkipped { task: dependant, left }, why);
+            } else {
                 let why = Why::rule(Rule::PersonAsked);
                 turn.decide(Event::TaskRevived { task: dependant }, why);
                 revived.push(dependant);
             }
         }
     }
+}
+
+/// Another task it needs that ended without success: it would wait for that one for ever.
+fn missing(turn: &Turn<'_>, id: TaskId) -> Option<TaskId> {
+    let build = turn.state.build(turn.state.task(id)?.build)?;
+    let tasks = build.tasks.iter().filter_map(|task| turn.state.task(*task));
+    let lost = |task: &&Task| task.state.has_ended() && task.state != TaskState::Done;
+    tasks.filter(lost).find(|task| task.dependants.contains(&id)).map(|task| task.id)
 }

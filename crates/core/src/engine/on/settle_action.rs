@@ -71,8 +71,9 @@ fn run_at_it(turn: &Turn<'_>, id: MutationId) -> Option<crate::engine::ids::RunI
 }
 
 fn did_not_happen(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
-    if let Some(run) = run_at_it(turn, id) {
-        fail(turn, run, fault, None);
+    match run_at_it(turn, id) {
+        Some(run) => fail(turn, run, fault, None),
+        None => flow::action_settled(turn, id),
     }
 }
 
@@ -88,6 +89,7 @@ fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     };
     crate::engine::react::meet(turn, run, fault, None, true);
     flow::reconcile(turn, task, run, Some(Arc::clone(fault)), next);
+    flow::probe(turn, id);
 }
 
 fn probed(

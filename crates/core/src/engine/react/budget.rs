@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ask::ask_after;
+use super::take_up;
 use crate::engine::build::BuildState;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
@@ -75,7 +76,10 @@ fn with_build(
     if turn.build_state(build).is_some_and(BuildState::lets_work) {
         hold(turn, build);
     }
-    if turn.state.run(run).is_some_and(|run| run.status == Status::Active) {
-        turn.pause_run(run, Status::PausedApproval, step);
+    match turn.state.run(run).map(|run| run.status) {
+        Some(Status::Active) => turn.pause_run(run, Status::PausedApproval, step),
+        // It stood still over an action; it waits for its place once the build goes on.
+        Some(Status::PausedReconciliation) => take_up(turn, run, step),
+        _ => {}
     }
 }

@@ -80,7 +80,8 @@ fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
 }
 
 fn waited_too_long(turn: &Turn<'_>, key: GateKey, code: Code) -> Option<Why> {
-    let gate = turn.state.gate(key)?;
+    // Calls that were under way when the gate closed say nothing about the end of its wait.
+    let gate = turn.state.gate(key).filter(|gate| !gate.is_closed())?;
     let wait = &turn.policy.wait;
     let why = Why::code(Rule::WaitedTooLong, code);
     if code.row().reaction == Reaction::GateUntilReset {

@@ -20,6 +20,7 @@ use super::event::Event;
 use super::flow;
 use super::ids::RunId;
 use super::run::{Next, Status, Step};
+use super::task::TaskState;
 use super::why::{Rule, Why};
 use crate::attempt::Approach;
 use crate::fault::{Class, Code, Fault, Reaction};
@@ -104,8 +105,22 @@ pub(super) fn react(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         Reaction::Ask | Reaction::TellOperator => never_retried(turn, run, fault),
         Reaction::Quarantine => quarantine(turn, run, fault),
         Reaction::Budget => budget::spent(turn, run, fault),
-        Reaction::TakeBackSkip => flow::go(turn, run, Step::TakeBack),
+        Reaction::TakeBackSkip => take_up(turn, run, Step::TakeBack),
         Reaction::Fail => fail_task(turn, run, fault),
+    }
+}
+
+/// The run goes on with `step`. One that stood still over an action waits for its place first.
+pub(super) fn take_up(turn: &mut Turn<'_>, id: RunId, step: Step) {
+    let Some(run) = turn.state.run(id) else { return };
+    let (task, phase) = (run.task, run.phase);
+    match turn.state.task(task).map(|task| &task.state) {
+        Some(TaskState::Reconciling { .. }) => {
+            let next = Next { phase, step }.resumed();
+            let ready = Event::TaskReady { task, run: Some(id), next };
+            turn.decide(ready, Why::rule(Rule::WaitOver));
+        }
+        _ => flow::go(turn, id, step),
     }
 }
 

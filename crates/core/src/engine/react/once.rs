@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::ask::ask_after;
+use super::take_up;
 use crate::engine::decide::Turn;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::flow;
 use crate::engine::ids::RunId;
-use crate::engine::run::Step;
-use crate::engine::task::TaskState;
+use crate::engine::run::{Phase, Step};
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault, Reaction};
 
@@ -18,7 +18,7 @@ pub(super) fn retry_once(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, re
     let limit = turn.policy.retry.git;
     let why = |rule| Why::code(rule, fault.code()).counted(counter, count, limit);
     if count <= limit {
-        again(turn, run, step);
+        take_up(turn, run, step);
     } else if reaction == Reaction::RetryOnceWarn {
         warn(turn, run, step, fault, why(Rule::GoesOnWithWarning));
     } else {
@@ -37,25 +37,6 @@ fn failures(turn: &Turn<'_>, run: RunId, fault: &Fault) -> (Charge, u32) {
     }
 }
 
-/// The same step again. A run that stood still over an action walks its actions anew: the ledger
-/// knows which of them are settled.
-fn again(turn: &mut Turn<'_>, run: RunId, step: Step) {
-    if !resume_standing(turn, run) {
-        flow::go(turn, run, step);
-    }
-}
-
-fn resume_standing(turn: &mut Turn<'_>, run: RunId) -> bool {
-    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else {
-        return false;
-    };
-    let TaskState::Reconciling { .. } = task.state else { return false };
-    let (task, next) = (task.id, task.next);
-    let ready = Event::TaskReady { task, run: Some(run), next };
-    turn.decide(ready, Why::rule(Rule::RepeatedAtOnce));
-    true
-}
-
 /// The work goes on without it: an action is left out, and what needs it with it.
 fn warn(turn: &mut Turn<'_>, run: RunId, step: Step, fault: &Fault, why: Why) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
@@ -64,7 +45,13 @@ fn warn(turn: &mut Turn<'_>, run: RunId, step: Step, fault: &Fault, why: Why) {
         let to = Reconciled::Skipped;
         turn.decide(Event::MutationReconciled { mutation, to, result: Arc::from("") }, why);
     }
-    if !resume_standing(turn, run) {
-        flow::step_done(turn, run, step);
+    // Actions are walked anew: the ledger knows that this one is settled.
+    match step {
+        Step::Mutate { .. } => take_up(turn, run, step),
+        Step::Execute => {
+            flow::reach(turn, run, Phase::Emitting);
+            take_up(turn, run, Step::Emit);
+        }
+        _ => flow::step_done(turn, run, step),
     }
 }

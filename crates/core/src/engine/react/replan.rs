@@ -9,7 +9,7 @@ use crate::engine::event::Event;
 use crate::engine::ids::RunId;
 use crate::engine::ledger::MutationState;
 use crate::engine::question::Subject;
-use crate::engine::run::{Next, Phase, Status, Step};
+use crate::engine::run::{Next, Phase, Run, Status, Step};
 use crate::engine::task::Task;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault};
@@ -19,14 +19,17 @@ pub(super) fn replan(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         ask_after(turn, run, fault, why);
         return;
     }
-    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    let Some((task, place)) = turn.state.run(run).map(|run| (run.task, run.place())) else {
+        return;
+    };
     retrying(turn, run, fault);
     let count = turn.state.signatures().count(fault.signature);
     // A red check is often one line away: the first failure keeps what is there.
     let fresh = count >= turn.policy.retry.fresh_start_at;
     let start = if fresh { Start::FromBase } else { Start::KeepTree };
+    let next = if place.step == Step::TakeBack { place } else { Next::attempt(start) };
     turn.end_run(run, Status::FailedLogic);
-    turn.emit(Event::TaskReady { task, run: None, next: Next::attempt(start) });
+    turn.emit(Event::TaskReady { task, run: None, next });
 }
 
 /// Says which try this is, and why there is another one.
@@ -72,8 +75,11 @@ pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         return;
     }
     let rule = if propose { Rule::ProposeOnly } else { Rule::RepairScript };
+    let next = match turn.state.run(run).map(Run::place) {
+        Some(place) if place.step == Step::TakeBack => place,
+        _ => Next { phase: Phase::Preparing, step: Step::Repair { propose } },
+    };
     turn.end_run(run, Status::FailedLogic);
-    let next = Next { phase: Phase::Preparing, step: Step::Repair { propose } };
     turn.decide(Event::TaskReady { task: id, run: None, next }, counted(rule));
 }
 

@@ -1,0 +1,87 @@
+//! Runs seeds and says what did not hold: `simulate --seeds 1000 [--steps 2000] [--full]`, or
+//! `simulate --seed 7` for one of them with its trace.
+
+use std::process::ExitCode;
+
+use unstuck_testkit::driver::Stats;
+use unstuck_testkit::profile::Profile;
+use unstuck_testkit::run::{self, Failure};
+
+struct Asked {
+    first: u64,
+    seeds: u64,
+    steps: u64,
+    trace: bool,
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
+fn main() -> ExitCode {
+    let asked = match read(std::env::args().skip(1)) {
+        Ok(asked) => asked,
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            return ExitCode::from(2);
+        }
+    };
+    #[expect(clippy::disallowed_methods, reason = "the program measures itself")]
+    let began = std::time::Instant::now();
+    let mut sum = Stats::default();
+    let mut failures = 0;
+    for seed in asked.first..asked.first + asked.seeds {
+        match run::seed(Profile::wild(seed), asked.steps) {
+            Ok(stats) => add(&mut sum, &stats),
+            Err(failure) => {
+                failures += 1;
+                println!("seed {seed}: {}", failure.violation);
+                if failures == 1 || asked.trace {
+                    print!("{}", told(&failure));
+                }
+                if failures >= 20 {
+                    break;
+                }
+            }
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let speed = sum.steps as f64 / seconds.max(0.001);
+    println!(
+        "{} steps, {} events, {} questions, {} refused, {} crashes, {} lost writes, {failures} violations, {speed:.0} steps/s",
+        sum.steps, sum.events, sum.questions, sum.rejected, sum.crashes, sum.lost_writes,
+    );
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn read(mut arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
+    let mut asked = Asked { first: 0, seeds: 500, steps: 1_000, trace: false };
+    while let Some(argument) = arguments.next() {
+        let mut number = || {
+            let value = arguments.next().unwrap_or_default();
+            value.parse::<u64>().map_err(|_| format!("{argument} needs a number, not {value:?}"))
+        };
+        match argument.as_str() {
+            "--seeds" => asked.seeds = number()?,
+            "--first" => asked.first = number()?,
+            "--steps" => asked.steps = number()?,
+            "--seed" => asked = Asked { first: number()?, seeds: 1, trace: true, ..asked },
+            "--full" => asked.seeds = 12_000,
+            other => return Err(format!("simulate does not know {other}")),
+        }
+    }
+    Ok(asked)
+}
+
+const fn add(sum: &mut Stats, stats: &Stats) {
+    sum.steps += stats.steps;
+    sum.events += stats.events;
+    sum.crashes += stats.crashes;
+    sum.lost_writes += stats.lost_writes;
+    sum.rejected += stats.rejected;
+    sum.questions += stats.questions;
+}
+
+/// The shortest way found to what does not hold.
+fn told(failure: &Failure) -> String {
+    let profile = Profile::wild(failure.seed);
+    let moves = run::shrink(&profile, failure);
+    run::story(profile, &moves)
+}

@@ -1,0 +1,52 @@
+//! Chance from a seed: a stream, and streams that belong to a named place.
+
+use unstuck_core::engine::Rng;
+
+/// A stream of draws.
+#[derive(Clone, Debug)]
+pub struct Chance(Rng);
+
+impl Chance {
+    /// The stream of `seed`.
+    pub const fn new(seed: u64) -> Self {
+        Self(Rng::seeded(seed))
+    }
+
+    /// The stream of one place in the world: the same seed, names and number always draw the same.
+    pub fn at(seed: u64, names: &[&str], number: u64) -> Self {
+        let mut hash = seed ^ 0xcbf2_9ce4_8422_2325;
+        for byte in names.iter().flat_map(|name| name.bytes().chain([0xff])) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        let mut mixed = Rng::seeded(hash ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Self(Rng::seeded(mixed.next()))
+    }
+
+    /// A number below `most`, which is not zero.
+    pub const fn below(&mut self, most: u64) -> u64 {
+        self.0.next() % most
+    }
+
+    /// True once in `times` on average; never when that is zero.
+    pub const fn one_in(&mut self, times: u64) -> bool {
+        times > 0 && self.below(times) == 0
+    }
+
+    /// True in this many of a hundred.
+    pub const fn percent(&mut self, share: u64) -> bool {
+        self.below(100) < share
+    }
+
+    /// One of `choices`; none of an empty list.
+    pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
+        match choices.len() {
+            0 => None,
+            count => choices.get(self.index(count)),
+        }
+    }
+
+    /// A position below `count`, which is not zero.
+    pub fn index(&mut self, count: usize) -> usize {
+        usize::try_from(self.below(count as u64)).unwrap_or(0)
+    }
+}

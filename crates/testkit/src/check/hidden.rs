@@ -1,0 +1,120 @@
+//! The parts of a state that only its written form shows: timers, and who is owed what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use unstuck_core::engine::{
+    BuildId, BuildState, EffectId, Gate, GateKey, GateState, MutationId, MutationState, RunId,
+    State, TaskId, TaskState,
+};
+use unstuck_core::time::Time;
+
+use super::{Violation, require};
+
+#[derive(Deserialize)]
+struct Hidden {
+    owed: BTreeMap<EffectId, Owner>,
+    timers: BTreeSet<(Time, Timer)>,
+    gates: BTreeMap<GateKey, Gate>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Owner {
+    Run(RunId),
+    Mutation(MutationId),
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Timer {
+    Task(TaskId),
+    Gate(GateKey),
+    Release(GateKey),
+    Build(BuildId),
+    Mutation(MutationId),
+}
+
+/// Timers, debts and gates agree with the states they follow from.
+pub(super) fn agrees(state: &State) -> Result<(), Violation> {
+    let written = serde_json::to_value(state)
+        .map_err(|error| Violation::new("a state can be written down", error.to_string()))?;
+    let hidden = Hidden::deserialize(&written)
+        .map_err(|error| Violation::new("a state can be read", error.to_string()))?;
+    owed(state, &hidden)?;
+    timers(state, &hidden)?;
+    waiters(state, &hidden)
+}
+
+fn owed(state: &State, hidden: &Hidden) -> Result<(), Violation> {
+    let mut expected: BTreeMap<EffectId, Owner> = BTreeMap::new();
+    for run in state.runs() {
+        if let Some(effect) = run.owes {
+            expected.insert(effect, Owner::Run(run.id));
+        }
+    }
+    for mutation in state.mutations() {
+        if let MutationState::InFlight { effect } | MutationState::Probing { effect } =
+            mutation.state
+        {
+            expected.insert(effect, Owner::Mutation(mutation.id));
+        }
+    }
+    require(expected == hidden.owed, "owed is what runs and actions wait for", || {
+        format!("{:?} instead of {expected:?}", hidden.owed)
+    })
+}
+
+fn timers(state: &State, hidden: &Hidden) -> Result<(), Violation> {
+    let mut expected = BTreeSet::new();
+    for task in state.tasks() {
+        if let TaskState::BackingOff { until: Some(until), .. } = task.state {
+            expected.insert((until, Timer::Task(task.id)));
+        }
+    }
+    for build in state.builds() {
+        if let BuildState::Sleeping { until } = build.state {
+            expected.insert((until, Timer::Build(build.id)));
+        }
+    }
+    for mutation in state.mutations() {
+        if let MutationState::Settling { until } = mutation.state {
+            expected.insert((until, Timer::Mutation(mutation.id)));
+        }
+    }
+    for (&key, gate) in &hidden.gates {
+        if let GateState::Waiting { until } = gate.state {
+            expected.insert((until, Timer::Gate(key)));
+        }
+        if let Some(at) = gate.release_at {
+            expected.insert((at, Timer::Release(key)));
+        }
+    }
+    require(expected == hidden.timers, "timers are what states wait for", || {
+        format!("{:?} instead of {expected:?}", hidden.timers)
+    })
+}
+
+fn waiters(state: &State, hidden: &Hidden) -> Result<(), Violation> {
+    let mut expected: BTreeMap<GateKey, BTreeSet<TaskId>> = BTreeMap::new();
+    for task in state.tasks() {
+        if let TaskState::BackingOff { gate: Some(gate), .. } = task.state {
+            expected.entry(gate).or_default().insert(task.id);
+        }
+    }
+    for (key, gate) in &hidden.gates {
+        let waiting = expected.remove(key).unwrap_or_default();
+        require(waiting == gate.waiters, "a gate knows who waits", || {
+            format!("{key}: {:?} instead of {waiting:?}", gate.waiters)
+        })?;
+        let moves = match gate.state {
+            GateState::Passing => gate.release_at.is_some() || waiting.is_empty(),
+            GateState::Waiting { .. } => true,
+            GateState::Probing { task } => state.task(task).is_some_and(|task| {
+                matches!(task.state, TaskState::Pending { .. } | TaskState::Running { .. })
+            }),
+        };
+        require(moves, "a gate with waiters opens some day", || format!("{key}: {gate:?}"))?;
+    }
+    require(expected.is_empty(), "a gate knows who waits", || format!("{expected:?}"))
+}

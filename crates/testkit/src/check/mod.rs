@@ -1,0 +1,91 @@
+//! What must hold: the engine's invariants (design: the engine, I1 to I14) and the agreement of its
+//! parts with each other.
+
+mod hidden;
+mod monitor;
+mod recovery;
+mod shape;
+mod written;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+pub use monitor::Monitor;
+pub use recovery::recovered;
+pub use shape::shape;
+use unstuck_core::engine::{Effect, EffectId, MutationId, Question, State, Subject, Work};
+pub use written::{difference, written_down};
+
+/// Something that must hold and does not.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// What must hold.
+    pub rule: &'static str,
+    /// What was found.
+    pub found: String,
+}
+
+impl Violation {
+    /// `rule` does not hold.
+    pub fn new(rule: &'static str, found: impl Into<String>) -> Self {
+        Self { rule, found: found.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.found)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Everything that can be seen of a state, hidden parts included. Takes a while.
+pub fn thorough(state: &State) -> Result<(), Violation> {
+    hidden::agrees(state)
+}
+
+/// What a decision released is what is newly owed, and nothing else.
+pub fn released(
+    state: &State,
+    before: &BTreeSet<EffectId>,
+    released: &[Effect],
+) -> Result<(), Violation> {
+    let after: BTreeSet<EffectId> = state.outstanding().iter().map(|effect| effect.id).collect();
+    let new: BTreeSet<EffectId> = after.difference(before).copied().collect();
+    let begun: BTreeSet<EffectId> = released
+        .iter()
+        .filter(|effect| !matches!(effect.what, Work::Stop { .. }))
+        .map(|effect| effect.id)
+        .collect();
+    if new != begun {
+        let found = format!("released {begun:?}, newly owed {new:?}");
+        return Err(Violation::new("effects are what is newly owed", found));
+    }
+    for effect in released {
+        if let Work::Stop { effect } = effect.what
+            && after.contains(&effect)
+        {
+            let found = format!("{effect} is stopped and owed");
+            return Err(Violation::new("what is stopped is not owed", found));
+        }
+    }
+    Ok(())
+}
+
+/// The action a question is about.
+pub const fn action_of(question: &Question) -> Option<MutationId> {
+    match question.subject {
+        Subject::Action(mutation) => Some(mutation),
+        Subject::Error(_) | Subject::Build(_) => None,
+    }
+}
+
+/// Fails with `rule` unless it holds.
+fn require(
+    holds: bool,
+    rule: &'static str,
+    found: impl FnOnce() -> String,
+) -> Result<(), Violation> {
+    if holds { Ok(()) } else { Err(Violation::new(rule, found())) }
+}

@@ -1,0 +1,290 @@
+//! What must hold from one event to the next: tries, phases, order, waits.
+
+use std::collections::BTreeMap;
+
+use unstuck_core::engine::{
+    Counters, Event, Gate, GateKey, GateState, MutationState, Phase, QuestionId, Recorded, RunId,
+    State, Step, Subject, TaskId, TaskState,
+};
+use unstuck_core::fault::{Class, Code, Reaction};
+use unstuck_core::policy::Policy;
+use unstuck_core::signature::Signature;
+
+use super::{Violation, require};
+
+/// Follows a journal as it is written.
+#[derive(Clone, Debug, Default)]
+pub struct Monitor {
+    needs: BTreeMap<TaskId, Vec<TaskId>>,
+    phases: BTreeMap<RunId, Phase>,
+    /// Re-attempts per error and task, since they were last given back or answered.
+    tries: BTreeMap<(Signature, TaskId), u32>,
+    subjects: BTreeMap<QuestionId, Subject>,
+    /// Tasks that must not go on without a person or a new budget window.
+    blocked: BTreeMap<TaskId, Code>,
+    /// Tasks that an open gate let through and that have not begun.
+    let_through: BTreeMap<TaskId, GateKey>,
+}
+
+/// What an event must not change.
+pub enum Kept {
+    /// A wait charges no counter.
+    Uncharged {
+        /// The task that waits.
+        task: TaskId,
+        /// What it waits for.
+        signature: Signature,
+        /// Its counters.
+        counters: Counters,
+        /// Its tries.
+        count: u32,
+    },
+    /// A gate that is closed already counts no further window.
+    Closed {
+        /// Which gate.
+        gate: GateKey,
+        /// Windows waited for, and times limited.
+        counts: (u32, u32),
+    },
+}
+
+impl Monitor {
+    /// Checks an event against what came before it.
+    pub fn before(
+        &mut self,
+        state: &State,
+        recorded: &Recorded,
+        policy: &Policy,
+    ) -> Result<(), Violation> {
+        self.order(state, recorded)?;
+        self.phase(state, recorded)?;
+        self.tries(state, recorded, policy)?;
+        self.blocked(state, recorded)?;
+        self.gates(state, recorded)?;
+        ledger(state, recorded)
+    }
+
+    /// Who was let through an open gate is not sent back to it.
+    fn gates(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        let passing =
+            |key| state.gate(key).is_some_and(|gate: &Gate| gate.state == GateState::Passing);
+        match &recorded.event {
+            Event::TaskReady { task, .. } => {
+                if let Some(TaskState::BackingOff { gate: Some(gate), .. }) =
+                    state.task(*task).map(|task| &task.state)
+                    && passing(*gate)
+                {
+                    self.let_through.insert(*task, *gate);
+                }
+            }
+            Event::GateWaiting { gate, .. } => self.let_through.retain(|_, of| of != gate),
+            Event::RunStarted { task, .. } => {
+                self.let_through.remove(task);
+            }
+            Event::RunResumed { run, .. } => {
+                if let Some(run) = state.run(*run) {
+                    self.let_through.remove(&run.task);
+                }
+            }
+            Event::TaskBackingOff { task, gate: Some(gate), .. } => {
+                let sent_back = self.let_through.remove(task) == Some(*gate) && passing(*gate);
+                require(!sent_back, "who was let through passes", || format!("{task} {gate}"))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// I13: a dependant never starts before its dependencies are done.
+    fn order(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        match &recorded.event {
+            Event::BuildStarted { plan, .. } => {
+                let first = state.tasks().map(|task| task.id.0 + 1).max().unwrap_or(0);
+                let first = first.max(self.needs.keys().map(|id| id.0 + 1).max().unwrap_or(0));
+                for (at, (_, needs)) in (first..).zip(plan.iter()) {
+                    let needs = needs.iter().map(|need| TaskId(first + need)).collect();
+                    self.needs.insert(TaskId(at), needs);
+                }
+            }
+            Event::JobDefined { task, .. } => {
+                self.needs.insert(*task, Vec::new());
+            }
+            Event::RunStarted { task, .. } => {
+                for need in self.needs.get(task).into_iter().flatten() {
+                    let done = state.task(*need).is_some_and(|t| t.state == TaskState::Done);
+                    require(done, "I13", || format!("{task} starts before {need}"))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// I9: phases only move forward.
+    fn phase(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        match &recorded.event {
+            Event::RunStarted { run, next, .. } => {
+                self.phases.insert(*run, next.phase);
+            }
+            Event::RunPhase { run, phase } => {
+                let was = self.phases.insert(*run, *phase).unwrap_or_default();
+                require(*phase >= was, "I9", || format!("{run}: {was:?} then {phase:?}"))?;
+            }
+            Event::RunStep { run, step: Step::Attempt { .. } } => {
+                let phase = state.run(*run).map(|run| run.phase).unwrap_or_default();
+                require(phase == Phase::Preparing, "I9", || format!("{run} works in {phase:?}"))?;
+            }
+            Event::RunFailed { run, .. }
+            | Event::RunCommitted { run }
+            | Event::RunCrashed { run }
+            | Event::RunCancelled { run, .. } => {
+                self.phases.remove(run);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// I1: no error gets one re-attempt more than allowed without an answer or a recovery.
+    fn tries(
+        &mut self,
+        state: &State,
+        recorded: &Recorded,
+        policy: &Policy,
+    ) -> Result<(), Violation> {
+        match &recorded.event {
+            Event::Retrying { task, signature, code, .. } => {
+                *self.tries.entry((*signature, *task)).or_default() += 1;
+                let of = |(of, _): &(Signature, TaskId)| of == signature;
+                let made: u32 = self.tries.iter().filter(|(k, _)| of(k)).map(|(_, n)| n).sum();
+                let own = state.task(*task).map(|task| task.spec.overrides).unwrap_or_default();
+                let allowed = policy.limits(*code, &own).per_signature;
+                require(made <= allowed, "I1", || format!("{signature} gets re-attempt {made}"))?;
+            }
+            Event::Recovered { task } => self.tries.retain(|(_, of), _| of != task),
+            Event::Forgotten { signature: None } => self.tries.clear(),
+            Event::Forgotten { signature: Some(signature) } => {
+                self.tries.retain(|(of, _), _| of != signature);
+            }
+            Event::QuestionAsked { question } => {
+                self.subjects.insert(question.id, question.subject);
+            }
+            Event::QuestionResolved { question, .. } => {
+                if let Some(Subject::Error(signature)) = self.subjects.remove(question) {
+                    self.tries.retain(|(of, _), _| *of != signature);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// I2: what is never retried is not retried without a person or a new budget window.
+    fn blocked(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        let task_of = |run: &RunId| state.run(*run).map(|run| run.task);
+        match &recorded.event {
+            Event::FaultMet { run, fault, passing: false, .. }
+                if fault.class() == Class::NeverRetry =>
+            {
+                if let Some(task) = task_of(run) {
+                    self.blocked.insert(task, fault.code());
+                }
+            }
+            Event::RunStarted { task, next, .. } => self.goes_on(*task, next.step)?,
+            Event::RunResumed { run, step } | Event::RunStep { run, step } => {
+                if let Some(task) = task_of(run) {
+                    self.goes_on(task, *step)?;
+                }
+            }
+            Event::TaskUnparked { task, .. }
+            | Event::TaskRevived { task }
+            | Event::JobFired { task } => {
+                self.blocked.remove(task);
+            }
+            Event::MutationReconciled { mutation, .. } => {
+                // What a call reported is no failure of an action that turned out to be settled.
+                if let Some(mutation) = state.mutation(*mutation) {
+                    self.blocked.remove(&mutation.task);
+                }
+            }
+            Event::BuildResumed { build } | Event::Waking { build } => {
+                self.blocked.retain(|task, code| {
+                    let same = state.task(*task).is_some_and(|task| task.build == *build);
+                    !(same && *code == Code::BudgetExhausted)
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn goes_on(&self, task: TaskId, step: Step) -> Result<(), Violation> {
+        match self.blocked.get(&task) {
+            Some(code) if step != Step::TakeBack => {
+                Err(Violation::new("I2", format!("{task} goes on with {step:?} after {code}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps what an event must not change.
+    #[expect(clippy::unused_self, reason = "one way to call the monitor")]
+    pub fn keep(&self, state: &State, recorded: &Recorded) -> Option<Kept> {
+        match &recorded.event {
+            Event::FaultMet { run, fault, .. } => {
+                let reaction = fault.code().row().reaction;
+                let waits = matches!(reaction, Reaction::Gate | Reaction::GateUntilReset);
+                let task = state.task(state.run(*run)?.task).filter(|_| waits)?;
+                Some(Kept::Uncharged {
+                    task: task.id,
+                    signature: fault.signature,
+                    counters: task.counters,
+                    count: state.signatures().count(fault.signature),
+                })
+            }
+            Event::GateWaiting { gate: key, .. } => {
+                let gate = state.gate(*key)?;
+                let closed = matches!(gate.state, GateState::Waiting { .. });
+                let counts = (gate.windows, gate.limited);
+                closed.then_some(Kept::Closed { gate: *key, counts })
+            }
+            _ => None,
+        }
+    }
+
+    /// I3: waits charge nothing but wait, and one wait is one wait.
+    #[expect(clippy::unused_self, reason = "one way to call the monitor")]
+    pub fn after(
+        &self,
+        kept: Option<Kept>,
+        state: &State,
+        recorded: &Recorded,
+    ) -> Result<(), Violation> {
+        match kept {
+            Some(Kept::Uncharged { task, signature, counters, count }) => {
+                let Some(task) = state.task(task) else { return Ok(()) };
+                let now = Counters { crashes: counters.crashes, ..task.counters };
+                let uncharged = now == counters && state.signatures().count(signature) == count;
+                require(uncharged, "I3", || {
+                    format!("{:?} charged {:?}", recorded.event, task.counters)
+                })
+            }
+            Some(Kept::Closed { gate: key, counts }) => {
+                let now = state.gate(key).map(|gate| (gate.windows, gate.limited));
+                require(now == Some(counts), "I3: one window is counted once", || {
+                    format!("{key}: {counts:?} became {now:?}")
+                })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// I4: an action is sent only when it certainly did not happen.
+fn ledger(state: &State, recorded: &Recorded) -> Result<(), Violation> {
+    let Event::MutationInFlight { mutation, .. } = &recorded.event else { return Ok(()) };
+    let may = state.mutation(*mutation).is_some_and(|mutation| {
+        matches!(mutation.state, MutationState::Intended | MutationState::NotApplied)
+    });
+    require(may, "I4", || format!("{:?} is sent", state.mutation(*mutation)))
+}

@@ -1,0 +1,43 @@
+//! What a restart may change: next to nothing.
+
+use unstuck_core::engine::{Counters, MutationState, State, TaskState, Work};
+
+use super::{Violation, require};
+
+/// Counters and waits after a restart equal those before it (I10), and nothing that may have been
+/// sent is sent again before it was looked up (I4).
+pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
+    for task in before.tasks() {
+        let Some(now) = after.task(task.id) else { continue };
+        let (was, is) = (uncrashed(task.counters), uncrashed(now.counters));
+        require(was == is, "I10", || format!("{}: {was:?} became {is:?}", task.id))?;
+        require(task.charged == now.charged, "I10", || format!("{} charges", task.id))?;
+        if let TaskState::BackingOff { until: Some(_), .. } | TaskState::Parked { .. } = task.state
+        {
+            require(task.state == now.state, "I10: waits stay", || {
+                format!("{}: {:?} became {:?}", task.id, task.state, now.state)
+            })?;
+        }
+    }
+    require(before.signatures() == after.signatures(), "I10", || "signatures changed".to_owned())?;
+    for effect in after.outstanding() {
+        let old = effect.id.0 <= before.seq();
+        require(
+            !old || matches!(effect.what, Work::Probe { .. }),
+            "nothing survives a crash",
+            || format!("{effect:?} is still owed"),
+        )?;
+    }
+    for mutation in after.mutations() {
+        let sent = |state: &MutationState| matches!(state, MutationState::InFlight { .. });
+        let was_sent = before.mutation(mutation.id).is_some_and(|was| sent(&was.state));
+        require(!(was_sent && sent(&mutation.state)), "I4", || {
+            format!("{} is sent again without being looked up", mutation.id)
+        })?;
+    }
+    Ok(())
+}
+
+const fn uncrashed(counters: Counters) -> Counters {
+    Counters { crashes: 0, ..counters }
+}

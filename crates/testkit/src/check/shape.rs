@@ -1,0 +1,239 @@
+//! What must hold in every state: counts, places, parking, locks and budgets agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use unstuck_core::engine::{
+    Build, BuildState, PauseCause, QuestionId, Standing, State, Status, Step, Subject, Task,
+    TaskId, TaskState,
+};
+use unstuck_core::policy::Policy;
+
+use super::{Violation, require};
+
+/// Checks one state.
+pub fn shape(state: &State, policy: &Policy) -> Result<(), Violation> {
+    for build in state.builds() {
+        counts(state, build)?;
+        pauses(state, build)?;
+        merge(state, build)?;
+        held(state, build)?;
+        budget(state, build, policy)?;
+    }
+    for task in state.tasks() {
+        task_agrees(state, task, policy)?;
+    }
+    runs(state)?;
+    questions(state)?;
+    let (spent, reserved) = (state.spent_today(), state.reserved_today());
+    require(spent.plus(reserved).over(policy.budget.per_day).is_none(), "I12", || {
+        format!("the day: {spent:?} and {reserved:?}")
+    })
+}
+
+fn counts(state: &State, build: &Build) -> Result<(), Violation> {
+    let mut counts = [0; Standing::COUNT];
+    let mut ready = BTreeSet::new();
+    let mut asked = BTreeSet::new();
+    for task in build.tasks.iter().filter_map(|id| state.task(*id)) {
+        counts[task.state.standing() as usize] += 1;
+        match task.state {
+            TaskState::Pending { .. } if task.needs_left == 0 => {
+                ready.insert(task.id);
+            }
+            TaskState::Parked { question, .. } => {
+                asked.insert(question);
+            }
+            _ => {}
+        }
+    }
+    require(counts == build.counts, "a build counts its tasks", || {
+        format!("{}: {:?} instead of {counts:?}", build.id, build.counts)
+    })?;
+    let queued: BTreeSet<TaskId> = build.ready().collect();
+    require(ready == queued, "a build knows what is ready", || {
+        format!("{}: {queued:?} instead of {ready:?}", build.id)
+    })?;
+    require(asked.len() == build.open_questions as usize, "a build counts its questions", || {
+        format!("{}: {} instead of {asked:?}", build.id, build.open_questions)
+    })?;
+    let can_start = |id: &TaskId| state.task(*id).is_some_and(|task| passes(state, task));
+    let idle = build.count(Standing::Running) < build.slots && queued.iter().any(can_start);
+    require(!(idle && build.state.lets_work()), "no place is empty while a task is ready", || {
+        format!("{}: {queued:?}", build.id)
+    })?;
+    let going = !build.standing && !build.state.has_ended();
+    let left = build.live() + build.count(Standing::Parked);
+    require(!going || left > 0, "a build without work has ended", || build.id.to_string())?;
+    let pending = build.count(Standing::Pending) + build.count(Standing::BackingOff);
+    require(!build.state.has_ended() || pending == 0, "nothing waits in a build that ended", || {
+        format!("{} has {pending}", build.id)
+    })
+}
+
+/// Whether the gate its next step needs lets the task start.
+fn passes(state: &State, task: &Task) -> bool {
+    let gate = task.gate_needed().and_then(|key| state.gate(key));
+    gate.is_none_or(|gate| gate.lets_pass(task.id))
+}
+
+fn pauses(state: &State, build: &Build) -> Result<(), Violation> {
+    let asks = matches!(
+        build.state,
+        BuildState::Paused { cause: PauseCause::Questions | PauseCause::Budget }
+    );
+    let asked = state.question_about(Subject::Build(build.id)).is_some();
+    require(asks == asked, "a build that stands still asks once", || {
+        format!("{}: {:?}, asked: {asked}", build.id, build.state)
+    })
+}
+
+/// Only one run of a build is checked and merged at a time.
+fn merge(state: &State, build: &Build) -> Result<(), Violation> {
+    let at = |id| state.run(id).map(|run| (run.step, run.status));
+    if let Some(run) = build.merging {
+        let holds = matches!(
+            at(run),
+            Some((Step::Check | Step::Commit | Step::Mutate { at: 0 }, Status::Active))
+        );
+        require(holds, "the merge lock is held by a run that needs it", || {
+            format!("{run}: {:?}", at(run))
+        })?;
+    }
+    for &run in &build.merge_line {
+        let waits = matches!(at(run), Some((Step::AwaitMerge, Status::Active)));
+        require(waits, "who is in line for the merge lock waits for it", || {
+            format!("{run}: {:?}", at(run))
+        })?;
+    }
+    let free = build.merging.is_none() && !build.merge_line.is_empty();
+    require(!(free && build.state.lets_work()), "the merge lock is handed on", || {
+        format!("{}: {:?}", build.id, build.merge_line)
+    })
+}
+
+fn held(state: &State, build: &Build) -> Result<(), Violation> {
+    require(
+        build.held.is_empty() || !build.state.lets_work(),
+        "runs are held only while the build stands still",
+        || format!("{}: {:?}", build.id, build.held),
+    )?;
+    for &id in &build.held {
+        let run = state.run(id);
+        let task = run.and_then(|run| state.task(run.task));
+        let waits = run.is_some_and(|run| run.status.is_paused() && run.owes.is_none())
+            && task.is_some_and(|task| task.state == TaskState::Running { run: id });
+        require(waits, "a held run waits for nothing but its build", || {
+            format!("{run:?} {:?}", task.map(|task| &task.state))
+        })?;
+    }
+    Ok(())
+}
+
+fn budget(state: &State, build: &Build, policy: &Policy) -> Result<(), Violation> {
+    let cap = policy.budget.per_build.plus(build.raised);
+    let uncapped = policy.budget.per_build.is_zero();
+    let used = build.spent.plus(build.reserved);
+    require(uncapped || used.over(cap).is_none(), "I12", || format!("{}: {used:?}", build.id))?;
+    let reserved = build
+        .tasks
+        .iter()
+        .filter_map(|id| state.task(*id))
+        .fold(0, |sum, task| sum + task.reserved.tokens);
+    require(reserved == build.reserved.tokens, "reserved amounts add up", || {
+        format!("{}: {reserved} and {:?}", build.id, build.reserved)
+    })
+}
+
+fn task_agrees(state: &State, task: &Task, policy: &Policy) -> Result<(), Violation> {
+    let own = task.spec.overrides.budget.unwrap_or(policy.budget.per_task);
+    let used = task.spent.plus(task.reserved);
+    let within = own.is_zero() || used.over(own.plus(task.raised)).is_none();
+    require(within, "I12", || format!("{}: {used:?}", task.id))?;
+    if let TaskState::Parked { question, .. } = task.state {
+        let waits = state.question(question).is_some_and(|q| q.tasks.contains(&task.id));
+        require(waits, "I5", || format!("{} is parked for {question}", task.id))?;
+    }
+    let active =
+        |run| state.run(run).is_some_and(|run| run.task == task.id && run.status == Status::Active);
+    match task.state {
+        TaskState::Running { run } => {
+            let held = state.build(task.build).is_some_and(|build| build.held.contains(&run));
+            require(active(run) || held, "a running task has a run at work", || {
+                format!("{}: {:?}", task.id, state.run(run))
+            })?;
+            moves(state, task)
+        }
+        TaskState::Pending { run: Some(run) }
+        | TaskState::BackingOff { run: Some(run), .. }
+        | TaskState::Parked { run: Some(run), .. } => {
+            let waits = state.run(run).is_some_and(|run| {
+                run.task == task.id && run.status.is_paused() && run.owes.is_none()
+            });
+            require(waits, "a task that waits keeps a run that waits", || {
+                format!("{}: {:?} {:?}", task.id, task.state, state.run(run))
+            })
+        }
+        TaskState::Reconciling { .. } => {
+            let open = task
+                .ledger
+                .iter()
+                .any(|id| state.mutation(*id).is_some_and(|mutation| mutation.state.is_open()));
+            require(open, "a reconciling task has something to find out", || {
+                format!("{} {:?}", task.id, task.unsettled)
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A run at work waits for an effect, an action or the merge lock.
+fn moves(state: &State, task: &Task) -> Result<(), Violation> {
+    let Some(run) = task.state.run().and_then(|run| state.run(run)) else { return Ok(()) };
+    let line = state.build(task.build).is_some_and(|build| build.merge_line.contains(&run.id));
+    let acting = matches!(run.step, Step::Mutate { .. })
+        && state.mutations().any(|mutation| {
+            mutation.run == run.id && mutation.task == task.id && mutation.state.is_open()
+        });
+    let waits = run.owes.is_some() || line || acting || run.status != Status::Active;
+    require(waits, "a run at work waits for something", || {
+        let actions: Vec<_> = state.mutations().collect();
+        format!("{run:?} {actions:?}")
+    })
+}
+
+fn runs(state: &State) -> Result<(), Violation> {
+    for run in state.runs() {
+        let kept = state.task(run.task).is_some_and(|task| task.state.run() == Some(run.id));
+        require(kept, "a run belongs to its task", || {
+            format!("{run:?} {:?}", state.task(run.task).map(|task| &task.state))
+        })?;
+    }
+    Ok(())
+}
+
+/// I5 and I11.
+fn questions(state: &State) -> Result<(), Violation> {
+    let mut about: BTreeMap<Subject, QuestionId> = BTreeMap::new();
+    for question in state.questions() {
+        let twice = about.insert(question.subject, question.id);
+        require(twice.is_none(), "I11", || format!("{:?}", question.subject))?;
+        let found = state.question_about(question.subject).map(|found| found.id);
+        require(found == Some(question.id), "a question is found by its subject", || {
+            format!("{question:?}")
+        })?;
+        if let Subject::Build(build) = question.subject {
+            require(state.build(build).is_some(), "I5", || format!("{build} is asked about"))?;
+            continue;
+        }
+        require(!question.tasks.is_empty(), "I5", || format!("{} parks nobody", question.id))?;
+        for &id in &question.tasks {
+            let parked = state.task(id).is_some_and(|task| {
+                matches!(task.state, TaskState::Parked { question: on, .. } if on == question.id)
+            });
+            require(parked, "I5", || {
+                format!("{} names {id}: {:?}", question.id, state.task(id).map(|t| &t.state))
+            })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Faults of every code, with the facts the engine looks at.
+
+use std::sync::Arc;
+
+use unstuck_core::fault::{BudgetSpan, BudgetSpent, Code, Fault, Kind, Origin};
+use unstuck_core::time::{Span, Time};
+
+use crate::chance::Chance;
+use crate::profile::Profile;
+
+const SPANS: [BudgetSpan; 3] = [BudgetSpan::Task, BudgetSpan::Build, BudgetSpan::Day];
+
+/// A fault of one of the world's codes.
+pub fn any(profile: &Profile, chance: &mut Chance, task: &str, now: Time) -> Arc<Fault> {
+    let code = chance.pick(&profile.codes).copied().unwrap_or(Code::LogicError);
+    of(profile, chance, code, task, now)
+}
+
+/// A fault of `code`.
+pub fn of(profile: &Profile, chance: &mut Chance, code: Code, task: &str, now: Time) -> Arc<Fault> {
+    let whose = if profile.apart { task } else { "" };
+    let meaning = format!("{whose} trouble {}", chance.below(profile.flavours));
+    let mut fault = Fault::new(kind(code, chance), "somewhere", meaning);
+    if let Some(&origin) = chance.pick(Origin::ALL) {
+        fault.origin = origin;
+    }
+    match chance.below(6) {
+        0 => fault.retry_after = Some(Span::from_secs(1 + chance.below(3_000))),
+        1 => fault.resets_at = Some(now + Span::from_mins(chance.below(300))),
+        _ => {}
+    }
+    // The message is told apart from the signature on purpose: it must not decide anything.
+    fault.message.push_str(profile.words);
+    Arc::new(fault)
+}
+
+fn kind(code: Code, chance: &mut Chance) -> Kind {
+    match code {
+        Code::BudgetExhausted => {
+            let span = chance.pick(&SPANS).copied().unwrap_or_default();
+            Kind::BudgetExhausted(BudgetSpent { span, unit: "tokens".to_owned() })
+        }
+        code => Kind::bare(code),
+    }
+}

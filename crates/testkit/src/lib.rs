@@ -1,0 +1,22 @@
+//! The engine's adversary: a simulated world that breaks in every way the fault table names, people
+//! who answer at the wrong time, a runner that crashes between any two steps, and the invariants
+//! of the engine checked all the while.
+//!
+//! Everything follows from a seed: no clock, no threads, no randomness from outside. It stands for
+//! the runner and the world; it is not a test of them.
+
+pub mod chance;
+pub mod check;
+pub mod driver;
+pub mod faults;
+pub mod outside;
+pub mod people;
+pub mod plans;
+pub mod profile;
+pub mod run;
+pub mod twins;
+pub mod world;
+
+pub use check::Violation;
+pub use driver::{Move, Sim};
+pub use profile::Profile;

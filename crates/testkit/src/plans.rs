@@ -1,0 +1,122 @@
+//! Plans and jobs as people would write them, and as they would not.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, GateKey};
+use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, TaskSpec};
+use unstuck_core::policy::Amount;
+use unstuck_core::time::Span;
+
+use crate::chance::Chance;
+use crate::profile::Profile;
+
+/// A build of a plan.
+pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Command> {
+    let count = 1 + chance.index(6);
+    let mut tasks: Vec<TaskSpec> = Vec::with_capacity(count);
+    for at in 0..count {
+        let mut spec = task(profile, chance, &format!("b{number}t{at}"));
+        if chance.one_in(10) && !profile.apart {
+            spec.job = Some(JobSpec::default());
+            spec.mutations.clear();
+        }
+        for earlier in &tasks {
+            if chance.one_in(4) {
+                spec.depends_on.push(earlier.name.clone());
+            }
+        }
+        tasks.push(spec);
+    }
+    // Later tasks first, so that the order of the plan is not the order of its needs.
+    if chance.one_in(3) {
+        tasks.reverse();
+    }
+    let plan = Arc::new(Plan::new(tasks).ok()?);
+    let slots = u32::try_from(chance.below(4)).unwrap_or(1);
+    Some(Command::StartBuild { plan, slots, in_place: !profile.apart && chance.one_in(6) })
+}
+
+/// A script taken into care.
+pub fn define_job(profile: &Profile, chance: &mut Chance, number: u32) -> Command {
+    let mut spec = task(profile, chance, &format!("job{number}"));
+    spec.job =
+        Some(JobSpec { propose_only: chance.one_in(6), repair_after_mutation: chance.one_in(4) });
+    spec.mutations.clear();
+    Command::DefineJob { spec: Arc::new(spec) }
+}
+
+fn task(profile: &Profile, chance: &mut Chance, name: &str) -> TaskSpec {
+    let mut spec = TaskSpec {
+        name: name.to_owned(),
+        priority: i32::try_from(chance.below(3)).unwrap_or(0),
+        gate: GateKey(chance.below(2)),
+        ..TaskSpec::default()
+    };
+    if profile.apart {
+        spec.gate = GateKey(Chance::at(1, &[name], 0).below(u64::MAX));
+    }
+    if chance.one_in(8) && !profile.apart {
+        spec.overrides.budget = Some(Amount { money_micros: 0, tokens: 30, time_ms: 0 });
+        spec.overrides.per_signature = Some(1);
+    }
+    if chance.one_in(4) {
+        return spec;
+    }
+    let merge = action(profile, chance, "merge", MutationKind::Merge);
+    spec.mutations.push(Arc::new(merge));
+    if chance.one_in(2) {
+        spec.mutations.push(Arc::new(action(profile, chance, "push", MutationKind::Push)));
+        if chance.one_in(2) {
+            let mut pull = action(profile, chance, "pull", MutationKind::PullRequest);
+            pull.requires = Some("push".to_owned());
+            spec.mutations.push(Arc::new(pull));
+        }
+    }
+    if chance.one_in(6) && !profile.apart {
+        spec.mutations.push(Arc::new(permanent(profile, chance)));
+    }
+    spec
+}
+
+/// An action that the whole project performs once.
+fn permanent(profile: &Profile, chance: &mut Chance) -> MutationSpec {
+    let key = format!("shared{}", chance.below(2));
+    // The same key means the same action wherever it is named.
+    let mut same = Chance::at(profile.seed, &[&key], 0);
+    let mut spec = action(profile, &mut same, &key, MutationKind::Http);
+    spec.permanent = true;
+    spec
+}
+
+/// An action with the given key.
+pub fn action(
+    profile: &Profile,
+    chance: &mut Chance,
+    key: &str,
+    kind: MutationKind,
+) -> MutationSpec {
+    MutationSpec {
+        key: key.to_owned(),
+        kind,
+        arguments: 7,
+        idempotent: profile.apart || chance.one_in(2),
+        probe: profile.apart || !chance.one_in(4),
+        settle_ms: if chance.one_in(2) { Span::from_secs(30) } else { Span::ZERO },
+        permanent: false,
+        requires: None,
+    }
+}
+
+/// An action that an agent declares or a script performs.
+pub fn wanted(profile: &Profile, chance: &mut Chance) -> MutationSpec {
+    let key = format!("own{}", chance.below(3));
+    let mut same = Chance::at(profile.seed, &["own", &key], 0);
+    let mut spec = action(profile, &mut same, &key, MutationKind::Command);
+    if chance.one_in(10) {
+        spec.arguments = 8;
+    }
+    if !profile.apart && chance.one_in(6) {
+        spec = permanent(profile, chance);
+    }
+    spec
+}

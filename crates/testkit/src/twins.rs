@@ -1,0 +1,190 @@
+//! Two runs of the same fate: one undisturbed, one disturbed at a chosen point (I6, I8).
+
+use std::collections::BTreeMap;
+
+use unstuck_core::engine::{Command, Event, QuestionId, Subject};
+use unstuck_core::question::QuestionKind;
+
+use crate::chance::Chance;
+use crate::check::Violation;
+use crate::driver::{Move, Sim};
+use crate::profile::Profile;
+use crate::{people, plans, run, world};
+
+/// More moves than this mean that it never ends.
+const MOVES_MAX: u64 = 20_000;
+
+/// What a run came to: everything but ids, times and chains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fate {
+    /// How each task ended, with its counters and what it can still give back.
+    pub tasks: BTreeMap<String, String>,
+    /// How often each question was asked: about what, of which kind, for whom.
+    pub questions: BTreeMap<String, u32>,
+    /// How often each error still counts.
+    pub signatures: BTreeMap<String, u32>,
+    /// How often each action took effect outside.
+    pub outside: BTreeMap<String, u32>,
+}
+
+/// How a run is disturbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disturbance {
+    /// The process dies.
+    Crash,
+    /// A write fails.
+    LostWrite,
+}
+
+/// Runs a world's plan to its end, disturbed before the moves named by `at`, and says what became
+/// of it and how many moves it took.
+pub fn fate(
+    profile: &Profile,
+    at: &[u64],
+    disturbance: Disturbance,
+) -> Result<(Fate, u64), Violation> {
+    let (sim, moves) = played(profile, at, disturbance)?;
+    Ok((told(&sim), moves))
+}
+
+/// The same, with the whole simulation.
+pub fn played(
+    profile: &Profile,
+    at: &[u64],
+    disturbance: Disturbance,
+) -> Result<(Sim, u64), Violation> {
+    let mut sim = Sim::new(profile.clone());
+    let mut chance = Chance::at(profile.seed, &["plan"], 0);
+    if let Some(start) = plans::start_build(profile, &mut chance, 0) {
+        sim.step(&Move::Person(start))?;
+        // A build that was never acknowledged was never promised.
+        sim.step(&Move::Ack)?;
+    }
+    for number in 0..MOVES_MAX {
+        if at.contains(&number) {
+            sim.step(&match disturbance {
+                Disturbance::Crash => Move::Crash,
+                Disturbance::LostWrite => Move::LostWrite,
+            })?;
+        }
+        match next(&sim) {
+            Some(next) => sim.step(&next)?,
+            None => return Ok((sim, number)),
+        }
+    }
+    Err(Violation::new("I7", "it never ends"))
+}
+
+fn next(sim: &Sim) -> Option<Move> {
+    if !sim.is_durable() {
+        Some(Move::Ack)
+    } else if let Some(running) = sim.running.values().next() {
+        Some(Move::Work(running.effect.task, world::kind(running.effect.what)))
+    } else if let Some(question) = run::first_question(sim) {
+        answer(sim, question).map(Move::Person)
+    } else {
+        sim.state.next_wake().map(|_| Move::Wake)
+    }
+}
+
+/// People who always answer the same to the same: by what is asked of whom, and how often before.
+fn answer(sim: &Sim, id: QuestionId) -> Option<Command> {
+    let question = sim.state.question(id)?;
+    let whom = question.tasks.first().and_then(|task| sim.state.task(*task));
+    let name = whom.map_or("", |task| task.spec.name.as_str());
+    let what = named(sim, question.subject);
+    let before = asked(sim, |kind, subject| kind == question.kind && subject == what);
+    let mut chance = Chance::at(sim.profile.seed, &["answer", name, &what], u64::from(before));
+    let decision = if before > 2 {
+        run::leave(question.kind)
+    } else {
+        *chance.pick(question.kind.decisions())?
+    };
+    Some(people::say(id, decision, &mut chance))
+}
+
+/// How many questions of the journal fit.
+fn asked(sim: &Sim, fits: impl Fn(QuestionKind, &str) -> bool) -> u32 {
+    let questions = sim.journal.iter().filter(|recorded| match &recorded.event {
+        Event::QuestionAsked { question } => fits(question.kind, &named(sim, question.subject)),
+        _ => false,
+    });
+    u32::try_from(questions.count()).unwrap_or(u32::MAX)
+}
+
+/// What a question is about, without ids that depend on the way there.
+fn named(sim: &Sim, subject: Subject) -> String {
+    match subject {
+        Subject::Error(signature) => signature.to_string(),
+        Subject::Build(build) => build.to_string(),
+        Subject::Action(id) => sim.state.mutation(id).map_or_else(String::new, |mutation| {
+            format!("{:?} {}", mutation.occurrence, mutation.spec.key)
+        }),
+    }
+}
+
+/// What became of a simulation.
+pub fn told(sim: &Sim) -> Fate {
+    let mut fate = Fate::default();
+    for task in sim.state.tasks() {
+        let counters = &task.counters;
+        let told = format!(
+            "{:?}, {} in a row, {} shortened, {} repairs, {} git, {:?} transient, {:?}",
+            task.state,
+            counters.consecutive,
+            counters.compactions,
+            counters.repairs,
+            counters.git,
+            counters.transient.map(|transient| transient.count),
+            task.charged,
+        );
+        fate.tasks.insert(task.spec.name.clone(), told);
+    }
+    for recorded in &sim.journal {
+        if let Event::QuestionAsked { question } = &recorded.event {
+            let about = format!("{:?} {}", question.kind, named(sim, question.subject));
+            *fate.questions.entry(about).or_default() += 1;
+        }
+    }
+    for (signature, record) in sim.state.signatures().iter() {
+        if record.count > 0 {
+            fate.signatures.insert(signature.to_string(), record.count);
+        }
+    }
+    for ((occurrence, key), count) in sim.world.outside.all() {
+        fate.outside.insert(format!("{occurrence:?} {key}"), *count);
+    }
+    fate
+}
+
+/// I6: the world of `profile`, disturbed at `at`, ends as it does undisturbed.
+pub fn same_fate(
+    profile: &Profile,
+    calm: &Fate,
+    at: &[u64],
+    disturbance: Disturbance,
+) -> Result<(), Violation> {
+    let (fate, _) = fate(profile, at, disturbance)?;
+    if fate == *calm {
+        return Ok(());
+    }
+    let found = differences(calm, &fate).join("; ");
+    Err(Violation::new("I6", format!("{disturbance:?} at {at:?}: {found}")))
+}
+
+fn differences(calm: &Fate, other: &Fate) -> Vec<String> {
+    fn of<V: PartialEq + std::fmt::Debug>(
+        one: &BTreeMap<String, V>,
+        other: &BTreeMap<String, V>,
+    ) -> Vec<String> {
+        let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
+        keys.filter(|key| one.get(*key) != other.get(*key))
+            .map(|key| format!("{key}: {:?} and {:?}", one.get(key), other.get(key)))
+            .collect()
+    }
+    let mut found = of(&calm.tasks, &other.tasks);
+    found.extend(of(&calm.questions, &other.questions));
+    found.extend(of(&calm.signatures, &other.signatures));
+    found.extend(of(&calm.outside, &other.outside));
+    found
+}

@@ -1,0 +1,286 @@
+//! The world: what becomes of everything the engine asks for.
+//!
+//! The outcome of an effect depends on the seed, the task's name, the operation and how many
+//! results of that operation were *recorded*; never on ids, times or crashes. So a run that crashed
+//! and came back meets the same troubles in the same order as one that did not.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use unstuck_core::attempt::{Approach, Digest};
+use unstuck_core::engine::{
+    Command, Effect, Mutation, MutationId, Outcome, Progress, RunId, State, TaskId, Work,
+};
+use unstuck_core::plan::MutationKind;
+use unstuck_core::policy::Amount;
+use unstuck_core::time::{Span, Time};
+
+use crate::chance::Chance;
+use crate::faults;
+use crate::outside::Outside;
+use crate::plans;
+use crate::profile::Profile;
+
+/// Where results are counted.
+pub type Place = (TaskId, &'static str, Arc<str>);
+
+/// The simulated world.
+#[derive(Clone, Debug)]
+pub struct World {
+    profile: Arc<Profile>,
+    recorded: BTreeMap<Place, u32>,
+    /// What was recorded at which position of the journal, to take it back when that is lost.
+    log: Vec<(u64, Place)>,
+    /// What really happened.
+    pub outside: Outside,
+}
+
+impl World {
+    /// A world in which nothing has happened.
+    pub fn new(profile: Arc<Profile>) -> Self {
+        Self { profile, recorded: BTreeMap::new(), log: Vec::new(), outside: Outside::default() }
+    }
+
+    /// Does the next thing for an effect and says what is reported about it. A result ends the
+    /// effect; everything else happens while it runs.
+    pub fn perform(&mut self, state: &State, effect: &Effect, now: Time) -> Option<Command> {
+        let at = Scene::of(self, state, effect, now)?;
+        Some(match effect.what {
+            Work::Attempt { .. } => {
+                at.agent(|at, chance| Outcome::Attempted { approach: at.approach(chance) })
+            }
+            Work::Repair { .. } => at.agent(|_, _| Outcome::Done),
+            Work::Execute { .. } => at.script(),
+            Work::Check | Work::Commit | Work::Emit | Work::TakeBack => at.plain(),
+            Work::Perform { mutation } => self.act(state, effect, mutation, now)?,
+            Work::Probe { mutation } => self.look_up(state, effect, mutation, now)?,
+            Work::Stop { .. } => return None,
+        })
+    }
+
+    /// A report about an effect was taken, or refused, when the journal stood at `seq`.
+    pub fn record(&mut self, place: Place, seq: u64) {
+        *self.recorded.entry(place.clone()).or_default() += 1;
+        self.log.push((seq, place));
+    }
+
+    /// What came after `seq` was lost.
+    pub fn forget_after(&mut self, seq: u64) {
+        while let Some((_, place)) = self.log.pop_if(|(at, _)| *at > seq) {
+            if let Some(count) = self.recorded.get_mut(&place) {
+                *count -= 1;
+            }
+        }
+    }
+
+    fn act(
+        &mut self,
+        state: &State,
+        effect: &Effect,
+        id: MutationId,
+        now: Time,
+    ) -> Option<Command> {
+        let mutation = state.mutation(id)?;
+        let at = Scene::of(self, state, effect, now)?;
+        let mut chance = at.chance.clone();
+        let fault = faults::any(&self.profile, &mut chance, &at.name, now);
+        let outcome = match (at.fails, chance.below(5)) {
+            (false, _) => {
+                self.outside.apply(mutation);
+                Outcome::Applied { result: Arc::from("done") }
+            }
+            (true, 0) if mutation.spec.kind == MutationKind::Merge => Outcome::HeadMoved,
+            (true, 1) if self.profile.foggy => {
+                self.outside.apply(mutation);
+                Outcome::Unknown { fault }
+            }
+            (true, 2) if self.profile.foggy => Outcome::Unknown { fault },
+            (true, 3) if self.profile.foggy => {
+                self.appears_late(mutation, &mut chance);
+                Outcome::Unknown { fault }
+            }
+            _ => Outcome::Failed { fault, approach: None },
+        };
+        Some(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO })
+    }
+
+    /// The effect shows within the time in which it may still appear.
+    fn appears_late(&mut self, mutation: &Mutation, chance: &mut Chance) {
+        let settle = mutation.spec.settle_ms.as_millis();
+        if settle > 0 {
+            let wait = Span::from_millis(chance.below(settle));
+            self.outside.apply_at(mutation, mutation.sent_at + wait);
+        }
+    }
+
+    fn look_up(
+        &mut self,
+        state: &State,
+        effect: &Effect,
+        id: MutationId,
+        now: Time,
+    ) -> Option<Command> {
+        let mutation = state.mutation(id)?;
+        let mut at = Scene::of(self, state, effect, now)?;
+        let fault = faults::any(&self.profile, &mut at.chance, &at.name, now);
+        let outcome = match at.chance.below(3) {
+            0 if at.fails && self.profile.foggy => Outcome::CannotTell,
+            1 if at.fails && self.profile.foggy => Outcome::Failed { fault, approach: None },
+            2 if at.fails && self.profile.foggy => Outcome::Unknown { fault },
+            _ if self.outside.happened(mutation) => Outcome::Applied { result: Arc::from("seen") },
+            _ => Outcome::NotApplied,
+        };
+        Some(Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO })
+    }
+}
+
+/// One moment of one effect.
+struct Scene<'a> {
+    profile: Arc<Profile>,
+    state: &'a State,
+    effect: &'a Effect,
+    name: String,
+    chance: Chance,
+    /// Whether something goes wrong now.
+    fails: bool,
+    /// Whether trouble is over for good.
+    over: bool,
+    now: Time,
+}
+
+impl<'a> Scene<'a> {
+    fn of(world: &World, state: &'a State, effect: &'a Effect, now: Time) -> Option<Self> {
+        let name = state.task(effect.task)?.spec.name.clone();
+        let place = place(state, effect);
+        let count = world.recorded.get(&place).copied().unwrap_or(0);
+        let profile = Arc::clone(&world.profile);
+        let mut chance = Chance::at(profile.seed, &[&name, place.1, &place.2], u64::from(count));
+        let over = count >= profile.trouble_max;
+        let fails = chance.percent(profile.fault_percent) && !over;
+        Some(Self { profile, state, effect, name, chance, fails, over, now })
+    }
+
+    fn fault(&mut self) -> Arc<unstuck_core::fault::Fault> {
+        faults::any(&self.profile, &mut self.chance, &self.name, self.now)
+    }
+
+    fn reserved(&self) -> Amount {
+        self.run().map_or(Amount::ZERO, |run| {
+            self.state.run(run).map_or(Amount::ZERO, |run| run.reserved)
+        })
+    }
+
+    const fn run(&self) -> Option<RunId> {
+        Some(self.effect.run)
+    }
+
+    /// A call never costs more than was reserved for it.
+    fn spent(&mut self) -> Amount {
+        let tokens = self.chance.below(self.reserved().tokens + 1);
+        Amount { tokens, ..Amount::ZERO }
+    }
+
+    fn approach(&self, chance: &mut Chance) -> Arc<Approach> {
+        let digest = (!chance.one_in(5)).then(|| Digest(chance.below(3)));
+        Arc::new(Approach { digest, summary: self.name.clone(), ..Approach::default() })
+    }
+
+    fn settle(mut self, outcome: Outcome) -> Command {
+        let spent = self.spent();
+        Command::Settle { effect: self.effect.id, outcome, spent }
+    }
+
+    fn fail(mut self, approach: Option<Arc<Approach>>) -> Command {
+        let fault = self.fault();
+        self.settle(Outcome::Failed { fault, approach })
+    }
+
+    fn plain(self) -> Command {
+        if self.fails { self.fail(None) } else { self.settle(Outcome::Done) }
+    }
+
+    fn agent(mut self, done: impl FnOnce(&Self, &mut Chance) -> Outcome) -> Command {
+        if self.profile.busy_agents && !self.over && self.chance.below(3) > 0 {
+            return self.busy();
+        }
+        let mut chance = self.chance.clone();
+        if self.fails {
+            let approach = chance.one_in(2).then(|| self.approach(&mut chance));
+            self.fail(approach)
+        } else {
+            let outcome = done(&self, &mut chance);
+            self.settle(outcome)
+        }
+    }
+
+    /// Something an agent does on its way.
+    fn busy(mut self) -> Command {
+        let effect = self.effect.id;
+        match self.chance.below(6) {
+            0 if !self.profile.apart => {
+                let tokens = 1 + self.chance.below(25);
+                Command::Reserve { effect, amount: Amount { tokens, ..Amount::ZERO } }
+            }
+            1 | 2 if self.fails => Command::Raise { effect, fault: self.fault() },
+            3 if !self.profile.apart => {
+                let tree = (!self.chance.one_in(3)).then(|| Digest(self.chance.below(3)));
+                Command::Observe { effect, fault: self.fault(), tree }
+            }
+            4 => {
+                let mutation = plans::wanted(&self.profile, &mut self.chance);
+                Command::Mutate { effect, mutation }
+            }
+            _ => {
+                let report = Progress {
+                    iterations: 1,
+                    tool_calls: 2,
+                    validated: self.chance.one_in(3),
+                    spent: self.spent(),
+                };
+                Command::Progress { effect, report }
+            }
+        }
+    }
+
+    fn script(mut self) -> Command {
+        let effect = self.effect.id;
+        if !self.over && self.chance.one_in(2) {
+            let mutation = plans::wanted(&self.profile, &mut self.chance);
+            return Command::Mutate { effect, mutation };
+        }
+        if !self.over && !self.profile.apart && self.chance.one_in(8) {
+            let tokens = 1 + self.chance.below(25);
+            return Command::Reserve { effect, amount: Amount { tokens, ..Amount::ZERO } };
+        }
+        self.plain()
+    }
+}
+
+/// Where results of an effect are counted.
+pub fn place(state: &State, effect: &Effect) -> Place {
+    let key = |id: MutationId| {
+        Arc::from(state.mutation(id).map_or("", |mutation| mutation.spec.key.as_str()))
+    };
+    let (what, key) = match effect.what {
+        Work::Perform { mutation } => ("perform", key(mutation)),
+        Work::Probe { mutation } => ("probe", key(mutation)),
+        what => (kind(what), Arc::from("")),
+    };
+    (effect.task, what, key)
+}
+
+/// The kind of work, in a word.
+pub const fn kind(what: Work) -> &'static str {
+    match what {
+        Work::Attempt { .. } => "attempt",
+        Work::Check => "check",
+        Work::Commit => "commit",
+        Work::Perform { .. } => "perform",
+        Work::Probe { .. } => "probe",
+        Work::Emit => "emit",
+        Work::Repair { .. } => "repair",
+        Work::Execute { .. } => "execute",
+        Work::TakeBack => "take back",
+        Work::Stop { .. } => "stop",
+    }
+}

@@ -1,0 +1,3 @@
+//! The engine under simulation: what must hold, held against seeds, crashes and people.
+
+mod fate;
