@@ -108,15 +108,28 @@ impl State {
             Reconciled::Skipped => MutationState::Skipped,
         };
         self.set_mutation(id, state);
-        self.mutation_settled(id);
+        match to {
+            Reconciled::Applied | Reconciled::Skipped => self.mutation_settled(id),
+            // That it did not happen is no success: a crash must not give tries back.
+            Reconciled::NotApplied => self.mutation_answered(id),
+        }
     }
 
     /// The outside answered about an action, so its task did not crash over it.
-    fn mutation_settled(&mut self, id: MutationId) {
+    fn mutation_answered(&mut self, id: MutationId) {
         if let Some(task) = self.ledger.mutations.get(&id).map(|mutation| mutation.task)
             && let Some(task) = self.tasks.get_mut(&task)
         {
             task.counters.crashes = 0;
+        }
+    }
+
+    /// Nothing is left to be done about an action.
+    fn mutation_settled(&mut self, id: MutationId) {
+        self.mutation_answered(id);
+        if let Some(task) = self.ledger.mutations.get(&id).map(|mutation| mutation.task)
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
             task.counters.git = 0;
             task.counters.transient[Operation::Mutate as usize] = Transient::default();
         }
