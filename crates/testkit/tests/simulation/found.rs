@@ -128,6 +128,19 @@ fn a_cancelled_build_still_asks_what_became_of_its_action() {
 }
 
 #[test]
+fn a_script_that_fails_in_a_cancelled_build_waits_for_its_action() {
+    let mut desk = Desk::new();
+    desk.start(1, vec![job("j")]);
+    let script = desk.owed(T0).id;
+    desk.give(Command::Mutate { effect: script, mutation: action("k") });
+    desk.give(Command::Cancel { build: BuildId(0) });
+    desk.fails(T0, Code::LogicError);
+    assert!(matches!(desk.task(T0), TaskState::Reconciling { .. }));
+    desk.done(T0);
+    assert_eq!(*desk.task(T0), TaskState::Cancelled);
+}
+
+#[test]
 fn a_task_that_needs_another_lost_one_is_not_revived_to_wait_for_ever() {
     let mut desk = Desk::new();
     desk.start(2, vec![task("a", &[]), task("b", &[]), task("c", &["a", "b"])]);
