@@ -8,6 +8,7 @@ use unstuck_core::engine::{
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{MutationKind, MutationSpec};
 use unstuck_core::question::Decision;
+use unstuck_core::time::Span;
 
 use crate::desk::{Desk, acting, action, job, task, unknown};
 
@@ -215,6 +216,21 @@ fn several_calls_that_run_into_one_usage_window_count_it_once() {
     }
     assert_eq!(desk.questions(), 0);
     assert_eq!(desk.state.gate(GateKey(1)).unwrap().windows, 1);
+}
+
+// TX6
+#[test]
+fn an_action_that_was_looked_up_too_early_is_looked_up_again() {
+    let mut desk = Desk::new();
+    let slow = MutationSpec { settle_ms: Span::from_secs(30), ..action("k") };
+    desk.start(1, vec![acting("a", vec![slow])]);
+    desk.done_until(T0, performs);
+    desk.settle(T0, unknown(Code::NetworkTimeout));
+    // The look-up begins at once and ends after the action could still have appeared.
+    desk.now = desk.now + Span::from_secs(40);
+    desk.settle(T0, Outcome::NotApplied);
+    desk.wait();
+    assert!(matches!(desk.owed(T0).what, Work::Probe { .. }));
 }
 
 #[test]
