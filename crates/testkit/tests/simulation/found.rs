@@ -175,6 +175,16 @@ fn an_agent_that_repairs_a_script_gets_no_endless_tries_and_charges_no_repair() 
 }
 
 #[test]
+fn a_repair_that_left_its_scope_is_repaired_again_and_never_becomes_a_task() {
+    let mut desk = Desk::new();
+    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
+    desk.give(Command::FireJob { task: T0 });
+    desk.fails(T0, Code::LogicError);
+    desk.fails(T0, Code::ScopeForbidden);
+    assert!(matches!(desk.owed(T0).what, Work::Repair { .. }));
+}
+
+#[test]
 fn stopping_what_jobs_are_at_does_not_end_their_home() {
     let mut desk = Desk::new();
     desk.policy.retry.pause_after_questions = 1;
