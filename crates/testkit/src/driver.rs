@@ -258,7 +258,10 @@ impl Sim {
         let released: Vec<Effect> =
             events.iter().flat_map(|recorded| effects(&self.state, recorded)).collect();
         check::released(&self.state, &owed_before, &released)?;
-        for recorded in &events {
+        let decided = self.journal.len();
+        self.journal.extend(events);
+        let events = &self.journal[decided..];
+        for recorded in events {
             let seq = self.shadow.seq();
             if recorded.seq != seq + 1 {
                 return Err(Violation::new("seq has no gaps", format!("{seq} {recorded:?}")));
@@ -273,8 +276,7 @@ impl Sim {
             self.monitor.after(before, &self.shadow, recorded)?;
         }
         self.same_as_shadow("replaying gives the same state")?;
-        if !events.is_empty() || kept.is_some() {
-            self.journal.extend(events);
+        if self.journal.len() > decided || kept.is_some() {
             self.batches.push_back(Batch {
                 end: self.journal.len(),
                 effects: released,

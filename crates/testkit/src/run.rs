@@ -30,11 +30,16 @@ pub struct Failure {
 
 /// Runs a seed for `steps` moves, then to its end.
 pub fn seed(profile: Profile, steps: u64) -> Result<Stats, Box<Failure>> {
+    played(profile, steps).map(|sim| sim.stats)
+}
+
+/// The same, with all that became of it.
+pub fn played(profile: Profile, steps: u64) -> Result<Sim, Box<Failure>> {
     let seed = profile.seed;
     let mut sim = Sim::new(profile);
     let mut moves = Vec::new();
     match play(&mut sim, steps, &mut moves) {
-        Ok(()) => Ok(sim.stats),
+        Ok(()) => Ok(sim),
         Err(violation) => Err(Box::new(Failure { seed, violation, moves })),
     }
 }

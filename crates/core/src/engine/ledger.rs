@@ -87,6 +87,8 @@ pub struct Mutation {
     pub sent_at: Time,
     /// How often it was looked up in vain.
     pub probes: u32,
+    /// When it was last looked up: what appeared after that was not seen.
+    pub probed_at: Time,
 }
 
 /// All actions that still matter: those of living tasks and firings, and permanent ones.

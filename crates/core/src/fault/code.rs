@@ -275,7 +275,9 @@ impl Code {
     /// table's column: a script cannot choose another approach, so an agent repairs it.
     pub const fn reaction(self, work: Work) -> Reaction {
         match (work, self.row().reaction) {
-            (Work::Job, Reaction::Replan | Reaction::ReplanHarder) => Reaction::Repair,
+            (Work::Job, Reaction::Replan | Reaction::ReplanHarder | Reaction::TakeBackReplan) => {
+                Reaction::Repair
+            }
             (_, reaction) => reaction,
         }
     }

@@ -1,3 +1,8 @@
 //! The engine under simulation: what must hold, held against seeds, crashes and people.
 
+mod desk;
 mod fate;
+mod found;
+mod seeds;
+mod tries;
+mod words;

@@ -35,6 +35,7 @@ impl State {
             state: MutationState::Intended,
             sent_at: Time::EPOCH,
             probes: 0,
+            probed_at: Time::EPOCH,
         };
         self.ledger.mutations.insert(id, mutation);
         if let Some(task) = self.tasks.get_mut(&task) {
@@ -70,12 +71,13 @@ impl State {
         }
     }
 
-    pub(super) fn mutation_probing(&mut self, id: MutationId, seq: u64) {
+    pub(super) fn mutation_probing(&mut self, id: MutationId, seq: u64, at: Time) {
         let effect = EffectId(seq);
         self.set_mutation(id, MutationState::Probing { effect });
         self.owed.insert(effect, Owner::Mutation(id));
         if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
             mutation.probes += 1;
+            mutation.probed_at = at;
         }
     }
 

@@ -99,7 +99,7 @@ impl State {
             Event::MutationInFlight { mutation, run } => {
                 self.mutation_in_flight(*mutation, *run, seq, at);
             }
-            Event::MutationProbing { mutation } => self.mutation_probing(*mutation, seq),
+            Event::MutationProbing { mutation } => self.mutation_probing(*mutation, seq, at),
             Event::MutationSettling { mutation, until } => {
                 self.mutation_settling(*mutation, *until);
             }

@@ -155,7 +155,9 @@ fn cannot_tell(turn: &mut Turn<'_>, id: MutationId) {
 fn settles_at(turn: &Turn<'_>, id: MutationId) -> Option<crate::time::Time> {
     let mutation = turn.state.mutation(id)?;
     let until = mutation.sent_at + mutation.spec.settle_ms;
-    let settled =
-        mutation.spec.idempotent || mutation.spec.settle_ms == Span::ZERO || turn.now >= until;
+    // The time it was looked up counts, not the time we hear of it.
+    let settled = mutation.spec.idempotent
+        || mutation.spec.settle_ms == Span::ZERO
+        || mutation.probed_at >= until;
     (!settled).then_some(until)
 }

@@ -34,11 +34,11 @@ pub(super) fn fail(
 ) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     meet(turn, run, fault, approach, true);
-    if ended(turn, run) {
+    if flow::open_mutations(turn, task) > 0 {
+        flow::reconcile(turn, task, run, Some(Arc::clone(fault)), Next::EXECUTE);
+    } else if ended(turn, run) {
         turn.cancel_run(run);
         flow::cancel_task(turn, task);
-    } else if flow::open_mutations(turn, task) > 0 {
-        flow::reconcile(turn, task, run, Some(Arc::clone(fault)), Next::EXECUTE);
     } else {
         react(turn, run, fault);
     }

@@ -1,0 +1,35 @@
+//! A share of the simulation for every change; `scripts/simulate --full` runs the rest.
+
+use unstuck_testkit::Profile;
+use unstuck_testkit::run;
+
+fn hold(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        if let Err(failure) = run::seed(Profile::wild(seed), 1_000) {
+            let moves = run::shrink(&Profile::wild(seed), &failure);
+            let story = run::story(Profile::wild(seed), &moves);
+            panic!("seed {seed}: {}\n{story}", failure.violation);
+        }
+    }
+}
+
+// TX6, TX9, TX10
+#[test]
+fn the_invariants_hold_over_seeds_1() {
+    hold(0..250);
+}
+
+#[test]
+fn the_invariants_hold_over_seeds_2() {
+    hold(250..500);
+}
+
+#[test]
+fn the_invariants_hold_over_seeds_3() {
+    hold(500..750);
+}
+
+#[test]
+fn the_invariants_hold_over_seeds_4() {
+    hold(750..1_000);
+}

@@ -1,0 +1,40 @@
+//! Tries: what heals costs nobody a question, and what comes back does not go unasked.
+
+use unstuck_core::engine::{Event, TaskId};
+use unstuck_core::fault::Code;
+
+use crate::desk::{Desk, task};
+
+fn asks(events: &[Event]) -> bool {
+    events.iter().any(|event| matches!(event, Event::QuestionAsked { .. }))
+}
+
+// I14, B17
+#[test]
+fn the_same_error_healed_in_ten_tasks_in_a_row_asks_nobody() {
+    let mut desk = Desk::new();
+    let names: Vec<String> = (0..10).map(|n| format!("t{n}")).collect();
+    desk.start(1, names.iter().map(|name| task(name, &[])).collect());
+    for id in (0..10).map(TaskId) {
+        for _ in 0..3 {
+            assert!(!asks(&desk.fails(id, Code::ValidationPreCommit)));
+        }
+        while desk.state.outstanding().iter().any(|effect| effect.task == id) {
+            assert!(!asks(&desk.done(id)));
+        }
+    }
+    assert!(desk.is_over(0));
+}
+
+// B17
+#[test]
+fn an_error_that_comes_and_goes_inside_one_task_asks_at_the_fourth() {
+    let mut desk = Desk::new();
+    desk.start(1, vec![task("t", &[])]);
+    for failure in 1..=4 {
+        // The attempt and everything before its commit succeeds in between.
+        desk.done(TaskId(0));
+        let asked = asks(&desk.fails(TaskId(0), Code::ValidationPreCommit));
+        assert_eq!(asked, failure == 4, "failure {failure}");
+    }
+}

@@ -1,0 +1,36 @@
+//! I8: with code, origin and signature equal, the message never influences a decision.
+
+use serde_json::Value;
+use unstuck_testkit::Profile;
+use unstuck_testkit::run;
+
+// T3.10
+#[test]
+fn other_messages_with_the_same_signatures_lead_to_the_same_events() {
+    for seed in 0..60 {
+        let told = journal(Profile::wild(seed));
+        let words = " 401 unauthorized; rate limit exceeded; panicked at src/main.rs:7";
+        let retold = journal(Profile { words, ..Profile::wild(seed) });
+        assert_eq!(told.len(), retold.len(), "seed {seed}");
+        for (one, other) in told.iter().zip(&retold) {
+            assert_eq!(one, other, "seed {seed}");
+        }
+    }
+}
+
+fn journal(profile: Profile) -> Vec<Value> {
+    let sim = run::played(profile, 400).unwrap_or_else(|failure| panic!("{}", failure.violation));
+    let write = |recorded| serde_json::to_value(recorded).unwrap();
+    sim.journal.iter().map(write).map(without_messages).collect()
+}
+
+fn without_messages(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter(|(name, _)| name != "message");
+            Value::Object(kept.map(|(name, value)| (name, without_messages(value))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(without_messages).collect()),
+        value => value,
+    }
+}
