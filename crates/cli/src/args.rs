@@ -86,11 +86,11 @@ pub(crate) struct Classify {
     #[arg(long)]
     pub(crate) bulk: bool,
 
-    /// In bulk: write only the code, one per line
+    /// As --bulk, but write only the code
     #[arg(long, conflicts_with_all = ["json", "signature_only"])]
     pub(crate) code_only: bool,
 
-    /// In bulk: write only the signature, one per line
+    /// As --bulk, but write only the signature
     #[arg(long, conflicts_with = "json")]
     pub(crate) signature_only: bool,
 }
