@@ -21,6 +21,7 @@ pub mod plan;
 pub mod policy;
 pub mod question;
 pub mod signature;
+pub mod tell;
 pub mod text;
 pub mod time;
 pub mod tracker;

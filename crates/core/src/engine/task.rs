@@ -239,6 +239,10 @@ pub struct Task {
     pub charged: Vec<Charged>,
     /// The error its current attempt is meant to get past.
     pub retrying: Option<Signature>,
+    /// The fault it met last.
+    pub failure: Option<Arc<Fault>>,
+    /// How often an agent began on it anew.
+    pub attempts: u32,
     /// A fault that waits until the outcome of an action is known.
     pub unsettled: Option<Arc<Fault>>,
     /// Actions its agent declared for after the checks.
@@ -279,6 +283,8 @@ impl Task {
             counters: Counters::default(),
             charged: Vec::new(),
             retrying: None,
+            failure: None,
+            attempts: 0,
             unsettled: None,
             declared: Vec::new(),
             ledger: Vec::new(),

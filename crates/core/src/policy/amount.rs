@@ -38,6 +38,16 @@ impl Amount {
         }
     }
 
+    /// That many times as much.
+    #[must_use]
+    pub const fn times(self, factor: u32) -> Self {
+        Self {
+            money_micros: self.money_micros.saturating_mul(factor as u64),
+            tokens: self.tokens.saturating_mul(factor as u64),
+            time_ms: self.time_ms.saturating_mul(factor as u64),
+        }
+    }
+
     /// Whether nothing is spent at all.
     pub const fn is_zero(self) -> bool {
         self.money_micros == 0 && self.tokens == 0 && self.time_ms == 0

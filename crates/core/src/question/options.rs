@@ -168,10 +168,10 @@ impl OptionsContext {
                 "I go on, and from now on I let more questions pile up before I pause.".to_owned()
             }
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
-                format!("I go on{} with a higher limit. Write down how high.", self.scope())
+                format!("I go on{} and may spend three times that amount again.", self.scope())
             }
             Reason::BudgetSpent { .. } => {
-                "The build goes on with a higher limit. Write down how high.".to_owned()
+                "The build goes on and may spend three times that amount again.".to_owned()
             }
             _ => format!("I go on{} with a higher limit.", self.scope()),
         }

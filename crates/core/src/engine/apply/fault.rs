@@ -16,7 +16,7 @@ impl State {
     pub(super) fn fault_met(
         &mut self,
         id: RunId,
-        fault: &Fault,
+        fault: &Arc<Fault>,
         approach: Option<&Arc<Approach>>,
         ends: bool,
         passing: bool,
@@ -32,6 +32,7 @@ impl State {
         if ends {
             task.counters.crashes = 0;
         }
+        task.failure = Some(Arc::clone(fault));
         let code = fault.code();
         let charges = code.charges(task.work());
         let counters = &mut task.counters;

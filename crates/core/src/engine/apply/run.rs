@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::attempt::{Approach, Digest, Seen};
+use crate::engine::effect::Start;
 use crate::engine::ids::{BuildId, EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
 use crate::engine::state::{Owner, State};
@@ -31,6 +32,9 @@ impl State {
         );
         if let Some(task) = self.tasks.get_mut(&task) {
             task.last_run = Some(id);
+            if begins_anew(next.step) {
+                task.attempts += 1;
+            }
         }
         self.set_task(task, TaskState::Running { run: id });
         self.run_step(id, next.step, seq);
@@ -194,5 +198,20 @@ impl State {
         let task = self.runs.get(&id)?.task;
         let build: BuildId = self.tasks.get(&task)?.build;
         self.builds.get_mut(&build)
+    }
+}
+
+/// Whether an agent or script begins from the start, not where another run stopped.
+const fn begins_anew(step: Step) -> bool {
+    match step {
+        Step::Attempt { start } => !matches!(start, Start::Resume | Start::Compacted),
+        Step::Execute => true,
+        Step::AwaitMerge
+        | Step::Check
+        | Step::Commit
+        | Step::Mutate { .. }
+        | Step::Emit
+        | Step::Repair { .. }
+        | Step::TakeBack => false,
     }
 }

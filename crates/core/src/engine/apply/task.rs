@@ -46,6 +46,7 @@ impl State {
         self.forget_ledger(&task);
         task.ledger.clear();
         task.firing += 1;
+        task.attempts = 0;
         task.executions = 0;
         task.fire_later = false;
         task.next = Next::EXECUTE;

@@ -63,14 +63,13 @@ fn about_error(
         match decision {
             Decision::SkipFeature | Decision::Skip | Decision::Stop => leave_out(turn, task),
             Decision::Deny => unpark(turn, task, question, &guidance, take_back),
-            Decision::RaiseLimit => {
-                raise_task(turn, task);
+            Decision::RaiseLimit | Decision::Continue => {
+                raise_task(turn, task, decision);
                 unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::ProvideCredentials
             | Decision::AllowOnce
             | Decision::AlwaysAllow
-            | Decision::Continue
             | Decision::ItHappened
             | Decision::ItDidNot => unpark(turn, task, question, &guidance, as_it_was),
             Decision::ProvideGuidance | Decision::SimplerVersion => {
@@ -146,9 +145,18 @@ fn leave_out(turn: &mut Turn<'_>, id: TaskId) {
     flow::skip(turn, id, Left::Decided);
 }
 
-fn raise_task(turn: &mut Turn<'_>, id: TaskId) {
+/// How many times the limit itself a person adds to it.
+const fn times(decision: Decision) -> u32 {
+    match decision {
+        Decision::RaiseLimit => 3,
+        _ => 1,
+    }
+}
+
+fn raise_task(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
     let Some(task) = turn.state.task(id) else { return };
-    let more = task.spec.overrides.budget.unwrap_or(turn.policy.budget.per_task);
+    let cap = task.spec.overrides.budget.unwrap_or(turn.policy.budget.per_task);
+    let more = cap.times(times(decision));
     turn.emit(Event::LimitRaised { raised: Raised::Task { task: id, more } });
 }
 
@@ -195,20 +203,13 @@ fn about_build(turn: &mut Turn<'_>, build: BuildId, decision: Decision) {
         flow::end_build(turn, build, Event::BuildCancelled { build }, why);
         return;
     }
-    let questions = turn.is_paused_for(build, PauseCause::Questions);
-    let raised = match (questions, decision) {
-        (true, _) => {
-            let factor = if decision == Decision::RaiseLimit { 2 } else { 1 };
-            let more = turn.policy.retry.pause_after_questions.saturating_mul(factor);
-            Some(Raised::Questions { build, more })
-        }
-        (false, Decision::RaiseLimit) => {
-            Some(Raised::Build { build, more: turn.policy.budget.per_build })
-        }
-        (false, _) => None,
+    let factor = times(decision);
+    let raised = if turn.is_paused_for(build, PauseCause::Questions) {
+        let more = turn.policy.retry.pause_after_questions.saturating_mul(factor);
+        Raised::Questions { build, more }
+    } else {
+        Raised::Build { build, more: turn.policy.budget.per_build.times(factor) }
     };
-    if let Some(raised) = raised {
-        turn.emit(Event::LimitRaised { raised });
-    }
+    turn.emit(Event::LimitRaised { raised });
     flow::resume(turn, build, Event::BuildResumed { build }, why);
 }

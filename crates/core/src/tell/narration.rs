@@ -1,0 +1,130 @@
+//! What a person sees happen, one plain sentence at a time.
+
+use crate::engine::{
+    Event, Left, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task, TaskId,
+};
+use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
+use crate::policy::Policy;
+use crate::text::{Narration, narrate};
+
+/// The sentence for an event that has been applied to `state`; none where a person need not know.
+pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<String> {
+    let work = task_of(state, &recorded.event)
+        .and_then(|id| state.task(id))
+        .map_or(Work::Task, Task::work);
+    Some(narrate(&words(state, policy, recorded)?, work))
+}
+
+fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Option<Narration<'a>> {
+    let now = recorded.at;
+    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.title.as_str());
+    let rule = recorded.why.as_ref().map(|why| why.rule);
+    let code = recorded.why.as_ref().and_then(|why| why.code);
+    Some(match &recorded.event {
+        Event::RunStarted { task, retry_of: None, .. } => {
+            Narration::Started { title: title(*task) }
+        }
+        Event::Retrying { task, attempt, code, .. } => {
+            let own = &state.task(*task)?.spec.overrides;
+            let of = policy.limits(*code, own).per_signature;
+            Narration::Retrying { title: title(*task), attempt: *attempt, of, code: *code }
+        }
+        Event::TaskReady { task, .. } => match rule? {
+            Rule::RecoveredAfterCrash => Narration::CrashedAndResumed { title: title(*task) },
+            Rule::ConversationShortened => Narration::Shortened { title: title(*task) },
+            Rule::RepairScript | Rule::ProposeOnly => {
+                let counts = &recorded.why.as_ref()?.counts;
+                let repair = counts.iter().find(|count| count.counter == Charge::Repair)?;
+                let (attempt, of) = (repair.at, repair.limit);
+                Narration::Repairing { title: title(*task), attempt, of, code: code? }
+            }
+            _ => return None,
+        },
+        Event::TaskBackingOff { task, until: Some(until), .. } => {
+            Narration::BackingOff { title: title(*task), code: code?, wait: until.since(now) }
+        }
+        Event::GateWaiting { until, code, .. } => {
+            Narration::Waiting { code: *code, resumes_in: Some(until.since(now)) }
+        }
+        Event::GatePassing { release_at: Some(_), .. } => Narration::GateOpen,
+        Event::TaskParked { task, question, .. } => {
+            let question = state.question(*question)?;
+            if question.tasks.first() != Some(task) {
+                return None;
+            }
+            let dependants = u32::try_from(state.task(*task)?.dependants.len()).unwrap_or(u32::MAX);
+            Narration::Parked { title: title(*task), code: question.code(), dependants }
+        }
+        Event::QuestionJoined { task, .. } => Narration::Joined { title: title(*task) },
+        Event::TaskUnparked { task, guidance: Some(guidance), .. } => {
+            Narration::Answered { title: title(*task), decision: guidance.decision, tasks: 1 }
+        }
+        Event::TaskDone { task } => {
+            let attempts = state.task(*task)?.attempts;
+            Narration::Done { title: title(*task), attempts }
+        }
+        Event::TaskSkipped { task, left } => match left {
+            Left::Needs { task: needed } => {
+                Narration::Skipped { title: title(*task), needs: title(*needed) }
+            }
+            Left::Decided | Left::Denied => Narration::LeftOut { title: title(*task) },
+        },
+        Event::TaskFailed { task, code } => Narration::Failed { title: title(*task), code: *code },
+        Event::TaskCancelled { task } => Narration::Cancelled { title: title(*task) },
+        Event::TaskReconciling { task, .. } if rule == Some(Rule::ProbeFirst) => {
+            Narration::Reconciling { title: title(*task) }
+        }
+        Event::MutationReconciled { mutation, to, .. } if rule == Some(Rule::ProbeFirst) => {
+            let happened = *to == Reconciled::Applied;
+            Narration::Reconciled { title: title(state.mutation(*mutation)?.task), happened }
+        }
+        Event::FaultMet { fault, run, .. } => match &fault.kind {
+            Kind::ScopeForbidden(context) | Kind::ScopeOutsideAllowed(context) => {
+                let files = u32::try_from(context.files.len()).unwrap_or(u32::MAX);
+                Narration::TakenBack { title: title(state.run(*run)?.task), files }
+            }
+            _ => return None,
+        },
+        Event::Warned { run, code: Code::GitPushFailed } => {
+            Narration::NotSent { title: title(state.run(*run)?.task) }
+        }
+        Event::BuildPaused { cause, open_questions, .. } => match cause {
+            PauseCause::Person => Narration::PausedByPerson,
+            PauseCause::Questions => Narration::BuildPaused { open: *open_questions },
+            PauseCause::Budget => Narration::BudgetSpent { span: BudgetSpan::Build },
+        },
+        Event::Sleeping { until, .. } => Narration::Sleeping { wakes_in: until.since(now) },
+        Event::Waking { .. } => Narration::Waking,
+        Event::BuildCompleted { build } => {
+            let build = state.build(*build)?;
+            Narration::BuildDone {
+                done: build.count(Standing::Done),
+                left_out: build.count(Standing::Skipped) + build.count(Standing::Failed),
+                waiting: build.count(Standing::Parked),
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The task an event is about, where it is about one.
+fn task_of(state: &State, event: &Event) -> Option<TaskId> {
+    match event {
+        Event::RunStarted { task, .. }
+        | Event::Retrying { task, .. }
+        | Event::TaskReady { task, .. }
+        | Event::TaskBackingOff { task, .. }
+        | Event::TaskParked { task, .. }
+        | Event::QuestionJoined { task, .. }
+        | Event::TaskUnparked { task, .. }
+        | Event::TaskDone { task }
+        | Event::TaskSkipped { task, .. }
+        | Event::TaskFailed { task, .. }
+        | Event::TaskCancelled { task }
+        | Event::TaskReconciling { task, .. } => Some(*task),
+        Event::FaultMet { run, .. } | Event::Warned { run, .. } => {
+            state.run(*run).map(|run| run.task)
+        }
+        _ => None,
+    }
+}

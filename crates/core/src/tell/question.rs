@@ -1,0 +1,147 @@
+//! What a person reads when they are asked.
+
+use crate::engine::{Question, Rule, State, Subject, TaskId};
+use crate::fault::{BudgetSpan, Charge, Code, Fault, Kind, Work};
+use crate::question::{Asked, QuestionText, Reason, TriedAttempt, operator_text as operator, text};
+use crate::time::{Span, Time};
+
+/// The public text of an open question. It always passes the linter.
+pub fn question_text(state: &State, question: &Question, now: Time) -> QuestionText {
+    told(state, question, now, text)
+}
+
+/// What an operator reads beside it: the rule, the counters and the redacted message.
+pub fn operator_text(state: &State, question: &Question, now: Time) -> String {
+    let message = question.fault.as_ref().map_or("", |fault| fault.message.as_str());
+    told(state, question, now, |asked| operator(asked, message))
+}
+
+fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Asked<'_>) -> T) -> T {
+    let tasks: Vec<_> = question.tasks.iter().filter_map(|id| state.task(*id)).collect();
+    let titles: Vec<&str> = tasks.iter().map(|task| task.spec.title.as_str()).collect();
+    let attempts: Vec<TriedAttempt<'_>> = (1..)
+        .zip(&question.attempts)
+        .map(|(number, tried)| TriedAttempt {
+            number,
+            summary: &tried.approach.summary,
+            files_changed: tried.approach.files_changed,
+            commands: tried.approach.commands,
+            code: tried.code,
+        })
+        .collect();
+    let hints = hints(state, question);
+    let asked = Asked {
+        work: tasks.first().map_or(Work::Task, |task| task.work()),
+        titles: &titles,
+        tasks: u32::try_from(titles.len()).unwrap_or(u32::MAX),
+        dependants: dependants(state, &question.tasks),
+        attempts: &attempts,
+        account: hints.account,
+        what: hints.what,
+        agent_question: hints.asked,
+        always_allow: true,
+        ..Asked::new(question.kind, question.code(), reason(state, question, now))
+    };
+    tell(&asked)
+}
+
+/// Why it is asked now, with the numbers that were really seen.
+fn reason(state: &State, question: &Question, now: Time) -> Reason {
+    let count = |charge: Charge| {
+        question.why.counts.iter().find(|count| count.counter == charge).map_or(0, |c| c.at)
+    };
+    match question.why.rule {
+        Rule::TriesUsedUp if question.code() == Some(Code::ProviderContextTooLong) => {
+            Reason::ShortenedTooOften { times: count(Charge::Compaction).saturating_sub(1) }
+        }
+        Rule::TriesUsedUp => Reason::AttemptsUsedUp { tried: count(Charge::Signature) },
+        Rule::MaxRetriesExceeded if count(Charge::Transient) <= 2 => Reason::RetriedOnce,
+        Rule::MaxRetriesExceeded => {
+            Reason::MaxRetriesExceeded { retries: count(Charge::Transient).saturating_sub(1) }
+        }
+        Rule::WaitedTooLong => Reason::WaitedTooLong { span: waited(state, question, now) },
+        Rule::RepairBudgetExhausted => {
+            Reason::RepairBudgetExhausted { repairs: count(Charge::Repair).saturating_sub(1) }
+        }
+        Rule::TooManyInARow => Reason::TooManyDifferentErrors,
+        Rule::CrashedTooOften => Reason::TooManyCrashes,
+        Rule::TooManyQuestions => {
+            Reason::TooManyQuestions { open: open_questions(state, question) }
+        }
+        Rule::BudgetSpent => Reason::BudgetSpent { span: budget_span(question.fault.as_deref()) },
+        Rule::CannotTell => Reason::OutcomeUnknown,
+        _ if question.code() == Some(Code::PreconditionInput) => Reason::AgentAsked,
+        _ => Reason::FirstOccurrence,
+    }
+}
+
+/// How long the error has been around: from its first sight to the question.
+fn waited(state: &State, question: &Question, now: Time) -> Span {
+    let Subject::Error(signature) = question.subject else { return Span::ZERO };
+    let first = state.signatures().get(signature).map_or(question.asked_at, |r| r.first_seen);
+    question.asked_at.min(now).since(first)
+}
+
+fn open_questions(state: &State, question: &Question) -> u32 {
+    match question.subject {
+        Subject::Build(build) => state.build(build).map_or(0, |build| build.open_questions),
+        Subject::Error(_) | Subject::Action(_) => 0,
+    }
+}
+
+fn budget_span(fault: Option<&Fault>) -> BudgetSpan {
+    match fault.map(|fault| &fault.kind) {
+        Some(Kind::BudgetExhausted(context)) => context.span,
+        _ => BudgetSpan::Build,
+    }
+}
+
+/// How many other tasks would be left out with these.
+fn dependants(state: &State, tasks: &[TaskId]) -> u32 {
+    let mut seen: Vec<TaskId> = tasks.to_vec();
+    let mut next = 0;
+    while let Some(task) = seen.get(next).and_then(|id| state.task(*id)) {
+        for dependant in &task.dependants {
+            if !seen.contains(dependant) {
+                seen.push(*dependant);
+            }
+        }
+        next += 1;
+    }
+    u32::try_from(seen.len() - tasks.len()).unwrap_or(u32::MAX)
+}
+
+#[derive(Default)]
+struct Hints<'a> {
+    account: Option<&'a str>,
+    what: Option<&'a str>,
+    asked: Option<&'a str>,
+}
+
+/// What the fault's own facts say about whom and what it is about.
+fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
+    if let Subject::Action(id) = question.subject {
+        let what = state.mutation(id).map(|mutation| mutation.spec.key.as_str());
+        return Hints { what, ..Hints::default() };
+    }
+    match question.fault.as_ref().map(|fault| &fault.kind) {
+        Some(Kind::AuthInvalid(c) | Kind::AuthExpired(c) | Kind::AuthMissing(c)) => {
+            Hints { account: given(&c.account), ..Hints::default() }
+        }
+        Some(Kind::ProviderNotAvailable(c)) => {
+            Hints { account: given(&c.name), ..Hints::default() }
+        }
+        Some(Kind::PreconditionMissing(c)) => Hints { what: given(&c.what), ..Hints::default() },
+        Some(
+            Kind::PermissionSkipDenied(c)
+            | Kind::PermissionCommandBlocked(c)
+            | Kind::PermissionFileAccess(c),
+        ) => Hints { what: given(&c.what), ..Hints::default() },
+        Some(Kind::PreconditionInput(c)) => Hints { asked: given(&c.asked), ..Hints::default() },
+        _ => Hints::default(),
+    }
+}
+
+fn given(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
