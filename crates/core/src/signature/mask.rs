@@ -52,6 +52,8 @@ struct Pass<'a, 'm> {
     at: usize,
     /// Where the open quotation ends, and whether its content is the tool's own speech.
     quote: Option<(usize, bool)>,
+    /// Where the call that is being read ends: its arguments are no prose.
+    call_end: usize,
     previous: &'a [u8],
     before: &'a [u8],
     out: &'m mut Masked<'a>,
@@ -60,7 +62,9 @@ struct Pass<'a, 'm> {
 impl<'a> Masked<'a> {
     /// Adds a line.
     pub(crate) fn add(&mut self, line: &'a [u8]) {
-        let mut pass = Pass { line, at: 0, quote: None, previous: b"", before: b"", out: self };
+        let line = unsuggested(line);
+        let mut pass =
+            Pass { line, at: 0, quote: None, call_end: 0, previous: b"", before: b"", out: self };
         pass.run(line.len());
         self.text.truncate(self.text.trim_ascii_end().len());
         self.text.push(b'\n');
@@ -108,7 +112,7 @@ impl<'a> Pass<'a, '_> {
 
     /// Whether what is read now counts as prose.
     fn speaks(&self) -> bool {
-        self.quote.is_none_or(|(_, speech)| speech)
+        self.at >= self.call_end && self.quote.is_none_or(|(_, speech)| speech)
     }
 
     fn prose(&mut self, byte: u8) {
@@ -203,6 +207,12 @@ impl<'a> Pass<'a, '_> {
 
     /// Writes a token that ends at `end`.
     fn put(&mut self, token: &'a [u8], end: usize) {
+        if let Some(at) = word_before_path(token) {
+            self.word(&token[..at], end - token.len() + at);
+            self.write(b':');
+            self.put(&token[at + 1..], end);
+            return;
+        }
         match token::shape(token) {
             Shape::Word => self.word(token, end),
             Shape::Number => self.number(token, end),
@@ -242,8 +252,12 @@ impl<'a> Pass<'a, '_> {
             // A number in a name identifies; a version behind it does not.
             self.without_versions(token, usize::MAX);
         }
-        if self.speaks() {
-            self.out.prose.extend(token.iter().map(u8::to_ascii_lowercase));
+        if let Some(close) = call_len(&self.line[end..]) {
+            self.prose(OBJECT);
+            self.call_end = self.call_end.max(end + close);
+        } else if self.speaks() {
+            let plain = |b: &u8| if *b == b':' { b' ' } else { b.to_ascii_lowercase() };
+            self.out.prose.extend(token.iter().map(plain));
             self.out.prose.push(b' ');
         }
         self.remember(token);
@@ -278,10 +292,7 @@ impl<'a> Pass<'a, '_> {
         } else {
             self.write(b'#');
         }
-        if self.speaks() {
-            self.out.prose.extend_from_slice(token);
-            self.out.prose.push(b' ');
-        }
+        self.prose(b'#');
         self.remember(token);
     }
 
@@ -294,8 +305,10 @@ impl<'a> Pass<'a, '_> {
         let after = self.line[end..].trim_ascii_start();
         let is = |word: &[u8]| is_word(self.previous, word);
         if is(b"errno") || (is(b"error") && is_word(self.before, b"os")) {
+            // Name lookup counts down from zero; other programs print the plain numbers negated.
+            let lookup = negative && self.previous[0] == b'E';
             let value = i32::try_from(value).unwrap_or(0);
-            self.out.facts.push(Fact::Errno(if negative { -value } else { value }));
+            self.out.facts.push(Fact::Errno(if lookup { -value } else { value }));
             return true;
         }
         if is_sql_state(token) && is_word(self.previous, b"sqlstate")
@@ -329,7 +342,10 @@ impl<'a> Pass<'a, '_> {
             self.out.facts.push(Fact::Exit(value));
             return true;
         }
-        ended || (is(b"error") && !after.first().is_some_and(u8::is_ascii_alphabetic))
+        ended
+            || (is(b"error")
+                && self.quote.is_none()
+                && !after.first().is_some_and(u8::is_ascii_alphabetic))
     }
 
     /// `curl: (7) text`: in brackets, right after the program's name.
@@ -365,7 +381,12 @@ impl<'a> Pass<'a, '_> {
             .unwrap_or(rest)
             .trim_ascii_start();
         let rest = rest.strip_prefix(b"on ").unwrap_or(rest);
-        rest.strip_prefix(b"line ").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+        let numbered = |rest: &[u8]| rest.first().is_some_and(u8::is_ascii_digit);
+        if is_word(self.previous, b"parsing") || is_word(self.previous, b"parse") {
+            return memchr::memmem::find(rest, b"line ")
+                .is_some_and(|at| numbered(&rest[at + 5..]));
+        }
+        rest.strip_prefix(b"line ").is_some_and(numbered)
     }
 
     fn path(&mut self, token: &'a [u8], end: usize) {
@@ -457,6 +478,21 @@ impl<'a> Pass<'a, '_> {
     }
 }
 
+/// A line without the guess at its end: what is similar depends on names that do not matter.
+fn unsuggested(line: &[u8]) -> &[u8] {
+    match memchr::memmem::find(line, b"id you mean") {
+        Some(at) if at > 1 => {
+            let head = &line[..at - 1];
+            let end = head
+                .iter()
+                .rposition(|b| !matches!(b, b' ' | b'(' | b';' | b','))
+                .map_or(0, |at| at + 1);
+            &head[..end]
+        }
+        _ => line,
+    }
+}
+
 /// The length of a number or a version at the beginning, and whether it is a version.
 fn version_len(text: &[u8]) -> (usize, bool) {
     let mut len = 0;
@@ -472,6 +508,24 @@ fn version_len(text: &[u8]) -> (usize, bool) {
         }
     }
     (len, dotted)
+}
+
+/// `refused:../crypto/a.c`: where the word before a path ends.
+fn word_before_path(token: &[u8]) -> Option<usize> {
+    let at = memchr::memchr(b':', token)?;
+    let opens =
+        matches!(&token[at + 1..], [b'.', b'.' | b'/', ..] | [b'/', b'a'..=b'z' | b'A'..=b'Z', ..]);
+    (at > 1 && opens && token[..at].iter().all(u8::is_ascii_alphabetic)).then_some(at)
+}
+
+/// The length of plain arguments right behind a name: `(integer, text)`. `file(s)` is no call.
+fn call_len(after: &[u8]) -> Option<usize> {
+    const BYTES_MAX: usize = 60;
+    let inner = after.strip_prefix(b"(")?;
+    let close = memchr::memchr(b')', &inner[..inner.len().min(BYTES_MAX)])?;
+    let arguments = &inner[..close];
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b',' | b' ' | b'.' | b'*');
+    (arguments != b"s" && arguments.iter().all(plain)).then_some(close + 2)
 }
 
 const fn is_delimiter(byte: u8) -> bool {

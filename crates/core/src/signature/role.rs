@@ -38,6 +38,8 @@ pub(crate) enum Role {
     Test,
     /// What a test runner says about the failing test above.
     TestDetail,
+    /// A shell tells how a program died; the program may have told why.
+    Death,
     /// The text beside the marks under echoed source.
     Label,
     /// The message is on the next line.
@@ -224,6 +226,9 @@ fn gutter(rest: &[u8]) -> (Role, &[u8]) {
     if text.contains(&b'^') {
         return caret(text);
     }
+    if is_exception(text) && !text.starts_with(b"Error") {
+        return (Role::Exception, text);
+    }
     if text.starts_with(b"Error") || text.starts_with(b"error") || text.starts_with(b"Warning") {
         return spoken(text);
     }
@@ -240,6 +245,9 @@ fn caret(text: &[u8]) -> (Role, &[u8]) {
     let before = &text[..text.iter().position(|b| *b == b'^').unwrap_or(0)];
     if label.is_empty() || !before.iter().all(is_mark) {
         return (Role::Echo, text);
+    }
+    if is_code(first_word(label)) {
+        return (Role::Finding, label);
     }
     (Role::Label, label)
 }
@@ -309,6 +317,11 @@ fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
         b'g' if starts(b"goroutine ") => (Role::Frame, text),
         b'n' if starts(b"not ok ") => (Role::Test, after_ordinal(&text[7..])),
         b'n' if starts(b"node:internal") => (Role::Frame, text),
+        b's' if starts(b"symbol:") && indent > 0 => (Role::Label, text),
+        b'r' if (starts(b"required:") || starts(b"reason:")) && indent > 0 => (Role::Label, text),
+        b'f' if starts(b"found:") && indent > 0 => (Role::Label, text),
+        b't' if starts(b"terminate called") => (Role::Exception, text),
+        b'w' if starts(b"what():") => (Role::Exception, text),
         b's' if starts(b"stack backtrace:") => (Role::Frame, text),
         b't' if starts(b"test ") => return tested(&text[5..]),
         b't' if starts(b"thread '") && contains(text, b"panicked at") => panicked(text),
@@ -321,6 +334,7 @@ fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
             (Role::Test, name.split(|b| *b == b' ').next().unwrap_or(name))
         }
         b'E' if starts(b"E   ") => (Role::TestDetail, text[1..].trim_ascii_start()),
+        b'E' if starts(b"ERROR: test") && text.ends_with(b")") => failing(text),
         b'E' if starts(b"ERROR collecting") => (Role::Echo, text),
         b'E' if starts(b"ERROR ") && (contains(text, b"::") || contains(text, b".py")) => {
             failing(text)
@@ -361,29 +375,40 @@ fn is_frame(after: &[u8], indent: usize) -> bool {
             || !after.contains(&b' '))
 }
 
-/// A failing test by name. A file alone is a location and sums up what stands elsewhere.
+/// A failing test by name. A file alone is a location, and a count sums up.
 fn failing(text: &[u8]) -> (Role, &[u8]) {
-    let name = failing_name(text);
-    if place::is_file(name.split(|b| *b == b' ').next().unwrap_or(name)) {
+    let rest = match memchr::memchr2(b' ', b'\t', text) {
+        Some(at) => text[at + 1..].trim_ascii_start(),
+        None => text,
+    };
+    let name = failing_name(rest);
+    let opens_count = name.first() == Some(&b'(');
+    if opens_count || place::is_file(name.split(|b| *b == b' ').next().unwrap_or(name)) {
         return (Role::Summary, text);
     }
     (Role::Test, name)
 }
 
-/// `FAILED tests/a.py::test_x - assert …`: the name; what comes after it is cut to the width of
-/// the terminal.
-fn failing_name(text: &[u8]) -> &[u8] {
-    let rest = match memchr::memchr2(b' ', b'\t', text) {
-        Some(at) => text[at + 1..].trim_ascii_start(),
-        None => text,
-    };
-    let name = match memchr::memmem::find(rest, b" - ") {
-        Some(end) => &rest[..end],
-        None => rest,
-    };
-    match memchr::memmem::find(name, b"::") {
-        Some(at) => &name[at + 2..],
-        None => name,
+/// `tests/a.py::test_x - assert …`, `a.ts > cart > adds`, `test_x (tests.test_a.Case.test_x)`: the
+/// name without the file it is in, and without the message, which is cut to the terminal's width.
+fn failing_name(rest: &[u8]) -> &[u8] {
+    let name = &rest[..memchr::memmem::find(rest, b" - ").unwrap_or(rest.len())];
+    if let Some(at) = memchr::memmem::find(name, b"::") {
+        return &name[at + 2..];
+    }
+    if let Some(at) = memchr::memmem::find(name, b" > ")
+        && place::is_file(&name[..at])
+    {
+        return &name[at + 3..];
+    }
+    match memchr::memmem::find(name, b" (") {
+        Some(at) if name.ends_with(b")") => {
+            let path = &name[at + 2..name.len() - 1];
+            let last = memchr::memrchr(b'.', path).unwrap_or(0);
+            let class = memchr::memrchr(b'.', &path[..last]).map_or(0, |dot| dot + 1);
+            &path[class..]
+        }
+        _ => name,
     }
 }
 
@@ -482,10 +507,29 @@ fn while_running(rest: &[u8]) -> Role {
     let hint = words::hint(first_word(rest));
     match hint {
         _ if rest.is_empty() => Role::Echo,
+        _ if is_death(rest) => Role::Death,
         hint if hint & WARNING != 0 => Role::Warning,
         hint if hint & (NOTE | PROGRESS) != 0 => Role::Note,
         _ => Role::Said,
     }
+}
+
+/// `6670 Segmentation fault      ./app`.
+fn is_death(rest: &[u8]) -> bool {
+    const WAYS: &[&[u8]] = &[
+        b"Aborted",
+        b"Segmentation fault",
+        b"Killed",
+        b"Bus error",
+        b"Illegal instruction",
+        b"Floating point exception",
+        b"Terminated",
+        b"Trace/breakpoint trap",
+    ];
+    let rest = rest.trim_ascii_start();
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let way = rest[digits..].trim_ascii_start();
+    digits > 0 && WAYS.iter().any(|known| way.starts_with(known))
 }
 
 /// A line without a location.
@@ -521,7 +565,22 @@ fn spoken(text: &[u8]) -> (Role, &[u8]) {
     if is_code(word) && (after.starts_with(b" ") || after.starts_with(b":")) {
         return (Role::Finding, text);
     }
+    if is_died(text) {
+        return (Role::Exception, text);
+    }
     by_words(text, word, after, hint)
+}
+
+/// `… at run.pl line 3.`: Perl's own way to raise.
+fn is_died(text: &[u8]) -> bool {
+    let Some(at) = memchr::memmem::rfind(text, b" line ") else { return false };
+    let number = text[at + 6..].strip_suffix(b".").unwrap_or(&text[at + 6..]);
+    let head = &text[..at];
+    let file = memchr::memrchr(b' ', head).map_or(head, |gap| &head[gap + 1..]);
+    !number.is_empty()
+        && number.iter().all(u8::is_ascii_digit)
+        && place::is_file(file)
+        && head[..head.len() - file.len()].ends_with(b" at ")
 }
 
 fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &'a [u8]) {

@@ -150,6 +150,7 @@ impl<'a> Choice<'a> {
             Role::Echo | Role::Label => self.block,
             Role::Warning | Role::Note | Role::Progress => Block::Aside(line.indent),
             role if role.is_strong() => Block::Failure,
+            Role::Plain => self.block,
             _ => Block::Open,
         };
         if line.role != Role::TestDetail {
@@ -157,7 +158,12 @@ impl<'a> Choice<'a> {
         }
         self.stack |= line.role == Role::Frame;
         match line.role {
-            Role::Said | Role::Finding | Role::Exception | Role::Test | Role::Acute => {
+            Role::Said
+            | Role::Finding
+            | Role::Exception
+            | Role::Test
+            | Role::Acute
+            | Role::Death => {
                 self.announce(&line);
                 self.weakly = false;
                 self.keep(line);
@@ -236,8 +242,11 @@ impl<'a> Choice<'a> {
     }
 
     fn done(mut self) -> Selection<'a> {
+        if self.strong.iter().any(|line| line.role.is_strong()) {
+            self.strong.retain(|line| line.role != Role::Death);
+        }
         // Lines that only name a cause stand beside those that only deny something.
-        if self.strong.iter().all(|line| line.role == Role::Acute) {
+        if self.strong.iter().all(|line| matches!(line.role, Role::Acute | Role::Death)) {
             self.weak.truncate(LINES_MAX - self.strong.len());
             self.strong.append(&mut self.weak);
         }

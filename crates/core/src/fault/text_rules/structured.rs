@@ -154,7 +154,10 @@ fn of_name(name: &[u8], best: &mut Hit) {
         | b"EUNSUPPORTEDPROTOCOL"
         | b"ENOWORKSPACES"
         | b"EINTEGRITY"
-        | b"E400" => Code::ToolConfig,
+        | b"E400" => {
+            best.offer_narrow(Code::ToolConfig, NAME);
+            return;
+        }
         b"ENOTCACHED" | [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvRegistry,
         _ => return of_numbered_name(name, best),
     };
