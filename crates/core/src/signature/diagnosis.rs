@@ -16,7 +16,7 @@ impl<'a> Diagnosis<'a> {
     /// Reads a plain text.
     pub(crate) fn of(plain: &'a [u8]) -> Self {
         let selection = select(plain);
-        let mut masked = Masked::default();
+        let mut masked = Masked::new();
         for line in &selection.lines {
             masked.add(line.text);
         }

@@ -37,7 +37,6 @@ pub(crate) enum Fact<'a> {
 }
 
 /// What came of the lines: their masked text, their prose and their facts.
-#[derive(Default)]
 pub(crate) struct Masked<'a> {
     /// The masked lines, each ended by a newline.
     pub(crate) text: Vec<u8>,
@@ -54,17 +53,37 @@ struct Pass<'a, 'm> {
     quote: Option<(usize, bool)>,
     /// Where the call that is being read ends: its arguments are no prose.
     call_end: usize,
+    /// Whether the line speaks of a line number.
+    numbered: bool,
     previous: &'a [u8],
     before: &'a [u8],
     out: &'m mut Masked<'a>,
 }
 
 impl<'a> Masked<'a> {
+    /// Nothing yet, with room for a usual diagnosis.
+    pub(crate) fn new() -> Self {
+        const BYTES: usize = 512;
+        Self {
+            text: Vec::with_capacity(BYTES),
+            prose: Vec::with_capacity(BYTES),
+            facts: Vec::with_capacity(8),
+        }
+    }
+
     /// Adds a line.
     pub(crate) fn add(&mut self, line: &'a [u8]) {
         let line = unsuggested(line);
-        let mut pass =
-            Pass { line, at: 0, quote: None, call_end: 0, previous: b"", before: b"", out: self };
+        let mut pass = Pass {
+            line,
+            at: 0,
+            quote: None,
+            call_end: 0,
+            numbered: speaks_of_line(line),
+            previous: b"",
+            before: b"",
+            out: self,
+        };
         pass.run(line.len());
         self.text.truncate(self.text.trim_ascii_end().len());
         self.text.push(b'\n');
@@ -246,7 +265,9 @@ impl<'a> Pass<'a, '_> {
 
     fn word(&mut self, token: &'a [u8], end: usize) {
         self.note_word(token, end);
-        if self.names_request(token) || (place::is_file(token) && self.is_placed(end)) {
+        if self.names_request(token)
+            || (self.numbered && place::is_file(token) && self.is_placed(end))
+        {
             self.write(b'#');
         } else {
             // A number in a name identifies; a version behind it does not.
@@ -397,7 +418,7 @@ impl<'a> Pass<'a, '_> {
                 return;
             }
         }
-        if self.is_placed(end) || is_word(self.previous, b"from") {
+        if (self.numbered && self.is_placed(end)) || is_word(self.previous, b"from") {
             self.write(b'#');
         } else {
             self.file_name(place::base(token));
@@ -478,8 +499,18 @@ impl<'a> Pass<'a, '_> {
     }
 }
 
+/// Whether `line 3` stands in the line.
+fn speaks_of_line(line: &[u8]) -> bool {
+    memchr::memchr_iter(b'l', line).any(|at| {
+        line[at..].starts_with(b"line ") && line.get(at + 5).is_some_and(u8::is_ascii_digit)
+    })
+}
+
 /// A line without the guess at its end: what is similar depends on names that do not matter.
 fn unsuggested(line: &[u8]) -> &[u8] {
+    if !matches!(line.last(), Some(b'?' | b')')) {
+        return line;
+    }
     match memchr::memmem::find(line, b"id you mean") {
         Some(at) if at > 1 => {
             let head = &line[..at - 1];

@@ -217,7 +217,7 @@ fn is_count(after: &[u8]) -> bool {
         b"package",
         b"vulnerabilit",
     ];
-    COUNTED.iter().any(|word| after.starts_with(word))
+    starts_with_any(after, COUNTED)
 }
 
 /// Behind a gutter: a label after the marks, the text of a framed message, or echoed source.
@@ -573,6 +573,10 @@ fn spoken(text: &[u8]) -> (Role, &[u8]) {
 
 /// `… at run.pl line 3.`: Perl's own way to raise.
 fn is_died(text: &[u8]) -> bool {
+    let ends = text.strip_suffix(b".").unwrap_or(text);
+    if !ends.last().is_some_and(u8::is_ascii_digit) {
+        return false;
+    }
     let Some(at) = memchr::memmem::rfind(text, b" line ") else { return false };
     let number = text[at + 6..].strip_suffix(b".").unwrap_or(&text[at + 6..]);
     let head = &text[..at];
@@ -676,7 +680,8 @@ pub(crate) fn class_suffix(word: &[u8]) -> bool {
         return false;
     }
     if last[0].is_ascii_uppercase() {
-        return ENDINGS.iter().any(|ending| last.ends_with(ending));
+        let end = last.last();
+        return ENDINGS.iter().any(|ending| ending.last() == end && last.ends_with(ending));
     }
     last.len() < word.len()
         && last.ends_with(b"error")
@@ -750,7 +755,7 @@ fn is_summary(said: &[u8]) -> bool {
         let digits = said.iter().take_while(|b| b.is_ascii_digit()).count();
         return is_count(said[digits..].trim_ascii_start());
     }
-    OPENINGS.iter().any(|opening| said.starts_with(opening))
+    starts_with_any(said, OPENINGS)
 }
 
 /// The first word: up to a space, a colon that ends a word, or a bracket.
@@ -768,6 +773,12 @@ fn first_word(text: &[u8]) -> &[u8] {
         }
     }
     &text[..end]
+}
+
+/// Compares the first byte before anything else: most lists do not apply to most lines.
+fn starts_with_any(text: &[u8], openings: &[&[u8]]) -> bool {
+    let Some(first) = text.first() else { return false };
+    openings.iter().any(|opening| opening.first() == Some(first) && text.starts_with(opening))
 }
 
 pub(crate) fn contains(text: &[u8], part: &[u8]) -> bool {

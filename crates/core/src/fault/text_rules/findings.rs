@@ -137,7 +137,7 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"nohup: ")
             || after(b"error: cannot run ");
     }
-    memchr::memmem::find(text, b"spawn ").is_some() && text.ends_with(b"ENOENT")
+    text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
 }
 
 /// What a program says when it does not do what it was asked, with no rule that knows it: about

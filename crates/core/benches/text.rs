@@ -1,0 +1,57 @@
+//! Throughput of select + normalise + classify + hash on one core, over outputs of the corpus, one
+//! reading per output, beside blake3 over the same bytes. Prints MB/s of both and their ratio.
+#![expect(clippy::print_stdout, reason = "a benchmark answers on its output")]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use unstuck_core::fault::text_rules;
+
+const BYTES_MIN: usize = 100_000_000;
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/corpus/dev.jsonl");
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let texts = texts()?;
+    let size: usize = texts.iter().map(Vec::len).sum();
+    let rounds = BYTES_MIN.div_ceil(size);
+    let read = speed(&texts, rounds, |text| {
+        black_box(text_rules::read(black_box(text)));
+    });
+    let hashed = speed(&texts, rounds, |text| {
+        black_box(blake3::hash(black_box(text)));
+    });
+    println!("{} outputs, {} MB read", texts.len() * rounds, size * rounds / 1_000_000);
+    println!("select + normalise + classify + hash: {read:.0} MB/s");
+    println!("blake3 over the same bytes:           {hashed:.0} MB/s");
+    println!("ratio: {:.3}", read / hashed);
+    Ok(())
+}
+
+fn texts() -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
+    let corpus = std::fs::read_to_string(CORPUS)?;
+    let mut texts = Vec::new();
+    for line in corpus.lines() {
+        let record: serde_json::Value = serde_json::from_str(line)?;
+        let text = record["text"].as_str().ok_or("a record without text")?;
+        texts.push(text.as_bytes().to_vec());
+    }
+    Ok(texts)
+}
+
+/// Megabytes per second, the best of three.
+fn speed(texts: &[Vec<u8>], rounds: usize, mut read: impl FnMut(&[u8])) -> f64 {
+    let size: usize = texts.iter().map(Vec::len).sum();
+    (0..3).map(|_| once(texts, rounds, size, &mut read)).fold(0.0, f64::max)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures the clock")]
+#[expect(clippy::cast_precision_loss, reason = "a hundred megabytes fit")]
+fn once(texts: &[Vec<u8>], rounds: usize, size: usize, read: &mut impl FnMut(&[u8])) -> f64 {
+    let start = Instant::now();
+    for _ in 0..rounds {
+        for text in texts {
+            read(text);
+        }
+    }
+    (size * rounds) as f64 / start.elapsed().as_secs_f64() / 1e6
+}
