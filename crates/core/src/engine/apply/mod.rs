@@ -73,7 +73,7 @@ impl State {
             Event::RunProgress { run, iterations, tool_calls, validated } => {
                 self.run_progress(*run, *iterations, *tool_calls, *validated);
             }
-            Event::FaultMet { run, fault, approach, ends, passing } => {
+            Event::FaultMet { run, fault, approach, ends, passing, .. } => {
                 self.fault_met(*run, fault, approach.as_ref(), *ends, *passing, at);
             }
             Event::Observed { run, signature, tree } => self.observed(*run, *signature, *tree),

@@ -58,7 +58,8 @@ fn resume_standing(turn: &mut Turn<'_>, run: RunId) -> bool {
 
 /// The work goes on without it: an action is left out, and what needs it with it.
 fn warn(turn: &mut Turn<'_>, run: RunId, step: Step, fault: &Fault, why: Why) {
-    turn.decide(Event::Warned { run, code: fault.code() }, why.clone());
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    turn.decide(Event::Warned { task, run, code: fault.code() }, why.clone());
     if let Some(mutation) = turn.state.mutation_at(run) {
         let to = Reconciled::Skipped;
         turn.decide(Event::MutationReconciled { mutation, to, result: Arc::from("") }, why);
