@@ -16,8 +16,9 @@ use crate::exit;
     long_about = "Runs AI agents unattended and gets them unstuck.\n\n\
         Every failure gets one of a closed set of codes, and the code alone decides what happens \
         next: wait, try a different approach, or ask a person. This version holds the part that \
-        names failures: `classify` gives the output of any program its code and the signature \
-        that recognises the same error again, and `explain` says what a code means.",
+        decides: `demo` plays a night on it, `classify` gives the output of any program its code \
+        and the signature that recognises the same error again, and `explain` says what a code \
+        means.",
     after_help = "`unstuck --help` adds examples and exit codes.",
     subcommand_required = true,
     arg_required_else_help = true,

@@ -4,14 +4,14 @@ use crate::program::unstuck;
 
 #[test]
 fn the_night_is_told_to_its_end_without_anybody_at_the_keyboard() {
-    let run = unstuck(&["demo"]).run();
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    insta::assert_snapshot!(run.stdout);
+    let ran = unstuck(&["demo"]);
+    assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""));
+    insta::assert_snapshot!(ran.stdout);
 }
 
 #[test]
 fn the_same_seed_tells_the_same_night_and_another_one_another() {
-    let night = |seed: &str| unstuck(&["demo", "--auto", "--seed", seed]).run().stdout;
+    let night = |seed: &str| unstuck(&["demo", "--auto", "--seed", seed]).stdout;
     assert_eq!(night("11"), night("11"));
     assert_ne!(night("11"), night("12"));
 }
