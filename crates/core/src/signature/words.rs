@@ -223,6 +223,7 @@ const WORDS: &[(Hint, &[&str])] = &[
             "transforming",
             "rendering",
             "configuring",
+            "done",
         ],
     ),
 ];
