@@ -45,6 +45,7 @@ fn scrubbed(output: &[u8]) -> Vec<u8> {
     while let Some(&byte) = rest.first() {
         let taken = match byte {
             ESCAPE => escape_len(rest),
+            b'\r' if rest.get(1) == Some(&b'\n') => 1,
             // A carriage return starts the line anew on a terminal: what follows is another line.
             b'\r' => {
                 text.push(b'\n');

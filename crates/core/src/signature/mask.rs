@@ -265,13 +265,16 @@ impl<'a> Pass<'a, '_> {
 
     fn word(&mut self, token: &'a [u8], end: usize) {
         self.note_word(token, end);
-        if self.names_request(token)
+        let has_digit = token.iter().any(u8::is_ascii_digit);
+        if (has_digit && self.names_request())
             || (self.numbered && place::is_file(token) && self.is_placed(end))
         {
             self.write(b'#');
-        } else {
+        } else if has_digit {
             // A number in a name identifies; a version behind it does not.
             self.without_versions(token, usize::MAX);
+        } else {
+            self.out.text.extend_from_slice(token);
         }
         if let Some(close) = call_len(&self.line[end..]) {
             self.prose(OBJECT);
@@ -387,9 +390,8 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// `request ID 8F2A`: what follows names one request only.
-    fn names_request(&self, token: &[u8]) -> bool {
-        (is_word(self.previous, b"id") || is_id_key(self.previous))
-            && token.iter().any(u8::is_ascii_digit)
+    fn names_request(&self) -> bool {
+        is_word(self.previous, b"id") || is_id_key(self.previous)
     }
 
     /// `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.

@@ -131,6 +131,9 @@ fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
         b'0'..=b'9' => return by_number(text),
         b'|' => return Some(gutter(&text[1..])),
         b'^' | b'~' => caret(text),
+        b'%' => (Role::Echo, text),
+        b'(' if text.starts_with(b"(node:") => (Role::Warning, text),
+        b'(' if text.starts_with(b"(Use ") => (Role::Note, text),
         b'-' => match text {
             [b'-', b'-', b'>', ..] => (Role::Echo, text),
             [b'-', b'-', b'-', b' ', rest @ ..] => dashed(rest),
@@ -191,6 +194,7 @@ fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
         }
         [b')', b' ', rest @ ..] => Some((Role::Test, rest)),
         [b':', b' ', ..] => Some((Role::Frame, text)),
+        _ if !text.iter().any(u8::is_ascii_alphabetic) => Some((Role::Echo, text)),
         _ => is_count(inner).then_some((Role::Summary, text)),
     }
 }
@@ -306,6 +310,7 @@ fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
         b'T' if starts(b"To ") => (Role::Progress, text),
         b'D' if starts(b"During handling of") => (Role::Echo, text),
         b'S' if starts(b"Some errors have") => (Role::Summary, text),
+        b'P' if starts(b"Process completed with exit") => (Role::Note, text),
         b'O' if starts(b"On branch ") => (Role::Progress, text),
         b'N' if starts(b"Node.js v") => (Role::Echo, text),
         b'C' if text == b"Caused by:" => (Role::CausesFollow, text),
@@ -596,7 +601,8 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     if hint & PROGRESS != 0 && found & (ERROR | FAIL | ACUTE) == 0 {
         return (Role::Progress, text);
     }
-    if bad && after.starts_with(b": ") && is_program(word) {
+    let program = after.starts_with(b": ") && is_program(word);
+    if bad && program {
         let said = message(&after[1..]);
         let role = match place::base(word) {
             _ if is_summary(said) => Role::Summary,
@@ -610,7 +616,7 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     }
     let role = match found {
         found if found & ACUTE != 0 => Role::Acute,
-        _ if bad => Role::Weak,
+        _ if bad || program => Role::Weak,
         _ => Role::Plain,
     };
     (role, text)
@@ -643,6 +649,13 @@ fn classed(word: &[u8], after: &[u8]) -> Option<Role> {
     let class = word;
     let closes = matches!(after, [] | [b':', ..] | [b' ', b'(' | b'[' | b'-', ..]);
     (closes && class_suffix(class)).then_some(Role::Exception)
+}
+
+/// Whether a text can be what ends a stack of frames: a class with any name, and its message.
+pub(crate) fn is_raised(text: &[u8]) -> bool {
+    let word = first_word(text);
+    let named = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
+    word.len() > 2 && word.iter().all(named) && matches!(&text[word.len()..], [] | [b':', b' ', ..])
 }
 
 /// Whether a text begins with an exception class.
@@ -721,7 +734,6 @@ fn is_summary(said: &[u8]) -> bool {
         b"all warnings being treated",
         b"ld returned",
         b"linker command failed",
-        b"Process completed with exit",
         b"command failed with exit",
         b"Command failed with exit",
         b"A complete log",

@@ -53,6 +53,8 @@ struct Choice<'a> {
     weakly: bool,
     /// Whether a drawn frame around a failure is open.
     frame: bool,
+    /// Whether the frames of a traceback were just read, which its exception ends.
+    raising: bool,
     stack: bool,
     place: Option<&'a [u8]>,
 }
@@ -72,6 +74,7 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         detailed: false,
         weakly: false,
         frame: false,
+        raising: false,
         stack: false,
         place: None,
     };
@@ -95,7 +98,15 @@ impl<'a> Choice<'a> {
                 return;
             }
         }
-        let line = role::read(raw);
+        let mut line = role::read(raw);
+        if self.raising && !matches!(line.role, Role::Frame | Role::Echo | Role::Blank) {
+            self.raising = false;
+            if matches!(line.role, Role::Plain | Role::Weak | Role::Acute)
+                && role::is_raised(line.text)
+            {
+                line.role = Role::Exception;
+            }
+        }
         if self.message_follows && line.role != Role::Blank {
             self.message_follows = false;
             self.block = Block::Failure;
@@ -156,7 +167,10 @@ impl<'a> Choice<'a> {
         if line.role != Role::TestDetail {
             self.detailed = false;
         }
-        self.stack |= line.role == Role::Frame;
+        if line.role == Role::Frame {
+            self.stack = true;
+            self.raising = line.text.starts_with(b"File ");
+        }
         match line.role {
             Role::Said
             | Role::Finding

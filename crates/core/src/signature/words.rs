@@ -223,6 +223,7 @@ const WORDS: &[(Hint, &[&str])] = &[
             "transforming",
             "rendering",
             "configuring",
+            "done",
         ],
     ),
 ];
@@ -347,6 +348,6 @@ mod tests {
         assert_eq!(hints(b"src/error/timeout.rs"), 0);
         assert_eq!(hints(b"test_timeout_denied"), 0);
         assert_eq!(hints(b"setTimeout(x)"), 0);
-        assert_eq!(hints(b"it couldn't be done"), NEGATION);
+        assert_eq!(hints(b"it couldn't be so"), NEGATION);
     }
 }
