@@ -4,9 +4,9 @@ use crate::program::unstuck;
 
 #[test]
 fn the_night_is_told_to_its_end_without_anybody_at_the_keyboard() {
-    let ran = unstuck(&["demo"]);
-    assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""));
-    insta::assert_snapshot!(ran.stdout);
+    let run = unstuck(&["demo"]);
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    insta::assert_snapshot!(run.stdout);
 }
 
 #[test]

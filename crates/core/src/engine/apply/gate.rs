@@ -8,9 +8,13 @@ use crate::time::Time;
 
 impl State {
     pub(super) fn gate_waiting(&mut self, key: GateKey, until: Time, code: Code, at: Time) {
+        let longer =
+            matches!(self.gates.get(&key).map(|gate| gate.state), Some(GateState::Waiting { .. }));
         let gate = self.settle_gate(key, GateState::Waiting { until });
         gate.since.get_or_insert(at);
+        // A wait that only became longer is still the same one.
         match code.row().reaction {
+            _ if longer => {}
             Reaction::GateUntilReset => gate.windows += 1,
             _ => gate.limited += 1,
         }

@@ -68,7 +68,7 @@ impl State {
 
     pub(super) fn mutation_applied(&mut self, id: MutationId, result: &Arc<str>) {
         self.set_mutation(id, MutationState::Applied { result: Arc::clone(result) });
-        self.mutation_settled(id);
+        self.mutation_settled(id, true);
     }
 
     pub(super) fn mutation_failed(&mut self, id: MutationId) {
@@ -91,17 +91,20 @@ impl State {
             Reconciled::Skipped => MutationState::Skipped,
         };
         self.set_mutation(id, state);
-        self.mutation_settled(id);
+        self.mutation_settled(id, to != Reconciled::NotApplied);
     }
 
-    /// The outside answered about an action, so its task did not crash over it.
-    fn mutation_settled(&mut self, id: MutationId) {
+    /// The outside answered about an action, so its task did not crash over it; one that is over
+    /// is no longer repeated either.
+    fn mutation_settled(&mut self, id: MutationId, over: bool) {
         if let Some(task) = self.ledger.mutations.get(&id).map(|mutation| mutation.task)
             && let Some(task) = self.tasks.get_mut(&task)
         {
             task.counters.crashes = 0;
-            task.counters.git = 0;
-            task.counters.transient[Operation::Mutate as usize] = Transient::default();
+            if over {
+                task.counters.git = 0;
+                task.counters.transient[Operation::Mutate as usize] = Transient::default();
+            }
         }
     }
 
