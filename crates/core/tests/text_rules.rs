@@ -1,6 +1,6 @@
 //! What the text rules must say, as tables.
 
-use unstuck_core::fault::text_rules::{self, Applies, classify, known, read};
+use unstuck_core::fault::text_rules::{Applies, classify, known, read};
 use unstuck_core::fault::{Class, Code};
 use unstuck_core::signature::{
     HEAD_BYTES_MAX, LINE_BYTES_MAX, Signature, TAIL_BYTES_MAX, masked_lines,
@@ -308,9 +308,9 @@ fn no_rule_yields_a_code_about_unstuck_itself() {
     for code in Code::ALL {
         for text in [code.as_str().to_owned(), format!("error: {code}"), format!("{code}: failed")]
         {
-            let read = text_rules::read(text.as_bytes()).code;
+            let found = read(text.as_bytes()).code;
             assert!(!matches!(
-                read,
+                found,
                 Code::InternalError | Code::InternalStore | Code::PreconditionMissing
             ));
         }

@@ -123,8 +123,7 @@ fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
         .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-'))
         .count();
     match &tail[1 + inside..] {
-        [b')', b':', rest @ ..] => Some(rest.trim_ascii_start()),
-        [b')', b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        [b')', b':' | b' ', rest @ ..] => Some(rest.trim_ascii_start()),
         _ => None,
     }
 }

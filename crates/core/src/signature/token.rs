@@ -169,7 +169,7 @@ fn is_hash(body: &[u8]) -> bool {
 
 /// `8F2A:3B11:1D2C3E`: groups of hexadecimal digits.
 fn is_groups(token: &[u8]) -> bool {
-    token.iter().filter(|b| **b == b':').count() >= 3
+    memchr::memchr_iter(b':', token).count() >= 3
         && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b':')
 }
 

@@ -309,7 +309,7 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
         let letters = line[at..].iter().take_while(|b| is_letter(**b)).count();
         let end = at + letters;
         match line.get(end) {
-            Some(b) if matches!(b, b'0'..=b'9' | b'_' | b'/' | b'(' | b'\\' | b'=') => {
+            Some(b'0'..=b'9' | b'_' | b'/' | b'(' | b'\\' | b'=') => {
                 at = end + line[end..].iter().take_while(|b| is_glue(**b)).count().max(1);
             }
             Some(b'.') if line.get(end + 1).is_some_and(u8::is_ascii_alphanumeric) => {

@@ -92,10 +92,6 @@ const fn of_errno(number: i32) -> Option<Code> {
 
 fn of_name(name: &[u8], best: &mut Hit) {
     let code = match name {
-        b"E404" => {
-            best.offer_narrow(Code::ToolConfig, NAME);
-            return;
-        }
         b"E429" | b"TOO_MANY_REQUESTS" => {
             best.offer_first(Code::ToolRateLimit, NAME);
             return;
@@ -139,7 +135,8 @@ fn of_name(name: &[u8], best: &mut Hit) {
         b"UNAVAILABLE" | b"EAGAIN" | b"EBUSY" | b"RESOURCE_EXHAUSTED" => Code::EnvUnavailable,
         b"ENOMEM" | b"EMFILE" | b"ENFILE" | b"SIGSEGV" | b"SIGABRT" | b"SIGKILL" | b"SIGBUS"
         | b"SIGILL" | b"SIGFPE" | b"SIGTRAP" | b"SIGSYS" => Code::ToolCrash,
-        b"EADDRINUSE"
+        b"E404"
+        | b"EADDRINUSE"
         | b"EUSAGE"
         | b"ERESOLVE"
         | b"EJSONPARSE"
@@ -188,9 +185,7 @@ fn of_sql_state(state: &[u8]) -> Option<Code> {
         b"57014" => Code::EnvTimeout,
         b"3D000" => Code::ToolConfig,
         [b'0', b'8', ..] => Code::EnvConnection,
-        [b'5', b'3', ..] | [b'5', b'7', b'P', ..] | [b'5', b'5', b'P', ..] | [b'4', b'0', ..] => {
-            Code::EnvUnavailable
-        }
+        [b'5', b'3', ..] | [b'5', b'7' | b'5', b'P', ..] | [b'4', b'0', ..] => Code::EnvUnavailable,
         [b'2', b'2' | b'3', ..] | [b'4', b'2', ..] => Code::LogicError,
         _ => return None,
     })
