@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{EffectId, MutationId, RunId, TaskId};
+use super::table::Table;
+use super::task::Task;
 use crate::plan::MutationSpec;
 use crate::time::Time;
 
@@ -56,16 +58,6 @@ impl MutationState {
     }
 }
 
-/// Within what a key is unique.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Occurrence {
-    /// One task, or one firing of a job, with all its retries and repairs.
-    Firing(TaskId, u32),
-    /// The project.
-    Project,
-}
-
 /// One irreversible action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
@@ -75,8 +67,6 @@ pub struct Mutation {
     pub run: RunId,
     /// The task it belongs to.
     pub task: TaskId,
-    /// Within what its key is unique.
-    pub occurrence: Occurrence,
     /// What it is.
     pub spec: Arc<MutationSpec>,
     /// Where it stands.
@@ -89,18 +79,26 @@ pub struct Mutation {
 
 /// All actions that still matter: those of living tasks and firings, and permanent ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ledger {
+pub(super) struct Ledger {
     /// The actions.
-    pub mutations: BTreeMap<MutationId, Mutation>,
-    /// Where a key leads.
-    #[serde(with = "super::pairs")]
-    pub keys: BTreeMap<(Occurrence, Arc<str>), MutationId>,
+    pub(super) mutations: Table<MutationId, Mutation>,
+    /// Where a key leads that holds for the whole project.
+    pub(super) permanent: BTreeMap<Arc<str>, MutationId>,
 }
 
 impl Ledger {
-    /// The action with this key.
-    pub fn find(&self, occurrence: Occurrence, key: &str) -> Option<&Mutation> {
-        let id = self.keys.get(&(occurrence, Arc::from(key)))?;
-        self.mutations.get(id)
+    /// The action with this key, within the task's occurrence or the project.
+    pub(super) fn find(&self, task: &Task, spec: &MutationSpec) -> Option<&Mutation> {
+        self.find_key(task, spec.permanent, &spec.key)
+    }
+
+    pub(super) fn find_key(&self, task: &Task, permanent: bool, key: &str) -> Option<&Mutation> {
+        if permanent {
+            self.mutations.get(self.permanent.get(key)?)
+        } else {
+            // A task has a handful of actions: looking at each is the fastest way.
+            let known = task.ledger.iter().filter_map(|id| self.mutations.get(id));
+            known.into_iter().find(|known| !known.spec.permanent && known.spec.key == key)
+        }
     }
 }

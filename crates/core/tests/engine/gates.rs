@@ -191,12 +191,14 @@ fn ten_thousand_waiting_tasks_come_back_in_growing_groups() {
     let names: Vec<String> = (0..10_000).map(|n| n.to_string()).collect();
     let tasks = names.iter().map(|name| task(name)).collect();
     stage.quiet = true;
-    stage.build_with_slots(tasks, 1);
-    stage.fails("0", limited(Some(60)));
-    stage.quiet = false;
-    // With one slot nobody else has started; they all queue at the gate as places come free.
+    stage.build_with_slots(tasks, 10_000);
+    for effect in stage.state.outstanding() {
+        let fault = std::sync::Arc::new(limited(Some(60)));
+        let outcome = unstuck_core::engine::Outcome::Failed { fault, approach: None };
+        let spent = unstuck_core::policy::Amount::ZERO;
+        stage.must(Command::Settle { effect: effect.id, outcome, spent });
+    }
     assert_eq!(gate(&stage).waiters.len(), 10_000);
-    stage.quiet = true;
     stage.wait();
     assert_eq!(stage.state.outstanding().len(), 1);
     stage.attempt("0");

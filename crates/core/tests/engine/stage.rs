@@ -232,6 +232,7 @@ pub(crate) fn action(key: &str) -> MutationSpec {
 }
 
 pub(crate) fn with_actions(name: &str, mutations: Vec<MutationSpec>) -> TaskSpec {
+    let mutations = mutations.into_iter().map(Arc::new).collect();
     TaskSpec { mutations, ..task(name) }
 }
 

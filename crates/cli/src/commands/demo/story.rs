@@ -28,7 +28,7 @@ pub(super) fn plan() -> Arc<Plan> {
     Plan::new(tasks).map_or_else(|_| unreachable!("the story's plan holds"), Arc::new)
 }
 
-fn task(name: &str, title: &str, needs: &[&str], mutations: Vec<MutationSpec>) -> TaskSpec {
+fn task(name: &str, title: &str, needs: &[&str], mutations: Vec<Arc<MutationSpec>>) -> TaskSpec {
     TaskSpec {
         name: name.to_owned(),
         title: title.to_owned(),
@@ -40,8 +40,8 @@ fn task(name: &str, title: &str, needs: &[&str], mutations: Vec<MutationSpec>) -
     }
 }
 
-fn action(key: &str, kind: MutationKind) -> MutationSpec {
-    MutationSpec { key: key.to_owned(), kind, probe: true, ..MutationSpec::default() }
+fn action(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
+    Arc::new(MutationSpec { key: key.to_owned(), kind, probe: true, ..MutationSpec::default() })
 }
 
 /// What becomes of the `nth` time that `work` is done for a task, and how long it takes.

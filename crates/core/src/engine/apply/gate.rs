@@ -1,7 +1,7 @@
 //! What events do to gates.
 
 use crate::engine::gate::{Gate, GateState};
-use crate::engine::ids::{GateKey, TaskId};
+use crate::engine::ids::{BuildId, GateKey, TaskId};
 use crate::engine::state::{State, Timer};
 use crate::fault::{Code, Reaction};
 use crate::time::Time;
@@ -35,6 +35,20 @@ impl State {
         gate.release_at = release_at;
         if let Some(at) = release_at {
             self.timers.insert((at, Timer::Release(key)));
+        }
+        self.stir_waiting_builds(key);
+    }
+
+    /// Tasks that had not started when the gate closed can start now.
+    fn stir_waiting_builds(&mut self, key: GateKey) {
+        let waiting: Vec<BuildId> = self
+            .builds
+            .values()
+            .filter(|build| build.ready.contains_key(&Some(key)))
+            .map(|build| build.id)
+            .collect();
+        for build in waiting {
+            self.stir(build);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::event::Reconciled;
 use crate::engine::ids::{EffectId, MutationId, RunId};
-use crate::engine::ledger::{Mutation, MutationState, Occurrence};
+use crate::engine::ledger::{Mutation, MutationState};
 use crate::engine::run::Operation;
 use crate::engine::state::{Owner, State, Timer};
 use crate::engine::task::{Task, Transient};
@@ -21,15 +21,15 @@ impl State {
         let Some(task) = self.runs.get(&run).and_then(|run| self.tasks.get(&run.task)) else {
             return;
         };
-        let occurrence = task.occurrence(spec);
         let task = task.id;
         self.ids.mutation = id.0 + 1;
-        self.ledger.keys.insert((occurrence, Arc::from(spec.key.as_str())), id);
+        if spec.permanent {
+            self.ledger.permanent.insert(Arc::from(spec.key.as_str()), id);
+        }
         let mutation = Mutation {
             id,
             run,
             task,
-            occurrence,
             spec: Arc::clone(spec),
             state: MutationState::Intended,
             sent_at: Time::EPOCH,
@@ -129,9 +129,7 @@ impl State {
     pub(super) fn forget_ledger(&mut self, task: &Task) {
         for id in &task.ledger {
             let Some(mutation) = self.ledger.mutations.get(id) else { continue };
-            if let Occurrence::Firing(..) = mutation.occurrence {
-                let key = (mutation.occurrence, Arc::from(mutation.spec.key.as_str()));
-                self.ledger.keys.remove(&key);
+            if !mutation.spec.permanent {
                 self.ledger.mutations.remove(id);
             }
         }
