@@ -23,6 +23,19 @@ impl<'a> Diagnosis<'a> {
         Self { selection, masked }
     }
 
+    /// The lines that were left aside because others say more, read like selected ones.
+    pub(crate) fn aside(&self) -> Option<Self> {
+        if self.selection.aside.is_empty() {
+            return None;
+        }
+        let mut masked = Masked::new();
+        for line in &self.selection.aside {
+            masked.add(line.text);
+        }
+        let selection = Selection { lines: Vec::new(), aside: Vec::new(), ..self.selection };
+        Some(Self { selection, masked })
+    }
+
     /// The selected lines.
     pub(crate) fn lines(&self) -> &[Line<'a>] {
         &self.selection.lines

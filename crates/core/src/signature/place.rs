@@ -208,6 +208,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"plist",
         b"gemspec",
         b"podspec",
+        b"prisma",
     ];
     const NAMES: &[&[u8]] = &[
         b"Makefile",
@@ -222,6 +223,9 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"CMakeLists.txt",
         b"requirements.txt",
         b"go.mod",
+        b"meson.build",
+        b"yaml",
+        b"toml",
         b"go.sum",
         b".npmrc",
         b".gitconfig",

@@ -22,6 +22,8 @@ const FOLLOWERS_MAX: usize = 4;
 pub(crate) struct Selection<'a> {
     /// The lines.
     pub(crate) lines: Vec<Line<'a>>,
+    /// Lines that only deny something, where others say more.
+    pub(crate) aside: Vec<Line<'a>>,
     /// Whether any of them tells that something failed.
     pub(crate) diagnostic: bool,
     /// Whether stack frames were printed: the failure was raised in code.
@@ -153,7 +155,10 @@ impl<'a> Choice<'a> {
             return false;
         }
         let apart = matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
-        let belongs = line.indent > indent && !apart;
+        // Right below, a sentence need not be indented to belong.
+        let next = followers == FOLLOWERS_MAX && !weak && line.indent == indent;
+        let sentence = matches!(line.role, Role::Weak | Role::Acute);
+        let belongs = (line.indent > indent && !apart) || (next && sentence);
         if belongs {
             self.introduction.followers -= 1;
             match line.role.is_strong() {
@@ -208,6 +213,7 @@ impl<'a> Choice<'a> {
             Role::CausesFollow => self.introduce(&line, false),
             Role::Echo if self.place.is_none() && self.block == Block::Failure => {
                 let place = line.text.strip_prefix(b"--> ");
+                let place = place.map(<[u8]>::trim_ascii_start);
                 self.place = place.and_then(|place| place.split(|b| *b == b':').next());
             }
             Role::Weak => {
@@ -293,6 +299,12 @@ impl<'a> Choice<'a> {
         if !diagnostic {
             self.strong.extend(self.last.into_iter().flatten());
         }
-        Selection { lines: self.strong, diagnostic, place: self.place, stack: self.stack }
+        Selection {
+            lines: self.strong,
+            aside: self.weak,
+            diagnostic,
+            place: self.place,
+            stack: self.stack,
+        }
     }
 }

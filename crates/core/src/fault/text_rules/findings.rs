@@ -148,6 +148,9 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     }
     let lines = diagnosis.lines();
     let verdict = |rule| Some(Verdict { code: Code::ToolConfig, rule });
+    if lines.iter().any(|line| line.role == Role::Said && line.file.is_some_and(is_settings)) {
+        return verdict(SETTINGS_FILE);
+    }
     let said = |line: &&Line<'_>| {
         line.file.is_none() && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
     };

@@ -58,7 +58,11 @@ impl<'a> Pass<'a, '_> {
         self.out.text.extend_from_slice(scheme);
         let rest = &token[at..];
         if scheme == b"file://" || scheme == b"unix://" {
-            self.file_name(place::base(rest));
+            let name = place::base(rest);
+            match memchr::memchr(b':', name) {
+                Some(at) if name.get(at + 1).is_some_and(u8::is_ascii_digit) => self.write(b'#'),
+                _ => self.file_name(name),
+            }
         } else {
             let end = memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
             let (peer, path) = (&rest[..end], &rest[end..]);

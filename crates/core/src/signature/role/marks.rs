@@ -34,6 +34,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
             [b'*', b' ', b' ', rest @ ..] if contains(rest, b" > ") => (Role::Test, rest),
             [b'*', b' ', ..] if contains(text, b"went wrong:") => (Role::StatementFollows, text),
             [b'*', b' ', rest @ ..] => return Some(bulleted(rest)),
+            [b'*', b'*', b' ', b'(', rest @ ..] => (Role::Exception, rest),
             [b'*', b'*', b'*', b' ', b'[', ..] => (Role::Summary, text),
             [b'*', b'*', b'*', b' ', rest @ ..] => return Some(spoken(rest)),
             _ => return None,

@@ -126,6 +126,7 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
 fn unlevelled(text: &[u8]) -> &[u8] {
     const LEVELS: &[&[u8]] = &[
         b"[ERROR] ",
+        b"e: ",
         b"[error] ",
         b"ERROR: ",
         b"Error: ",
@@ -139,6 +140,7 @@ fn unlevelled(text: &[u8]) -> &[u8] {
     }
     let level = LEVELS.iter().find(|level| text.starts_with(level)).map_or(0, |level| level.len());
     let rest = &text[level..];
+    let rest = rest.strip_prefix(b"file://").unwrap_or(rest);
     let file = rest.iter().position(|b| matches!(b, b' ' | b':' | b'(')).unwrap_or(0);
     if file > 0 && place::is_file(&rest[..file]) { rest } else { text }
 }

@@ -52,6 +52,7 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         }
         b'E' if starts(b"E   ") => (Role::TestDetail, text[1..].trim_ascii_start()),
         b'E' if starts(b"ERROR: test") && text.ends_with(b")") => failing(text),
+        b'E' if starts(b"Error in ") && contains(text, b") : ") => (Role::Exception, text),
         b'E' if starts(b"ERROR collecting") => (Role::Echo, text),
         b'E' if starts(b"ERROR ") && (contains(text, b"::") || contains(text, b".py")) => {
             failing(text)

@@ -52,6 +52,10 @@ pub(crate) fn class_suffix(word: &[u8]) -> bool {
     }
     if last[0].is_ascii_uppercase() {
         let end = last.last();
+        let packages = memchr::memchr_iter(b'.', word).count();
+        if packages >= 2 && last.iter().any(u8::is_ascii_lowercase) {
+            return true;
+        }
         return ENDINGS.iter().any(|ending| ending.last() == end && last.ends_with(ending));
     }
     last.len() < word.len()
@@ -61,9 +65,14 @@ pub(crate) fn class_suffix(word: &[u8]) -> bool {
 
 /// A finding's code: `E0425`, `F401`, `TS2304`, `CS0103`, `SC2086`, `invalid-syntax`.
 pub(super) fn is_code(word: &[u8]) -> bool {
+    // Database clients, build drivers and servers number what is no finding about code.
+    const OTHERS: &[&[u8]] = &[b"P", b"MSB", b"NU", b"NETSDK", b"ORA", b"GH", b"AADSTS", b"HTTP"];
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
     let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();
-    ((1..=6).contains(&letters) && digits >= 3 && letters + digits == word.len())
+    ((1..=6).contains(&letters)
+        && digits >= 3
+        && letters + digits == word.len()
+        && !OTHERS.contains(&&word[..letters]))
         || word == b"invalid-syntax"
 }
 

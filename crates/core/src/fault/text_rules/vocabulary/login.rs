@@ -33,6 +33,8 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::AuthMissing,
         narrow: false,
         phrases: &[
+            "existing credentials found",
+            "no existing credentials",
             "could not read username",
             "could not read password",
             "terminal prompts disabled",

@@ -37,6 +37,11 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::GitLocked,
         narrow: false,
         phrases: &[
+            "is locked",
+            "' locked",
+            "remove locks",
+            "for file lock",
+            "acquire lock",
             "another git process seems to be running",
             "could not lock config file",
             "index.lock",
