@@ -114,10 +114,9 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
         [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xef, 0xbb, 0xbf, ..] => (b"", 3),
         // Box drawing: frames around messages, and source gutters.
         [0xe2, 0x94 | 0x95, _, ..] => (b"|", 3),
-        // The signs of test runners and linters: a cross, a bullet, a tick, a pointer.
-        [0xe2, 0x9c, 0x95..=0x98, ..] | [0xc3, 0x97, ..] => {
-            (b"x ", if text[0] == 0xc3 { 2 } else { 3 })
-        }
+        // The signs of test runners and linters: crosses, a bullet, a tick, a pointer.
+        [0xe2, 0x9c, 0x95..=0x98, ..] => (b"X ", 3),
+        [0xc3, 0x97, ..] => (b"x ", 2),
         [0xe2, 0x97, 0x8f, ..] => (b"* ", 3),
         [0xe2, 0x9c, 0x93 | 0x94, ..] => (b"ok ", 3),
         [0xe2, 0x80, 0xba, ..] | [0xe2, 0x9d, 0xaf, ..] | [0xe2, 0x96, 0xb6 | 0xba, ..] => {

@@ -27,6 +27,13 @@ pub(crate) enum Shape {
 pub(crate) fn shape(token: &[u8]) -> Shape {
     let first = token[0];
     let has_digit = token.iter().any(u8::is_ascii_digit);
+    if token.len() > 6
+        && let Some(at) = memchr::memchr(b'*', token)
+        && token[at..].starts_with(b"***")
+    {
+        // A secret that was blotted out.
+        return Shape::Random;
+    }
     if has_digit {
         if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'v' | b'#' | b'.' | b'~' | b':')
         {

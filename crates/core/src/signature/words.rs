@@ -329,12 +329,34 @@ pub(crate) fn denies(line: &[u8]) -> bool {
     hints(line) & NEGATION != 0
 }
 
-const fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-')
+/// What a byte may be part of: a word, an identifier. Looked up: it is asked of every byte.
+static BYTES: [u8; 256] = bytes();
+const LETTER: u8 = 1;
+const GLUE: u8 = 2;
+
+const fn bytes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        if byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-') {
+            table[byte as usize] |= LETTER;
+        }
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'\\' | b'-') {
+            table[byte as usize] |= GLUE;
+        }
+        if byte == u8::MAX {
+            return table;
+        }
+        byte += 1;
+    }
 }
 
-const fn is_glue(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'\\' | b'-')
+fn is_letter(byte: u8) -> bool {
+    BYTES[usize::from(byte)] & LETTER != 0
+}
+
+fn is_glue(byte: u8) -> bool {
+    BYTES[usize::from(byte)] & GLUE != 0
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use super::role::class_suffix;
 use super::token::{self, Shape};
 use quote::is_id_key;
 use words::{
-    call_len, is_camel, is_capitals, is_delimiter, is_sql_state, is_word, speaks_of_line,
-    unsuggested, word_before_path,
+    call_len, ends_token, is_camel, is_capitals, is_delimiter, is_sql_state, is_word,
+    speaks_of_line, unsuggested, word_before_path,
 };
 
 /// Stands for a path, an address or an identifier in prose.
@@ -155,8 +155,7 @@ impl<'a> Pass<'a, '_> {
         let line = self.line;
         let limit = self.quote.map_or(end, |(close, _)| close.min(end));
         let start = self.at;
-        let len =
-            line[start..limit].iter().position(|b| is_delimiter(*b) || b.is_ascii_whitespace());
+        let len = line[start..limit].iter().position(|b| ends_token(*b));
         let stop = start + len.unwrap_or(limit - start);
         let whole = &line[start..stop];
         let trailing = whole

@@ -16,7 +16,9 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
         b"got",
         b"https",
     ];
-    let plain = WORDS.iter().any(|word| is_word(previous, word));
+    // `google.api.Unavailable: 503 …`.
+    let classed = memchr::memchr(b'.', previous).is_some() && previous[0].is_ascii_alphabetic();
+    let plain = classed || WORDS.iter().any(|word| is_word(previous, word));
     plain && (!is_word(previous, b"error") || !after.first().is_some_and(u8::is_ascii_lowercase))
 }
 
@@ -125,7 +127,7 @@ pub(super) fn call_len(after: &[u8]) -> Option<usize> {
     (arguments != b"s" && arguments.iter().all(plain)).then_some(close + 2)
 }
 
-pub(super) const fn is_delimiter(byte: u8) -> bool {
+const fn delimits(byte: u8) -> bool {
     matches!(
         byte,
         b'(' | b')'
@@ -142,4 +144,29 @@ pub(super) const fn is_delimiter(byte: u8) -> bool {
             | b'"'
             | b'`'
     )
+}
+
+/// Whether a byte stands for itself between tokens. Looked up: it is asked of every byte.
+pub(super) fn is_delimiter(byte: u8) -> bool {
+    DELIMITERS[usize::from(byte)]
+}
+
+/// Whether a byte ends a token.
+pub(super) fn ends_token(byte: u8) -> bool {
+    ENDS[usize::from(byte)]
+}
+
+static DELIMITERS: [bool; 256] = bytes(false);
+static ENDS: [bool; 256] = bytes(true);
+
+const fn bytes(or_space: bool) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] = delimits(byte) || (or_space && byte.is_ascii_whitespace());
+        if byte == u8::MAX {
+            return table;
+        }
+        byte += 1;
+    }
 }

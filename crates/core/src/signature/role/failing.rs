@@ -42,17 +42,20 @@ fn failing_name(rest: &[u8]) -> &[u8] {
     }
 }
 
-/// A cross stands before a failing test, its name and time, and before any other bad news.
-pub(super) fn crossed(text: &[u8]) -> (Role, &[u8]) {
+/// A heavy cross stands before a failing test; a light one also before any other bad news.
+pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
     if is_summary(text) {
         return (Role::Summary, text);
     }
     if let Some(name) = timed(text) {
         return (Role::Test, name);
     }
-    match spoken(text) {
-        (Role::Weak | Role::Acute, text) if !contains(text, b" > ") => (Role::Said, text),
-        (_, text) => (Role::Test, text),
+    let (role, text) = spoken(text);
+    match role {
+        _ if contains(text, b" > ") => (Role::Test, text),
+        Role::Weak | Role::Acute => (Role::Said, text),
+        _ if heavy => (Role::Test, text),
+        role => (role, text),
     }
 }
 

@@ -42,8 +42,8 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b's' if starts(b"stack backtrace:") => (Role::Frame, text),
         b't' if starts(b"test ") => return tested(&text[5..]),
         b't' if starts(b"thread '") && contains(text, b"panicked at") => panicked(text),
-        b'x' if starts(b"x ") && text.len() > 3 => {
-            return Some(crossed(text[2..].trim_ascii_start()));
+        b'x' | b'X' if text.len() > 3 && text[1] == b' ' => {
+            return Some(crossed(text[2..].trim_ascii_start(), first == b'X'));
         }
         b'o' if starts(b"ok ") => (Role::Progress, text),
         b'[' if starts(b"[  FAILED  ] ") => {

@@ -62,6 +62,12 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::LogicError,
         narrow: false,
         phrases: &[
+            "relation ' already exists",
+            "table ' already exists",
+            "column ' already exists",
+            "ambiguous redirect",
+            "bad substitution",
+            "integer expression expected",
             "failed to resolve import",
             "wrong kind of value",
             "in @inc",
@@ -153,6 +159,10 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolConfig,
         narrow: false,
         phrases: &[
+            "externally-managed-environment",
+            "no matching manifest",
+            "no such container",
+            "unable to parse",
             "imagepullbackoff",
             "errimagepull",
             "crashloopbackoff",
