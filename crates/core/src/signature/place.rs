@@ -43,14 +43,30 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] if is_file(file) => {
             found(after_line_number(&tail[6..]), false)
         }
+        // A program names itself before the file it is made of: `app: main.c:3: text`.
+        [b':', b' ', rest @ ..]
+            if is_program(file) && rest.first().is_some_and(|b| !b.is_ascii_digit()) =>
+        {
+            let inner = cut_once(rest);
+            if inner.file.is_some() && !inner.running { inner } else { whole }
+        }
         // A program names itself before the file it reads: `psql:a.sql:3: text`.
         [b':', rest @ ..]
             if is_program(file) && !rest.starts_with(b" ") && !rest.starts_with(b":") =>
         {
-            let inner = cut(rest);
+            let inner = cut_once(rest);
             if inner.file.is_some() { inner } else { whole }
         }
         _ => whole,
+    }
+}
+
+/// A location right at the beginning, with no program before it.
+fn cut_once(line: &[u8]) -> Placed<'_> {
+    let file = line.iter().take(FILE_BYTES_MAX).position(|b| matches!(b, b':' | b'(' | b' '));
+    match file {
+        Some(end) if is_file(&line[..end]) && !is_program(&line[..end]) => cut(line),
+        _ => Placed { rest: line, file: None, running: false },
     }
 }
 
@@ -107,8 +123,7 @@ fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
         .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-'))
         .count();
     match &tail[1 + inside..] {
-        [b')', b':', rest @ ..] => Some(rest.trim_ascii_start()),
-        [b')', b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        [b')', b':' | b' ', rest @ ..] => Some(rest.trim_ascii_start()),
         _ => None,
     }
 }
@@ -193,6 +208,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"plist",
         b"gemspec",
         b"podspec",
+        b"prisma",
     ];
     const NAMES: &[&[u8]] = &[
         b"Makefile",
@@ -207,6 +223,9 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"CMakeLists.txt",
         b"requirements.txt",
         b"go.mod",
+        b"meson.build",
+        b"yaml",
+        b"toml",
         b"go.sum",
         b".npmrc",
         b".gitconfig",

@@ -27,6 +27,13 @@ pub(crate) enum Shape {
 pub(crate) fn shape(token: &[u8]) -> Shape {
     let first = token[0];
     let has_digit = token.iter().any(u8::is_ascii_digit);
+    if token.len() > 6
+        && let Some(at) = memchr::memchr(b'*', token)
+        && token[at..].starts_with(b"***")
+    {
+        // A secret that was blotted out.
+        return Shape::Random;
+    }
     if has_digit {
         if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'v' | b'#' | b'.' | b'~' | b':')
         {
@@ -169,7 +176,7 @@ fn is_hash(body: &[u8]) -> bool {
 
 /// `8F2A:3B11:1D2C3E`: groups of hexadecimal digits.
 fn is_groups(token: &[u8]) -> bool {
-    token.iter().filter(|b| **b == b':').count() >= 3
+    memchr::memchr_iter(b':', token).count() >= 3
         && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b':')
 }
 
