@@ -11,6 +11,7 @@ mod words;
 use super::place;
 use super::role::class_suffix;
 use super::token::{self, Shape};
+use super::words::is_telling;
 use quote::is_id_key;
 use words::{
     call_len, ends_token, is_camel, is_capitals, is_delimiter, is_sql_state, is_word,
@@ -173,6 +174,11 @@ impl<'a> Pass<'a, '_> {
 
     /// Writes a token that ends at `end`.
     fn put(&mut self, token: &'a [u8], end: usize) {
+        // Most tokens are plain words.
+        if token.iter().all(u8::is_ascii_alphabetic) {
+            self.word(token, end);
+            return;
+        }
         if let Some(at) = word_before_path(token) {
             self.word(&token[..at], end - token.len() + at);
             self.write(b':');
@@ -223,13 +229,18 @@ impl<'a> Pass<'a, '_> {
         } else {
             self.out.text.extend_from_slice(token);
         }
-        if let Some(close) = call_len(&self.line[end..]) {
+        if let Some(close) = call_len(&self.line[end..]).filter(|_| !is_telling(token)) {
             self.prose(OBJECT);
             self.call_end = self.call_end.max(end + close);
         } else if self.speaks() {
-            let plain = |b: &u8| if *b == b':' { b' ' } else { b.to_ascii_lowercase() };
-            self.out.prose.extend(token.iter().map(plain));
-            self.out.prose.push(b' ');
+            let prose = &mut self.out.prose;
+            let start = prose.len();
+            prose.extend_from_slice(token);
+            prose[start..].make_ascii_lowercase();
+            if let Some(colon) = memchr::memchr(b':', &prose[start..]) {
+                prose[start + colon..].iter_mut().filter(|b| **b == b':').for_each(|b| *b = b' ');
+            }
+            prose.push(b' ');
         }
         self.remember(token);
     }
