@@ -54,6 +54,8 @@ pub(crate) struct Masked<'a> {
     pub(crate) text: Vec<u8>,
     /// The prose of the lines, each ended by a newline.
     pub(crate) prose: Vec<u8>,
+    /// Whether the prose is wanted: a finding speaks for itself.
+    wants_prose: bool,
     /// The facts, in order.
     pub(crate) facts: Vec<Fact<'a>>,
 }
@@ -74,11 +76,12 @@ struct Pass<'a, 'm> {
 
 impl<'a> Masked<'a> {
     /// Nothing yet, with room for a usual diagnosis.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(wants_prose: bool) -> Self {
         const BYTES: usize = 512;
         Self {
             text: Vec::with_capacity(BYTES),
-            prose: Vec::with_capacity(BYTES),
+            prose: Vec::with_capacity(if wants_prose { BYTES } else { 0 }),
+            wants_prose,
             facts: Vec::with_capacity(8),
         }
     }
@@ -99,7 +102,9 @@ impl<'a> Masked<'a> {
         pass.run(line.len());
         self.text.truncate(self.text.trim_ascii_end().len());
         self.text.push(b'\n');
-        self.prose.push(b'\n');
+        if self.wants_prose {
+            self.prose.push(b'\n');
+        }
     }
 }
 
@@ -143,7 +148,9 @@ impl<'a> Pass<'a, '_> {
 
     /// Whether what is read now counts as prose.
     fn speaks(&self) -> bool {
-        self.at >= self.call_end && self.quote.is_none_or(|(_, speech)| speech)
+        self.out.wants_prose
+            && self.at >= self.call_end
+            && self.quote.is_none_or(|(_, speech)| speech)
     }
 
     fn prose(&mut self, byte: u8) {
