@@ -237,3 +237,36 @@ fn after_syslog(line: &[u8]) -> &[u8] {
         _ => line.get(16..).unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_marks_become_plain_text() {
+        let text = "\u{1b}[1;31merror\u{1b}[0m: \u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{7} \u{2018}a\u{2019}\r\nb\rc\0";
+        assert_eq!(&*plain(text.as_bytes()), b"error: link 'a'\nb\nc");
+        assert_eq!(&*plain(b"\x1b[31"), b"");
+        assert_eq!(&*plain("\u{2502} x".as_bytes()), b"| x");
+    }
+
+    #[test]
+    fn log_prefixes_are_cut_off() {
+        for line in [
+            "2026-11-15T03:32:29.0764564Z error: x",
+            "2026-11-15 03:32:29,123 error: x",
+            "2026/11/15 03:32:29 error: x",
+            "[2026-11-15 03:32:29] error: x",
+            "03:32:29 error: x",
+            "#12 0.345 error: x",
+            "##[error]error: x",
+            "E1115 03:32:29.123456   12345 file.go:123] error: x",
+            "Nov 15 03:32:29 host app[123]: error: x",
+        ] {
+            assert_eq!(unprefixed(line.as_bytes()), b"error: x", "{line}");
+        }
+        for line in ["12:5  error  x", "404 Not Found", "2 errors", "[12] x", "1) a test"] {
+            assert_eq!(unprefixed(line.as_bytes()), line.as_bytes());
+        }
+    }
+}

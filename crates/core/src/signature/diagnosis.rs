@@ -18,7 +18,9 @@ impl<'a> Diagnosis<'a> {
     /// Reads a plain text.
     pub(crate) fn of(plain: &'a [u8]) -> Self {
         let selection = select(plain);
-        let mut masked = Masked::new();
+        let finding =
+            |line: &Line<'a>| matches!(line.role, Role::Test | Role::TestDetail | Role::Finding);
+        let mut masked = Masked::new(!selection.lines.iter().any(finding));
         for line in &selection.lines {
             masked.add(line.text);
         }
@@ -30,7 +32,7 @@ impl<'a> Diagnosis<'a> {
         if self.selection.aside.is_empty() {
             return None;
         }
-        let mut masked = Masked::new();
+        let mut masked = Masked::new(true);
         for line in &self.selection.aside {
             masked.add(line.text);
         }

@@ -251,3 +251,31 @@ pub(crate) fn base(path: &[u8]) -> &[u8] {
         None => trimmed,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_are_cut_off() {
+        for (line, rest) in [
+            ("/src/a.c:3:5: error: x", "error: x"),
+            ("a.ts(3,5): error TS1: x", "error TS1: x"),
+            ("src/a.ts:3:5 - error x", "error x"),
+            ("C:\\\\src\\\\a.c:3:5: error: x", "error: x"),
+            ("run.sh: line 3: x: command not found", "x: command not found"),
+            ("sh: 1: x: not found", "x: not found"),
+            ("psql:a.sql:3: ERROR:  x", "ERROR:  x"),
+            ("a.rb:3:in 'call': x (NoMethodError)", "x (NoMethodError)"),
+            ("a.c:(.text+0xa): undefined reference to `x'", "undefined reference to `x'"),
+            ("/src/A.java:[3,5] cannot find symbol", "cannot find symbol"),
+            ("app: main.c:3: f: Assertion failed", "f: Assertion failed"),
+            ("error: x", "error: x"),
+            ("db.internal:5432: refused", "db.internal:5432: refused"),
+            ("fatal: 3 x", "fatal: 3 x"),
+        ] {
+            let line = line.replace("\\\\", "\\");
+            assert_eq!(cut(line.as_bytes()).rest, rest.as_bytes(), "{line}");
+        }
+    }
+}

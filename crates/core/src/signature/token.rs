@@ -217,3 +217,39 @@ fn is_scrambled(body: &[u8]) -> bool {
         digits >= CHANGES_MIN || kinds * 5 >= run.len() * 2
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_told_by_their_shape() {
+        for (token, expected) in [
+            ("42", Shape::Number),
+            ("-3.5", Shape::Number),
+            ("12ms", Shape::Number),
+            ("v1.2.3-rc1", Shape::Number),
+            ("03:32:29", Shape::Number),
+            ("0x7ffee", Shape::Number),
+            ("e29e5c7", Shape::Random),
+            ("123e4567-e89b-12d3-a456-426614174000", Shape::Random),
+            ("req_011CO12pVNkykNWkzFcxXJHF", Shape::Random),
+            ("sk-***********wxyz", Shape::Random),
+            ("10.0.0.7:49152", Shape::Ip),
+            ("::1", Shape::Ip),
+            ("localhost:5432", Shape::HostPort),
+            ("src/a.rs:3:5", Shape::Location),
+            ("a.rs:3", Shape::Location),
+            ("/etc/app.conf", Shape::Path),
+            ("https://x.example/a", Shape::Url),
+            ("E0425", Shape::Word),
+            ("uint33_t", Shape::Word),
+            ("Utf8DecoderStream", Shape::Word),
+            ("github.com/a/b", Shape::Word),
+            ("@scope/pkg", Shape::Word),
+            ("test_rate_limit_401", Shape::Word),
+        ] {
+            assert_eq!(shape(token.as_bytes()), expected, "{token}");
+        }
+    }
+}

@@ -324,6 +324,11 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
     found
 }
 
+/// Whether a word names a cause or a failure, even in front of a bracket: `Unauthorized(401)`.
+pub(crate) fn is_telling(word: &[u8]) -> bool {
+    hint(word) & (ACUTE | FAIL | ERROR) != 0
+}
+
 /// Whether a line denies or misses something.
 pub(crate) fn denies(line: &[u8]) -> bool {
     hints(line) & NEGATION != 0

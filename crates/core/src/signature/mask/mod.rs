@@ -11,6 +11,7 @@ mod words;
 use super::place;
 use super::role::class_suffix;
 use super::token::{self, Shape};
+use super::words::is_telling;
 use quote::is_id_key;
 use words::{
     call_len, ends_token, is_camel, is_capitals, is_delimiter, is_sql_state, is_word,
@@ -53,6 +54,8 @@ pub(crate) struct Masked<'a> {
     pub(crate) text: Vec<u8>,
     /// The prose of the lines, each ended by a newline.
     pub(crate) prose: Vec<u8>,
+    /// Whether the prose is wanted: a finding speaks for itself.
+    wants_prose: bool,
     /// The facts, in order.
     pub(crate) facts: Vec<Fact<'a>>,
 }
@@ -73,11 +76,12 @@ struct Pass<'a, 'm> {
 
 impl<'a> Masked<'a> {
     /// Nothing yet, with room for a usual diagnosis.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(wants_prose: bool) -> Self {
         const BYTES: usize = 512;
         Self {
             text: Vec::with_capacity(BYTES),
-            prose: Vec::with_capacity(BYTES),
+            prose: Vec::with_capacity(if wants_prose { BYTES } else { 0 }),
+            wants_prose,
             facts: Vec::with_capacity(8),
         }
     }
@@ -98,7 +102,9 @@ impl<'a> Masked<'a> {
         pass.run(line.len());
         self.text.truncate(self.text.trim_ascii_end().len());
         self.text.push(b'\n');
-        self.prose.push(b'\n');
+        if self.wants_prose {
+            self.prose.push(b'\n');
+        }
     }
 }
 
@@ -142,7 +148,9 @@ impl<'a> Pass<'a, '_> {
 
     /// Whether what is read now counts as prose.
     fn speaks(&self) -> bool {
-        self.at >= self.call_end && self.quote.is_none_or(|(_, speech)| speech)
+        self.out.wants_prose
+            && self.at >= self.call_end
+            && self.quote.is_none_or(|(_, speech)| speech)
     }
 
     fn prose(&mut self, byte: u8) {
@@ -173,6 +181,11 @@ impl<'a> Pass<'a, '_> {
 
     /// Writes a token that ends at `end`.
     fn put(&mut self, token: &'a [u8], end: usize) {
+        // Most tokens are plain words.
+        if token.iter().all(u8::is_ascii_alphabetic) {
+            self.word(token, end);
+            return;
+        }
         if let Some(at) = word_before_path(token) {
             self.word(&token[..at], end - token.len() + at);
             self.write(b':');
@@ -223,13 +236,18 @@ impl<'a> Pass<'a, '_> {
         } else {
             self.out.text.extend_from_slice(token);
         }
-        if let Some(close) = call_len(&self.line[end..]) {
+        if let Some(close) = call_len(&self.line[end..]).filter(|_| !is_telling(token)) {
             self.prose(OBJECT);
             self.call_end = self.call_end.max(end + close);
         } else if self.speaks() {
-            let plain = |b: &u8| if *b == b':' { b' ' } else { b.to_ascii_lowercase() };
-            self.out.prose.extend(token.iter().map(plain));
-            self.out.prose.push(b' ');
+            let prose = &mut self.out.prose;
+            let start = prose.len();
+            prose.extend_from_slice(token);
+            prose[start..].make_ascii_lowercase();
+            if let Some(colon) = memchr::memchr(b':', &prose[start..]) {
+                prose[start + colon..].iter_mut().filter(|b| **b == b':').for_each(|b| *b = b' ');
+            }
+            prose.push(b' ');
         }
         self.remember(token);
     }

@@ -124,51 +124,65 @@ fn message(after: &[u8]) -> &[u8] {
     &after[skip..]
 }
 
-/// Sentences that only say that there were failures.
+/// How sentences begin that only say that there were failures.
+const SUMMARIES: &[&[u8]] = &[
+    b"aborting due to",
+    b"could not compile",
+    b"test failed, to rerun",
+    b"build failed",
+    b"Build failed",
+    b"BUILD FAILED",
+    b"compilation terminated",
+    b"all warnings being treated",
+    b"ld returned",
+    b"linker command failed",
+    b"command failed with exit",
+    b"Command failed with exit",
+    b"A complete log",
+    b"*** [",
+    b"Failed to compile",
+    b"Compilation failed",
+    b"compilation failed",
+    b"There were failures",
+    b"tests failed",
+    b"Tests failed",
+    b"Tests:",
+    b"Test Suites:",
+    b"Test Files",
+    b"failures:",
+    b"previous error",
+    b"exited with code",
+    b"Command exited",
+    b"Aborting",
+    b"-> [Help",
+    b"To see the full stack trace",
+    b"Re-run Maven",
+    b"For more information about the errors",
+    b"script returned exit code",
+    b"BEGIN failed",
+    b"Execution of ",
+    b"build stopped",
+    b"Error is not recoverable",
+    b"Configuring incomplete",
+];
+
+/// The first bytes of those sentences: most lines begin otherwise.
+static OPENS_SUMMARY: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < SUMMARIES.len() {
+        table[SUMMARIES[at][0] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Whether a sentence only says that there were failures.
 pub(super) fn is_summary(said: &[u8]) -> bool {
-    const OPENINGS: &[&[u8]] = &[
-        b"aborting due to",
-        b"could not compile",
-        b"test failed, to rerun",
-        b"build failed",
-        b"Build failed",
-        b"BUILD FAILED",
-        b"compilation terminated",
-        b"all warnings being treated",
-        b"ld returned",
-        b"linker command failed",
-        b"command failed with exit",
-        b"Command failed with exit",
-        b"A complete log",
-        b"*** [",
-        b"Failed to compile",
-        b"Compilation failed",
-        b"compilation failed",
-        b"There were failures",
-        b"tests failed",
-        b"Tests failed",
-        b"Tests:",
-        b"Test Suites:",
-        b"Test Files",
-        b"failures:",
-        b"previous error",
-        b"exited with code",
-        b"Command exited",
-        b"Aborting",
-        b"-> [Help",
-        b"To see the full stack trace",
-        b"Re-run Maven",
-        b"For more information about the errors",
-        b"script returned exit code",
-        b"BEGIN failed",
-        b"Execution of ",
-        b"build stopped",
-        b"Error is not recoverable",
-        b"Configuring incomplete",
-    ];
-    if said.first().is_some_and(u8::is_ascii_digit) {
+    let Some(first) = said.first() else { return false };
+    if first.is_ascii_digit() {
         let digits = said.iter().take_while(|b| b.is_ascii_digit()).count();
         return is_count(said[digits..].trim_ascii_start());
     }
-    starts_with_any(said, OPENINGS)
+    OPENS_SUMMARY[usize::from(*first)] && starts_with_any(said, SUMMARIES)
 }

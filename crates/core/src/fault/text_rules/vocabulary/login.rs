@@ -246,6 +246,7 @@ pub(super) static RULES: &[Rule] = &[
             "billing is disabled",
             "billing not enabled",
             "rate limit exceeded",
+            "rate-limit exceeded",
             "api rate limit exceeded",
             "subscription",
             "invalid subscription",

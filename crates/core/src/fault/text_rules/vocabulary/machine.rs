@@ -118,6 +118,7 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolCrash,
         narrow: false,
         phrases: &[
+            "died with",
             "# aborted",
             "segmentation fault",
             "core dumped",
