@@ -39,6 +39,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Explain(Explain),
     Classify(Classify),
+    Demo(Demo),
     Completions(Completions),
 }
 
@@ -95,6 +96,27 @@ pub(crate) struct Classify {
     pub(crate) signature_only: bool,
 }
 
+/// Show a whole night in a minute: no key, no network
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Plays one night of six tasks on the real engine in virtual time: checks that are \
+        red, an account that is limited, a change outside the fence, a lost connection during a \
+        push, a killed program, and a question for you. The agent and what goes wrong are \
+        scripted; every decision, wait and sentence is the engine's own. Nothing is written and \
+        nothing is sent.\n\n\
+        Where nobody is at the keyboard the recommended answer is taken.",
+    after_long_help = DEMO_EXAMPLES
+)]
+pub(crate) struct Demo {
+    /// Take the recommended answers instead of asking
+    #[arg(long)]
+    pub(crate) auto: bool,
+
+    /// The seed of chance: it spreads the waits
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    pub(crate) seed: u64,
+}
+
 /// Write the completion script of a shell
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = COMPLETIONS_EXAMPLES)]
@@ -105,6 +127,7 @@ pub(crate) struct Completions {
 
 const EXAMPLES: &str = "\
 Examples:
+  unstuck demo                       a whole night in a minute, no key, no network
   unstuck explain                    all codes, by category
   unstuck explain AUTH_EXPIRED       one of them, in full
   make 2>&1 | unstuck classify       name the failure in a program's output";
@@ -122,6 +145,12 @@ Examples:
   cargo test 2>&1 | unstuck classify
   unstuck classify build.log --json
   unstuck classify --signature-only < errors.jsonl | sort | uniq -c";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  unstuck demo                       answer its question yourself
+  unstuck demo --auto                let the recommended answer be taken
+  unstuck demo --auto --seed 11      the same night with other chances";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

@@ -63,17 +63,17 @@ fn task(profile: &Profile, chance: &mut Chance, name: &str) -> TaskSpec {
         return spec;
     }
     let merge = action(profile, chance, "merge", MutationKind::Merge);
-    spec.mutations.push(merge);
+    spec.mutations.push(Arc::new(merge));
     if chance.one_in(2) {
-        spec.mutations.push(action(profile, chance, "push", MutationKind::Push));
+        spec.mutations.push(Arc::new(action(profile, chance, "push", MutationKind::Push)));
         if chance.one_in(2) {
             let mut pull = action(profile, chance, "pull", MutationKind::PullRequest);
             pull.requires = Some("push".to_owned());
-            spec.mutations.push(pull);
+            spec.mutations.push(Arc::new(pull));
         }
     }
     if chance.one_in(6) && !profile.apart {
-        spec.mutations.push(permanent(profile, chance));
+        spec.mutations.push(Arc::new(permanent(profile, chance)));
     }
     spec
 }

@@ -2,6 +2,7 @@
 
 mod classify;
 mod completions;
+mod demo;
 mod explain;
 
 use crate::args::Command;
@@ -14,6 +15,7 @@ pub(crate) fn run(command: Command, terminal: &Terminal) -> Result<Exit, Error> 
     match command {
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),
+        Command::Demo(args) => demo::run(&args, terminal),
         Command::Completions(args) => completions::run(&args, terminal),
     }
 }

@@ -8,6 +8,7 @@
 
 mod classify;
 mod completions;
+mod demo;
 mod explain;
 mod help;
 mod program;

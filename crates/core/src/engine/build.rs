@@ -1,12 +1,12 @@
 //! Builds: one run of a plan each. Jobs share a standing build that never ends.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 use super::event::PauseCause;
-use super::ids::{BuildId, RunId, TaskId};
+use super::ids::{BuildId, GateKey, RunId, TaskId};
 use super::run::Status;
 use super::task::Standing;
 use crate::policy::Amount;
@@ -89,6 +89,9 @@ impl BuildState {
     }
 }
 
+/// A task's place among those that can start: the most urgent first, then the oldest.
+pub(super) type Place = (Reverse<i32>, TaskId);
+
 /// One run of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
@@ -106,8 +109,9 @@ pub struct Build {
     pub tasks: Vec<TaskId>,
     /// How many of its tasks stand where.
     pub counts: [u32; Standing::COUNT],
-    /// Tasks that can start, most urgent first.
-    pub ready: BTreeSet<(Reverse<i32>, TaskId)>,
+    /// Tasks that can start, most urgent first, by the gate their next step needs.
+    #[serde(with = "super::pairs")]
+    pub(super) ready: BTreeMap<Option<GateKey>, BTreeSet<Place>>,
     /// Runs that stand still because the build does.
     pub held: BTreeSet<RunId>,
     /// The run that is being checked and merged.
@@ -137,7 +141,7 @@ impl Build {
             standing,
             tasks: Vec::new(),
             counts: [0; Standing::COUNT],
-            ready: BTreeSet::new(),
+            ready: BTreeMap::new(),
             held: BTreeSet::new(),
             merging: None,
             merge_line: VecDeque::new(),
@@ -165,5 +169,23 @@ impl Build {
             + self.count(Standing::Running)
             + self.count(Standing::BackingOff)
             + self.count(Standing::Reconciling)
+    }
+
+    /// Tasks that can start as soon as a place and their gate let them.
+    pub fn ready(&self) -> impl Iterator<Item = TaskId> {
+        self.ready.values().flatten().map(|(_, task)| *task)
+    }
+
+    pub(super) fn queue(&mut self, gate: Option<GateKey>, place: Place) {
+        self.ready.entry(gate).or_default().insert(place);
+    }
+
+    pub(super) fn unqueue(&mut self, gate: Option<GateKey>, place: Place) {
+        if let Some(places) = self.ready.get_mut(&gate) {
+            places.remove(&place);
+            if places.is_empty() {
+                self.ready.remove(&gate);
+            }
+        }
     }
 }

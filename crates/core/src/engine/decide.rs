@@ -23,13 +23,16 @@ pub fn decide(
     now: Time,
     rng: &mut Rng,
 ) -> Result<Vec<Recorded>, Rejected> {
-    let mut turn = Turn { state, policy, now, rng, events: Vec::new() };
+    let mut turn = Turn { state, policy, now, rng, events: Vec::with_capacity(EVENTS_USUAL) };
     let result = on::handle(&mut turn, command);
     debug_assert!(result.is_ok() || turn.events.is_empty(), "a rejected command changed something");
     result?;
     flow::settle(&mut turn);
     Ok(turn.events)
 }
+
+/// Most decisions lead to no more events than this.
+const EVENTS_USUAL: usize = 8;
 
 /// One decision in the making.
 pub(super) struct Turn<'a> {

@@ -10,7 +10,7 @@ use super::state::{Owner, State};
 /// What the outside must do because of `recorded`, which has been applied to `state`.
 ///
 /// An effect that a later event of the same decision made pointless is not among them.
-pub fn effects(state: &State, recorded: &Recorded) -> impl Iterator<Item = Effect> {
+pub fn effects(state: &State, recorded: &Recorded) -> impl Iterator<Item = Effect> + use<> {
     let id = EffectId(recorded.seq);
     stop(state, id, &recorded.event).into_iter().chain(state.effect(id))
 }

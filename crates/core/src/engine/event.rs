@@ -194,6 +194,7 @@ pub enum Event {
     /// A run met a fault. This is where counters move.
     #[serde(rename = "run.fault")]
     FaultMet {
+        task: TaskId,
         run: RunId,
         fault: Arc<Fault>,
         approach: Option<Arc<Approach>>,
@@ -210,7 +211,7 @@ pub enum Event {
     ToolWaiting { run: RunId, code: Code, until: Time },
     /// The work goes on without something.
     #[serde(rename = "run.warned")]
-    Warned { run: RunId, code: Code },
+    Warned { task: TaskId, run: RunId, code: Code },
     /// An attempt ended, and this is what it did.
     #[serde(rename = "run.approach")]
     ApproachTaken { run: RunId, approach: Arc<Approach>, confirms: Option<Signature> },
@@ -283,7 +284,7 @@ pub enum Event {
     GatePassing { gate: GateKey, release_at: Option<Time> },
     /// Some of those who waited may go on.
     #[serde(rename = "gate.released")]
-    GateReleased { gate: GateKey, tasks: Vec<TaskId>, group: u32, next_at: Option<Time> },
+    GateReleased { gate: GateKey, group: u32, next_at: Option<Time> },
     /// The wait at a gate took too long; those who waited ask a person.
     #[serde(rename = "gate.given_up")]
     GateGivenUp { gate: GateKey },

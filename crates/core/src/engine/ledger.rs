@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{EffectId, MutationId, RunId, TaskId};
+use super::table::Table;
+use super::task::Task;
 use crate::plan::MutationSpec;
 use crate::time::Time;
 
@@ -91,18 +93,26 @@ pub struct Mutation {
 
 /// All actions that still matter: those of living tasks and firings, and permanent ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ledger {
+pub(super) struct Ledger {
     /// The actions.
-    pub mutations: BTreeMap<MutationId, Mutation>,
-    /// Where a key leads.
-    #[serde(with = "super::pairs")]
-    pub keys: BTreeMap<(Occurrence, Arc<str>), MutationId>,
+    pub(super) mutations: Table<MutationId, Mutation>,
+    /// Where a key leads that holds for the whole project.
+    pub(super) permanent: BTreeMap<Arc<str>, MutationId>,
 }
 
 impl Ledger {
-    /// The action with this key.
-    pub fn find(&self, occurrence: Occurrence, key: &str) -> Option<&Mutation> {
-        let id = self.keys.get(&(occurrence, Arc::from(key)))?;
-        self.mutations.get(id)
+    /// The action with this key, within the task's occurrence or the project.
+    pub(super) fn find(&self, task: &Task, spec: &MutationSpec) -> Option<&Mutation> {
+        self.find_key(task, spec.permanent, &spec.key)
+    }
+
+    pub(super) fn find_key(&self, task: &Task, permanent: bool, key: &str) -> Option<&Mutation> {
+        if permanent {
+            self.mutations.get(self.permanent.get(key)?)
+        } else {
+            // A task has a handful of actions: looking at each is the fastest way.
+            let known = task.ledger.iter().filter_map(|id| self.mutations.get(id));
+            known.into_iter().find(|known| !known.spec.permanent && known.spec.key == key)
+        }
     }
 }

@@ -23,6 +23,7 @@ mod rng;
 mod run;
 mod signatures;
 mod state;
+mod table;
 mod task;
 mod why;
 
@@ -34,7 +35,7 @@ pub use effects::effects;
 pub use event::{Event, PauseCause, Raised, Reconciled, Recorded};
 pub use gate::{Gate, GateState};
 pub use ids::{BuildId, EffectId, GateKey, MutationId, QuestionId, RunId, TaskId};
-pub use ledger::{Ledger, Mutation, MutationState, Occurrence};
+pub use ledger::{Mutation, MutationState, Occurrence};
 pub use question::{Question, QuestionEnd, Subject, Tried};
 pub use rng::Rng;
 pub use run::{Next, Operation, Phase, Run, Status, Step};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::effect::Start;
-use super::ids::{EffectId, RunId, TaskId};
+use super::ids::{BuildId, EffectId, RunId, TaskId};
 use crate::attempt::Seen;
 use crate::fault::RunFailure;
 use crate::policy::Amount;
@@ -232,6 +232,8 @@ pub struct Run {
     pub id: RunId,
     /// The task it belongs to.
     pub task: TaskId,
+    /// The build that belongs to.
+    pub build: BuildId,
     /// How far it has come.
     pub phase: Phase,
     /// Why it stands still, or that it does not.

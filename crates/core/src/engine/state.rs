@@ -13,6 +13,7 @@ use super::ledger::{Ledger, Mutation};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Run, Step};
 use super::signatures::Signatures;
+use super::table::Table;
 use super::task::Task;
 use crate::policy::Amount;
 use crate::signature::Signature;
@@ -25,8 +26,8 @@ pub struct State {
     pub(super) project: Arc<str>,
     pub(super) seq: u64,
     pub(super) builds: BTreeMap<BuildId, Build>,
-    pub(super) tasks: BTreeMap<TaskId, Task>,
-    pub(super) runs: BTreeMap<RunId, Run>,
+    pub(super) tasks: Table<TaskId, Task>,
+    pub(super) runs: Table<RunId, Run>,
     pub(super) signatures: Signatures,
     pub(super) gates: BTreeMap<GateKey, Gate>,
     pub(super) questions: BTreeMap<QuestionId, Question>,
@@ -36,7 +37,7 @@ pub struct State {
     pub(super) question_ends: Vec<Option<QuestionEnd>>,
     pub(super) ledger: Ledger,
     /// Who waits for which effect, in the order they were asked for.
-    pub(super) owed: BTreeMap<EffectId, Owner>,
+    pub(super) owed: Table<EffectId, Owner>,
     pub(super) timers: BTreeSet<(Time, Timer)>,
     /// What a person allowed for good.
     pub(super) allowed: BTreeSet<Signature>,
@@ -91,15 +92,15 @@ impl State {
             project: project.into(),
             seq: 0,
             builds: BTreeMap::new(),
-            tasks: BTreeMap::new(),
-            runs: BTreeMap::new(),
+            tasks: Table::default(),
+            runs: Table::default(),
             signatures: Signatures::default(),
             gates: BTreeMap::new(),
             questions: BTreeMap::new(),
             subjects: BTreeMap::new(),
             question_ends: Vec::new(),
             ledger: Ledger::default(),
-            owed: BTreeMap::new(),
+            owed: Table::default(),
             timers: BTreeSet::new(),
             allowed: BTreeSet::new(),
             jobs: None,
@@ -141,7 +142,7 @@ impl State {
 
     /// All tasks that are remembered.
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
-        self.tasks.values()
+        self.tasks.sorted().map(|(_, task)| task)
     }
 
     /// A run that is at work or can go on.
@@ -151,7 +152,7 @@ impl State {
 
     /// All runs that are at work or can go on.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
-        self.runs.values()
+        self.runs.sorted().map(|(_, run)| run)
     }
 
     /// An open question.
@@ -181,7 +182,7 @@ impl State {
 
     /// All actions that still matter.
     pub fn mutations(&self) -> impl Iterator<Item = &Mutation> {
-        self.ledger.mutations.values()
+        self.ledger.mutations.sorted().map(|(_, mutation)| mutation)
     }
 
     /// What is known about the project's errors.
@@ -207,7 +208,7 @@ impl State {
 
     /// Everything the outside owes, oldest first. At a start this is the truth.
     pub fn outstanding(&self) -> Vec<Effect> {
-        self.owed.keys().filter_map(|id| self.effect(*id)).collect()
+        self.owed.sorted().filter_map(|(id, _)| self.effect(id)).collect()
     }
 
     /// The action a run is at.
@@ -216,7 +217,7 @@ impl State {
         let Step::Mutate { at } = run.step else { return None };
         let task = self.task(run.task)?;
         let spec = task.action(at)?;
-        Some(self.ledger.find(task.occurrence(spec), &spec.key)?.id)
+        Some(self.ledger.find(task, spec)?.id)
     }
 
     pub(super) fn stir(&mut self, build: BuildId) {

@@ -301,17 +301,22 @@ impl Task {
         self.spec.work()
     }
 
+    /// The gate its next run begins at, where it needs one.
+    pub fn gate_needed(&self) -> Option<GateKey> {
+        self.next.step.needs_gate().then_some(self.spec.gate)
+    }
+
     /// Within what the key of one of its actions is unique.
     pub fn occurrence(&self, spec: &MutationSpec) -> Occurrence {
         if spec.permanent { Occurrence::Project } else { Occurrence::Firing(self.id, self.firing) }
     }
 
     /// The action at this position: the task's standing ones first, then those its agent declared.
-    pub fn action(&self, at: u32) -> Option<&MutationSpec> {
+    pub fn action(&self, at: u32) -> Option<&Arc<MutationSpec>> {
         let (at, standing) = (at as usize, &self.spec.mutations);
         match standing.get(at) {
             Some(spec) => Some(spec),
-            None => self.declared.get(at - standing.len()).map(|spec| &**spec),
+            None => self.declared.get(at - standing.len()),
         }
     }
 

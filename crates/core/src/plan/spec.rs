@@ -1,5 +1,7 @@
 //! One unit of work, as the outside describes it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::engine::GateKey;
@@ -26,7 +28,7 @@ pub struct TaskSpec {
     /// Where its limits differ from the project's.
     pub overrides: Overrides,
     /// What is done with the result once it is checked: merge, push, pull request, actions.
-    pub mutations: Vec<MutationSpec>,
+    pub mutations: Vec<Arc<MutationSpec>>,
     /// Set for a script that is kept alive.
     pub job: Option<JobSpec>,
 }

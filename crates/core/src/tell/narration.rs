@@ -9,9 +9,8 @@ use crate::text::{Narration, narrate};
 
 /// The sentence for an event that has been applied to `state`; none where a person need not know.
 pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<String> {
-    let work = task_of(state, &recorded.event)
-        .and_then(|id| state.task(id))
-        .map_or(Work::Task, Task::work);
+    let work =
+        task_of(&recorded.event).and_then(|id| state.task(id)).map_or(Work::Task, Task::work);
     Some(narrate(&words(state, policy, recorded)?, work))
 }
 
@@ -78,15 +77,15 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             let happened = *to == Reconciled::Applied;
             Narration::Reconciled { title: title(state.mutation(*mutation)?.task), happened }
         }
-        Event::FaultMet { fault, run, .. } => match &fault.kind {
+        Event::FaultMet { fault, task, .. } => match &fault.kind {
             Kind::ScopeForbidden(context) | Kind::ScopeOutsideAllowed(context) => {
                 let files = u32::try_from(context.files.len()).unwrap_or(u32::MAX);
-                Narration::TakenBack { title: title(state.run(*run)?.task), files }
+                Narration::TakenBack { title: title(*task), files }
             }
             _ => return None,
         },
-        Event::Warned { run, code: Code::GitPushFailed } => {
-            Narration::NotSent { title: title(state.run(*run)?.task) }
+        Event::Warned { task, code: Code::GitPushFailed, .. } => {
+            Narration::NotSent { title: title(*task) }
         }
         Event::BuildPaused { cause, open_questions, .. } => match cause {
             PauseCause::Person => Narration::PausedByPerson,
@@ -108,7 +107,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
 }
 
 /// The task an event is about, where it is about one.
-fn task_of(state: &State, event: &Event) -> Option<TaskId> {
+const fn task_of(event: &Event) -> Option<TaskId> {
     match event {
         Event::RunStarted { task, .. }
         | Event::Retrying { task, .. }
@@ -121,10 +120,9 @@ fn task_of(state: &State, event: &Event) -> Option<TaskId> {
         | Event::TaskSkipped { task, .. }
         | Event::TaskFailed { task, .. }
         | Event::TaskCancelled { task }
-        | Event::TaskReconciling { task, .. } => Some(*task),
-        Event::FaultMet { run, .. } | Event::Warned { run, .. } => {
-            state.run(*run).map(|run| run.task)
-        }
+        | Event::TaskReconciling { task, .. }
+        | Event::FaultMet { task, .. }
+        | Event::Warned { task, .. } => Some(*task),
         _ => None,
     }
 }

@@ -1,1 +1,112 @@
-//! placeholder
+//! Money, tokens and time: reserved before a call, never over the cap.
+
+use unstuck_core::engine::{BuildState, Command, Event, PauseCause, TaskState, Work};
+use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::time::Span;
+
+use crate::stage::{Stage, happened, task};
+
+fn tokens(tokens: u64) -> Amount {
+    Amount { tokens, ..Amount::ZERO }
+}
+
+fn stage(set: impl FnOnce(&mut Policy)) -> Stage {
+    let mut policy = Policy::default();
+    set(&mut policy);
+    let mut stage = Stage::with(policy);
+    stage.build(vec![task("a"), task("b")]);
+    stage
+}
+
+fn reserve(stage: &mut Stage, name: &str, amount: u64) -> Vec<Event> {
+    let effect = stage.effect_id(name);
+    stage.must(Command::Reserve { effect, amount: tokens(amount) })
+}
+
+fn spend(stage: &mut Stage, name: &str, amount: u64) {
+    let effect = stage.effect_id(name);
+    let report = unstuck_core::engine::Progress { spent: tokens(amount), ..Default::default() };
+    stage.must(Command::Progress { effect, report });
+}
+
+fn winds_down(events: &[Event]) -> bool {
+    events.iter().any(|event| matches!(event, Event::BudgetUpdated { wind_down: true, .. }))
+}
+
+// I12
+#[test]
+fn a_call_is_reserved_and_an_agent_is_told_to_finish_at_ninety_percent() {
+    let mut stage = stage(|policy| policy.budget.per_task = tokens(1_000));
+    assert!(!winds_down(&reserve(&mut stage, "a", 400)));
+    spend(&mut stage, "a", 300);
+    assert!(!winds_down(&reserve(&mut stage, "a", 600)));
+    assert!(winds_down(&reserve(&mut stage, "a", 650)), "a new reservation replaces the old one");
+    spend(&mut stage, "a", 650);
+    let task = stage.state.task(stage.id("a")).unwrap();
+    assert_eq!((task.spent, task.reserved), (tokens(950), Amount::ZERO));
+}
+
+#[test]
+fn a_task_without_room_asks_and_the_others_go_on() {
+    for (decision, cap) in [(Decision::Continue, 200), (Decision::RaiseLimit, 400)] {
+        let mut stage = stage(|policy| policy.budget.per_task = tokens(100));
+        reserve(&mut stage, "a", 101);
+        assert_eq!(stage.question().kind, QuestionKind::Paused);
+        stage.succeed("b");
+        stage.answer(decision);
+        assert!(!happened(&reserve(&mut stage, "a", cap), "agent.waiting_for_input"));
+        assert!(happened(&reserve(&mut stage, "a", cap + 1), "agent.waiting_for_input"));
+        stage.answer(Decision::Stop);
+        assert!(matches!(stage.task_state("a"), TaskState::Skipped { .. }));
+    }
+}
+
+#[test]
+fn a_build_without_room_stands_still_and_asks_once() {
+    let mut stage = stage(|policy| policy.budget.per_build = tokens(100));
+    reserve(&mut stage, "a", 60);
+    let events = reserve(&mut stage, "b", 60);
+    assert!(happened(&events, "agent.build_paused"));
+    let build = stage.state.builds().next().unwrap();
+    assert_eq!(build.state, BuildState::Paused { cause: PauseCause::Budget });
+    assert_eq!(build.open_questions, 0, "it does not count as an open question");
+    assert!(stage.state.outstanding().is_empty());
+    stage.answer(Decision::Continue);
+    assert_eq!(stage.state.outstanding().len(), 2);
+    assert!(!happened(&reserve(&mut stage, "b", 60), "agent.build_paused"));
+}
+
+// TX17
+#[test]
+fn a_day_without_room_is_slept_through_again_and_again() {
+    let mut stage = stage(|policy| policy.budget.per_day = tokens(100));
+    for day in 0..4 {
+        reserve(&mut stage, "a", 80);
+        spend(&mut stage, "a", 80);
+        let events = reserve(&mut stage, "a", 80);
+        assert!(happened(&events, "agent.sleeping"), "day {day}");
+        assert_eq!(stage.state.questions().count(), 0);
+        let waited = stage.wait();
+        assert!(waited <= Span::from_hours(24));
+        assert!(matches!(stage.owed("a").what, Work::Attempt { .. }));
+    }
+}
+
+#[test]
+fn a_call_that_no_day_can_pay_for_is_asked_about_instead_of_slept_on() {
+    let mut stage = stage(|policy| policy.budget.per_day = tokens(100));
+    let events = reserve(&mut stage, "a", 101);
+    assert!(!happened(&events, "agent.sleeping"));
+    assert!(happened(&events, "agent.build_paused"));
+}
+
+#[test]
+fn what_a_run_had_reserved_is_free_when_it_ends() {
+    let mut stage = stage(|policy| policy.budget.per_build = tokens(100));
+    reserve(&mut stage, "a", 100);
+    stage.attempt("a");
+    assert!(!happened(&reserve(&mut stage, "b", 100), "agent.build_paused"));
+    stage.must(Command::Recover);
+    assert_eq!(stage.state.reserved_today(), Amount::ZERO);
+}

@@ -1,1 +1,146 @@
-//! placeholder
+//! Scripts that stay alive: retried, repaired, paused, never run twice at once.
+
+use unstuck_core::engine::{Command, Outcome, Rule, TaskState, Work};
+use unstuck_core::fault::Code;
+use unstuck_core::plan::JobSpec;
+use unstuck_core::question::Decision;
+
+use crate::stage::{Stage, action, fault, happened, task};
+
+fn run_to_its_end(stage: &mut Stage) {
+    stage.done("j");
+    assert_eq!(stage.owed("j").what, Work::Emit);
+    stage.done("j");
+    assert_eq!(*stage.task_state("j"), TaskState::Done);
+}
+
+#[test]
+fn a_script_that_succeeds_is_done_until_it_is_fired_again() {
+    let mut stage = Stage::new();
+    let id = stage.job("j", JobSpec::default());
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    run_to_its_end(&mut stage);
+    stage.must(Command::FireJob { task: id });
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+}
+
+#[test]
+fn firings_of_a_script_that_still_runs_become_one() {
+    let mut stage = Stage::new();
+    let id = stage.job("j", JobSpec::default());
+    stage.must(Command::FireJob { task: id });
+    stage.must(Command::FireJob { task: id });
+    stage.done("j");
+    stage.done("j");
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 }, "once more, not twice");
+    run_to_its_end(&mut stage);
+}
+
+// T3.7
+#[test]
+fn a_passing_fault_is_retried_five_times_and_then_asked_about() {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    for n in 1..=5 {
+        stage.fails("j", fault(Code::NetworkUnavailable, "503"));
+        stage.wait();
+        assert_eq!(stage.owed("j").what, Work::Execute { retry: n });
+    }
+    stage.fails("j", fault(Code::NetworkUnavailable, "503"));
+    assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
+}
+
+// T3.3, T3.8, T3.11
+#[test]
+fn a_broken_script_is_repaired_three_times_and_then_a_person_is_asked() {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    for _ in 0..3 {
+        stage.fails("j", fault(Code::LogicError, "KeyError"));
+        assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+        stage.done("j");
+        assert!(matches!(stage.owed("j").what, Work::Execute { .. }));
+    }
+    let events = stage.fails("j", fault(Code::LogicError, "KeyError"));
+    assert!(!happened(&events, "task.ready"), "no further repair is queued");
+    assert_eq!(stage.question().why.rule, Rule::RepairBudgetExhausted);
+    // Repairs are the job's budget; the error's own tries are not touched.
+    let signature = fault(Code::LogicError, "KeyError").signature;
+    assert_eq!(stage.state.signatures().count(signature), 0);
+    stage.answer(Decision::ProvideGuidance);
+    assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+}
+
+#[test]
+fn a_repair_that_is_red_counts_as_one() {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    stage.fails("j", fault(Code::LogicError, "KeyError"));
+    for _ in 0..2 {
+        stage.fails("j", fault(Code::ValidationPreCommit, "still red"));
+        assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+    }
+    stage.fails("j", fault(Code::ValidationPreCommit, "still red"));
+    assert_eq!(stage.question().why.rule, Rule::RepairBudgetExhausted);
+}
+
+#[test]
+fn a_success_gives_the_repairs_back() {
+    let mut stage = Stage::new();
+    let id = stage.job("j", JobSpec::default());
+    stage.fails("j", fault(Code::LogicError, "KeyError"));
+    stage.done("j");
+    run_to_its_end(&mut stage);
+    assert_eq!(stage.state.task(id).unwrap().counters.repairs, 0);
+}
+
+#[test]
+fn after_an_applied_action_a_repair_is_only_proposed() {
+    for (repair_after_mutation, propose) in [(false, true), (true, false)] {
+        let mut stage = Stage::new();
+        stage.job("j", JobSpec { repair_after_mutation, ..JobSpec::default() });
+        let effect = stage.effect_id("j");
+        stage.must(Command::Mutate { effect, mutation: action("charge") });
+        stage.applied("j");
+        stage.fails("j", fault(Code::LogicError, "KeyError"));
+        assert_eq!(stage.owed("j").what, Work::Repair { propose });
+        stage.done("j");
+        assert_eq!(stage.state.questions().count(), usize::from(propose));
+    }
+}
+
+// T3.1
+#[test]
+fn a_job_that_has_to_log_in_again_waits_for_a_person_and_goes_on() {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    stage.fails("j", fault(Code::AuthExpired, "token"));
+    stage.answer(Decision::ProvideCredentials);
+    assert!(matches!(stage.owed("j").what, Work::Execute { .. }));
+    run_to_its_end(&mut stage);
+}
+
+#[test]
+fn a_job_is_defined_once_and_only_jobs_are_fired() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.job("j", JobSpec::default());
+    let again = task("j");
+    let spec = unstuck_core::plan::TaskSpec { job: Some(JobSpec::default()), ..again };
+    assert!(stage.try_to(Command::DefineJob { spec: std::sync::Arc::new(spec) }).is_err());
+    let plain = stage.id("a");
+    assert!(stage.try_to(Command::FireJob { task: plain }).is_err());
+    assert!(stage.try_to(Command::Retry { task: stage.id("j") }).is_err());
+}
+
+#[test]
+fn a_script_that_ends_well_over_an_unknown_action_is_not_done_yet() {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    let effect = stage.effect_id("j");
+    stage.must(Command::Mutate { effect, mutation: action("charge") });
+    let spent = unstuck_core::policy::Amount::ZERO;
+    stage.must(Command::Settle { effect, outcome: Outcome::Done, spent });
+    assert!(matches!(stage.task_state("j"), TaskState::Reconciling { .. }));
+    stage.applied("j");
+    assert_eq!(stage.owed("j").what, Work::Emit);
+}

@@ -1,1 +1,326 @@
-//! placeholder
+//! Nothing happens twice.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{
+    Command, Event, MutationState, Outcome, Phase, Rejected, Status, Step, TaskState, Work,
+};
+use unstuck_core::fault::{Code, Fault};
+use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec};
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::time::Span;
+
+use crate::stage::{Stage, action, fault, happened, with_actions};
+
+fn unknown() -> Outcome {
+    Outcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }
+}
+
+fn blind(key: &str) -> MutationSpec {
+    MutationSpec { probe: false, ..action(key) }
+}
+
+/// A task that stands before its first action.
+fn mutating(actions: Vec<MutationSpec>) -> Stage {
+    let mut stage = Stage::new();
+    stage.build(vec![with_actions("a", actions)]);
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    stage
+}
+
+fn performs(stage: &Stage) -> usize {
+    let performs =
+        |effect: &&unstuck_core::engine::Effect| matches!(effect.what, Work::Perform { .. });
+    stage.released.iter().filter(performs).count()
+}
+
+#[test]
+fn intent_comes_first_then_the_call_then_the_outcome() {
+    let mut stage = mutating(vec![action("merge"), action("push")]);
+    let order: Vec<&str> = stage
+        .journal
+        .iter()
+        .filter_map(|recorded| match recorded.event {
+            Event::MutationIntended { .. } => Some("intended"),
+            Event::MutationInFlight { .. } => Some("in flight"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(order, ["intended", "in flight"]);
+    stage.applied("a");
+    stage.applied("a");
+    assert_eq!(stage.step("a"), Step::Emit);
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+    assert_eq!(performs(&stage), 2);
+}
+
+// TX6, TX8
+#[test]
+fn a_lost_answer_is_looked_up_and_what_had_arrived_is_not_sent_again() {
+    let mut stage = mutating(vec![action("push")]);
+    let events = stage.settle("a", unknown());
+    assert!(happened(&events, "task.reconciling"));
+    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    let run = stage.state.runs().next().unwrap();
+    assert_eq!(run.status, Status::PausedReconciliation);
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+    assert_eq!(performs(&stage), 1);
+}
+
+#[test]
+fn what_certainly_did_not_happen_is_dealt_with_by_its_fault_and_sent_again() {
+    let mut stage = mutating(vec![action("push")]);
+    stage.settle("a", unknown());
+    stage.settle("a", Outcome::NotApplied);
+    // The lost connection is a passing fault: the same action again, later.
+    assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }));
+    stage.wait();
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(performs(&stage), 2);
+}
+
+#[test]
+fn an_absent_effect_counts_only_after_its_time_unless_the_call_is_recognised_when_repeated() {
+    for (idempotent, waits) in [(false, true), (true, false)] {
+        let settle_ms = Span::from_secs(90);
+        let mut stage = mutating(vec![MutationSpec { idempotent, settle_ms, ..action("pay") }]);
+        let sent = stage.now;
+        stage.settle("a", unknown());
+        stage.settle("a", Outcome::NotApplied);
+        if waits {
+            stage.wait();
+            assert_eq!(stage.now.since(sent), settle_ms);
+            assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+            stage.settle("a", Outcome::NotApplied);
+        }
+        assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }), "{idempotent}");
+    }
+}
+
+// T3.12
+#[test]
+fn what_nobody_can_tell_is_asked_and_never_repeated_by_itself() {
+    for spec in [blind("pay"), action("pay")] {
+        let mut stage = mutating(vec![spec.clone()]);
+        stage.settle("a", unknown());
+        if spec.probe {
+            stage.settle("a", Outcome::CannotTell);
+        }
+        assert_eq!(stage.question().kind, QuestionKind::Happened);
+        assert_eq!(stage.question().code(), None);
+        assert!(stage.state.outstanding().is_empty());
+        assert_eq!(performs(&stage), 1);
+        stage.answer(Decision::ItHappened);
+        stage.done("a");
+        assert_eq!(*stage.task_state("a"), TaskState::Done);
+        assert_eq!(performs(&stage), 1);
+    }
+}
+
+#[test]
+fn only_a_persons_word_repeats_an_action_nobody_can_look_up() {
+    let mut stage = mutating(vec![blind("pay")]);
+    stage.settle("a", unknown());
+    stage.answer(Decision::ItDidNot);
+    assert!(matches!(stage.owed("a").what, Work::Perform { .. }));
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(performs(&stage), 2);
+}
+
+#[test]
+fn an_action_can_be_left_out_and_a_merge_takes_its_task_with_it() {
+    let mut stage = mutating(vec![blind("mail"), action("push")]);
+    stage.settle("a", unknown());
+    stage.answer(Decision::Skip);
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+
+    let merge = MutationSpec { kind: MutationKind::Merge, ..blind("merge") };
+    let mut stage = mutating(vec![merge]);
+    stage.settle("a", unknown());
+    stage.answer(Decision::Skip);
+    assert!(matches!(stage.task_state("a"), TaskState::Skipped { .. }));
+}
+
+#[test]
+fn a_person_can_have_it_looked_up_again() {
+    let mut stage = mutating(vec![action("pay")]);
+    stage.settle("a", unknown());
+    stage.settle("a", Outcome::CannotTell);
+    let question = stage.question().id;
+    stage.must(Command::CheckAgain { question });
+    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+}
+
+#[test]
+fn a_probe_that_keeps_failing_cannot_tell() {
+    let mut stage = mutating(vec![action("pay")]);
+    stage.settle("a", unknown());
+    for _ in 0..4 {
+        stage.settle("a", unknown());
+        stage.wait();
+    }
+    stage.settle("a", unknown());
+    assert_eq!(stage.question().kind, QuestionKind::Happened);
+}
+
+// B14
+#[test]
+fn a_head_that_moved_sends_the_work_back_to_the_checks() {
+    let merge = MutationSpec { kind: MutationKind::Merge, ..action("merge") };
+    let mut stage = mutating(vec![merge]);
+    stage.settle("a", Outcome::HeadMoved);
+    assert_eq!(stage.owed("a").what, Work::Check);
+    assert_eq!(stage.state.runs().next().unwrap().phase, Phase::Mutating, "I9");
+    stage.done("a");
+    stage.done("a");
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+}
+
+// B14
+#[test]
+fn only_one_run_of_a_build_is_checked_and_merged_at_a_time() {
+    let merge = || vec![MutationSpec { kind: MutationKind::Merge, ..action("merge") }];
+    let mut stage = Stage::new();
+    stage.build(vec![with_actions("a", merge()), with_actions("b", merge())]);
+    stage.attempt("a");
+    stage.attempt("b");
+    assert_eq!(stage.step("b"), Step::AwaitMerge);
+    stage.done("a");
+    stage.done("a");
+    assert_eq!(stage.step("b"), Step::AwaitMerge, "until the merge itself is through");
+    stage.applied("a");
+    assert_eq!(stage.step("b"), Step::Check);
+}
+
+#[test]
+fn a_key_with_other_arguments_is_refused_and_the_same_again_is_nothing_new() {
+    let mut stage = Stage::tasks(&["a"]);
+    let effect = stage.effect_id("a");
+    let declare = |arguments| {
+        let mutation = MutationSpec { arguments, ..action("mail") };
+        Command::Mutate { effect, mutation }
+    };
+    assert_eq!(stage.must(declare(1)).len(), 1);
+    assert_eq!(stage.must(declare(1)).len(), 0);
+    assert_eq!(stage.try_to(declare(2)), Err(Rejected::KeyReused("mail".to_owned())));
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    assert!(matches!(stage.owed("a").what, Work::Perform { .. }), "what it declared is performed");
+}
+
+#[test]
+fn what_an_attempt_declared_goes_with_it_when_it_is_replanned() {
+    let mut stage = Stage::tasks(&["a"]);
+    let effect = stage.effect_id("a");
+    stage.must(Command::Mutate { effect, mutation: action("mail") });
+    stage.red("a", "boom");
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    assert_eq!(stage.owed("a").what, Work::Emit);
+}
+
+fn job_with_action() -> Stage {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    let effect = stage.effect_id("j");
+    stage.must(Command::Mutate { effect, mutation: action("charge") });
+    assert!(matches!(stage.owed("j").what, Work::Perform { .. }));
+    stage
+}
+
+fn script_fails(stage: &mut Stage, fault: Fault) {
+    let execute = stage
+        .state
+        .outstanding()
+        .into_iter()
+        .find(|effect| matches!(effect.what, Work::Execute { .. }))
+        .unwrap();
+    let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
+    let spent = unstuck_core::policy::Amount::ZERO;
+    stage.must(Command::Settle { effect: execute.id, outcome, spent });
+}
+
+// TX8
+#[test]
+fn a_retried_script_gets_the_recorded_result_and_nothing_is_performed() {
+    let mut stage = job_with_action();
+    stage.applied("j");
+    script_fails(&mut stage, fault(Code::NetworkTimeout, "later"));
+    stage.wait();
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 });
+    let effect = stage.effect_id("j");
+    assert!(stage.must(Command::Mutate { effect, mutation: action("charge") }).is_empty());
+    let charge = stage.state.mutations().next().unwrap();
+    assert_eq!(charge.state, MutationState::Applied { result: Arc::from("ok") });
+    assert_eq!(performs(&stage), 1);
+}
+
+// T3.12, TX6
+#[test]
+fn a_script_that_dies_with_an_action_in_flight_is_looked_up_before_its_fault_is_dealt_with() {
+    let mut stage = job_with_action();
+    script_fails(&mut stage, fault(Code::NetworkTimeout, "died"));
+    assert!(matches!(stage.task_state("j"), TaskState::Reconciling { .. }));
+    assert!(matches!(stage.owed("j").what, Work::Perform { .. }), "the call is still under way");
+    stage.settle("j", unknown());
+    assert!(matches!(stage.owed("j").what, Work::Probe { .. }));
+    stage.settle("j", Outcome::CannotTell);
+    assert_eq!(stage.question().kind, QuestionKind::Happened);
+    stage.answer(Decision::ItHappened);
+    assert!(matches!(stage.task_state("j"), TaskState::BackingOff { .. }), "now its own fault");
+    stage.wait();
+    let effect = stage.effect_id("j");
+    assert!(stage.must(Command::Mutate { effect, mutation: action("charge") }).is_empty());
+}
+
+#[test]
+fn a_new_firing_may_do_it_again_and_a_permanent_key_never() {
+    for (permanent, performed) in [(false, 2), (true, 1)] {
+        let mut stage = Stage::new();
+        let id = stage.job("j", JobSpec::default());
+        for _ in 0..2 {
+            let effect = stage.effect_id("j");
+            let mutation = MutationSpec { permanent, ..action("charge") };
+            stage.must(Command::Mutate { effect, mutation });
+            if matches!(stage.owed("j").what, Work::Perform { .. }) {
+                stage.applied("j");
+            }
+            stage.done("j");
+            stage.done("j");
+            stage.must(Command::FireJob { task: id });
+        }
+        assert_eq!(performs(&stage), performed, "permanent: {permanent}");
+    }
+}
+
+// TX6: at every step of an action, a crash performs nothing twice.
+#[test]
+fn a_crash_at_any_step_of_an_action_leads_to_a_look_up() {
+    let mut stage = mutating(vec![action("push")]);
+    stage.must(Command::Recover);
+    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    stage.must(Command::Recover);
+    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    stage.settle("a", Outcome::NotApplied);
+    assert!(matches!(stage.owed("a").what, Work::Perform { .. }));
+    stage.applied("a");
+    stage.must(Command::Recover);
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+}

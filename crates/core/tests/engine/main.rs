@@ -1,5 +1,12 @@
 //! The engine, told as stories: what happens, and what it leads to.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
 mod budget;
 mod control;
 mod gates;

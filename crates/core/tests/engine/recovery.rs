@@ -1,1 +1,106 @@
-//! placeholder
+//! Kill it anywhere: nothing is lost, nothing is done twice, and it goes on by itself.
+
+use unstuck_core::engine::{Command, Event, Rule, Start, State, TaskState, Work};
+use unstuck_core::fault::Code;
+use unstuck_core::question::{Decision, QuestionKind};
+
+use crate::stage::{Stage, fault, happened, red};
+
+// T2.1, TX10, I10, T0.19, T1.2
+#[test]
+fn counters_and_waits_are_what_they_were() {
+    let mut stage = Stage::tasks(&["a", "b"]);
+    stage.red("a", "boom");
+    stage.red("a", "boom");
+    stage.fails("b", fault(Code::ProviderCrash, "gone"));
+    let (wake, count) =
+        (stage.state.next_wake(), stage.state.signatures().count(red("boom").signature));
+    let counters = stage.state.task(stage.id("b")).unwrap().counters;
+    let written = serde_json::to_string(&stage.journal).unwrap();
+    let journal: Vec<unstuck_core::engine::Recorded> = serde_json::from_str(&written).unwrap();
+    let mut state = State::new("demo");
+    for recorded in &journal {
+        state.apply(recorded);
+    }
+    assert_eq!(state, stage.state);
+    stage.state = state;
+    stage.must(Command::Recover);
+    assert_eq!(stage.state.next_wake(), wake);
+    assert_eq!(stage.state.signatures().count(red("boom").signature), count);
+    assert_eq!(stage.state.task(stage.id("b")).unwrap().counters, counters);
+}
+
+// B12
+#[test]
+fn an_agent_goes_on_in_the_same_worktree_and_conversation() {
+    let mut stage = Stage::tasks(&["a"]);
+    let old = stage.owed("a");
+    let events = stage.must(Command::Recover);
+    assert!(happened(&events, "run.crashed"));
+    let new = stage.owed("a");
+    assert_ne!(new.run, old.run, "a crashed run is never reused");
+    assert_eq!(new.what, Work::Attempt { start: Start::Resume });
+    let stale = Command::Settle {
+        effect: old.id,
+        outcome: unstuck_core::engine::Outcome::Done,
+        spent: unstuck_core::policy::Amount::ZERO,
+    };
+    assert!(stage.try_to(stale).is_err(), "late results of the old run are dropped");
+}
+
+#[test]
+fn work_that_was_done_is_not_done_again() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.attempt("a");
+    stage.must(Command::Recover);
+    assert_eq!(stage.owed("a").what, Work::Check);
+    stage.done("a");
+    stage.must(Command::Recover);
+    assert_eq!(stage.owed("a").what, Work::Commit);
+    stage.done("a");
+    stage.must(Command::Recover);
+    assert_eq!(stage.owed("a").what, Work::Emit);
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+}
+
+#[test]
+fn three_crashes_in_a_row_ask_and_one_settled_effect_starts_the_count_over() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.must(Command::Recover);
+    stage.must(Command::Recover);
+    stage.attempt("a");
+    stage.must(Command::Recover);
+    stage.must(Command::Recover);
+    assert_eq!(stage.state.questions().count(), 0);
+    stage.must(Command::Recover);
+    assert_eq!(stage.question().kind, QuestionKind::Ours);
+    assert_eq!(stage.question().why.rule, Rule::CrashedTooOften);
+    assert_eq!(stage.question().code(), Some(Code::InternalError));
+    stage.answer(Decision::TryAgain);
+    assert_eq!(stage.owed("a").what, Work::Check);
+}
+
+// B6
+#[test]
+fn what_waits_for_a_person_still_waits_and_can_be_answered() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.fails("a", fault(Code::AuthInvalid, "no"));
+    let events = stage.must(Command::Recover);
+    assert_eq!(events, Vec::<Event>::new());
+    stage.answer(Decision::ProvideCredentials);
+    stage.succeed("a");
+}
+
+#[test]
+fn a_build_that_was_held_stays_held() {
+    let mut stage = Stage::tasks(&["a", "b"]);
+    stage.attempt("b");
+    let build = stage.state.builds().next().unwrap().id;
+    stage.must(Command::Pause { build });
+    stage.must(Command::Recover);
+    assert!(stage.state.outstanding().is_empty());
+    stage.must(Command::Resume { build });
+    assert!(stage.owed_if_any("a").is_some());
+    assert_eq!(stage.owed("b").what, Work::Check);
+}

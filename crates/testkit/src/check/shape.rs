@@ -1,11 +1,10 @@
 //! What must hold in every state: counts, places, parking, locks and budgets agree.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use unstuck_core::engine::{
     Build, BuildState, PauseCause, QuestionId, Standing, State, Status, Step, Subject, Task,
-    TaskState,
+    TaskId, TaskState,
 };
 use unstuck_core::policy::Policy;
 
@@ -40,7 +39,7 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
         counts[task.state.standing() as usize] += 1;
         match task.state {
             TaskState::Pending { .. } if task.needs_left == 0 => {
-                ready.insert((Reverse(task.spec.priority), task.id));
+                ready.insert(task.id);
             }
             TaskState::Parked { question, .. } => {
                 asked.insert(question);
@@ -51,15 +50,17 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
     require(counts == build.counts, "a build counts its tasks", || {
         format!("{}: {:?} instead of {counts:?}", build.id, build.counts)
     })?;
-    require(ready == build.ready, "a build knows what is ready", || {
-        format!("{}: {:?} instead of {ready:?}", build.id, build.ready)
+    let queued: BTreeSet<TaskId> = build.ready().collect();
+    require(ready == queued, "a build knows what is ready", || {
+        format!("{}: {queued:?} instead of {ready:?}", build.id)
     })?;
     require(asked.len() == build.open_questions as usize, "a build counts its questions", || {
         format!("{}: {} instead of {asked:?}", build.id, build.open_questions)
     })?;
-    let idle = build.count(Standing::Running) < build.slots && !build.ready.is_empty();
+    let can_start = |id: &TaskId| state.task(*id).is_some_and(|task| passes(state, task));
+    let idle = build.count(Standing::Running) < build.slots && queued.iter().any(can_start);
     require(!(idle && build.state.lets_work()), "no place is empty while a task is ready", || {
-        format!("{}: {:?}", build.id, build.ready)
+        format!("{}: {queued:?}", build.id)
     })?;
     let going = !build.standing && !build.state.has_ended();
     let left = build.live() + build.count(Standing::Parked);
@@ -68,6 +69,12 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
     require(!build.state.has_ended() || pending == 0, "nothing waits in a build that ended", || {
         format!("{} has {pending}", build.id)
     })
+}
+
+/// Whether the gate its next step needs lets the task start.
+fn passes(state: &State, task: &Task) -> bool {
+    let gate = task.gate_needed().and_then(|key| state.gate(key));
+    gate.is_none_or(|gate| gate.lets_pass(task.id))
 }
 
 fn pauses(state: &State, build: &Build) -> Result<(), Violation> {

@@ -23,7 +23,7 @@ impl State {
             build.tasks.push(task.id);
             build.counts[Standing::Pending as usize] += 1;
             if needs.is_empty() {
-                build.ready.insert((Reverse(spec.priority), task.id));
+                build.queue(task.gate_needed(), (Reverse(spec.priority), task.id));
             }
             self.tasks.insert(task.id, task);
             self.ids.task = at + 1;

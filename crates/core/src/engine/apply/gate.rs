@@ -1,7 +1,7 @@
 //! What events do to gates.
 
 use crate::engine::gate::{Gate, GateState};
-use crate::engine::ids::{GateKey, TaskId};
+use crate::engine::ids::{BuildId, GateKey, TaskId};
 use crate::engine::state::{State, Timer};
 use crate::fault::{Code, Reaction};
 use crate::time::Time;
@@ -35,17 +35,24 @@ impl State {
         if let Some(at) = release_at {
             self.timers.insert((at, Timer::Release(key)));
         }
+        self.stir_waiting_builds(key);
     }
 
-    pub(super) fn gate_released(
-        &mut self,
-        key: GateKey,
-        tasks: &[TaskId],
-        group: u32,
-        next_at: Option<Time>,
-    ) {
+    /// Tasks that had not started when the gate closed can start now.
+    fn stir_waiting_builds(&mut self, key: GateKey) {
+        let waiting: Vec<BuildId> = self
+            .builds
+            .values()
+            .filter(|build| build.ready.contains_key(&Some(key)))
+            .map(|build| build.id)
+            .collect();
+        for build in waiting {
+            self.stir(build);
+        }
+    }
+
+    pub(super) fn gate_released(&mut self, key: GateKey, group: u32, next_at: Option<Time>) {
         let gate = self.settle_gate(key, GateState::Passing);
-        gate.released.extend(tasks);
         gate.group = group;
         gate.release_at = next_at;
         if let Some(at) = next_at {
@@ -67,9 +74,6 @@ impl State {
             self.timers.remove(&(at, Timer::Release(key)));
         }
         gate.state = state;
-        if gate.is_closed() {
-            gate.released.clear();
-        }
         gate
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::event::Reconciled;
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
-use crate::engine::ledger::{Mutation, MutationState, Occurrence};
+use crate::engine::ledger::{Mutation, MutationState};
 use crate::engine::run::Operation;
 use crate::engine::state::{Owner, State, Timer};
 use crate::engine::task::{Task, Transient};
@@ -21,10 +21,11 @@ impl State {
         let Some(task) = self.runs.get(&run).and_then(|run| self.tasks.get(&run.task)) else {
             return;
         };
-        let occurrence = task.occurrence(spec);
-        let task = task.id;
+        let (task, occurrence) = (task.id, task.occurrence(spec));
         self.ids.mutation = id.0 + 1;
-        self.ledger.keys.insert((occurrence, Arc::from(spec.key.as_str())), id);
+        if spec.permanent {
+            self.ledger.permanent.insert(Arc::from(spec.key.as_str()), id);
+        }
         let mutation = Mutation {
             id,
             run,
@@ -84,7 +85,7 @@ impl State {
 
     pub(super) fn mutation_applied(&mut self, id: MutationId, result: &Arc<str>) {
         self.set_mutation(id, MutationState::Applied { result: Arc::clone(result) });
-        self.mutation_settled(id);
+        self.mutation_settled(id, true);
     }
 
     pub(super) fn mutation_failed(&mut self, id: MutationId) {
@@ -107,30 +108,20 @@ impl State {
             Reconciled::Skipped => MutationState::Skipped,
         };
         self.set_mutation(id, state);
-        match to {
-            Reconciled::Applied | Reconciled::Skipped => self.mutation_settled(id),
-            // That it did not happen is no success: a crash must not give tries back.
-            Reconciled::NotApplied => self.mutation_answered(id),
-        }
+        self.mutation_settled(id, to != Reconciled::NotApplied);
     }
 
-    /// The outside answered about an action, so its task did not crash over it.
-    fn mutation_answered(&mut self, id: MutationId) {
+    /// The outside answered about an action, so its task did not crash over it; one that is over
+    /// is no longer repeated either.
+    fn mutation_settled(&mut self, id: MutationId, over: bool) {
         if let Some(task) = self.ledger.mutations.get(&id).map(|mutation| mutation.task)
             && let Some(task) = self.tasks.get_mut(&task)
         {
             task.counters.crashes = 0;
-        }
-    }
-
-    /// Nothing is left to be done about an action.
-    fn mutation_settled(&mut self, id: MutationId) {
-        self.mutation_answered(id);
-        if let Some(task) = self.ledger.mutations.get(&id).map(|mutation| mutation.task)
-            && let Some(task) = self.tasks.get_mut(&task)
-        {
-            task.counters.git = 0;
-            task.counters.transient[Operation::Mutate as usize] = Transient::default();
+            if over {
+                task.counters.git = 0;
+                task.counters.transient[Operation::Mutate as usize] = Transient::default();
+            }
         }
     }
 
@@ -155,9 +146,7 @@ impl State {
     pub(super) fn forget_ledger(&mut self, task: &Task) {
         for id in &task.ledger {
             let Some(mutation) = self.ledger.mutations.get(id) else { continue };
-            if let Occurrence::Firing(..) = mutation.occurrence {
-                let key = (mutation.occurrence, Arc::from(mutation.spec.key.as_str()));
-                self.ledger.keys.remove(&key);
+            if !mutation.spec.permanent {
                 self.ledger.mutations.remove(id);
             }
         }

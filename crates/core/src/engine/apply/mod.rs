@@ -73,7 +73,7 @@ impl State {
             Event::RunProgress { run, iterations, tool_calls, validated } => {
                 self.run_progress(*run, *iterations, *tool_calls, *validated);
             }
-            Event::FaultMet { run, fault, approach, ends, passing } => {
+            Event::FaultMet { run, fault, approach, ends, passing, .. } => {
                 self.fault_met(*run, fault, approach.as_ref(), *ends, *passing, at);
             }
             Event::Observed { run, signature, tree } => self.observed(*run, *signature, *tree),
@@ -117,8 +117,8 @@ impl State {
             }
             Event::GateProbing { gate, task } => self.gate_probing(*gate, *task),
             Event::GatePassing { gate, release_at } => self.gate_passing(*gate, *release_at),
-            Event::GateReleased { gate, tasks, group, next_at } => {
-                self.gate_released(*gate, tasks, *group, *next_at);
+            Event::GateReleased { gate, group, next_at } => {
+                self.gate_released(*gate, *group, *next_at);
             }
             Event::GateGivenUp { gate } => self.gate_given_up(*gate),
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::attempt::{Approach, Digest, Seen};
 use crate::engine::effect::Start;
-use crate::engine::ids::{BuildId, EffectId, RunId, TaskId};
+use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
 use crate::engine::state::{Owner, State};
 use crate::engine::task::{TaskState, Transient};
@@ -15,11 +15,13 @@ use crate::signature::Signature;
 impl State {
     pub(super) fn run_started(&mut self, id: RunId, task: TaskId, next: Next, seq: u64) {
         self.ids.run = id.0 + 1;
+        let Some(build) = self.tasks.get(&task).map(|task| task.build) else { return };
         self.runs.insert(
             id,
             Run {
                 id,
                 task,
+                build,
                 phase: next.phase,
                 status: Status::Active,
                 step: next.step,
@@ -195,8 +197,7 @@ impl State {
     }
 
     pub(super) fn build_of_run(&mut self, id: RunId) -> Option<&mut crate::engine::build::Build> {
-        let task = self.runs.get(&id)?.task;
-        let build: BuildId = self.tasks.get(&task)?.build;
+        let build = self.runs.get(&id)?.build;
         self.builds.get_mut(&build)
     }
 }

@@ -104,11 +104,9 @@ impl State {
             task.needs_left = task.needs_left.saturating_sub(1);
             if task.needs_left == 0
                 && let TaskState::Pending { .. } = task.state
+                && let Some(build) = self.builds.get_mut(&task.build)
             {
-                let place = (Reverse(task.spec.priority), dependant);
-                if let Some(build) = self.builds.get_mut(&task.build) {
-                    build.ready.insert(place);
-                }
+                build.queue(task.gate_needed(), (Reverse(task.spec.priority), dependant));
             }
         }
     }
@@ -182,6 +180,7 @@ impl State {
 
     /// A new conversation drops what the old one had declared, and starts its own counts.
     pub(super) fn set_next(&mut self, id: TaskId, next: Next) {
+        self.leave_queue(id);
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.next = next;
         if let Step::Attempt { start: Start::KeepTree | Start::FromBase | Start::NewWorktree } =
@@ -195,20 +194,15 @@ impl State {
     pub(super) fn set_task(&mut self, id: TaskId, state: TaskState) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         let old = std::mem::replace(&mut task.state, state);
-        let (new, ready) = (&task.state, task.needs_left == 0);
+        let (new, ready, gate) = (&task.state, task.needs_left == 0, task.gate_needed());
         let place = (Reverse(task.spec.priority), id);
         if let TaskState::BackingOff { until, gate, .. } = old {
             if let Some(until) = until {
                 self.timers.remove(&(until, Timer::Task(id)));
             }
-            if let Some(gate) = gate.and_then(|gate| self.gates.get_mut(&gate)) {
+            if let Some(gate) = gate.and_then(|key| self.gates.get_mut(&key)) {
                 gate.waiters.remove(&id);
             }
-        }
-        if !matches!(new, TaskState::Pending { .. })
-            && let Some(gate) = self.gates.get_mut(&task.spec.gate)
-        {
-            gate.released.remove(&id);
         }
         if let TaskState::BackingOff { until, gate, .. } = new {
             if let Some(until) = until {
@@ -222,9 +216,9 @@ impl State {
             build.counts[old.standing() as usize] -= 1;
             build.counts[new.standing() as usize] += 1;
             if ready && let TaskState::Pending { .. } = new {
-                build.ready.insert(place);
-            } else {
-                build.ready.remove(&place);
+                build.queue(gate, place);
+            } else if let TaskState::Pending { .. } = old {
+                build.unqueue(gate, place);
             }
             // A run that waits for something of its own does not go on with its build.
             if let (Some(run), false) = (new.run(), matches!(new, TaskState::Running { .. })) {
@@ -236,5 +230,15 @@ impl State {
             self.leave_question(question, id);
         }
         self.stir(build);
+    }
+
+    /// Its place depends on where it goes on, so it is given up before that changes.
+    fn leave_queue(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get(&id) else { return };
+        if let TaskState::Pending { .. } = task.state
+            && let Some(build) = self.builds.get_mut(&task.build)
+        {
+            build.unqueue(task.gate_needed(), (Reverse(task.spec.priority), id));
+        }
     }
 }

@@ -49,8 +49,7 @@ pub(in crate::engine) fn release(turn: &mut Turn<'_>, key: GateKey) {
     let released: Vec<TaskId> = gate.waiters.iter().copied().take(group as usize).collect();
     let more = gate.waiters.len() > released.len();
     let next_at = more.then(|| turn.now + turn.policy.wait.release_every_ms);
-    let (tasks, group) = (released.clone(), group.saturating_mul(2));
-    turn.emit(Event::GateReleased { gate: key, tasks, group, next_at });
+    turn.emit(Event::GateReleased { gate: key, group: group.saturating_mul(2), next_at });
     for task in released {
         make_ready(turn, task);
     }

@@ -18,14 +18,13 @@ pub(in crate::engine) const DECLARED_MAX: usize = 64;
 pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
     let Some(Step::Mutate { at }) = turn.state.run(run).map(|run| run.step) else { return };
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
-    let Some(spec) = task.action(at).map(|spec| Arc::new(spec.clone())) else {
+    let Some(spec) = task.action(at).map(Arc::clone) else {
         reach(turn, run, Phase::Mutated);
         emit_next(turn, run);
         return;
     };
     let task_id = task.id;
-    let occurrence = task.occurrence(&spec);
-    let known = turn.state.ledger.find(occurrence, &spec.key);
+    let known = turn.state.ledger.find(task, &spec);
     match known.map(|mutation| (mutation.id, mutation.state.clone())) {
         None => {
             let mutation = MutationId(turn.state.ids.mutation);
@@ -82,8 +81,9 @@ fn send(turn: &mut Turn<'_>, run: RunId, mutation: MutationId, at: u32) {
 fn requirement_met(turn: &Turn<'_>, id: MutationId) -> bool {
     let Some(mutation) = turn.state.mutation(id) else { return false };
     let Some(required) = &mutation.spec.requires else { return true };
+    let Some(task) = turn.state.task(mutation.task) else { return false };
     turn.state
         .ledger
-        .find(mutation.occurrence, required)
+        .find_key(task, mutation.spec.permanent, required)
         .is_some_and(|required| matches!(required.state, MutationState::Applied { .. }))
 }

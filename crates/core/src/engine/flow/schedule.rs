@@ -1,13 +1,16 @@
 //! What follows from a decision: places are filled, locks handed on, builds come to their end.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use super::{build, gate, mutate};
-use crate::engine::build::BuildState;
+use crate::engine::build::{BuildState, Place};
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
-use crate::engine::ids::{BuildId, RunId, TaskId};
+use crate::engine::gate::GateState;
+use crate::engine::ids::{BuildId, GateKey, RunId, TaskId};
 use crate::engine::run::{Next, Step};
 use crate::engine::task::Standing;
-use crate::engine::why::{Rule, Why};
 
 /// Looks after every build that something happened to, until nothing follows any more.
 pub(in crate::engine) fn settle(turn: &mut Turn<'_>) {
@@ -32,27 +35,35 @@ fn hand_on_merge(turn: &mut Turn<'_>, id: BuildId) {
 }
 
 fn fill_places(turn: &mut Turn<'_>, id: BuildId) {
-    while let Some(build) = turn.state.builds.get(&id)
-        && build.state.lets_work()
-        && build.count(Standing::Running) < build.slots
-        && let Some(&(_, task)) = build.ready.first()
-    {
+    while let Some(task) = first_in_line(turn, id) {
         start(turn, task);
     }
 }
 
-/// Starts a task that is ready, or sends it to wait at its gate.
+/// The most urgent task that a free place and its gate let start.
+fn first_in_line(turn: &Turn<'_>, id: BuildId) -> Option<TaskId> {
+    let build = turn.state.build(id)?;
+    if !build.state.lets_work() || build.count(Standing::Running) >= build.slots {
+        return None;
+    }
+    let at_gate = |(key, places): (&Option<GateKey>, &BTreeSet<Place>)| match key
+        .and_then(|key| turn.state.gate(key))
+        .map(|gate| gate.state)
+    {
+        None | Some(GateState::Passing) => places.first().copied(),
+        Some(GateState::Waiting { .. }) => None,
+        Some(GateState::Probing { task }) => {
+            let place = (Reverse(turn.state.task(task)?.spec.priority), task);
+            places.contains(&place).then_some(place)
+        }
+    };
+    build.ready.iter().filter_map(at_gate).min().map(|(_, task)| task)
+}
+
+/// Starts a task that can start.
 fn start(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
-    let (next, gate, retry_of, run) = (task.next, task.spec.gate, task.last_run, task.state.run());
-    if next.step.needs_gate() && turn.state.gate(gate).is_some_and(|gate| !gate.lets_pass(id)) {
-        let why = Why::rule(Rule::SharedGate);
-        turn.decide(
-            Event::TaskBackingOff { task: id, until: None, gate: Some(gate), run, next },
-            why,
-        );
-        return;
-    }
+    let (next, retry_of, run) = (task.next, task.last_run, task.state.run());
     let next = Next { phase: next.phase, step: in_merge_order(turn, id, next.step) };
     match run {
         Some(run) => begin(turn, run, Event::RunResumed { run, step: next.step }),

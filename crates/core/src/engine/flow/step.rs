@@ -84,6 +84,7 @@ fn denied(turn: &mut Turn<'_>, run: RunId) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     let fault = Fault::scope_user_denied("answer", "a person did not allow it", Files::default());
     turn.emit(Event::FaultMet {
+        task,
         run,
         fault: Arc::new(fault),
         approach: None,

@@ -52,8 +52,7 @@ fn perform(
     wanted: MutationSpec,
 ) -> Result<(), Rejected> {
     let task = turn.task(id)?;
-    let occurrence = task.occurrence(&wanted);
-    let known = turn.state.ledger.find(occurrence, &wanted.key);
+    let known = turn.state.ledger.find(task, &wanted);
     if known.is_some_and(|known| known.spec.arguments != wanted.arguments) {
         return Err(Rejected::KeyReused(wanted.key));
     }

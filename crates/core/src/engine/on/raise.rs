@@ -72,7 +72,7 @@ fn commit_failed(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         let waits = Event::ToolWaiting { run, code: fault.code(), until };
         turn.decide(waits, counted(Rule::RepeatedAtOnce));
     } else {
-        let warned = Event::Warned { run, code: fault.code() };
+        let warned = Event::Warned { task: task.id, run, code: fault.code() };
         turn.decide(warned, counted(Rule::GoesOnWithWarning));
     }
 }

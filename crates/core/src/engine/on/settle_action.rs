@@ -141,7 +141,7 @@ fn forgive(turn: &mut Turn<'_>, id: MutationId) {
     if run_at_it(turn, id).is_some()
         && let Some(next) = turn.state.task(task).map(|task| task.next)
     {
-        let why = Why::rule(Rule::ProbeFirst);
+        let why = Why::rule(Rule::WaitOver);
         turn.decide(Event::TaskReconciling { task, run, fault: None, next }, why);
     }
 }

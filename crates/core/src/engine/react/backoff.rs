@@ -6,6 +6,7 @@ use super::ask::ask_after;
 use super::gate;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
+use crate::engine::gate::GateState;
 use crate::engine::ids::{RunId, TaskId};
 use crate::engine::run::{Operation, Status};
 use crate::engine::why::{Rule, Why};
@@ -41,7 +42,8 @@ pub(super) fn back_off(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let closes = fault.code().row().reaction == Reaction::BackoffThenGate
         && errors >= ERRORS_THAT_CLOSE
         && next.step.needs_gate();
-    if closes {
+    let waiting = turn.state.gate(key).map(|gate| gate.state);
+    if closes && !matches!(waiting, Some(GateState::Waiting { .. })) {
         gate::close(turn, key, until, fault.code(), Rule::SecondFailureClosesGate);
     }
     let (until, gate) = if closes { (None, Some(key)) } else { (Some(until), None) };

@@ -12,7 +12,7 @@ use crate::engine::run::Status;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Code, Fault, Reaction};
 use crate::question::QuestionKind;
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some((task, next)) = turn.state.run(run).map(|run| (run.task, run.place().resumed()))
@@ -24,9 +24,11 @@ pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         give_up(turn, run, key, fault, &why);
         return;
     }
-    let until = reopens_at(turn, key, fault);
     turn.pause_run(run, Status::PausedTransient, next.step);
-    close(turn, key, until, fault.code(), Rule::SharedGate);
+    if !is_closed_long_enough(turn, key, fault) {
+        let until = reopens_at(turn, key, fault);
+        close(turn, key, until, fault.code(), Rule::SharedGate);
+    }
     let why = Why::code(Rule::SharedGate, fault.code());
     turn.decide(
         Event::TaskBackingOff { task, until: None, gate: Some(key), run: Some(run), next },
@@ -34,15 +36,26 @@ pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     );
 }
 
-/// Closes the gate, once: whoever is limited while it is closed has nothing to add.
+/// Closes the gate for everyone on the account.
 pub(super) fn close(turn: &mut Turn<'_>, key: GateKey, until: Time, code: Code, rule: Rule) {
-    let closed = match turn.state.gate(key).map(|gate| gate.state) {
-        Some(GateState::Waiting { until: already }) => already >= until,
+    turn.decide(Event::GateWaiting { gate: key, until, code }, Why::code(rule, code));
+}
+
+/// Whoever is limited while the gate is closed has nothing to add, unless the server named a
+/// later time.
+fn is_closed_long_enough(turn: &Turn<'_>, key: GateKey, fault: &Fault) -> bool {
+    match turn.state.gate(key).map(|gate| gate.state) {
+        Some(GateState::Waiting { until }) => {
+            asked(turn, fault).is_none_or(|wait| turn.now + wait <= until)
+        }
         Some(GateState::Passing | GateState::Probing { .. }) | None => false,
-    };
-    if !closed {
-        turn.decide(Event::GateWaiting { gate: key, until, code }, Why::code(rule, code));
     }
+}
+
+/// How long the server asked us to wait.
+fn asked(turn: &Turn<'_>, fault: &Fault) -> Option<Span> {
+    let resets_in = fault.resets_at.filter(|at| *at > turn.now).map(|at| at.since(turn.now));
+    fault.retry_after.or(resets_in)
 }
 
 /// When the account is tried again: the server's word wins, and our own patience grows, so that
@@ -50,10 +63,7 @@ pub(super) fn close(turn: &mut Turn<'_>, key: GateKey, until: Time, code: Code, 
 fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
     let limited = turn.state.gate(key).map_or(0, |gate| gate.limited);
     let (policy, now) = (turn.policy, turn.now);
-    let asked = fault
-        .retry_after
-        .or_else(|| fault.resets_at.filter(|at| *at > now).map(|at| at.since(now)));
-    match (fault.code().row().reaction, asked) {
+    match (fault.code().row().reaction, asked(turn, fault)) {
         (Reaction::GateUntilReset, Some(wait)) => {
             let most = wait.percent(policy.backoff.server_jitter_percent);
             now + wait.plus(turn.rng.up_to(most.min(policy.wait.reset_grace_ms)))

@@ -66,8 +66,10 @@ pub(super) fn meet(
     approach: Option<Arc<Approach>>,
     ends: bool,
 ) {
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     let passing = is_waited_out(turn, fault.code());
-    turn.emit(Event::FaultMet { run, fault: Arc::clone(fault), approach, ends, passing });
+    let fault = Arc::clone(fault);
+    turn.emit(Event::FaultMet { task, run, fault, approach, ends, passing });
 }
 
 /// Whether the policy has a used-up allowance of a tool waited out.

@@ -39,7 +39,8 @@ fn failures(turn: &Turn<'_>, run: RunId, fault: &Fault) -> (Charge, u32) {
 
 /// The work goes on without it: an action is left out, and what needs it with it.
 fn warn(turn: &mut Turn<'_>, run: RunId, step: Step, fault: &Fault, why: Why) {
-    turn.decide(Event::Warned { run, code: fault.code() }, why.clone());
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    turn.decide(Event::Warned { task, run, code: fault.code() }, why.clone());
     if let Some(mutation) = turn.state.mutation_at(run) {
         let to = Reconciled::Skipped;
         turn.decide(Event::MutationReconciled { mutation, to, result: Arc::from("") }, why);

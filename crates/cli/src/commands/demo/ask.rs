@@ -1,0 +1,74 @@
+//! The person of the demo: whoever sits at the terminal, or a stand-in.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use unstuck_core::question::{Decision, QuestionText};
+
+use crate::error::Error;
+
+/// What a person answered.
+pub(super) struct Answer {
+    pub(super) decision: Decision,
+    pub(super) guidance: Option<String>,
+    /// Nobody was there, so the recommended choice was taken.
+    pub(super) scripted: bool,
+}
+
+/// Whoever answers.
+pub(super) struct Person {
+    scripted: bool,
+}
+
+impl Person {
+    /// The person at the terminal; a stand-in where there is none.
+    pub(super) fn new(auto: bool) -> Self {
+        Self { scripted: auto || !io::stdin().is_terminal() || !io::stdout().is_terminal() }
+    }
+
+    pub(super) const fn is_scripted(&self) -> bool {
+        self.scripted
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        out: &mut impl Write,
+        words: Option<&QuestionText>,
+    ) -> Result<Answer, Error> {
+        let Some(words) = words else { return Ok(recommended(Decision::Continue)) };
+        while !self.scripted {
+            write!(out, "  your choice [1-{}]: ", words.options.len())?;
+            out.flush()?;
+            let Some(line) = read_line()? else {
+                self.scripted = true;
+                break;
+            };
+            let number = line.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+            if let Some(option) = number.and_then(|at| words.options.get(at)) {
+                let guidance = guidance(out, option.value)?;
+                return Ok(Answer { decision: option.value, guidance, scripted: false });
+            }
+        }
+        Ok(recommended(words.recommended))
+    }
+}
+
+const fn recommended(decision: Decision) -> Answer {
+    Answer { decision, guidance: None, scripted: true }
+}
+
+fn guidance(out: &mut impl Write, decision: Decision) -> Result<Option<String>, Error> {
+    if decision != Decision::ProvideGuidance {
+        return Ok(None);
+    }
+    write!(out, "  your hint: ")?;
+    out.flush()?;
+    Ok(read_line()?.map(|line| line.trim().to_owned()))
+}
+
+fn read_line() -> Result<Option<String>, Error> {
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    let read =
+        read.map_err(|source| Error::Input { place: "standard input".to_owned(), source })?;
+    Ok((read > 0).then_some(line))
+}

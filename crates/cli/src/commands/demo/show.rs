@@ -1,0 +1,157 @@
+//! What the demo shows.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use unstuck_core::engine::{Event, QuestionId, Recorded, TaskState};
+use unstuck_core::time::{Span, Time};
+
+use super::ask::Answer;
+use super::night::{Night, Told};
+use crate::render::{style, wrapped};
+
+/// Where the sentences begin.
+const INDENT: usize = 14;
+
+pub(super) fn opening(out: &mut impl Write, seed: u64, scripted: bool) -> io::Result<()> {
+    let (title, dim) = (style::TITLE, style::DIM);
+    writeln!(
+        out,
+        "{title}A night with Unstuck{title:#} {dim}· 6 tasks, 3 at a time · seed {seed}{dim:#}"
+    )?;
+    writeln!(
+        out,
+        "{dim}The agent and what goes wrong are scripted; every decision is the engine's own.{dim:#}"
+    )?;
+    if scripted {
+        writeln!(out, "{dim}Nobody is at the keyboard: the recommended answers are taken.{dim:#}")?;
+    }
+    writeln!(out)
+}
+
+pub(super) fn happening(out: &mut impl Write, told: &Told, width: usize) -> io::Result<()> {
+    let (mark, color) = mark(&told.event);
+    let dim = style::DIM;
+    let sentence = wrapped(&told.sentence, INDENT, width);
+    writeln!(out, "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}", clock(told.at))
+}
+
+/// The sign in front of a line; it only repeats what the sentence says.
+const fn mark(event: &Event) -> (&'static str, Style) {
+    match event {
+        Event::TaskDone { .. } | Event::BuildCompleted { .. } => ("✔", style::HINT),
+        Event::Retrying { .. } | Event::FaultMet { .. } => ("↻", style::CODE),
+        Event::TaskParked { .. } | Event::QuestionJoined { .. } => ("⏸", style::ERROR),
+        Event::GateWaiting { .. } | Event::TaskBackingOff { .. } | Event::Sleeping { .. } => {
+            ("◷", style::CODE)
+        }
+        Event::TaskSkipped { .. } | Event::TaskFailed { .. } => ("✘", style::ERROR),
+        Event::TaskReconciling { .. } | Event::MutationReconciled { .. } => ("?", style::CODE),
+        _ => ("▸", style::DIM),
+    }
+}
+
+/// The time of day in the story.
+fn clock(at: Time) -> String {
+    let secs = at.as_millis() / 1_000;
+    format!("{:02}:{:02}:{:02}", secs / 3_600 % 24, secs / 60 % 60, secs % 60)
+}
+
+pub(super) fn killed(out: &mut impl Write, at: Time, events: usize) -> io::Result<()> {
+    let (dim, error) = (style::DIM, style::ERROR);
+    writeln!(
+        out,
+        "  {dim}{}{dim:#}  {error}✝{error:#} kill -9: nothing is left but the journal. {events} events \
+         read back; it goes on.",
+        clock(at)
+    )
+}
+
+pub(super) fn question(
+    out: &mut impl Write,
+    night: &Night,
+    id: QuestionId,
+    width: usize,
+) -> io::Result<()> {
+    let Some(words) = night.words(id) else { return Ok(()) };
+    let (title, dim) = (style::TITLE, style::DIM);
+    writeln!(out)?;
+    writeln!(out, "  {title}A question for you{title:#}")?;
+    writeln!(out, "  {}", wrapped(&words.problem, 2, width))?;
+    for attempt in &words.attempts {
+        writeln!(out, "    · {}", wrapped(attempt, 6, width))?;
+    }
+    for (number, option) in (1..).zip(&words.options) {
+        let here = if option.value == words.recommended { " (recommended)" } else { "" };
+        writeln!(out, "  {title}{number}. {}{title:#}{dim}{here}{dim:#}", option.label)?;
+        writeln!(out, "     {}", wrapped(&option.description, 5, width))?;
+    }
+    writeln!(out, "  {dim}{}{dim:#}", wrapped(&words.recommended_text, 2, width))
+}
+
+pub(super) fn answered(out: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    let dim = style::DIM;
+    let who = if answer.scripted { "taken for you" } else { "your answer" };
+    writeln!(out, "  {dim}{who}: {}{dim:#}\n", answer.decision)
+}
+
+pub(super) fn morning(out: &mut impl Write, night: &Night) -> io::Result<()> {
+    let (title, dim) = (style::TITLE, style::DIM);
+    let said = if night.is_complete() { "In the morning" } else { "So far" };
+    writeln!(out, "\n{title}{said}{title:#}")?;
+    for task in night.tasks() {
+        let (mark, color) = match task.state {
+            TaskState::Done => ("✔", style::HINT),
+            _ => ("✘", style::ERROR),
+        };
+        let cents = task.spent.money_micros / 10_000;
+        let tries = if task.attempts == 1 { "attempt " } else { "attempts" };
+        writeln!(
+            out,
+            "  {color}{mark}{color:#} {:24} {:>2} {tries}  {dim}${}.{:02}  {}{dim:#}",
+            task.spec.title,
+            task.attempts,
+            cents / 100,
+            cents % 100,
+            task.state.standing().as_str(),
+        )?;
+    }
+    Ok(())
+}
+
+/// Why things were decided: one decision of each kind.
+pub(super) fn why(out: &mut impl Write, night: &Night, width: usize) -> io::Result<()> {
+    let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+    writeln!(
+        out,
+        "\n{title}Why?{title:#} {dim}Every decision names its rule and its counters.{dim:#}"
+    )?;
+    let mut shown = Vec::new();
+    for recorded in night.journal() {
+        let Some(why) = &recorded.why else { continue };
+        let (Some(about), false) = (why.code, shown.contains(&why.rule)) else { continue };
+        shown.push(why.rule);
+        let counts: Vec<String> = why
+            .counts
+            .iter()
+            .map(|count| format!("{} {} of {}", count.counter, count.at, count.limit))
+            .collect();
+        let counts =
+            if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
+        let sentence = format!("{}{counts}", why.rule.sentence());
+        writeln!(out, "  {code}{about}{code:#}\n    {}", wrapped(&sentence, 4, width))?;
+    }
+    let events = night.journal().len();
+    let took = length(night.journal());
+    writeln!(
+        out,
+        "\n{dim}{events} events over {took} of virtual time. `unstuck explain CODE` says more about each code.{dim:#}"
+    )
+}
+
+fn length(journal: &[Recorded]) -> Span {
+    match (journal.first(), journal.last()) {
+        (Some(first), Some(last)) => last.at.since(first.at),
+        _ => Span::ZERO,
+    }
+}

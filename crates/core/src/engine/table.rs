@@ -1,0 +1,96 @@
+//! A table of things by their id: found at once, however many there are.
+//!
+//! Ids are small numbers handed out by ourselves, so one multiplication spreads them well enough
+//! and nobody can choose them to collide.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Things by their id.
+#[derive(Clone, Debug)]
+pub(super) struct Table<K, V>(HashMap<K, V, BuildHasherDefault<IdHasher>>);
+
+impl<K: Copy + Eq + Hash + Ord, V> Table<K, V> {
+    pub(super) fn get(&self, id: &K) -> Option<&V> {
+        self.0.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &K) -> Option<&mut V> {
+        self.0.get_mut(id)
+    }
+
+    pub(super) fn insert(&mut self, id: K, thing: V) {
+        self.0.insert(id, thing);
+    }
+
+    pub(super) fn remove(&mut self, id: &K) -> Option<V> {
+        self.0.remove(id)
+    }
+
+    /// All things in the order of their ids.
+    pub(super) fn sorted(&self) -> impl DoubleEndedIterator<Item = (K, &V)> {
+        let mut all: Vec<(K, &V)> = self.0.iter().map(|(id, thing)| (*id, thing)).collect();
+        all.sort_unstable_by_key(|(id, _)| *id);
+        all.into_iter()
+    }
+}
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self(HashMap::default())
+    }
+}
+
+impl<K: Eq + Hash, V: PartialEq> PartialEq for Table<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<K: Eq + Hash, V: Eq> Eq for Table<K, V> {}
+
+impl<K: Copy + Eq + Hash + Ord + Serialize, V: Serialize> Serialize for Table<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.sorted())
+    }
+}
+
+impl<'de, K: Eq + Hash + Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Table<K, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        HashMap::deserialize(deserializer).map(Self)
+    }
+}
+
+/// One multiplication by an odd constant: the high bits, which choose the place, depend on all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IdHasher(u64);
+
+impl IdHasher {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    const fn mix(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(Self::SPREAD);
+    }
+}
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(26)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.mix(u64::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.mix(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.mix(number);
+    }
+}
