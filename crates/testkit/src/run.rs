@@ -13,7 +13,7 @@ use crate::profile::Profile;
 use crate::world;
 
 /// More moves than this at the end of a seed mean that it never ends.
-const CLOSING_MAX: u32 = 50_000;
+const CLOSING_MAX: u32 = 20_000;
 /// How often people answer one question with something other than leaving it out.
 const PATIENCE: u32 = 3;
 
@@ -156,7 +156,10 @@ fn close(sim: &mut Sim, chance: &mut Chance, moves: &mut Vec<Move>) -> Result<()
         };
         take(sim, next, moves)?;
     }
-    Err(Violation::new("I7", "it never ends"))
+    let last = sim.journal.len().saturating_sub(24);
+    let events: Vec<String> =
+        sim.journal[last..].iter().map(|recorded| format!("\n    {:?}", recorded.event)).collect();
+    Err(Violation::new("I7", format!("it never ends:{}", events.concat())))
 }
 
 fn held(sim: &Sim) -> Option<unstuck_core::engine::BuildId> {
@@ -210,8 +213,9 @@ fn ended(sim: &Sim) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Replays moves; tells what does not hold and after how many.
-pub fn replay(profile: Profile, moves: &[Move]) -> Option<(usize, Violation)> {
+/// Replays moves, and then to the end if that is asked for; tells what does not hold and after how
+/// many moves.
+pub fn replay(profile: Profile, moves: &[Move], to_the_end: bool) -> Option<(usize, Violation)> {
     let mut sim = Sim::new(profile);
     for (at, next) in (1..).zip(moves) {
         if let Err(violation) = sim.step(next) {
@@ -219,14 +223,14 @@ pub fn replay(profile: Profile, moves: &[Move]) -> Option<(usize, Violation)> {
         }
     }
     let mut chance = Chance::new(0);
-    let ends = close(&mut sim, &mut chance, &mut Vec::new());
+    let ends = if to_the_end { close(&mut sim, &mut chance, &mut Vec::new()) } else { Ok(()) };
     ends.and_then(|()| sim.check_journal()).err().map(|violation| (moves.len(), violation))
 }
 
 /// Leaves out as many moves as possible while the same rule is broken.
 pub fn shrink(profile: &Profile, failure: &Failure) -> Vec<Move> {
     let rule = failure.violation.rule;
-    let broken = |moves: &[Move]| match replay(profile.clone(), moves) {
+    let broken = |moves: &[Move]| match replay(profile.clone(), moves, rule == "I7") {
         Some((at, violation)) if violation.rule == rule => Some(at),
         _ => None,
     };

@@ -153,6 +153,8 @@ impl Monitor {
         policy: &Policy,
     ) -> Result<(), Violation> {
         match &recorded.event {
+            // Its failure came before the answer that started the count over.
+            Event::Retrying { signature, .. } if state.signatures().count(*signature) == 0 => {}
             Event::Retrying { task, signature, code, .. } => {
                 *self.tries.entry((*signature, *task)).or_default() += 1;
                 let of = |(of, _): &(Signature, TaskId)| of == signature;

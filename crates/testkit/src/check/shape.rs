@@ -23,6 +23,7 @@ pub fn shape(state: &State, policy: &Policy) -> Result<(), Violation> {
         task_agrees(state, task, policy)?;
     }
     runs(state)?;
+    actions(state)?;
     questions(state)?;
     let (spent, reserved) = (state.spent_today(), state.reserved_today());
     require(spent.plus(reserved).over(policy.budget.per_day).is_none(), "I12", || {
@@ -206,6 +207,19 @@ fn runs(state: &State) -> Result<(), Violation> {
         let kept = state.task(run.task).is_some_and(|task| task.state.run() == Some(run.id));
         require(kept, "a run belongs to its task", || {
             format!("{run:?} {:?}", state.task(run.task).map(|task| &task.state))
+        })?;
+    }
+    Ok(())
+}
+
+/// An action that may have happened has a task that finds out.
+fn actions(state: &State) -> Result<(), Violation> {
+    for mutation in state.mutations().filter(|mutation| mutation.state.is_open()) {
+        let finds_out = state
+            .task(mutation.task)
+            .is_some_and(|task| task.ledger.contains(&mutation.id) && !task.state.has_ended());
+        require(finds_out, "somebody finds out about every open action", || {
+            format!("{mutation:?} {:?}", state.task(mutation.task).map(|task| &task.state))
         })?;
     }
     Ok(())

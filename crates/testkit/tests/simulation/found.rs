@@ -115,6 +115,26 @@ fn a_permanent_action_that_one_task_gave_up_is_performed_by_the_next() {
 }
 
 #[test]
+fn a_permanent_action_that_failed_is_performed_by_the_next_firing() {
+    let mut desk = Desk::new();
+    let shared = || MutationSpec { permanent: true, ..action("shared") };
+    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
+    desk.give(Command::FireJob { task: T0 });
+    let effect = desk.owed(T0).id;
+    desk.give(Command::Mutate { effect, mutation: shared() });
+    let sent = desk.state.outstanding().pop().unwrap().id;
+    let outcome = Outcome::Failed { fault: crate::desk::fault(Code::LogicError), approach: None };
+    desk.give(Command::Settle { effect: sent, outcome, spent: Default::default() });
+    desk.done(T0);
+    desk.done(T0);
+    desk.give(Command::FireJob { task: T0 });
+    let effect = desk.owed(T0).id;
+    desk.give(Command::Mutate { effect, mutation: shared() });
+    desk.give(Command::Recover);
+    assert!(matches!(desk.task(T0), TaskState::Reconciling { .. }));
+}
+
+#[test]
 fn a_cancelled_build_still_asks_what_became_of_its_action() {
     let mut desk = Desk::new();
     desk.start(1, vec![acting("a", vec![MutationSpec { probe: false, ..action("k") }])]);

@@ -58,11 +58,8 @@ impl State {
         }
     }
 
-    /// A permanent action that one task could not perform is performed by another one.
+    /// A permanent action that one task or firing could not perform is performed by another one.
     fn hand_over(&mut self, id: MutationId, from: TaskId, to: TaskId) {
-        if from == to {
-            return;
-        }
         if let Some(task) = self.tasks.get_mut(&from) {
             task.ledger.retain(|known| *known != id);
         }

@@ -36,7 +36,8 @@ pub(super) fn replan(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let (signature, code) = (fault.signature, fault.code());
-    let attempt = turn.state.signatures().count(signature);
+    // An answer may have started the count over while the outcome of an action was looked up.
+    let attempt = turn.state.signatures().count(signature).max(1);
     let limits = turn.policy.limits(code, &task.spec.overrides);
     let why = Why::code(Rule::AnotherApproach, code)
         .counted(Charge::Signature, attempt, limits.per_signature)
