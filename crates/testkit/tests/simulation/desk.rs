@@ -116,7 +116,8 @@ pub(crate) fn task(name: &str, needs: &[&str]) -> TaskSpec {
 }
 
 pub(crate) fn acting(name: &str, actions: Vec<MutationSpec>) -> TaskSpec {
-    TaskSpec { mutations: actions, ..task(name, &[]) }
+    let mutations = actions.into_iter().map(Arc::new).collect();
+    TaskSpec { mutations, ..task(name, &[]) }
 }
 
 pub(crate) fn job(name: &str) -> TaskSpec {
