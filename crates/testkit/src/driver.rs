@@ -170,6 +170,7 @@ impl Sim {
     }
 
     fn set_clock(&mut self, now: Time) {
+        self.world.outside.set_back(self.now.since(now));
         self.now = now;
         self.world.outside.tick(now);
     }

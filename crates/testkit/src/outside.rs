@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use unstuck_core::engine::{Mutation, Occurrence};
-use unstuck_core::time::Time;
+use unstuck_core::time::{Span, Time};
 
 /// One action as the other side knows it.
 pub type Name = (Occurrence, Arc<str>);
@@ -33,6 +33,13 @@ impl Outside {
         let count = self.applied.entry(name).or_default();
         // The other side recognises a repeated call by itself.
         *count = if idempotent { 1 } else { *count + 1 };
+    }
+
+    /// The clock is set back: what is on its way takes no longer for that.
+    pub fn set_back(&mut self, by: Span) {
+        for (at, _, _) in &mut self.late {
+            *at = *at - by;
+        }
     }
 
     /// What was on its way arrives.

@@ -96,7 +96,7 @@ impl World {
             }
             (true, 2) if self.profile.foggy => Outcome::Unknown { fault },
             (true, 3) if self.profile.foggy => {
-                self.appears_late(mutation, &mut chance);
+                self.appears_late(mutation, now, &mut chance);
                 Outcome::Unknown { fault }
             }
             _ => Outcome::Failed { fault, approach: None },
@@ -105,11 +105,11 @@ impl World {
     }
 
     /// The effect shows within the time in which it may still appear.
-    fn appears_late(&mut self, mutation: &Mutation, chance: &mut Chance) {
+    fn appears_late(&mut self, mutation: &Mutation, now: Time, chance: &mut Chance) {
         let settle = mutation.spec.settle_ms.as_millis();
         if settle > 0 {
             let wait = Span::from_millis(chance.below(settle));
-            self.outside.apply_at(mutation, mutation.sent_at + wait);
+            self.outside.apply_at(mutation, now + wait);
         }
     }
 

@@ -83,7 +83,7 @@ pub struct Mutation {
     pub spec: Arc<MutationSpec>,
     /// Where it stands.
     pub state: MutationState,
-    /// When it was last sent.
+    /// By when it was last sent: a call that was decided may have been made a good deal later.
     pub sent_at: Time,
     /// How often it was looked up in vain.
     pub probes: u32,

@@ -263,6 +263,19 @@ fn an_action_that_was_looked_up_too_early_is_looked_up_again() {
     assert!(matches!(desk.owed(T0).what, Work::Probe { .. }));
 }
 
+// TX6
+#[test]
+fn a_call_may_have_been_made_long_after_it_was_decided() {
+    let mut desk = Desk::new();
+    let slow = MutationSpec { settle_ms: Span::from_secs(30), ..action("k") };
+    desk.start(1, vec![acting("a", vec![slow])]);
+    desk.done_until(T0, performs);
+    desk.now = desk.now + Span::from_hours(1);
+    desk.give(Command::Recover);
+    desk.settle(T0, Outcome::NotApplied);
+    assert!(matches!(desk.task(T0), TaskState::Reconciling { .. }), "it may still appear");
+}
+
 #[test]
 fn an_action_that_was_looked_up_in_vain_keeps_its_tries() {
     let mut desk = Desk::new();

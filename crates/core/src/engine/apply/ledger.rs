@@ -73,6 +73,9 @@ impl State {
         self.set_mutation(id, MutationState::Probing { effect });
         self.owed.insert(effect, Owner::Mutation(id));
         if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
+            if mutation.probes == 0 {
+                mutation.sent_at = at;
+            }
             mutation.probes += 1;
             mutation.probed_at = at;
         }
