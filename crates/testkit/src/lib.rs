@@ -14,6 +14,7 @@ pub mod people;
 pub mod plans;
 pub mod profile;
 pub mod run;
+pub mod search;
 pub mod twins;
 pub mod world;
 

@@ -1,5 +1,6 @@
 //! The engine under simulation: what must hold, held against seeds, crashes and people.
 
+mod all_ways;
 mod desk;
 mod fate;
 mod found;

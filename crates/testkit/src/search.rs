@@ -1,0 +1,373 @@
+//! Exhaustive search: all interleavings of a small plan's troubles, answers, waits, crashes and
+//! buttons up to a depth, each state looked at once.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use unstuck_core::attempt::{Approach, Digest};
+use unstuck_core::engine::{
+    BuildState, Command, Effect, MutationId, Outcome, Rng, State, Subject, Work, decide,
+};
+use unstuck_core::fault::{Code, Fault, Kind};
+use unstuck_core::plan::MutationKind;
+use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::question::Decision;
+use unstuck_core::time::Time;
+
+use crate::check::{self, Monitor, Violation};
+
+const PROJECT: &str = "search";
+
+/// What is searched.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// How it begins.
+    pub begin: Vec<Command>,
+    /// The limits.
+    pub policy: Policy,
+    /// How agents, checks and everything else may fail.
+    pub codes: Vec<Code>,
+    /// How many commands after another.
+    pub depth: u32,
+    /// How many crashes.
+    pub crashes: u32,
+    /// How many buttons people press, answers not counted.
+    pub buttons: u32,
+    /// Look at no more states than this.
+    pub states_max: usize,
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    /// Different states.
+    pub states: usize,
+    /// Commands given.
+    pub commands: u64,
+    /// States in which everything had ended.
+    pub ends: u64,
+}
+
+#[derive(Clone)]
+struct Node {
+    state: State,
+    monitor: Monitor,
+    now: Time,
+    /// How often each action took effect, and how often a person said it had not.
+    outside: BTreeMap<MutationId, (u32, u32)>,
+    depth: u32,
+    crashes: u32,
+    buttons: u32,
+    trace: Option<Arc<Step>>,
+}
+
+/// One command on the way to a state.
+struct Step {
+    command: Command,
+    before: Option<Arc<Step>>,
+}
+
+/// Searches; the way to what does not hold is in the violation.
+pub fn search(asked: &Question) -> Result<Found, Violation> {
+    let mut first = Node {
+        state: State::new(PROJECT),
+        monitor: Monitor::default(),
+        now: Time::from_millis(1_700_000_000_000),
+        outside: BTreeMap::new(),
+        depth: asked.depth,
+        crashes: asked.crashes,
+        buttons: asked.buttons,
+        trace: None,
+    };
+    for command in &asked.begin {
+        first.give(command, asked)?;
+    }
+    let mut found = Found::default();
+    let mut seen = HashSet::from([first.fingerprint()]);
+    let mut open = VecDeque::from([first]);
+    while let Some(node) = open.pop_front() {
+        found.states += 1;
+        if found.states >= asked.states_max {
+            break;
+        }
+        let moves = node.moves(asked);
+        if moves.is_empty() {
+            node.ended().map_err(|violation| node.told(violation))?;
+            found.ends += 1;
+        }
+        if node.depth == 0 {
+            continue;
+        }
+        for next in moves {
+            found.commands += 1;
+            let mut after = node.clone();
+            after.depth -= 1;
+            after.take(&next, asked)?;
+            if seen.insert(after.fingerprint()) {
+                open.push_back(after);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A command and what happens outside with it.
+struct Next {
+    command: Command,
+    /// The action takes effect now.
+    applies: Option<MutationId>,
+    button: bool,
+}
+
+impl Next {
+    const fn plain(command: Command) -> Self {
+        Self { command, applies: None, button: false }
+    }
+
+    const fn button(command: Command) -> Self {
+        Self { command, applies: None, button: true }
+    }
+}
+
+impl Node {
+    fn moves(&self, asked: &Question) -> Vec<Next> {
+        let mut moves = Vec::new();
+        for effect in self.state.outstanding() {
+            self.results(&effect, asked, &mut moves);
+        }
+        for question in self.state.questions() {
+            for &decision in question.kind.decisions() {
+                let by = Arc::from("somebody");
+                let (question, guidance) = (question.id, None);
+                let answer = Command::Answer { question, decision, guidance, by };
+                moves.push(Next::plain(answer));
+            }
+        }
+        if self.state.next_wake().is_some() {
+            moves.push(Next::plain(Command::Wake));
+        }
+        // Whatever could be pressed is pressed only while something else goes on, so that a state
+        // in which only buttons are left counts as an end.
+        if !moves.is_empty() {
+            self.disturbances(&mut moves);
+        }
+        moves
+    }
+
+    fn disturbances(&self, moves: &mut Vec<Next>) {
+        if self.crashes > 0 {
+            moves.push(Next::plain(Command::Recover));
+            for effect in self.state.outstanding() {
+                if let Work::Perform { mutation } = effect.what {
+                    let applies = Some(mutation);
+                    moves.push(Next { command: Command::Recover, applies, button: false });
+                }
+            }
+        }
+        if self.buttons == 0 {
+            return;
+        }
+        for build in self.state.builds() {
+            let build = build.id;
+            moves.push(Next::button(Command::Pause { build }));
+            moves.push(Next::button(Command::Resume { build }));
+            moves.push(Next::button(Command::Cancel { build }));
+        }
+        for task in self.state.tasks() {
+            let task = task.id;
+            moves.push(Next::button(Command::Skip { task }));
+            moves.push(Next::button(Command::Retry { task }));
+            moves.push(Next::button(Command::Kick { task }));
+        }
+        for question in self.state.questions() {
+            moves.push(Next::button(Command::CheckAgain { question: question.id }));
+        }
+    }
+
+    fn results(&self, effect: &Effect, asked: &Question, moves: &mut Vec<Next>) {
+        let settle = |outcome, applies| Next {
+            command: Command::Settle { effect: effect.id, outcome, spent: Amount::ZERO },
+            applies,
+            button: false,
+        };
+        match effect.what {
+            Work::Attempt { .. } => {
+                let approach =
+                    Arc::new(Approach { digest: Some(Digest(1)), ..Approach::default() });
+                moves.push(settle(Outcome::Attempted { approach }, None));
+            }
+            Work::Perform { mutation } => {
+                let result = Arc::from("");
+                moves.push(settle(Outcome::Applied { result }, Some(mutation)));
+                let fault = fault(Code::NetworkTimeout);
+                moves.push(settle(Outcome::Unknown { fault: Arc::clone(&fault) }, Some(mutation)));
+                moves.push(settle(Outcome::Unknown { fault }, None));
+                let merge = self.state.mutation(mutation).map(|known| known.spec.kind);
+                if merge == Some(MutationKind::Merge) {
+                    moves.push(settle(Outcome::HeadMoved, None));
+                }
+            }
+            Work::Probe { mutation } => {
+                let seen = self.outside.get(&mutation).is_some_and(|(applied, _)| *applied > 0);
+                let truth = if seen {
+                    Outcome::Applied { result: Arc::from("") }
+                } else {
+                    Outcome::NotApplied
+                };
+                moves.push(settle(truth, None));
+                moves.push(settle(Outcome::CannotTell, None));
+            }
+            _ => moves.push(settle(Outcome::Done, None)),
+        }
+        if let Work::Probe { .. } = effect.what {
+            return;
+        }
+        for &code in &asked.codes {
+            moves.push(settle(Outcome::Failed { fault: fault(code), approach: None }, None));
+        }
+    }
+
+    fn take(&mut self, next: &Next, asked: &Question) -> Result<(), Violation> {
+        if let Some(mutation) = next.applies {
+            self.outside.entry(mutation).or_default().0 += 1;
+        }
+        if let Command::Answer { question, decision: Decision::ItDidNot, .. } = &next.command
+            && let Some(Subject::Action(mutation)) =
+                self.state.question(*question).map(|question| question.subject)
+        {
+            self.outside.entry(mutation).or_default().1 += 1;
+        }
+        if next.button {
+            self.buttons -= 1;
+        }
+        match next.command {
+            Command::Recover => self.crashes -= 1,
+            Command::Wake => self.now = self.now.max(self.state.next_wake().unwrap_or(self.now)),
+            _ => {}
+        }
+        self.give(&next.command, asked)?;
+        match self.outside.iter().find(|(_, (applied, denied))| *applied > 1 + denied) {
+            Some((mutation, (applied, _))) => {
+                let found = format!("{mutation} took effect {applied} times");
+                Err(self.told(Violation::new("I4", found)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn give(&mut self, command: &Command, asked: &Question) -> Result<(), Violation> {
+        let before = self.trace.take();
+        self.trace = Some(Arc::new(Step { command: command.clone(), before }));
+        let mut shadow = self.state.clone();
+        let mut rng = Rng::at(PROJECT, 0);
+        let decided = decide(&mut self.state, command.clone(), &asked.policy, self.now, &mut rng);
+        let mut check = || -> Result<(), Violation> {
+            for recorded in decided.iter().flatten() {
+                self.monitor.before(&shadow, recorded, &asked.policy)?;
+                let kept = self.monitor.keep(&shadow, recorded);
+                shadow.apply(recorded);
+                self.monitor.after(kept, &shadow, recorded)?;
+            }
+            if self.state != shadow {
+                let found = check::difference(&self.state, &shadow);
+                return Err(Violation::new("replaying gives the same state", found));
+            }
+            check::shape(&self.state, &asked.policy)
+        };
+        check().map_err(|violation| self.told(violation))
+    }
+
+    /// I7: where nothing more happens, everything has ended or a person holds it.
+    fn ended(&self) -> Result<(), Violation> {
+        for build in self.state.builds() {
+            let held = matches!(build.state, BuildState::Paused { .. });
+            if !build.standing && !build.state.has_ended() && !held {
+                return Err(Violation::new("I7", format!("{build:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The violation with the way to it.
+    fn told(&self, violation: Violation) -> Violation {
+        let mut way = Vec::new();
+        let mut step = self.trace.as_deref();
+        while let Some(known) = step {
+            way.push(format!("\n  > {:?}", known.command));
+            step = known.before.as_deref();
+        }
+        way.reverse();
+        Violation::new(violation.rule, format!("{}{}", violation.found, way.concat()))
+    }
+
+    /// What tells states apart: everything but ids of runs and effects, times and history.
+    fn fingerprint(&self) -> u64 {
+        let mut told = String::new();
+        for task in self.state.tasks() {
+            let counters = &task.counters;
+            let run = task.state.run().and_then(|run| self.state.run(run));
+            write!(
+                told,
+                "{} {} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?};",
+                task.id,
+                task.state.standing().as_str(),
+                task.needs_left,
+                task.next,
+                run.map(|run| (run.phase, run.status, run.step, run.owes.is_some())),
+                counters.consecutive,
+                counters.crashes,
+                counters.git,
+                counters.transient.map(|transient| transient.count),
+                task.charged,
+                task.unsettled.as_ref().map(|fault| fault.code()),
+                task.retrying,
+            )
+            .ok();
+            if let Some(question) = question_of(&self.state, task.id) {
+                write!(told, "{question:?};").ok();
+            }
+        }
+        for build in self.state.builds() {
+            write!(
+                told,
+                "{} {} {:?} {} {:?};",
+                build.id,
+                build.state.as_str(),
+                build.merging.and_then(|run| self.state.run(run)).map(|run| run.task),
+                build.questions_allowed,
+                build.held.len(),
+            )
+            .ok();
+        }
+        for mutation in self.state.mutations() {
+            let state = format!("{:?}", mutation.state);
+            let name = state.split([' ', '{']).next().unwrap_or_default();
+            let known = mutation.probes.min(5);
+            write!(told, "{} {name} {known} {:?};", mutation.id, self.outside.get(&mutation.id))
+                .ok();
+        }
+        for (signature, record) in self.state.signatures().iter() {
+            write!(told, "{signature} {};", record.count).ok();
+        }
+        let mut hasher = DefaultHasher::new();
+        (told, self.depth, self.crashes, self.buttons).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+fn question_of(
+    state: &State,
+    task: unstuck_core::engine::TaskId,
+) -> Option<(Subject, unstuck_core::question::QuestionKind)> {
+    state
+        .questions()
+        .find(|question| question.tasks.contains(&task))
+        .map(|question| (question.subject, question.kind))
+}
+
+fn fault(code: Code) -> Arc<Fault> {
+    Arc::new(Fault::new(Kind::bare(code), "somewhere", "trouble"))
+}
