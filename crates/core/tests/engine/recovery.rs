@@ -104,3 +104,43 @@ fn a_build_that_was_held_stays_held() {
     assert!(stage.owed_if_any("a").is_some());
     assert_eq!(stage.owed("b").what, Work::Check);
 }
+
+/// A night with a little of everything.
+fn eventful() -> Stage {
+    let mut stage = Stage::new();
+    let push = crate::stage::action("push");
+    stage.build(vec![crate::stage::with_actions("a", vec![push]), crate::stage::task("b")]);
+    stage.red("b", "boom");
+    stage.fails("b", fault(Code::ProviderRateLimit, "slow down"));
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    let lost = std::sync::Arc::new(fault(Code::NetworkTimeout, "lost"));
+    stage.settle("a", unstuck_core::engine::Outcome::Unknown { fault: lost });
+    stage.settle("a", unstuck_core::engine::Outcome::CannotTell);
+    stage.answer(Decision::ItHappened);
+    stage.job("j", unstuck_core::plan::JobSpec::default());
+    stage.fails("j", fault(Code::AuthExpired, "log in"));
+    stage.answer(Decision::ProvideCredentials);
+    stage.wait();
+    stage.must(Command::Recover);
+    stage
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(512))]
+
+    /// What a damaged disk gives back may be wrong, but reading it must not bring us down.
+    #[test]
+    fn a_damaged_journal_is_read_without_falling_over(
+        picks in proptest::collection::vec(proptest::prelude::any::<proptest::sample::Index>(), 0..120),
+    ) {
+        let journal = eventful().journal;
+        let mut state = State::new("demo");
+        for pick in picks {
+            state.apply(pick.get(&journal));
+        }
+        state.outstanding();
+        state.next_wake();
+    }
+}

@@ -14,7 +14,7 @@ use crate::time::Time;
 impl State {
     pub(super) fn build_started(&mut self, id: BuildId, plan: &Plan, slots: u32, in_place: bool) {
         self.let_go_of_ended_builds();
-        self.ids.build = id.0 + 1;
+        self.ids.build = id.0.saturating_add(1);
         let first = self.ids.task;
         let mut build = Build::new(id, slots, in_place, false);
         for (at, (spec, needs)) in (first..).zip(plan.iter()) {

@@ -22,7 +22,7 @@ impl State {
             return;
         };
         let (task, occurrence) = (task.id, task.occurrence(spec));
-        self.ids.mutation = id.0 + 1;
+        self.ids.mutation = id.0.saturating_add(1);
         if spec.permanent {
             self.ledger.permanent.insert(Arc::from(spec.key.as_str()), id);
         }

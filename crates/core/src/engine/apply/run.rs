@@ -14,7 +14,7 @@ use crate::signature::Signature;
 
 impl State {
     pub(super) fn run_started(&mut self, id: RunId, task: TaskId, next: Next, seq: u64) {
-        self.ids.run = id.0 + 1;
+        self.ids.run = id.0.saturating_add(1);
         let Some(build) = self.tasks.get(&task).map(|task| task.build) else { return };
         self.runs.insert(
             id,

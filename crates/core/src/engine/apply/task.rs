@@ -23,7 +23,7 @@ impl State {
             Some(build) => build,
             None => self.standing_build(),
         };
-        self.ids.task = self.ids.task.max(id.0 + 1);
+        self.ids.task = self.ids.task.max(id.0.saturating_add(1));
         let mut task = Task::new(id, build, Arc::clone(spec), 0);
         task.state = TaskState::Done;
         if let Some(build) = self.builds.get_mut(&build) {
@@ -213,7 +213,8 @@ impl State {
             }
         }
         if let Some(build) = self.builds.get_mut(&task.build) {
-            build.counts[old.standing() as usize] -= 1;
+            let left = &mut build.counts[old.standing() as usize];
+            *left = left.saturating_sub(1);
             build.counts[new.standing() as usize] += 1;
             if ready && let TaskState::Pending { .. } = new {
                 build.queue(gate, place);

@@ -1,0 +1,15 @@
+//! A journal is read back, or refused, whatever is in it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use unstuck_core::engine::{Recorded, State};
+
+fuzz_target!(|text: &str| {
+    let mut state = State::new("fuzz");
+    for line in text.lines() {
+        if let Ok(recorded) = serde_json::from_str::<Recorded>(line) {
+            state.apply(&recorded);
+        }
+    }
+    state.outstanding();
+});
