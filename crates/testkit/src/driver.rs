@@ -10,7 +10,7 @@ use unstuck_core::engine::{
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 
-use crate::check::{self, Monitor, Violation};
+use crate::check::{self, Kept, Monitor, Violation};
 use crate::profile::Profile;
 use crate::world::{self, World};
 
@@ -200,10 +200,14 @@ impl Sim {
         let Some(running) = found.and_then(|id| self.running.remove(&id)) else { return Ok(()) };
         let effect = running.effect.clone();
         if let Some(result) = running.result.clone() {
-            self.report(running, result)?;
+            self.report(running, &result)?;
             return Ok(());
         }
         let Some(command) = self.world.perform(&self.state, &effect, self.now) else {
+            // Its task is gone in memory; whoever works for it hears of that when it is durable.
+            if !self.is_durable() {
+                self.running.insert(effect.id, running);
+            }
             return Ok(());
         };
         if let Command::Settle { .. } = command {
@@ -211,11 +215,11 @@ impl Sim {
             self.running.insert(effect.id, Running { effect, result: Some(command) });
             return Ok(());
         }
-        self.report(running, command)
+        self.report(running, &command)
     }
 
     /// Something is reported about an effect.
-    fn report(&mut self, running: Running, command: Command) -> Result<(), Violation> {
+    fn report(&mut self, running: Running, command: &Command) -> Result<(), Violation> {
         let effect = running.effect.clone();
         let place = world::place(&self.state, &effect);
         let result = self.submit(command.clone(), Some(running.clone()))?;
@@ -272,9 +276,11 @@ impl Sim {
                 self.stats.questions += 1;
             }
             self.monitor.before(&self.shadow, recorded, &self.profile.policy)?;
-            let before = self.monitor.keep(&self.shadow, recorded);
+            let kept = Kept::of(&self.shadow, recorded);
             self.shadow.apply(recorded);
-            self.monitor.after(before, &self.shadow, recorded)?;
+            if let Some(kept) = kept {
+                kept.holds(&self.shadow, recorded)?;
+            }
         }
         self.same_as_shadow("replaying gives the same state")?;
         if self.journal.len() > decided || kept.is_some() {

@@ -17,7 +17,7 @@ use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 
-use crate::check::{self, Monitor, Violation};
+use crate::check::{self, Kept, Monitor, Violation};
 
 const PROJECT: &str = "search";
 
@@ -95,7 +95,7 @@ pub fn search(asked: &Question) -> Result<Found, Violation> {
         }
         let moves = node.moves(asked);
         if moves.is_empty() {
-            node.ended().map_err(|violation| node.told(violation))?;
+            node.ended().map_err(|violation| node.told(&violation))?;
             found.ends += 1;
         }
         if node.depth == 0 {
@@ -252,7 +252,7 @@ impl Node {
         match self.outside.iter().find(|(_, (applied, denied))| *applied > 1 + denied) {
             Some((mutation, (applied, _))) => {
                 let found = format!("{mutation} took effect {applied} times");
-                Err(self.told(Violation::new("I4", found)))
+                Err(self.told(&Violation::new("I4", found)))
             }
             None => Ok(()),
         }
@@ -267,9 +267,11 @@ impl Node {
         let mut check = || -> Result<(), Violation> {
             for recorded in decided.iter().flatten() {
                 self.monitor.before(&shadow, recorded, &asked.policy)?;
-                let kept = self.monitor.keep(&shadow, recorded);
+                let kept = Kept::of(&shadow, recorded);
                 shadow.apply(recorded);
-                self.monitor.after(kept, &shadow, recorded)?;
+                if let Some(kept) = kept {
+                    kept.holds(&shadow, recorded)?;
+                }
             }
             if self.state != shadow {
                 let found = check::difference(&self.state, &shadow);
@@ -277,7 +279,7 @@ impl Node {
             }
             check::shape(&self.state, &asked.policy)
         };
-        check().map_err(|violation| self.told(violation))
+        check().map_err(|violation| self.told(&violation))
     }
 
     /// I7: where nothing more happens, everything has ended or a person holds it.
@@ -292,7 +294,7 @@ impl Node {
     }
 
     /// The violation with the way to it.
-    fn told(&self, violation: Violation) -> Violation {
+    fn told(&self, violation: &Violation) -> Violation {
         let mut way = Vec::new();
         let mut step = self.trace.as_deref();
         while let Some(known) = step {

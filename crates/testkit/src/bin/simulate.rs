@@ -42,10 +42,10 @@ fn main() -> ExitCode {
             }
         }
     }
-    let seconds = began.elapsed().as_secs_f64();
-    let speed = sum.steps as f64 / seconds.max(0.001);
+    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
+    let speed = sum.steps.saturating_mul(1_000) / millis;
     println!(
-        "{} steps, {} events, {} questions, {} refused, {} crashes, {} lost writes, {failures} violations, {speed:.0} steps/s",
+        "{} steps, {} events, {} questions, {} refused, {} crashes, {} lost writes, {failures} violations, {speed} steps/s",
         sum.steps, sum.events, sum.questions, sum.rejected, sum.crashes, sum.lost_writes,
     );
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
