@@ -16,8 +16,9 @@ use crate::exit;
     long_about = "Runs AI agents unattended and gets them unstuck.\n\n\
         Every failure gets one of a closed set of codes, and the code alone decides what happens \
         next: wait, try a different approach, or ask a person. This version holds the part that \
-        names failures: `classify` gives the output of any program its code and the signature \
-        that recognises the same error again, and `explain` says what a code means.",
+        decides: `demo` plays a night on it, `classify` gives the output of any program its code \
+        and the signature that recognises the same error again, and `explain` says what a code \
+        means.",
     after_help = "`unstuck --help` adds examples and exit codes.",
     subcommand_required = true,
     arg_required_else_help = true,
@@ -87,11 +88,11 @@ pub(crate) struct Classify {
     #[arg(long)]
     pub(crate) bulk: bool,
 
-    /// In bulk: write only the code, one per line
+    /// As --bulk, but write only the code
     #[arg(long, conflicts_with_all = ["json", "signature_only"])]
     pub(crate) code_only: bool,
 
-    /// In bulk: write only the signature, one per line
+    /// As --bulk, but write only the signature
     #[arg(long, conflicts_with = "json")]
     pub(crate) signature_only: bool,
 }

@@ -9,7 +9,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark may fall over")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use unstuck_core::attempt::{Approach, Digest};
@@ -52,11 +52,12 @@ fn row(night: &mut Night, tasks: u32, first: &mut Option<f64>) {
     println!("{tasks:>8} {past:>12} {rate:>14.0} {ratio:>7.2}");
 }
 
+static BEGUN: OnceLock<Instant> = OnceLock::new();
+
 /// How long this thread has been on a core: what others do on the machine does not count.
 fn on_cpu() -> Duration {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = spent.and_then(|text| text.split(' ').next()?.parse().ok());
-    static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     nanos.map_or_else(|| BEGUN.get_or_init(Instant::now).elapsed(), Duration::from_nanos)
 }
 
@@ -120,7 +121,7 @@ impl Night {
         }
         #[expect(clippy::cast_precision_loss, reason = "a rate needs no more digits")]
         let done = (self.decisions - before) as f64;
-        done / (on_cpu() - begun).as_secs_f64()
+        done / on_cpu().saturating_sub(begun).as_secs_f64()
     }
 
     /// One decision of the mix: 50 % results, 25 % faults, 15 % timers, 10 % answers.

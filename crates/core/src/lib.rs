@@ -10,11 +10,12 @@
 //! - [`signature`]: how the same error is recognised again;
 //! - [`policy`]: every limit, as data;
 //! - [`engine`]: commands in, events out;
-//! - [`question`] and [`text`]: what a person or an agent gets to read;
+//! - [`question`], [`text`] and [`tell`]: what a person or an agent gets to read;
 //! - [`attempt`]: proof that an approach is different, and detection of an agent going in circles;
 //! - [`tracker`]: a small façade for programs that only want the per-error retry budget.
 
 pub mod attempt;
+pub mod chance;
 pub mod engine;
 pub mod fault;
 pub mod plan;

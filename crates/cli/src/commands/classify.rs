@@ -134,12 +134,15 @@ fn write_json(out: &mut impl Write, reported: &Reported) -> Result<(), Error> {
 
 fn write_for_reading(out: &mut impl Write, reading: &Reading, skipped: u64) -> Result<(), Error> {
     let (title, name, dim) = (style::TITLE, style::CODE, style::DIM);
-    let Reading { code, rule, signature, .. } = reading;
+    let Reading { code, rule, signature, diagnostic } = reading;
     writeln!(out, "{title}{code}{title:#}  {}", code.summary())?;
     writeln!(out, "  {dim}class{dim:#}      {}", meaning(code.row().class))?;
     writeln!(out, "  {dim}rule{dim:#}       {rule}")?;
     writeln!(out, "  {dim}signature{dim:#}  {signature}")?;
     writeln!(out, "  {dim}more{dim:#}       {name}unstuck explain {code}{name:#}")?;
+    if !diagnostic {
+        writeln!(out, "  {dim}nothing in the text tells of a failure{dim:#}")?;
+    }
     if skipped > 0 {
         writeln!(out, "  {dim}the first {skipped} bytes were not looked at{dim:#}")?;
     }
@@ -154,15 +157,17 @@ fn meaning(class: Class) -> &'static str {
     }
 }
 
-/// Reads the text in a JSON string where it lies, without a copy. It is taken as bytes: tools
-/// write things that are not Unicode, and JSON made of that has lone surrogates or raw bytes in it.
-struct ReadText;
+/// What a line of bulk input says. The text in it is read where it lies, without a copy, and as
+/// bytes: tools write what is not Unicode, and JSON made of that has lone surrogates in it.
+struct Read(Reading);
 
 impl<'de> Deserialize<'de> for Read {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_bytes(ReadText)
     }
 }
+
+struct ReadText;
 
 impl Visitor<'_> for ReadText {
     type Value = Read;
@@ -175,9 +180,6 @@ impl Visitor<'_> for ReadText {
         Ok(Read(text_rules::read(text)))
     }
 }
-
-/// What a line of bulk input says.
-struct Read(Reading);
 
 /// The parser counts lines from the start of what it was given, which is one line of ours.
 fn said_plainly(line: &[u8], error: &serde_json::Error) -> String {

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use serde_json::Value;
-use unstuck_core::fault::Code;
+use unstuck_core::fault::{Code, text_rules};
 
 use crate::program::{command, unstuck, unstuck_reading};
 
@@ -60,6 +60,20 @@ fn bulk_answers_line_by_line_in_order() {
         let single = unstuck_reading(&["classify"], text.as_bytes());
         assert_eq!(json(&single.stdout), *answer, "{text:?}");
     }
+}
+
+#[test]
+fn on_real_texts_the_program_says_what_the_library_says() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/corpus/dev.jsonl");
+    let records = std::fs::read_to_string(corpus).unwrap();
+    let texts: Vec<Value> = records.lines().map(|line| json(line)["text"].take()).collect();
+    let input: Vec<String> = texts.iter().map(Value::to_string).collect();
+    let ran = unstuck_reading(&["classify", "--signature-only"], input.join("\n").as_bytes());
+    let expected: Vec<String> = texts
+        .iter()
+        .map(|text| text_rules::read(text.as_str().unwrap().as_bytes()).signature.to_string())
+        .collect();
+    assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn every_shell_gets_a_script_that_knows_the_verbs() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = unstuck(&["completions", shell]);
         assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""), "{shell}");
-        for verb in ["explain", "classify", "completions"] {
+        for verb in ["explain", "classify", "demo", "completions"] {
             assert!(ran.stdout.contains(verb), "{shell} does not know {verb}");
         }
     }

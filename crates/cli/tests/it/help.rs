@@ -23,6 +23,11 @@ fn help_of_classify() {
 }
 
 #[test]
+fn help_of_demo() {
+    insta::assert_snapshot!(unstuck(&["demo", "--help"]));
+}
+
+#[test]
 fn help_of_completions() {
     insta::assert_snapshot!(unstuck(&["completions", "--help"]));
 }

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::event::PauseCause;
-use super::ids::{BuildId, GateKey, RunId, TaskId};
+use super::ids::{BuildId, RunId, TaskId};
 use super::run::Status;
 use super::task::Standing;
+use crate::plan::GateKey;
 use crate::policy::Amount;
 use crate::time::Time;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{BuildId, EffectId, GateKey, QuestionId, TaskId};
+use super::ids::{BuildId, EffectId, QuestionId, TaskId};
 use crate::attempt::{Approach, Digest};
 use crate::fault::Fault;
-use crate::plan::{MutationSpec, Plan, TaskSpec};
+use crate::plan::{GateKey, MutationSpec, Plan, TaskSpec};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;

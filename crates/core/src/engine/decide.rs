@@ -3,12 +3,12 @@
 use super::command::{Command, Rejected};
 use super::event::{Event, Recorded};
 use super::ids::{EffectId, RunId, TaskId};
-use super::rng::Rng;
 use super::run::{Run, Status, Step};
 use super::state::{Owner, State};
 use super::task::Task;
 use super::why::Why;
 use super::{flow, on};
+use crate::chance::Rng;
 use crate::policy::Policy;
 use crate::time::Time;
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{BuildId, EffectId, GateKey, MutationId, QuestionId, RunId, TaskId};
+use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::question::{Question, QuestionEnd};
 use super::run::{Next, Phase, Status, Step};
 use super::task::{Allowance, Guidance, Left};
 use super::why::Why;
 use crate::attempt::{Approach, Digest};
 use crate::fault::{Code, Fault};
-use crate::plan::{MutationSpec, Plan, TaskSpec};
+use crate::plan::{GateKey, MutationSpec, Plan, TaskSpec};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;

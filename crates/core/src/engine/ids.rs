@@ -35,6 +35,4 @@ ids! {
     MutationId(u64) "m";
     /// Something the outside owes: the position of the event that asked for it.
     EffectId(u64) "e";
-    /// One account at one provider: a hash over both, so that no credential is stored.
-    GateKey(u64) "g";
 }

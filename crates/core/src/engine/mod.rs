@@ -19,7 +19,6 @@ mod on;
 mod pairs;
 mod question;
 mod react;
-mod rng;
 mod run;
 mod signatures;
 mod state;
@@ -34,10 +33,9 @@ pub use effect::{Effect, Start, Work};
 pub use effects::effects;
 pub use event::{Event, PauseCause, Raised, Reconciled, Recorded};
 pub use gate::{Gate, GateState};
-pub use ids::{BuildId, EffectId, GateKey, MutationId, QuestionId, RunId, TaskId};
+pub use ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 pub use ledger::{Mutation, MutationState, Occurrence};
 pub use question::{Question, QuestionEnd, Subject, Tried};
-pub use rng::Rng;
 pub use run::{Next, Operation, Phase, Run, Status, Step};
 pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, Record, Signatures};
 pub use state::State;
@@ -45,3 +43,6 @@ pub use task::{
     Allowance, Charged, Counters, Guidance, Left, Standing, Task, TaskState, Transient,
 };
 pub use why::{Count, Rule, Why};
+
+pub use crate::chance::Rng;
+pub use crate::plan::GateKey;

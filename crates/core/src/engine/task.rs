@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{BuildId, GateKey, MutationId, QuestionId, RunId, TaskId};
+use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
 use super::run::{Next, Operation};
 use super::signatures::Signatures;
 use crate::fault::{Code, Fault, Work};
-use crate::plan::{MutationSpec, TaskSpec};
+use crate::plan::{GateKey, MutationSpec, TaskSpec};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;

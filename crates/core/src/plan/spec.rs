@@ -1,13 +1,26 @@
 //! One unit of work, as the outside describes it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::GateKey;
 use crate::fault::Work;
 use crate::policy::Overrides;
 use crate::time::Span;
+
+/// One account at one provider: a hash over both, so that no credential is stored.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct GateKey(pub u64);
+
+impl fmt::Display for GateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "g{:x}", self.0)
+    }
+}
 
 /// One unit of work: an agent's task, or a script that is kept alive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Rng;
+use crate::chance::Rng;
 use crate::time::{Span, Time};
 
 /// A wait that doubles up to a cap, with a random share on top so that many do not come at once.

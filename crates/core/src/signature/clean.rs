@@ -45,6 +45,7 @@ fn scrubbed(output: &[u8]) -> Vec<u8> {
     while let Some(&byte) = rest.first() {
         let taken = match byte {
             ESCAPE => escape_len(rest),
+            b'\r' if rest.get(1) == Some(&b'\n') => 1,
             // A carriage return starts the line anew on a terminal: what follows is another line.
             b'\r' => {
                 text.push(b'\n');
@@ -104,20 +105,18 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
         [0xe2, 0x80, 0x98..=0x9b, ..] => (b"'", 3),
         [0xe2, 0x80, 0x9c..=0x9f, ..] => (b"\"", 3),
         [0xc2, 0xab | 0xbb, ..] => (b"\"", 2),
-        // Dashes, the ellipsis and the spaces that are not plain.
-        [0xe2, 0x80, 0x90..=0x95, ..] => (b"-", 3),
+        // Dashes and drawn lines, the ellipsis and the spaces that are not plain.
+        [0xe2, 0x80, 0x90..=0x95, ..] | [0xe2, 0x94, 0x80 | 0x81 | 0x84 | 0x85, ..] => (b"-", 3),
         [0xe2, 0x80, 0xa6, ..] => (b"...", 3),
         [0xc2, 0xa0, ..] => (b" ", 2),
         [0xe2, 0x80, 0xaf, ..] => (b" ", 3),
         // Zero-width marks and the byte order mark.
         [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xef, 0xbb, 0xbf, ..] => (b"", 3),
         // Box drawing: frames around messages, and source gutters.
-        [0xe2, 0x94, 0x80 | 0x81 | 0x84 | 0x85, ..] => (b"-", 3),
         [0xe2, 0x94 | 0x95, _, ..] => (b"|", 3),
-        // The signs of test runners and linters: a cross, a bullet, a tick, a pointer.
-        [0xe2, 0x9c, 0x95..=0x98, ..] | [0xc3, 0x97, ..] => {
-            (b"x ", if text[0] == 0xc3 { 2 } else { 3 })
-        }
+        // The signs of test runners and linters: crosses, a bullet, a tick, a pointer.
+        [0xe2, 0x9c, 0x95..=0x98, ..] => (b"X ", 3),
+        [0xc3, 0x97, ..] => (b"x ", 2),
         [0xe2, 0x97, 0x8f, ..] => (b"* ", 3),
         [0xe2, 0x9c, 0x93 | 0x94, ..] => (b"ok ", 3),
         [0xe2, 0x80, 0xba, ..] | [0xe2, 0x9d, 0xaf, ..] | [0xe2, 0x96, 0xb6 | 0xba, ..] => {
@@ -184,12 +183,12 @@ fn after_timestamp(line: &[u8]) -> &[u8] {
         b.is_ascii_digit() || matches!(b, b'-' | b':' | b'.' | b',' | b'/' | b'T' | b'Z' | b'+')
     };
     let mut end = line.iter().position(|b| !stamp(b)).unwrap_or(line.len());
-    let mut colons = line[..end].iter().filter(|b| **b == b':').count();
+    let mut colons = memchr::memchr_iter(b':', &line[..end]).count();
     let dashes = line[..end].iter().filter(|b| matches!(b, b'-' | b'/')).count();
     if colons < 2 && dashes == 2 && line.get(end) == Some(&b' ') {
         let time = &line[end + 1..];
         let len = time.iter().position(|b| !stamp(b)).unwrap_or(time.len());
-        colons = time[..len].iter().filter(|b| **b == b':').count();
+        colons = memchr::memchr_iter(b':', &time[..len]).count();
         end += 1 + len;
     }
     // A location such as `12:5:` has two colons as well; a time has two digits before each.
@@ -236,5 +235,38 @@ fn after_syslog(line: &[u8]) -> &[u8] {
     match memchr::memmem::find(line, b"]: ") {
         Some(end) if end < 100 => &line[end + 3..],
         _ => line.get(16..).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_marks_become_plain_text() {
+        let text = "\u{1b}[1;31merror\u{1b}[0m: \u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{7} \u{2018}a\u{2019}\r\nb\rc\0";
+        assert_eq!(&*plain(text.as_bytes()), b"error: link 'a'\nb\nc");
+        assert_eq!(&*plain(b"\x1b[31"), b"");
+        assert_eq!(&*plain("\u{2502} x".as_bytes()), b"| x");
+    }
+
+    #[test]
+    fn log_prefixes_are_cut_off() {
+        for line in [
+            "2026-11-15T03:32:29.0764564Z error: x",
+            "2026-11-15 03:32:29,123 error: x",
+            "2026/11/15 03:32:29 error: x",
+            "[2026-11-15 03:32:29] error: x",
+            "03:32:29 error: x",
+            "#12 0.345 error: x",
+            "##[error]error: x",
+            "E1115 03:32:29.123456   12345 file.go:123] error: x",
+            "Nov 15 03:32:29 host app[123]: error: x",
+        ] {
+            assert_eq!(unprefixed(line.as_bytes()), b"error: x", "{line}");
+        }
+        for line in ["12:5  error  x", "404 Not Found", "2 errors", "[12] x", "1) a test"] {
+            assert_eq!(unprefixed(line.as_bytes()), line.as_bytes());
+        }
     }
 }

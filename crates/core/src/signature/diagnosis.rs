@@ -1,5 +1,7 @@
 //! The diagnosis of an output: its selected lines, masked, with their prose and facts.
 
+use std::borrow::Cow;
+
 use super::Signature;
 use super::mask::{Fact, Masked};
 use super::role::{Line, Role};
@@ -16,11 +18,26 @@ impl<'a> Diagnosis<'a> {
     /// Reads a plain text.
     pub(crate) fn of(plain: &'a [u8]) -> Self {
         let selection = select(plain);
-        let mut masked = Masked::default();
+        let finding =
+            |line: &Line<'a>| matches!(line.role, Role::Test | Role::TestDetail | Role::Finding);
+        let mut masked = Masked::new(!selection.lines.iter().any(finding));
         for line in &selection.lines {
             masked.add(line.text);
         }
         Self { selection, masked }
+    }
+
+    /// The lines that were left aside because others say more, read like selected ones.
+    pub(crate) fn aside(&self) -> Option<Self> {
+        if self.selection.aside.is_empty() {
+            return None;
+        }
+        let mut masked = Masked::new(true);
+        for line in &self.selection.aside {
+            masked.add(line.text);
+        }
+        let selection = Selection { lines: Vec::new(), aside: Vec::new(), ..self.selection };
+        Some(Self { selection, masked })
     }
 
     /// The selected lines.
@@ -43,9 +60,15 @@ impl<'a> Diagnosis<'a> {
         self.selection.place
     }
 
-    /// Whether the failure was raised in code: by an exception or with a stack.
+    /// Whether the failure was raised in code: by an exception, with a stack, or by a statement.
     pub(crate) fn raises(&self) -> bool {
-        self.selection.stack || self.lines().iter().any(|line| line.role == Role::Exception)
+        let statement = |line: &Line<'a>| {
+            line.text.starts_with(b"ERROR:  ")
+                || line.file.is_some_and(|file| file.ends_with(b".sql"))
+        };
+        self.selection.stack
+            || self.lines().iter().any(statement)
+            || self.lines().iter().any(|line| line.role == Role::Exception)
     }
 
     /// Whether any line tells that something failed.
@@ -64,12 +87,19 @@ impl<'a> Diagnosis<'a> {
             let exit = exit.map(|status| status.to_string()).unwrap_or_default();
             return Signature::of_parts(code, place, &["silent", &exit]);
         }
-        // Tools that work in parallel report in any order.
-        let mut lines: Vec<&[u8]> =
-            self.masked.text.split(|b| *b == b'\n').filter(|line| !line.is_empty()).collect();
+        Signature::of_bytes(code, place, [self.lines_as_set().as_ref()].into_iter())
+    }
+
+    /// The masked lines in order, each once: tools that work in parallel report in any order.
+    fn lines_as_set(&self) -> Cow<'_, [u8]> {
+        let text = &self.masked.text;
+        if memchr::memchr(b'\n', text).is_none_or(|first| first + 1 == text.len()) {
+            return Cow::Borrowed(text);
+        }
+        let mut lines: Vec<&[u8]> = text.split_inclusive(|b| *b == b'\n').collect();
         lines.sort_unstable();
         lines.dedup();
-        Signature::of_bytes(code, place, lines.into_iter())
+        Cow::Owned(lines.concat())
     }
 
     /// The masked lines, for tests and tools of this repository.

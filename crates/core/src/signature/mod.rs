@@ -61,13 +61,14 @@ impl Signature {
     }
 
     fn of_bytes<'a>(code: Code, place: &'a str, parts: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut hasher = blake3::Hasher::new();
+        // One buffer and one call: a diagnosis is short, and so is the buffer.
+        let mut bytes = Vec::with_capacity(512);
         for part in [code.as_str().as_bytes(), place.as_bytes()].into_iter().chain(parts) {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
+            bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(part);
         }
         let mut first = [0; 8];
-        first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        first.copy_from_slice(&blake3::hash(&bytes).as_bytes()[..8]);
         Self { code, hash: u64::from_be_bytes(first) >> (64 - HASH_BITS) }
     }
 

@@ -43,14 +43,30 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] if is_file(file) => {
             found(after_line_number(&tail[6..]), false)
         }
+        // A program names itself before the file it is made of: `app: main.c:3: text`.
+        [b':', b' ', rest @ ..]
+            if is_program(file) && rest.first().is_some_and(|b| !b.is_ascii_digit()) =>
+        {
+            let inner = cut_once(rest);
+            if inner.file.is_some() && !inner.running { inner } else { whole }
+        }
         // A program names itself before the file it reads: `psql:a.sql:3: text`.
         [b':', rest @ ..]
             if is_program(file) && !rest.starts_with(b" ") && !rest.starts_with(b":") =>
         {
-            let inner = cut(rest);
+            let inner = cut_once(rest);
             if inner.file.is_some() { inner } else { whole }
         }
         _ => whole,
+    }
+}
+
+/// A location right at the beginning, with no program before it.
+fn cut_once(line: &[u8]) -> Placed<'_> {
+    let file = line.iter().take(FILE_BYTES_MAX).position(|b| matches!(b, b':' | b'(' | b' '));
+    match file {
+        Some(end) if is_file(&line[..end]) && !is_program(&line[..end]) => cut(line),
+        _ => Placed { rest: line, file: None, running: false },
     }
 }
 
@@ -107,8 +123,7 @@ fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
         .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-'))
         .count();
     match &tail[1 + inside..] {
-        [b')', b':', rest @ ..] => Some(rest.trim_ascii_start()),
-        [b')', b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        [b')', b':' | b' ', rest @ ..] => Some(rest.trim_ascii_start()),
         _ => None,
     }
 }
@@ -193,6 +208,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"plist",
         b"gemspec",
         b"podspec",
+        b"prisma",
     ];
     const NAMES: &[&[u8]] = &[
         b"Makefile",
@@ -207,6 +223,9 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"CMakeLists.txt",
         b"requirements.txt",
         b"go.mod",
+        b"meson.build",
+        b"yaml",
+        b"toml",
         b"go.sum",
         b".npmrc",
         b".gitconfig",
@@ -230,5 +249,33 @@ pub(crate) fn base(path: &[u8]) -> &[u8] {
     match memchr::memrchr2(b'/', b'\\', trimmed) {
         Some(at) => &trimmed[at + 1..],
         None => trimmed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_are_cut_off() {
+        for (line, rest) in [
+            ("/src/a.c:3:5: error: x", "error: x"),
+            ("a.ts(3,5): error TS1: x", "error TS1: x"),
+            ("src/a.ts:3:5 - error x", "error x"),
+            ("C:\\\\src\\\\a.c:3:5: error: x", "error: x"),
+            ("run.sh: line 3: x: command not found", "x: command not found"),
+            ("sh: 1: x: not found", "x: not found"),
+            ("psql:a.sql:3: ERROR:  x", "ERROR:  x"),
+            ("a.rb:3:in 'call': x (NoMethodError)", "x (NoMethodError)"),
+            ("a.c:(.text+0xa): undefined reference to `x'", "undefined reference to `x'"),
+            ("/src/A.java:[3,5] cannot find symbol", "cannot find symbol"),
+            ("app: main.c:3: f: Assertion failed", "f: Assertion failed"),
+            ("error: x", "error: x"),
+            ("db.internal:5432: refused", "db.internal:5432: refused"),
+            ("fatal: 3 x", "fatal: 3 x"),
+        ] {
+            let line = line.replace("\\\\", "\\");
+            assert_eq!(cut(line.as_bytes()).rest, rest.as_bytes(), "{line}");
+        }
     }
 }

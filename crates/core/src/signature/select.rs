@@ -9,6 +9,9 @@ use super::role::{self, Line, Role};
 /// More lines than this say nothing new.
 pub(crate) const LINES_MAX: usize = 8;
 
+/// Of so many candidates those that say most are taken.
+const CANDIDATES_MAX: usize = 32;
+
 /// With no line that tells a failure, the last plain ones stand for it.
 const LAST_LINES: usize = 3;
 
@@ -19,6 +22,8 @@ const FOLLOWERS_MAX: usize = 4;
 pub(crate) struct Selection<'a> {
     /// The lines.
     pub(crate) lines: Vec<Line<'a>>,
+    /// Lines that only deny something, where others say more.
+    pub(crate) aside: Vec<Line<'a>>,
     /// Whether any of them tells that something failed.
     pub(crate) diagnostic: bool,
     /// Whether stack frames were printed: the failure was raised in code.
@@ -37,6 +42,27 @@ enum Block {
     Stack(usize),
 }
 
+/// What the last lines were, as far as the next one depends on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    Anything,
+    /// Lines about a failing test.
+    Details,
+    /// Frames of a traceback, which its exception ends.
+    Traceback,
+    /// A failure in a drawn frame that is still open.
+    Frame,
+}
+
+/// An introducing line: how many lines may still follow it, how far it is indented, and whether it
+/// only denies something.
+#[derive(Clone, Copy)]
+struct Introduction {
+    followers: usize,
+    indent: usize,
+    weak: bool,
+}
+
 struct Choice<'a> {
     strong: Vec<Line<'a>>,
     /// Taken when nothing is strong.
@@ -44,15 +70,10 @@ struct Choice<'a> {
     summary: Option<Line<'a>>,
     last: [Option<Line<'a>>; LAST_LINES],
     block: Block,
-    /// How many lines may still follow an introducing line, and how far it is indented.
-    followers: usize,
-    indent: usize,
-    message_follows: bool,
-    message_role: Role,
-    detailed: bool,
-    weakly: bool,
-    /// Whether a drawn frame around a failure is open.
-    frame: bool,
+    after: After,
+    introduction: Introduction,
+    /// The role of the next line, when it is known to be the message.
+    message: Option<Role>,
     stack: bool,
     place: Option<&'a [u8]>,
 }
@@ -65,13 +86,9 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         summary: None,
         last: [None; LAST_LINES],
         block: Block::Open,
-        followers: 0,
-        indent: 0,
-        message_follows: false,
-        message_role: Role::Exception,
-        detailed: false,
-        weakly: false,
-        frame: false,
+        after: After::Anything,
+        introduction: Introduction { followers: 0, indent: 0, weak: false },
+        message: None,
         stack: false,
         place: None,
     };
@@ -80,9 +97,6 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         let raw = unprefixed(&text[start..end]);
         choice.take(&raw[..raw.len().min(LINE_BYTES_MAX)]);
         start = end + 1;
-        if start > text.len() {
-            break;
-        }
     }
     choice.done()
 }
@@ -95,94 +109,115 @@ impl<'a> Choice<'a> {
                 return;
             }
         }
-        let line = role::read(raw);
-        if self.message_follows && line.role != Role::Blank {
-            self.message_follows = false;
+        let line = self.read(raw);
+        if line.role != Role::Blank
+            && let Some(role) = self.message.take()
+        {
             self.block = Block::Failure;
-            self.keep(Line { role: self.message_role, ..line });
+            self.keep(Line { role, ..line });
             return;
         }
         if self.follows(&line) {
             return;
         }
-        if self.frame && line.framed {
+        if self.after == After::Frame && line.framed {
             self.in_frame(line);
             return;
         }
-        self.frame = line.framed && line.role.is_strong();
         if let Block::Aside(indent) = self.block
             && line.indent > indent
             && matches!(line.role, Role::Plain | Role::Weak | Role::Acute)
         {
             return;
         }
+        self.enter(&line);
         self.place(line);
+    }
+
+    /// Reads a line. What ends a traceback is an exception, whatever its name.
+    fn read(&mut self, raw: &'a [u8]) -> Line<'a> {
+        let mut line = role::read(raw);
+        let between = matches!(line.role, Role::Frame | Role::Echo | Role::Blank);
+        if self.after == After::Traceback && !between {
+            self.after = After::Anything;
+            let unnamed = matches!(line.role, Role::Plain | Role::Weak | Role::Acute);
+            if unnamed && role::is_raised(line.text) {
+                line.role = Role::Exception;
+            }
+        }
+        line
     }
 
     /// Takes an indented line that an introducing line announced.
     fn follows(&mut self, line: &Line<'a>) -> bool {
-        if self.followers == 0 {
+        let Introduction { followers, indent, weak } = self.introduction;
+        if followers == 0 {
             return false;
         }
-        let belongs = line.indent > self.indent
-            && !matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
+        let apart = matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
+        // Right below, a sentence need not be indented to belong.
+        let next = followers == FOLLOWERS_MAX && !weak && line.indent == indent;
+        let sentence = matches!(line.role, Role::Weak | Role::Acute);
+        let belongs = (line.indent > indent && !apart) || (next && sentence);
         if belongs {
-            self.followers -= 1;
-            let role = if line.role.is_strong() { line.role } else { Role::Said };
-            if self.weakly && !line.role.is_strong() {
-                self.keep_weak(*line);
-            } else {
-                self.keep(Line { role, ..*line });
+            self.introduction.followers -= 1;
+            match line.role.is_strong() {
+                true => self.keep(*line),
+                false if weak => self.keep_weak(*line),
+                false => self.keep(Line { role: Role::Said, ..*line }),
             }
         } else if line.role != Role::Blank {
-            self.followers = 0;
+            self.introduction.followers = 0;
         }
         belongs
     }
 
-    fn place(&mut self, line: Line<'a>) {
+    /// Notes what the lines below will belong to.
+    fn enter(&mut self, line: &Line<'a>) {
         self.block = match line.role {
             Role::Blank => match self.block {
                 Block::Stack(_) => self.block,
                 _ => Block::Open,
             },
             Role::Frame => Block::Stack(line.indent),
-            Role::Echo | Role::Label => self.block,
+            Role::Echo | Role::Label | Role::Plain => self.block,
             Role::Warning | Role::Note | Role::Progress => Block::Aside(line.indent),
             role if role.is_strong() => Block::Failure,
             _ => Block::Open,
         };
-        if line.role != Role::TestDetail {
-            self.detailed = false;
-        }
         self.stack |= line.role == Role::Frame;
+        self.after = match line.role {
+            Role::Frame if line.text.starts_with(b"File ") => After::Traceback,
+            Role::Echo | Role::Blank if self.after == After::Traceback => After::Traceback,
+            Role::TestDetail if self.after == After::Details => After::Details,
+            role if line.framed && role.is_strong() => After::Frame,
+            _ => After::Anything,
+        };
+    }
+
+    fn place(&mut self, line: Line<'a>) {
         match line.role {
-            Role::Said | Role::Finding | Role::Exception | Role::Test | Role::Acute => {
-                self.announce(&line);
-                self.weakly = false;
+            Role::Said
+            | Role::Finding
+            | Role::Exception
+            | Role::Test
+            | Role::Acute
+            | Role::Death => {
+                self.announce(&line, false);
                 self.keep(line);
             }
             Role::TestDetail => self.detail(line),
             Role::Label if self.block == Block::Failure => self.keep(line),
-            Role::MessageFollows | Role::StatementFollows => {
-                self.message_follows = true;
-                let raised = line.role == Role::MessageFollows;
-                self.message_role = if raised { Role::Exception } else { Role::Said };
-            }
-            Role::CausesFollow => {
-                self.followers = FOLLOWERS_MAX;
-                self.indent = line.indent;
-                self.weakly = false;
-            }
+            Role::MessageFollows => self.message = Some(Role::Exception),
+            Role::StatementFollows => self.message = Some(Role::Said),
+            Role::CausesFollow => self.introduce(&line, false),
             Role::Echo if self.place.is_none() && self.block == Block::Failure => {
-                self.place = line
-                    .text
-                    .strip_prefix(b"--> ")
-                    .map(|place| place.split(|b| *b == b':').next().unwrap_or(place));
+                let place = line.text.strip_prefix(b"--> ");
+                let place = place.map(<[u8]>::trim_ascii_start);
+                self.place = place.and_then(|place| place.split(|b| *b == b':').next());
             }
             Role::Weak => {
-                self.announce(&line);
-                self.weakly = true;
+                self.announce(&line, true);
                 self.keep_weak(line);
             }
             Role::Summary => self.summary = Some(line),
@@ -197,11 +232,11 @@ impl<'a> Choice<'a> {
     /// Of the lines about a failing test the first tells what was expected, and an exception what
     /// was raised; the rest are values.
     fn detail(&mut self, line: Line<'a>) {
-        let raised = role::is_exception(line.text);
-        if raised || (!self.detailed && !line.text.starts_with(b"File \"")) {
+        let first = self.after != After::Details && !line.text.starts_with(b"File \"");
+        if first || role::is_exception(line.text) {
             self.keep(line);
         }
-        self.detailed = true;
+        self.after = After::Details;
     }
 
     /// Inside a frame only sentences count, not the source they quote.
@@ -213,18 +248,28 @@ impl<'a> Choice<'a> {
     }
 
     /// A line that ends with a colon introduces what stands indented below.
-    fn announce(&mut self, line: &Line<'a>) {
+    fn announce(&mut self, line: &Line<'a>, weak: bool) {
         if line.text.last() == Some(&b':') {
-            self.followers = FOLLOWERS_MAX;
-            self.indent = line.indent;
+            self.introduce(line, weak);
         }
     }
 
+    fn introduce(&mut self, line: &Line<'a>, weak: bool) {
+        self.introduction = Introduction { followers: FOLLOWERS_MAX, indent: line.indent, weak };
+    }
+
+    /// Keeps a line once. When there are too many, a line that says less makes room.
     fn keep(&mut self, line: Line<'a>) {
-        if self.strong.len() >= LINES_MAX || line.text.is_empty() {
+        if line.text.is_empty() || self.strong.iter().any(|kept| kept.text == line.text) {
             return;
         }
-        if !self.strong.iter().any(|kept| kept.text == line.text) {
+        if self.strong.len() < CANDIDATES_MAX {
+            self.strong.push(line);
+            return;
+        }
+        let least = self.strong.iter().rposition(|kept| kept.role.weight() < line.role.weight());
+        if let Some(at) = least {
+            self.strong.remove(at);
             self.strong.push(line);
         }
     }
@@ -236,28 +281,30 @@ impl<'a> Choice<'a> {
     }
 
     fn done(mut self) -> Selection<'a> {
-        // Lines that only name a cause stand beside those that only deny something.
-        if self.strong.iter().all(|line| line.role == Role::Acute) {
-            self.weak.truncate(LINES_MAX - self.strong.len());
+        let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
+        if self.strong.iter().all(only_cause) {
+            // Lines that only name a cause stand beside those that only deny something.
             self.strong.append(&mut self.weak);
+        } else {
+            self.strong.retain(|line| line.role != Role::Death);
         }
-        if !self.strong.is_empty() {
-            return Selection {
-                lines: self.strong,
-                diagnostic: true,
-                place: self.place,
-                stack: self.stack,
-            };
+        if self.strong.len() > LINES_MAX {
+            self.strong.sort_by_key(|line| std::cmp::Reverse(line.role.weight()));
+            self.strong.truncate(LINES_MAX);
         }
-        if let Some(summary) = self.summary {
-            return Selection {
-                lines: vec![summary],
-                diagnostic: true,
-                place: self.place,
-                stack: self.stack,
-            };
+        if self.strong.is_empty() {
+            self.strong.extend(self.summary);
         }
-        let lines = self.last.into_iter().flatten().collect();
-        Selection { lines, diagnostic: false, place: None, stack: self.stack }
+        let diagnostic = !self.strong.is_empty();
+        if !diagnostic {
+            self.strong.extend(self.last.into_iter().flatten());
+        }
+        Selection {
+            lines: self.strong,
+            aside: self.weak,
+            diagnostic,
+            place: self.place,
+            stack: self.stack,
+        }
     }
 }

@@ -27,6 +27,13 @@ pub(crate) enum Shape {
 pub(crate) fn shape(token: &[u8]) -> Shape {
     let first = token[0];
     let has_digit = token.iter().any(u8::is_ascii_digit);
+    if token.len() > 6
+        && let Some(at) = memchr::memchr(b'*', token)
+        && token[at..].starts_with(b"***")
+    {
+        // A secret that was blotted out.
+        return Shape::Random;
+    }
     if has_digit {
         if first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'v' | b'#' | b'.' | b'~' | b':')
         {
@@ -169,7 +176,7 @@ fn is_hash(body: &[u8]) -> bool {
 
 /// `8F2A:3B11:1D2C3E`: groups of hexadecimal digits.
 fn is_groups(token: &[u8]) -> bool {
-    token.iter().filter(|b| **b == b':').count() >= 3
+    memchr::memchr_iter(b':', token).count() >= 3
         && token.iter().all(|b| b.is_ascii_hexdigit() || *b == b':')
 }
 
@@ -209,4 +216,40 @@ fn is_scrambled(body: &[u8]) -> bool {
         // Written by hand, even `Utf8DecoderStream` changes in fewer than two places of five.
         digits >= CHANGES_MIN || kinds * 5 >= run.len() * 2
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_told_by_their_shape() {
+        for (token, expected) in [
+            ("42", Shape::Number),
+            ("-3.5", Shape::Number),
+            ("12ms", Shape::Number),
+            ("v1.2.3-rc1", Shape::Number),
+            ("03:32:29", Shape::Number),
+            ("0x7ffee", Shape::Number),
+            ("e29e5c7", Shape::Random),
+            ("123e4567-e89b-12d3-a456-426614174000", Shape::Random),
+            ("req_011CO12pVNkykNWkzFcxXJHF", Shape::Random),
+            ("sk-***********wxyz", Shape::Random),
+            ("10.0.0.7:49152", Shape::Ip),
+            ("::1", Shape::Ip),
+            ("localhost:5432", Shape::HostPort),
+            ("src/a.rs:3:5", Shape::Location),
+            ("a.rs:3", Shape::Location),
+            ("/etc/app.conf", Shape::Path),
+            ("https://x.example/a", Shape::Url),
+            ("E0425", Shape::Word),
+            ("uint33_t", Shape::Word),
+            ("Utf8DecoderStream", Shape::Word),
+            ("github.com/a/b", Shape::Word),
+            ("@scope/pkg", Shape::Word),
+            ("test_rate_limit_401", Shape::Word),
+        ] {
+            assert_eq!(shape(token.as_bytes()), expected, "{token}");
+        }
+    }
 }

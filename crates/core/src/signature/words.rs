@@ -223,6 +223,7 @@ const WORDS: &[(Hint, &[&str])] = &[
             "transforming",
             "rendering",
             "configuring",
+            "done",
         ],
     ),
 ];
@@ -308,7 +309,7 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
         let letters = line[at..].iter().take_while(|b| is_letter(**b)).count();
         let end = at + letters;
         match line.get(end) {
-            Some(b) if matches!(b, b'0'..=b'9' | b'_' | b'/' | b'(' | b'\\' | b'=') => {
+            Some(b'0'..=b'9' | b'_' | b'/' | b'(' | b'\\' | b'=') => {
                 at = end + line[end..].iter().take_while(|b| is_glue(**b)).count().max(1);
             }
             Some(b'.') if line.get(end + 1).is_some_and(u8::is_ascii_alphanumeric) => {
@@ -323,17 +324,44 @@ pub(crate) fn hints(line: &[u8]) -> Hint {
     found
 }
 
+/// Whether a word names a cause or a failure, even in front of a bracket: `Unauthorized(401)`.
+pub(crate) fn is_telling(word: &[u8]) -> bool {
+    hint(word) & (ACUTE | FAIL | ERROR) != 0
+}
+
 /// Whether a line denies or misses something.
 pub(crate) fn denies(line: &[u8]) -> bool {
     hints(line) & NEGATION != 0
 }
 
-const fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-')
+/// What a byte may be part of: a word, an identifier. Looked up: it is asked of every byte.
+static BYTES: [u8; 256] = bytes();
+const LETTER: u8 = 1;
+const GLUE: u8 = 2;
+
+const fn bytes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        if byte.is_ascii_alphabetic() || matches!(byte, b'\'' | b'-') {
+            table[byte as usize] |= LETTER;
+        }
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'\\' | b'-') {
+            table[byte as usize] |= GLUE;
+        }
+        if byte == u8::MAX {
+            return table;
+        }
+        byte += 1;
+    }
 }
 
-const fn is_glue(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'\\' | b'-')
+fn is_letter(byte: u8) -> bool {
+    BYTES[usize::from(byte)] & LETTER != 0
+}
+
+fn is_glue(byte: u8) -> bool {
+    BYTES[usize::from(byte)] & GLUE != 0
 }
 
 #[cfg(test)]
@@ -347,6 +375,6 @@ mod tests {
         assert_eq!(hints(b"src/error/timeout.rs"), 0);
         assert_eq!(hints(b"test_timeout_denied"), 0);
         assert_eq!(hints(b"setTimeout(x)"), 0);
-        assert_eq!(hints(b"it couldn't be done"), NEGATION);
+        assert_eq!(hints(b"it couldn't be so"), NEGATION);
     }
 }

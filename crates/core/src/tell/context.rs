@@ -1,8 +1,8 @@
 //! What an agent reads at the head of its next prompt.
 
+use super::replan::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
 use crate::engine::{FailedApproach, RunId, Start, State, Step, Task};
 use crate::policy::Policy;
-use crate::text::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
 
 /// The replanning context of a run: none when nothing failed and nobody said anything.
 pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {

@@ -1,13 +1,25 @@
 //! Telling: from what the engine knows to what a person or an agent reads.
 //!
-//! The engine keeps facts, [`question`](crate::question) and [`text`](crate::text) make sentences;
-//! this is the way from one to the other. Texts are made when they are needed, never stored in a
-//! decision.
+//! The engine keeps facts; [`question`](crate::question) and [`text`](crate::text) hold the words.
+//! Here one becomes the other: [`narration`] for a person who watches, [`question_text`] for one
+//! who is asked, [`context`] for an agent that tries again. What the public reads passes the
+//! linter; what agents read is technical on purpose, and bounded. Texts are made when they are
+//! needed, never stored in a decision.
 
 mod context;
+mod instruct;
+mod narrate;
 mod narration;
 mod question;
+mod replan;
+mod waited;
 
 pub use context::context;
+pub use narrate::{Narration, narrate};
 pub use narration::narration;
 pub use question::{operator_text, question_text};
+pub use replan::{Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, replan};
+pub use waited::{Waited, waited};
+
+#[cfg(test)]
+mod tests;

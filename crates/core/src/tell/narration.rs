@@ -1,11 +1,11 @@
 //! What a person sees happen, one plain sentence at a time.
 
+use super::narrate::{Narration, narrate};
 use crate::engine::{
     Event, Left, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task, TaskId,
 };
 use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
 use crate::policy::Policy;
-use crate::text::{Narration, narrate};
 
 /// The sentence for an event that has been applied to `state`; none where a person need not know.
 pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<String> {

@@ -6,7 +6,7 @@ const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
 const MESSAGE_HEAD_BYTES: usize = 512;
 
 /// The first words and the tail of a message: the beginning names what ran, the end how it failed.
-pub(super) fn tail(message: &str) -> String {
+pub(crate) fn tail(message: &str) -> String {
     let message = printable(message);
     let message = message.trim_end();
     if message.len() <= MESSAGE_BYTES_MAX {
@@ -22,7 +22,7 @@ pub(super) fn tail(message: &str) -> String {
     format!("{head}\n[… {} bytes left out …]\n{rest}", message.len() - head.len() - rest.len())
 }
 
-pub(super) fn quoted(message: &str) -> String {
+pub(crate) fn quoted(message: &str) -> String {
     // Blank lines are left out: a message of nothing else would grow by the bars in front of them.
     let lines: Vec<&str> =
         message.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -30,11 +30,11 @@ pub(super) fn quoted(message: &str) -> String {
 }
 
 /// Cut to a length, and say so.
-pub(super) fn cut(text: &str, bytes_max: usize) -> String {
+pub(crate) fn cut(text: &str, bytes_max: usize) -> String {
     cut_plain(&printable(text), bytes_max)
 }
 
-pub(super) fn cut_plain(text: &str, bytes_max: usize) -> String {
+pub(crate) fn cut_plain(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
     }
@@ -42,7 +42,7 @@ pub(super) fn cut_plain(text: &str, bytes_max: usize) -> String {
     format!("{kept}\n[… {} bytes left out …]", text.len() - kept.len())
 }
 
-pub(super) fn one_line(text: &str, bytes_max: usize) -> String {
+pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
     let bounded = &text[..text.floor_char_boundary(bytes_max.saturating_mul(2))];
     let line = printable(bounded).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.len() <= bytes_max {

@@ -11,6 +11,7 @@ mod budget;
 mod control;
 mod gates;
 mod git;
+mod inside;
 mod jobs;
 mod ledger;
 mod questions;

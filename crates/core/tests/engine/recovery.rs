@@ -18,12 +18,12 @@ fn counters_and_waits_are_what_they_were() {
     let counters = stage.state.task(stage.id("b")).unwrap().counters;
     let written = serde_json::to_string(&stage.journal).unwrap();
     let journal: Vec<unstuck_core::engine::Recorded> = serde_json::from_str(&written).unwrap();
-    let mut state = State::new("demo");
+    let mut replayed = State::new("demo");
     for recorded in &journal {
-        state.apply(recorded);
+        replayed.apply(recorded);
     }
-    assert_eq!(state, stage.state);
-    stage.state = state;
+    assert_eq!(replayed, stage.state);
+    stage.state = replayed;
     stage.must(Command::Recover);
     assert_eq!(stage.state.next_wake(), wake);
     assert_eq!(stage.state.signatures().count(red("boom").signature), count);
@@ -40,12 +40,12 @@ fn an_agent_goes_on_in_the_same_worktree_and_conversation() {
     let new = stage.owed("a");
     assert_ne!(new.run, old.run, "a crashed run is never reused");
     assert_eq!(new.what, Work::Attempt { start: Start::Resume });
-    let stale = Command::Settle {
+    let late = Command::Settle {
         effect: old.id,
         outcome: unstuck_core::engine::Outcome::Done,
         spent: unstuck_core::policy::Amount::ZERO,
     };
-    assert!(stage.try_to(stale).is_err(), "late results of the old run are dropped");
+    assert!(stage.try_to(late).is_err(), "late results of the old run are dropped");
 }
 
 #[test]

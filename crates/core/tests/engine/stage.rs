@@ -91,7 +91,8 @@ impl Stage {
     }
 
     pub(crate) fn must(&mut self, command: Command) -> Vec<Event> {
-        self.try_to(command.clone()).unwrap_or_else(|rejected| panic!("{command:?}: {rejected}"))
+        let said = format!("{command:?}");
+        self.try_to(command).unwrap_or_else(|rejected| panic!("{said}: {rejected}"))
     }
 
     fn check_replay(&self) {
@@ -123,7 +124,7 @@ impl Stage {
 
     pub(crate) fn owed_if_any(&self, name: &str) -> Option<Effect> {
         let id = self.id(name);
-        self.state.outstanding().into_iter().filter(|effect| effect.task == id).last()
+        self.state.outstanding().into_iter().rfind(|effect| effect.task == id)
     }
 
     pub(crate) fn settle(&mut self, name: &str, outcome: Outcome) -> Vec<Event> {

@@ -1,9 +1,10 @@
 //! What events do to gates.
 
 use crate::engine::gate::{Gate, GateState};
-use crate::engine::ids::{BuildId, GateKey, TaskId};
+use crate::engine::ids::{BuildId, TaskId};
 use crate::engine::state::{State, Timer};
 use crate::fault::{Code, Reaction};
+use crate::plan::GateKey;
 use crate::time::Time;
 
 impl State {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::engine::build::Build;
 use crate::engine::effect::Start;
-use crate::engine::ids::{BuildId, GateKey, QuestionId, RunId, TaskId};
+use crate::engine::ids::{BuildId, QuestionId, RunId, TaskId};
 use crate::engine::run::{Next, Step};
 use crate::engine::state::{State, Timer};
 use crate::engine::task::{Allowance, Counters, Guidance, Left, Task, TaskState};
 use crate::fault::{Code, Fault, Work};
-use crate::plan::TaskSpec;
+use crate::plan::{GateKey, TaskSpec};
 use crate::time::Time;
 
 /// Jobs do not queue for places: each has its own time.

@@ -3,9 +3,10 @@
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
-use crate::engine::ids::{GateKey, TaskId};
+use crate::engine::ids::TaskId;
 use crate::engine::task::TaskState;
 use crate::engine::why::{Rule, Why};
+use crate::plan::GateKey;
 
 /// A call on the task's account succeeded.
 pub(in crate::engine) fn call_succeeded(turn: &mut Turn<'_>, task: TaskId) {

@@ -8,9 +8,10 @@ use crate::engine::build::{BuildState, Place};
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
-use crate::engine::ids::{BuildId, GateKey, RunId, TaskId};
+use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::run::{Next, Step};
 use crate::engine::task::Standing;
+use crate::plan::GateKey;
 
 /// Looks after every build that something happened to, until nothing follows any more.
 pub(in crate::engine) fn settle(turn: &mut Turn<'_>) {

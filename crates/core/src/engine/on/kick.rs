@@ -5,9 +5,10 @@ use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::gate::GateState;
-use crate::engine::ids::{GateKey, TaskId};
+use crate::engine::ids::TaskId;
 use crate::engine::task::TaskState;
 use crate::engine::why::{Rule, Why};
+use crate::plan::GateKey;
 
 pub(super) fn on_task(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = turn.task(id)?;

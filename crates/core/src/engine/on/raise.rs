@@ -7,7 +7,7 @@ use crate::engine::command::Rejected;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::{EffectId, RunId};
-use crate::engine::react::{self, fail, max_retries_exceeded, meet};
+use crate::engine::react::{self, fail, meet, repeat_or_ask};
 use crate::engine::run::Operation;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Category, Charge, Class, Code, Fault};
@@ -79,21 +79,7 @@ fn commit_failed(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 
 /// The agent's own command is never repeated by us: it hears of the fault after a wait.
 fn waits(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
-    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
-    if let Some(why) = max_retries_exceeded(turn, task.id, Operation::Tool, fault) {
-        react::give_up(turn, run, fault, why);
-        return;
+    if let Some((until, why)) = repeat_or_ask(turn, run, Operation::Tool, fault) {
+        turn.decide(Event::ToolWaiting { run, code: fault.code(), until }, why);
     }
-    let count = task.transient(Operation::Tool).count;
-    let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
-    let until = turn.policy.backoff.until(
-        count.saturating_sub(1),
-        fault.retry_after,
-        fault.resets_at,
-        turn.now,
-        turn.rng,
-    );
-    let why =
-        Why::code(Rule::PassesByItself, fault.code()).counted(Charge::Transient, count, limit);
-    turn.decide(Event::ToolWaiting { run, code: fault.code(), until }, why);
 }

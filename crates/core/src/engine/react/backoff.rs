@@ -7,10 +7,12 @@ use super::gate;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
-use crate::engine::ids::{RunId, TaskId};
+use crate::engine::ids::RunId;
 use crate::engine::run::{Operation, Status};
+use crate::engine::task::Transient;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault, Origin, Reaction, Work};
+use crate::time::Time;
 
 /// A service that failed this often in a row closes the gate for everyone.
 const ERRORS_THAT_CLOSE: u32 = 2;
@@ -21,22 +23,8 @@ pub(super) fn back_off(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         return;
     };
     let operation = next.step.operation();
-    if let Some(why) = max_retries_exceeded(turn, task, operation, fault) {
-        ask_after(turn, run, fault, why);
-        return;
-    }
-    let Some(task) = turn.state.task(task) else { return };
-    let (id, key, count) = (task.id, task.spec.gate, task.transient(operation).count);
-    let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
-    let until = turn.policy.backoff.until(
-        count.saturating_sub(1),
-        fault.retry_after,
-        fault.resets_at,
-        turn.now,
-        turn.rng,
-    );
-    let why =
-        Why::code(Rule::PassesByItself, fault.code()).counted(Charge::Transient, count, limit);
+    let Some((until, why)) = repeat_or_ask(turn, run, operation, fault) else { return };
+    let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
     turn.end_run(run, Status::PausedTransient);
     let errors = turn.state.gate(key).map_or(0, |gate| gate.errors);
     let closes = fault.code().row().reaction == Reaction::BackoffThenGate
@@ -47,29 +35,32 @@ pub(super) fn back_off(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         gate::close(turn, key, until, fault.code(), Rule::SecondFailureClosesGate);
     }
     let (until, gate) = if closes { (None, Some(key)) } else { (Some(until), None) };
-    turn.decide(Event::TaskBackingOff { task: id, until, gate, run: None, next }, why);
+    turn.decide(Event::TaskBackingOff { task, until, gate, run: None, next }, why);
 }
 
-/// Why the operation is not repeated any more, if it is not.
-pub(in crate::engine) fn max_retries_exceeded(
-    turn: &Turn<'_>,
-    task: TaskId,
+/// When an operation that failed for a passing reason is repeated, and why; none when it was
+/// repeated as often as allowed, so that the run stands still and a person is asked.
+pub(in crate::engine) fn repeat_or_ask(
+    turn: &mut Turn<'_>,
+    run: RunId,
     operation: Operation,
-    fault: &Fault,
-) -> Option<Why> {
-    let task = turn.state.task(task)?;
-    let transient = task.transient(operation);
+    fault: &Arc<Fault>,
+) -> Option<(Time, Why)> {
+    let task = turn.state.task(turn.state.run(run)?.task)?;
+    let Transient { count, since } = task.transient(operation);
     let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
     // An agent's task can afford to wait out an outage; a job's next firing comes anyway, and a
     // connector has somebody waiting.
     let waited = task.work() == Work::Job
         || fault.origin == Origin::Connector
-        || turn.now.since(transient.since) >= turn.policy.retry.transient_for_ms;
-    (transient.count > limit && waited).then(|| {
-        Why::code(Rule::MaxRetriesExceeded, fault.code()).counted(
-            Charge::Transient,
-            transient.count,
-            limit,
-        )
-    })
+        || turn.now.since(since) >= turn.policy.retry.transient_for_ms;
+    let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Transient, count, limit);
+    if count > limit && waited {
+        ask_after(turn, run, fault, counted(Rule::MaxRetriesExceeded));
+        return None;
+    }
+    let nth = count.saturating_sub(1);
+    let (after, at) = (fault.retry_after, fault.resets_at);
+    let until = turn.policy.backoff.until(nth, after, at, turn.now, turn.rng);
+    Some((until, counted(Rule::PassesByItself)))
 }

@@ -12,7 +12,7 @@ mod replan;
 use std::sync::Arc;
 
 pub(super) use ask::{Ask, ask, ask_about_action, ask_about_build};
-pub(super) use backoff::max_retries_exceeded;
+pub(super) use backoff::repeat_or_ask;
 pub(super) use budget::{caps, day_number};
 
 use super::decide::Turn;
@@ -48,14 +48,9 @@ pub(super) fn fail(
 /// on, until its tries are used up.
 pub(super) fn another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     match replan::tries_used_up(turn, run, fault) {
-        Some(why) => give_up(turn, run, fault, why),
+        Some(why) => ask::ask_after(turn, run, fault, why),
         None => replan::retrying(turn, run, fault),
     }
-}
-
-/// A running attempt ends here, and a person is asked.
-pub(super) fn give_up(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, why: Why) {
-    ask::ask_after(turn, run, fault, why);
 }
 
 /// The fault is written down and charged.

@@ -26,7 +26,11 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if lines.iter().any(|line| matches!(line.role, Role::Test | Role::TestDetail)) {
         return verdict(Code::LogicError, TEST);
     }
-    if lines.iter().any(|line| line.text.starts_with(b"panic: runtime error")) {
+    let raised = |line: &Line<'_>| {
+        line.text.starts_with(b"panic: runtime error")
+            || line.text.starts_with(b"terminate called after")
+    };
+    if lines.iter().any(raised) {
         return verdict(Code::LogicError, PANIC);
     }
     if lines.iter().any(is_missing_command) {
@@ -129,9 +133,11 @@ fn is_missing_command(line: &Line<'_>) -> bool {
         return after(b"env: ")
             || after(b"/usr/bin/env: ")
             || after(b"make: ")
+            || after(b"xargs: ")
+            || after(b"nohup: ")
             || after(b"error: cannot run ");
     }
-    memchr::memmem::find(text, b"spawn ").is_some() && text.ends_with(b"ENOENT")
+    text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
 }
 
 /// What a program says when it does not do what it was asked, with no rule that knows it: about
@@ -142,7 +148,12 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     }
     let lines = diagnosis.lines();
     let verdict = |rule| Some(Verdict { code: Code::ToolConfig, rule });
-    let said = |line: &&Line<'_>| matches!(line.role, Role::Said | Role::Weak | Role::Acute);
+    if lines.iter().any(|line| line.role == Role::Said && line.file.is_some_and(is_settings)) {
+        return verdict(SETTINGS_FILE);
+    }
+    let said = |line: &&Line<'_>| {
+        line.file.is_none() && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
+    };
     if lines.iter().filter(said).any(|line| line.text.split(|b| is_gap(*b)).any(is_settings)) {
         return verdict(SETTINGS_FILE);
     }
@@ -156,5 +167,7 @@ const fn is_gap(byte: u8) -> bool {
 
 /// `at line 3`, `<stdin>:1`: it is about the input it was given.
 fn has_line_number(text: &[u8]) -> bool {
-    memchr::memmem::find(text, b"line ").is_some() || memchr::memmem::find(text, b">:").is_some()
+    let numbered = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    memchr::memmem::find(text, b"line ").is_some_and(|at| numbered(at + 5))
+        || memchr::memmem::find(text, b">:").is_some_and(|at| numbered(at + 2))
 }

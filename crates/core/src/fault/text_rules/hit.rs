@@ -1,6 +1,7 @@
 //! Which of several hits counts.
 
 use super::Verdict;
+use crate::fault::code::Class;
 use crate::fault::table::Code;
 
 /// The best hit so far.
@@ -20,6 +21,11 @@ impl Hit {
 
     pub(super) const fn is(self, code: Code) -> bool {
         !self.is_none() && self.code as u16 == code as u16
+    }
+
+    /// Whether it names a cause outside the code and the way a tool was called.
+    pub(super) fn is_cause(self) -> bool {
+        !self.is_none() && self.code.row().class != Class::CodeError
     }
 
     /// A better hit replaces this one; of two equal ones the first stays.

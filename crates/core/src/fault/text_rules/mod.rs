@@ -100,6 +100,16 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
     if own_code.is_none() || best.is_none() {
         phrases::find(diagnosis, own_code.is_some(), &mut best);
     }
+    if best.is_none()
+        && own_code.is_none()
+        && let Some(aside) = diagnosis.aside()
+    {
+        let mut cause = Hit::NONE;
+        phrases::find(&aside, false, &mut cause);
+        if cause.is_cause() {
+            best = cause;
+        }
+    }
     best.verdict()
         .or(own_code)
         .or_else(|| findings::refused(diagnosis))

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::hit::Hit;
-use super::vocabulary::TABLE;
+use super::vocabulary;
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact};
 
@@ -22,15 +22,15 @@ pub(super) struct Rule {
 /// All phrases in one automaton, built on first use from the constant table.
 struct Phrases {
     automaton: Option<AhoCorasick>,
-    rule_of: Vec<usize>,
+    rule_of: Vec<&'static Rule>,
 }
 
 static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
     let mut rule_of = Vec::new();
     let mut texts = Vec::new();
-    for (at, rule) in TABLE.iter().enumerate() {
+    for rule in vocabulary::rules() {
         for phrase in rule.phrases {
-            rule_of.push(at);
+            rule_of.push(rule);
             texts.push(*phrase);
         }
     }
@@ -44,7 +44,7 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
 
 /// The ids of the rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|rule| rule.id)
+    vocabulary::rules().map(|rule| rule.id)
 }
 
 /// Offers every phrase that stands in the prose. Beside an exception of the code itself only a
@@ -54,7 +54,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
     let raises = diagnosis.raises();
     let Some(automaton) = &PHRASES.automaton else { return };
     for found in automaton.find_overlapping_iter(prose) {
-        let rule = &TABLE[PHRASES.rule_of[found.pattern().as_usize()]];
+        let rule = PHRASES.rule_of[found.pattern().as_usize()];
         if (rule.code == Code::ToolConfig && raises)
             || (own_exception && rule.code != Code::AuthMissing)
         {

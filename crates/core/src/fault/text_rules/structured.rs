@@ -92,10 +92,6 @@ const fn of_errno(number: i32) -> Option<Code> {
 
 fn of_name(name: &[u8], best: &mut Hit) {
     let code = match name {
-        b"E404" => {
-            best.offer_narrow(Code::ToolConfig, NAME);
-            return;
-        }
         b"E429" | b"TOO_MANY_REQUESTS" => {
             best.offer_first(Code::ToolRateLimit, NAME);
             return;
@@ -139,7 +135,8 @@ fn of_name(name: &[u8], best: &mut Hit) {
         b"UNAVAILABLE" | b"EAGAIN" | b"EBUSY" | b"RESOURCE_EXHAUSTED" => Code::EnvUnavailable,
         b"ENOMEM" | b"EMFILE" | b"ENFILE" | b"SIGSEGV" | b"SIGABRT" | b"SIGKILL" | b"SIGBUS"
         | b"SIGILL" | b"SIGFPE" | b"SIGTRAP" | b"SIGSYS" => Code::ToolCrash,
-        b"EADDRINUSE"
+        b"E404"
+        | b"EADDRINUSE"
         | b"EUSAGE"
         | b"ERESOLVE"
         | b"EJSONPARSE"
@@ -154,7 +151,10 @@ fn of_name(name: &[u8], best: &mut Hit) {
         | b"EUNSUPPORTEDPROTOCOL"
         | b"ENOWORKSPACES"
         | b"EINTEGRITY"
-        | b"E400" => Code::ToolConfig,
+        | b"E400" => {
+            best.offer_narrow(Code::ToolConfig, NAME);
+            return;
+        }
         b"ENOTCACHED" | [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvRegistry,
         _ => return of_numbered_name(name, best),
     };
@@ -185,9 +185,7 @@ fn of_sql_state(state: &[u8]) -> Option<Code> {
         b"57014" => Code::EnvTimeout,
         b"3D000" => Code::ToolConfig,
         [b'0', b'8', ..] => Code::EnvConnection,
-        [b'5', b'3', ..] | [b'5', b'7', b'P', ..] | [b'5', b'5', b'P', ..] | [b'4', b'0', ..] => {
-            Code::EnvUnavailable
-        }
+        [b'5', b'3', ..] | [b'5', b'7' | b'5', b'P', ..] | [b'4', b'0', ..] => Code::EnvUnavailable,
         [b'2', b'2' | b'3', ..] | [b'4', b'2', ..] => Code::LogicError,
         _ => return None,
     })
@@ -204,128 +202,114 @@ const fn of_exit(status: u32) -> Option<Code> {
 
 /// A class name says what happened in its words: `ReadTimeoutError`, `rate_limit_error`.
 fn of_class(class: &[u8]) -> Option<Code> {
-    let words = Words::of(class);
-    let has = |word: &[u8]| words.has(word);
+    let words = class_words(class);
+    let all = |wanted: u64| words & wanted == wanted;
+    let any = |wanted: u64| words & wanted != 0;
     Some(match () {
-        () if has(b"expired")
-            && (has(b"token") || has(b"credentials") || has(b"session") || has(b"signature")) =>
-        {
-            Code::AuthExpired
-        }
-        () if (has(b"no") || has(b"missing"))
-            && (has(b"credentials") || has(b"token") || has(b"authentication") || has(b"auth")) =>
-        {
-            Code::AuthMissing
-        }
-        () if has(b"unauthorized")
-            || has(b"unauthenticated")
-            || has(b"authentication")
-            || has(b"credentials")
-            || (has(b"invalid")
-                && (has(b"token")
-                    || has(b"key")
-                    || has(b"password")
-                    || has(b"signature")
-                    || has(b"grant")))
-            || (has(b"login") && !has(b"required")) =>
-        {
-            Code::AuthInvalid
-        }
-        () if has(b"insufficient") && has(b"quota")
-            || has(b"billing")
-            || has(b"payment")
-            || has(b"subscription") =>
-        {
-            Code::ToolQuota
-        }
-        () if has(b"permission")
-            || has(b"forbidden")
-            || has(b"denied")
-            || has(b"authorization") =>
-        {
-            Code::ToolAccessDenied
-        }
-        () if has(b"throttling")
-            || has(b"throttled")
-            || has(b"throttle")
-            || (has(b"rate") && (has(b"limit") || has(b"limited")))
-            || (has(b"too") && has(b"many") && has(b"requests"))
-            || (has(b"slow") && has(b"down")) =>
-        {
+        () if words == 0 => return None,
+        () if all(EXPIRED) && any(TOKEN | CREDENTIALS | SESSION | SIGNATURE) => Code::AuthExpired,
+        () if any(NO | MISSING) && any(CREDENTIALS | TOKEN | AUTHENTICATION) => Code::AuthMissing,
+        () if any(UNAUTHORIZED | AUTHENTICATION | CREDENTIALS) => Code::AuthInvalid,
+        () if all(INVALID) && any(TOKEN | KEY | PASSWORD | SIGNATURE | GRANT) => Code::AuthInvalid,
+        () if all(INSUFFICIENT | QUOTA) || any(PAYMENT) => Code::ToolQuota,
+        () if any(DENIED) => Code::ToolAccessDenied,
+        () if any(THROTTLED) || all(RATE | LIMIT) || all(MANY | REQUESTS) || all(SLOW | DOWN) => {
             Code::ToolRateLimit
         }
-        () if has(b"quota") || (has(b"limit") && has(b"exceeded")) => Code::ToolQuota,
-        () if has(b"timeout") || (has(b"timed") && has(b"out")) || has(b"deadline") => {
-            Code::EnvTimeout
-        }
-        () if has(b"resolution")
-            || has(b"gaierror")
-            || has(b"dns")
-            || (has(b"unknown") && has(b"host"))
-            || (has(b"host") && has(b"not") && has(b"found")) =>
-        {
-            Code::EnvDns
-        }
-        () if has(b"connection")
-            || has(b"connect")
-            || has(b"network")
-            || has(b"socket")
-            || has(b"handshake")
-            || has(b"protocol") && has(b"remote")
-            || (has(b"max") && has(b"retry"))
-            || (has(b"broken") && has(b"pipe")) =>
-        {
-            Code::EnvConnection
-        }
-        () if has(b"unavailable")
-            || has(b"overloaded")
-            || (has(b"internal") && has(b"server"))
-            || (has(b"bad") && has(b"gateway"))
-            || (has(b"api") && has(b"status")) =>
-        {
+        () if any(QUOTA) || all(LIMIT | EXCEEDED) => Code::ToolQuota,
+        () if any(TIMEOUT) || all(TIMED | OUT) => Code::EnvTimeout,
+        () if any(LOOKUP) || all(UNKNOWN | HOST) || all(HOST | NOT | FOUND) => Code::EnvDns,
+        () if any(CONNECTION) || all(MAX | RETRY) || all(BROKEN | PIPE) => Code::EnvConnection,
+        () if any(UNAVAILABLE) || all(INTERNAL | SERVER) || all(BAD | GATEWAY) => {
             Code::EnvUnavailable
         }
-        () if has(b"memory") => Code::ToolCrash,
-        () if has(b"ssl") || has(b"certificate") => Code::ToolConfig,
+        () if any(MEMORY) => Code::ToolCrash,
+        () if any(CERTIFICATE) => Code::ToolConfig,
         () => return None,
     })
 }
 
-/// The words of a name, split at capitals, underscores, dots and dashes, in lower case.
-struct Words {
-    bytes: [u8; Self::BYTES_MAX],
-    len: usize,
+/// Declares the words of class names that mean something, one bit each.
+macro_rules! class_words {
+    ($($name:ident = $bit:literal: $($word:literal)|+,)+) => {
+        $(const $name: u64 = 1 << $bit;)+
+
+        fn bit_of(word: &[u8]) -> u64 {
+            match word { $($($word)|+ => $name,)+ _ => 0 }
+        }
+    };
 }
 
-impl Words {
-    const BYTES_MAX: usize = 96;
+class_words! {
+    EXPIRED = 0: b"expired",
+    TOKEN = 1: b"token",
+    CREDENTIALS = 2: b"credentials" | b"credential",
+    SESSION = 3: b"session",
+    SIGNATURE = 4: b"signature",
+    NO = 5: b"no",
+    MISSING = 6: b"missing",
+    AUTHENTICATION = 7: b"authentication" | b"auth" | b"login",
+    UNAUTHORIZED = 8: b"unauthorized" | b"unauthenticated",
+    INVALID = 9: b"invalid",
+    KEY = 10: b"key",
+    PASSWORD = 11: b"password",
+    GRANT = 12: b"grant",
+    INSUFFICIENT = 13: b"insufficient",
+    QUOTA = 14: b"quota",
+    PAYMENT = 15: b"payment" | b"billing" | b"subscription",
+    DENIED = 16: b"permission" | b"forbidden" | b"denied" | b"authorization",
+    THROTTLED = 17: b"throttling" | b"throttled" | b"throttle",
+    RATE = 18: b"rate",
+    LIMIT = 19: b"limit" | b"limited",
+    MANY = 20: b"many",
+    REQUESTS = 21: b"requests",
+    SLOW = 22: b"slow",
+    DOWN = 23: b"down",
+    EXCEEDED = 24: b"exceeded",
+    TIMEOUT = 25: b"timeout" | b"deadline",
+    TIMED = 26: b"timed",
+    OUT = 27: b"out",
+    LOOKUP = 28: b"resolution" | b"gaierror" | b"dns",
+    UNKNOWN = 29: b"unknown",
+    HOST = 30: b"host",
+    NOT = 31: b"not",
+    FOUND = 32: b"found",
+    CONNECTION = 33: b"connection" | b"connect" | b"network" | b"socket" | b"handshake",
+    MAX = 34: b"max",
+    RETRY = 35: b"retry",
+    BROKEN = 36: b"broken",
+    PIPE = 37: b"pipe",
+    UNAVAILABLE = 38: b"unavailable" | b"overloaded",
+    INTERNAL = 39: b"internal",
+    SERVER = 40: b"server",
+    BAD = 41: b"bad",
+    GATEWAY = 42: b"gateway",
+    MEMORY = 43: b"memory",
+    CERTIFICATE = 44: b"ssl" | b"certificate" | b"cert",
+}
 
-    fn of(name: &[u8]) -> Self {
-        let last = name.rsplit(|b| matches!(b, b'.' | b'\\' | b'/')).next().unwrap_or(name);
-        let mut words = Self { bytes: [b' '; Self::BYTES_MAX], len: 1 };
-        for (at, byte) in last.iter().enumerate() {
-            let after_capital = at > 0 && last[at - 1].is_ascii_uppercase();
-            let before_small = last.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-            let starts = byte.is_ascii_uppercase() && (!after_capital || before_small);
-            if starts && at > 0 {
-                words.push(b' ');
-            }
-            words.push(if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b' ' });
+/// The known words of a name, split at capitals, underscores and dashes, whatever their case.
+fn class_words(name: &[u8]) -> u64 {
+    const WORD_BYTES_MAX: usize = 16;
+    let last = name.rsplit(|b| matches!(b, b'.' | b'\\' | b'/')).next().unwrap_or(name);
+    let mut found = 0;
+    let mut word = [0; WORD_BYTES_MAX];
+    let mut len = 0;
+    for (at, byte) in last.iter().enumerate() {
+        let after_capital = at > 0 && last[at - 1].is_ascii_uppercase();
+        let before_small = last.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+        if byte.is_ascii_uppercase() && (!after_capital || before_small)
+            || !byte.is_ascii_alphanumeric()
+        {
+            found |= bit_of(&word[..len]);
+            len = 0;
         }
-        words.push(b' ');
-        words
-    }
-
-    fn push(&mut self, byte: u8) {
-        if self.len < Self::BYTES_MAX && !(byte == b' ' && self.bytes[self.len - 1] == b' ') {
-            self.bytes[self.len] = byte;
-            self.len += 1;
+        if byte.is_ascii_alphanumeric() && len < WORD_BYTES_MAX {
+            word[len] = byte.to_ascii_lowercase();
+            len += 1;
         }
     }
-
-    fn has(&self, word: &[u8]) -> bool {
-        self.bytes[..self.len].split(|b| *b == b' ').any(|part| part == word)
-    }
+    found | bit_of(&word[..len])
 }
 
 /// A server error of a package registry.

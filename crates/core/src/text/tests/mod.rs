@@ -1,5 +1,3 @@
-//! Texts: the linter's breadth, live sentences, and what an agent reads after a failure.
+//! The linter's breadth.
 
 mod linter;
-mod narration;
-mod replanning;

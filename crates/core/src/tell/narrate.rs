@@ -1,11 +1,8 @@
 //! Narration: one plain sentence for each thing a person sees happen.
 
-use super::failed::failed;
-use super::lint::lint;
-use super::plain::sentence_or;
-use super::say::{capital, count, noun, said, span, tasks, title};
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
+use crate::text::{capital, count, failed, lint, noun, said, sentence_or, span, tasks, title};
 use crate::time::Span;
 
 /// Something a person sees happen. Titles may hold anything; a span counts from now.

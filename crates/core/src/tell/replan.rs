@@ -7,11 +7,11 @@
 
 use std::fmt::Write as _;
 
-use super::bounded::{cut, cut_plain, one_line, quoted, tail};
 use super::instruct::{instruction, meaning};
 use crate::attempt::Approach;
 use crate::fault::{Code, Work};
 use crate::question::Decision;
+use crate::text::bounded::{cut, cut_plain, one_line, quoted, tail};
 
 /// The whole text is never longer. The limits of its parts add up to less, bars and labels
 /// included, so that the instruction at its end is never cut off.

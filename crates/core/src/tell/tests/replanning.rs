@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::attempt::Approach;
 use crate::fault::{Code, Work};
 use crate::question::Decision;
-use crate::text::{
+use crate::tell::{
     Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, Waited, replan, waited,
 };
 use crate::time::Span;

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
-use crate::text::{Narration as N, lint, narrate};
+use crate::tell::{Narration as N, narrate};
+use crate::text::lint;
 use crate::time::Span;
 
 /// Every form, with the given title and code.

@@ -1,7 +1,7 @@
 //! What an agent reads when Unstuck waited on behalf of its own command.
 
-use super::bounded::{quoted, tail};
 use crate::fault::Code;
+use crate::text::bounded::{quoted, tail};
 use crate::time::Span;
 
 /// A wait on behalf of an agent's own command.

@@ -1,0 +1,280 @@
+//! Masks what varies without meaning and keeps what identifies, in one pass over a line.
+//!
+//! The same pass writes the prose of the line (lower case, outside quotes, objects replaced by a
+//! placeholder) and notes the structured facts, for the text rules.
+
+mod number;
+mod object;
+mod quote;
+mod words;
+
+use super::place;
+use super::role::class_suffix;
+use super::token::{self, Shape};
+use super::words::is_telling;
+use quote::is_id_key;
+use words::{
+    call_len, ends_token, is_camel, is_capitals, is_delimiter, is_sql_state, is_word,
+    speaks_of_line, unsuggested, word_before_path,
+};
+
+/// Stands for a path, an address or an identifier in prose.
+pub(crate) const OBJECT: u8 = b'~';
+
+/// Stands for quoted words in prose.
+pub(crate) const QUOTED: u8 = b'\'';
+
+/// Ports from here on are given out at random.
+const EPHEMERAL_PORT_MIN: u32 = 32_768;
+
+/// A structured fact on a kept line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fact<'a> {
+    /// An HTTP status.
+    Status(u32),
+    /// A system error number. Name lookup has negative ones.
+    Errno(i32),
+    /// How a process ended.
+    Exit(u32),
+    /// The signal that ended a process.
+    Signal(u32),
+    /// A name in capitals: `ECONNREFUSED`, `SIGSEGV`, `PERMISSION_DENIED`.
+    Name(&'a [u8]),
+    /// The number that a program gives its error in front of the text: `curl: (7) …`.
+    Numbered(u32),
+    /// A five-character code of a database.
+    SqlState(&'a [u8]),
+    /// A class or error type in class position.
+    Class(&'a [u8]),
+}
+
+/// What came of the lines: their masked text, their prose and their facts.
+pub(crate) struct Masked<'a> {
+    /// The masked lines, each ended by a newline.
+    pub(crate) text: Vec<u8>,
+    /// The prose of the lines, each ended by a newline.
+    pub(crate) prose: Vec<u8>,
+    /// Whether the prose is wanted: a finding speaks for itself.
+    wants_prose: bool,
+    /// The facts, in order.
+    pub(crate) facts: Vec<Fact<'a>>,
+}
+
+struct Pass<'a, 'm> {
+    line: &'a [u8],
+    at: usize,
+    /// Where the open quotation ends, and whether its content is the tool's own speech.
+    quote: Option<(usize, bool)>,
+    /// Where the call that is being read ends: its arguments are no prose.
+    call_end: usize,
+    /// Whether the line speaks of a line number.
+    numbered: bool,
+    previous: &'a [u8],
+    before: &'a [u8],
+    out: &'m mut Masked<'a>,
+}
+
+impl<'a> Masked<'a> {
+    /// Nothing yet, with room for a usual diagnosis.
+    pub(crate) fn new(wants_prose: bool) -> Self {
+        const BYTES: usize = 512;
+        Self {
+            text: Vec::with_capacity(BYTES),
+            prose: Vec::with_capacity(if wants_prose { BYTES } else { 0 }),
+            wants_prose,
+            facts: Vec::with_capacity(8),
+        }
+    }
+
+    /// Adds a line.
+    pub(crate) fn add(&mut self, line: &'a [u8]) {
+        let line = unsuggested(line);
+        let mut pass = Pass {
+            line,
+            at: 0,
+            quote: None,
+            call_end: 0,
+            numbered: speaks_of_line(line),
+            previous: b"",
+            before: b"",
+            out: self,
+        };
+        pass.run(line.len());
+        self.text.truncate(self.text.trim_ascii_end().len());
+        self.text.push(b'\n');
+        if self.wants_prose {
+            self.prose.push(b'\n');
+        }
+    }
+}
+
+impl<'a> Pass<'a, '_> {
+    fn run(&mut self, end: usize) {
+        while self.at < end {
+            if self.quote.is_some_and(|(close, _)| self.at >= close) {
+                self.quote = None;
+                self.write(b'\'');
+                self.at += 1;
+                continue;
+            }
+            let byte = self.line[self.at];
+            match byte {
+                b if b.is_ascii_whitespace() => self.space(),
+                b'"' | b'`' | b'\'' if self.quote.is_none() => self.open_quote(),
+                b'{' if self.sorted_set() => {}
+                b if is_delimiter(b) => {
+                    self.write(b);
+                    self.at += 1;
+                }
+                _ => self.token(end),
+            }
+        }
+        if self.quote.take().is_some() {
+            self.write(b'\'');
+            self.at += 1;
+        }
+    }
+
+    fn write(&mut self, byte: u8) {
+        self.out.text.push(byte);
+    }
+
+    fn space(&mut self) {
+        if !matches!(self.out.text.last(), Some(b' ' | b'\n') | None) {
+            self.write(b' ');
+        }
+        self.at += 1;
+    }
+
+    /// Whether what is read now counts as prose.
+    fn speaks(&self) -> bool {
+        self.out.wants_prose
+            && self.at >= self.call_end
+            && self.quote.is_none_or(|(_, speech)| speech)
+    }
+
+    fn prose(&mut self, byte: u8) {
+        if self.speaks() {
+            self.out.prose.extend_from_slice(&[byte, b' ']);
+        }
+    }
+
+    fn token(&mut self, end: usize) {
+        let line = self.line;
+        let limit = self.quote.map_or(end, |(close, _)| close.min(end));
+        let start = self.at;
+        let len = line[start..limit].iter().position(|b| ends_token(*b));
+        let stop = start + len.unwrap_or(limit - start);
+        let whole = &line[start..stop];
+        let trailing = whole
+            .iter()
+            .rev()
+            .take_while(|b| matches!(b, b'.' | b':' | b'!' | b'?' | b'\'' | b'`' | b'"'))
+            .count();
+        let token = &whole[..whole.len() - trailing];
+        self.at = stop;
+        if !token.is_empty() {
+            self.put(token, stop - trailing);
+        }
+        self.out.text.extend_from_slice(&whole[token.len()..]);
+    }
+
+    /// Writes a token that ends at `end`.
+    fn put(&mut self, token: &'a [u8], end: usize) {
+        // Most tokens are plain words.
+        if token.iter().all(u8::is_ascii_alphabetic) {
+            self.word(token, end);
+            return;
+        }
+        if let Some(at) = word_before_path(token) {
+            self.word(&token[..at], end - token.len() + at);
+            self.write(b':');
+            self.put(&token[at + 1..], end);
+            return;
+        }
+        match token::shape(token) {
+            Shape::Word => self.word(token, end),
+            Shape::Number => self.number(token, end),
+            Shape::Random | Shape::Location => {
+                self.write(b'#');
+                self.prose(OBJECT);
+                self.remember(b"");
+            }
+            Shape::Path => self.path(token, end),
+            Shape::Url => self.url(token),
+            Shape::Ip => {
+                self.out.text.extend_from_slice(b"<ip>");
+                self.port_of(token);
+                self.prose(OBJECT);
+                self.remember(b"");
+            }
+            Shape::HostPort => {
+                let at = memchr::memrchr(b':', token).unwrap_or(token.len());
+                self.out.text.extend_from_slice(&token[..at]);
+                self.port_of(token);
+                self.prose(OBJECT);
+                self.remember(b"");
+            }
+        }
+    }
+
+    fn remember(&mut self, word: &'a [u8]) {
+        self.before = self.previous;
+        self.previous = word;
+    }
+
+    fn word(&mut self, token: &'a [u8], end: usize) {
+        self.note_word(token, end);
+        let has_digit = token.iter().any(u8::is_ascii_digit);
+        if (has_digit && self.names_request())
+            || (self.numbered && place::is_file(token) && self.is_placed(end))
+        {
+            self.write(b'#');
+        } else if has_digit {
+            // A number in a name identifies; a version behind it does not.
+            self.without_versions(token, usize::MAX);
+        } else {
+            self.out.text.extend_from_slice(token);
+        }
+        if let Some(close) = call_len(&self.line[end..]).filter(|_| !is_telling(token)) {
+            self.prose(OBJECT);
+            self.call_end = self.call_end.max(end + close);
+        } else if self.speaks() {
+            let prose = &mut self.out.prose;
+            let start = prose.len();
+            prose.extend_from_slice(token);
+            prose[start..].make_ascii_lowercase();
+            if let Some(colon) = memchr::memchr(b':', &prose[start..]) {
+                prose[start + colon..].iter_mut().filter(|b| **b == b':').for_each(|b| *b = b' ');
+            }
+            prose.push(b' ');
+        }
+        self.remember(token);
+    }
+
+    /// Facts that are words.
+    fn note_word(&mut self, token: &'a [u8], end: usize) {
+        let next = self.line.get(end).copied();
+        let start = end - token.len();
+        let opened = start > 0 && matches!(self.line[start - 1], b'(' | b'[');
+        let in_brackets = opened && matches!(next, Some(b')' | b']'));
+        let after_code = self.previous.eq_ignore_ascii_case(b"code");
+        if token[0].is_ascii_uppercase() && token.len() >= 4 && is_capitals(token) {
+            self.out.facts.push(Fact::Name(token));
+        } else if (matches!(next, Some(b':' | b'(') | None) && class_suffix(token))
+            || ((in_brackets || after_code) && is_camel(token))
+        {
+            self.out.facts.push(Fact::Class(token));
+        }
+        if is_sql_state(token)
+            && (is_word(self.previous, b"sqlstate") || opened || next == Some(b':'))
+        {
+            self.out.facts.push(Fact::SqlState(token));
+        }
+    }
+
+    /// `request ID 8F2A`: what follows names one request only.
+    fn names_request(&self) -> bool {
+        is_word(self.previous, b"id") || is_id_key(self.previous)
+    }
+}

@@ -1,0 +1,142 @@
+//! Objects: paths, files, addresses and names with a version.
+
+use super::super::token::Shape;
+use super::super::{place, token};
+use super::words::{is_word, small};
+use super::{EPHEMERAL_PORT_MIN, OBJECT, Pass};
+
+impl<'a> Pass<'a, '_> {
+    pub(super) fn path(&mut self, token: &'a [u8], end: usize) {
+        if let Some(rest) = token.strip_prefix(b"HTTP/") {
+            self.out.text.extend_from_slice(b"HTTP");
+            if rest.first().is_some_and(u8::is_ascii_digit) {
+                self.remember(&token[..4]);
+                return;
+            }
+        }
+        if (self.numbered && self.is_placed(end)) || is_word(self.previous, b"from") {
+            self.write(b'#');
+        } else {
+            self.file_name(place::base(token));
+        }
+        self.prose(OBJECT);
+        self.remember(b"");
+    }
+
+    /// A base name identifies; long numbers in it do not.
+    pub(super) fn file_name(&mut self, name: &[u8]) {
+        const DIGITS_MIN: usize = 2;
+        let bare = !name.contains(&b'.');
+        if token::is_random(name) || is_temporary(name) || (bare && token::is_made_up(name)) {
+            self.write(b'#');
+            return;
+        }
+        self.without_versions(name, DIGITS_MIN);
+    }
+
+    /// Writes a name; numbers of at least `digits_min` digits and versions in it are masked.
+    pub(super) fn without_versions(&mut self, name: &[u8], digits_min: usize) {
+        let mut rest = name;
+        while !rest.is_empty() {
+            let plain = rest.iter().take_while(|b| !b.is_ascii_digit()).count();
+            self.out.text.extend_from_slice(&rest[..plain]);
+            rest = &rest[plain..];
+            let (len, dotted) = version_len(rest);
+            if dotted || len >= digits_min {
+                self.write(b'#');
+            } else {
+                self.out.text.extend_from_slice(&rest[..len]);
+            }
+            rest = &rest[len..];
+        }
+    }
+
+    /// `scheme://user@host:port/path?query`: host, low port and path identify.
+    pub(super) fn url(&mut self, token: &'a [u8]) {
+        let at = memchr::memmem::find(token, b"://").map_or(0, |at| at + 3);
+        let scheme = &token[..at];
+        self.out.text.extend_from_slice(scheme);
+        let rest = &token[at..];
+        if scheme == b"file://" || scheme == b"unix://" {
+            let name = place::base(rest);
+            match memchr::memchr(b':', name) {
+                Some(at) if name.get(at + 1).is_some_and(u8::is_ascii_digit) => self.write(b'#'),
+                _ => self.file_name(name),
+            }
+        } else {
+            let end = memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
+            let (peer, path) = (&rest[..end], &rest[end..]);
+            let peer = memchr::memrchr(b'@', peer).map_or(peer, |at| &peer[at + 1..]);
+            let host = &peer[..memchr::memrchr(b':', peer).unwrap_or(peer.len())];
+            if token::is_ip(host) {
+                self.out.text.extend_from_slice(b"<ip>");
+            } else {
+                self.out.text.extend_from_slice(host);
+            }
+            self.port_of(peer);
+            self.url_path(path);
+        }
+        self.prose(OBJECT);
+        self.remember(b"");
+    }
+
+    pub(super) fn url_path(&mut self, path: &[u8]) {
+        let path = &path[..memchr::memchr2(b'?', b'#', path).unwrap_or(path.len())];
+        for part in path.split(|b| *b == b'/').filter(|part| !part.is_empty()) {
+            self.write(b'/');
+            match token::shape(part) {
+                Shape::Number | Shape::Random => self.write(b'#'),
+                _ => self.file_name(part),
+            }
+        }
+    }
+
+    pub(super) fn port_of(&mut self, peer: &[u8]) {
+        let Some(at) = memchr::memrchr(b':', peer) else { return };
+        if small(&peer[at + 1..]).is_some_and(|port| port < EPHEMERAL_PORT_MIN) {
+            self.out.text.extend_from_slice(&peer[at..]);
+        }
+    }
+
+    /// `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.
+    pub(super) fn is_placed(&self, end: usize) -> bool {
+        let rest = &self.line[end..];
+        let rest = rest.strip_prefix(b"'").or_else(|| rest.strip_prefix(b"\"")).unwrap_or(rest);
+        let rest = rest
+            .strip_prefix(b":")
+            .or_else(|| rest.strip_prefix(b","))
+            .unwrap_or(rest)
+            .trim_ascii_start();
+        let rest = rest.strip_prefix(b"on ").unwrap_or(rest);
+        let numbered = |rest: &[u8]| rest.first().is_some_and(u8::is_ascii_digit);
+        if is_word(self.previous, b"parsing") || is_word(self.previous, b"parse") {
+            return memchr::memmem::find(rest, b"line ")
+                .is_some_and(|at| numbered(&rest[at + 5..]));
+        }
+        rest.strip_prefix(b"line ").is_some_and(numbered)
+    }
+}
+
+/// The length of a number or a version at the beginning, and whether it is a version.
+fn version_len(text: &[u8]) -> (usize, bool) {
+    let mut len = 0;
+    let mut dotted = false;
+    while len < text.len() {
+        match text[len] {
+            b'0'..=b'9' => len += 1,
+            b'.' if len > 0 && text.get(len + 1).is_some_and(u8::is_ascii_digit) => {
+                dotted = true;
+                len += 1;
+            }
+            _ => break,
+        }
+    }
+    (len, dotted)
+}
+
+/// Names such as `tmpAb3xY`, `ccZk1Q.o`: upper case follows lower case more than once.
+fn is_temporary(name: &[u8]) -> bool {
+    let body = name.split(|b| *b == b'.').next().unwrap_or(name);
+    let opens = body.starts_with(b"tmp") || body.starts_with(b"cc") || body.starts_with(b".tmp");
+    opens && body.len() >= 7 && body.iter().any(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+}

@@ -1,0 +1,132 @@
+//! Quotations: where they end, what they are about, and whether the tool itself speaks in them.
+
+use super::{Fact, Pass, QUOTED};
+
+impl Pass<'_, '_> {
+    pub(super) fn open_quote(&mut self) {
+        let mark = self.line[self.at];
+        let close = closing(self.line, self.at, mark);
+        self.write(b'\'');
+        if let Some(close) = close {
+            let speech =
+                self.is_value() && (is_speech_key(self.previous) || self.is_message(close));
+            if self.is_value() && is_id_key(self.previous) {
+                self.write(b'#');
+                self.at = close;
+                self.quote = Some((close, false));
+                return;
+            }
+            if !speech {
+                self.prose(QUOTED);
+            }
+            if self.is_value() && is_code_key(self.previous) {
+                self.out.facts.push(Fact::Class(&self.line[self.at + 1..close]));
+            }
+            self.quote = Some((close, speech));
+        }
+        self.at += 1;
+    }
+
+    /// Whether a value stands here: `key: …` or `key=…`.
+    pub(super) fn is_value(&self) -> bool {
+        let before = self.line[..self.at].trim_ascii_end();
+        matches!(before.last(), Some(b':' | b'='))
+    }
+
+    /// Whether the quotation up to `close` is the whole message: several words after a colon.
+    pub(super) fn is_message(&self, close: usize) -> bool {
+        const WORDS_MIN: usize = 2;
+        let quoted = &self.line[self.at + 1..close];
+        close + 1 == self.line.len() && memchr::memchr_iter(b' ', quoted).count() >= WORDS_MIN
+    }
+
+    /// `{'b', 'a'}` has no order of its own.
+    pub(super) fn sorted_set(&mut self) -> bool {
+        let line = self.line;
+        let rest = &line[self.at + 1..];
+        let Some(len) = memchr::memchr(b'}', rest) else { return false };
+        let body = &rest[..len];
+        if memchr::memmem::find(body, b", ").is_none() {
+            return false;
+        }
+        let mut items: Vec<&[u8]> = body.split(|b| *b == b',').map(<[u8]>::trim_ascii).collect();
+        let quoted = |item: &&[u8]| {
+            matches!(item, [b'\'', .., b'\''] | [b'"', .., b'"']) && !item.contains(&b':')
+        };
+        if !items.iter().all(quoted) {
+            return false;
+        }
+        items.sort_unstable();
+        self.write(b'{');
+        for item in items {
+            self.out.text.extend_from_slice(item);
+            self.write(b',');
+        }
+        self.at += 1 + len;
+        true
+    }
+}
+
+/// Where the quotation opened at `open` ends. A mark inside a word is an apostrophe.
+fn closing(line: &[u8], open: usize, mark: u8) -> Option<usize> {
+    if open > 0 && line[open - 1].is_ascii_alphanumeric() {
+        return None;
+    }
+    let ends = |at: usize| !line.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+    let find = |mark: u8| {
+        memchr::memchr_iter(mark, &line[open + 1..]).map(|at| open + 1 + at).find(|at| ends(*at))
+    };
+    match mark {
+        // Old tools quote `like this'.
+        b'`' => find(b'`').or_else(|| find(b'\'')),
+        mark => find(mark),
+    }
+}
+
+/// Keys whose value is what the tool wants to say.
+fn is_speech_key(key: &[u8]) -> bool {
+    const KEYS: &[&[u8]] = &[
+        b"message",
+        b"error",
+        b"msg",
+        b"detail",
+        b"details",
+        b"description",
+        b"error_description",
+        b"reason",
+        b"err",
+        b"cause",
+        b"title",
+        b"errors",
+        b"error_message",
+        b"errormessage",
+    ];
+    KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
+}
+
+/// Keys whose value names one request only.
+pub(super) fn is_id_key(key: &[u8]) -> bool {
+    const KEYS: &[&[u8]] = &[
+        b"request_id",
+        b"requestid",
+        b"request-id",
+        b"trace_id",
+        b"traceid",
+        b"id",
+        b"ray",
+        b"correlation_id",
+        b"correlationid",
+        b"x-request-id",
+        b"activityid",
+        b"timestamp",
+        b"time",
+    ];
+    KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
+}
+
+/// Keys whose value is an error type.
+fn is_code_key(key: &[u8]) -> bool {
+    const KEYS: &[&[u8]] =
+        &[b"code", b"type", b"reason", b"error", b"status", b"errorcode", b"name"];
+    KEYS.iter().any(|word| key.eq_ignore_ascii_case(word))
+}

@@ -1,0 +1,172 @@
+//! What the words around a token mean to it.
+
+/// The words after which a three-digit number is an HTTP status.
+pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"http",
+        b"status",
+        b"code",
+        b"statuscode",
+        b"status_code",
+        b"returned",
+        b"response",
+        b"error",
+        b"httperror",
+        b"received",
+        b"got",
+        b"https",
+    ];
+    // `google.api.Unavailable: 503 …`.
+    let classed = memchr::memchr(b'.', previous).is_some() && previous[0].is_ascii_alphabetic();
+    let plain = classed || WORDS.iter().any(|word| is_word(previous, word));
+    plain && (!is_word(previous, b"error") || !after.first().is_some_and(u8::is_ascii_lowercase))
+}
+
+/// The words that follow a status in prose.
+pub(super) fn is_reason(after: &[u8]) -> bool {
+    const REASONS: &[&[u8]] = &[
+        b"Unauthorized",
+        b"Forbidden",
+        b"Too Many",
+        b"Bad Gateway",
+        b"Service Unavail",
+        b"Gateway Time",
+        b"Internal Server",
+        b"Not Found",
+        b"Client Error",
+        b"Server Error",
+        b"Payment Required",
+        b"Bad Request",
+        b"Conflict",
+        b"Request Time",
+        b"Proxy Auth",
+        b"Unprocessable",
+        b"Method Not",
+        b"Gone",
+        b"status code",
+    ];
+    REASONS.iter().any(|reason| {
+        after.len() >= reason.len() && after[..reason.len()].eq_ignore_ascii_case(reason)
+    })
+}
+
+/// Two digits or letters of class, three of subclass; at least two digits.
+pub(super) fn is_sql_state(token: &[u8]) -> bool {
+    token.len() == 5
+        && token[0].is_ascii_digit()
+        && token[1].is_ascii_alphanumeric()
+        && token.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+}
+
+pub(super) fn is_word(found: &[u8], wanted: &[u8]) -> bool {
+    found.eq_ignore_ascii_case(wanted)
+}
+
+pub(super) fn small(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 6 {
+        return None;
+    }
+    digits
+        .iter()
+        .try_fold(0, |value, b| b.is_ascii_digit().then(|| value * 10 + u32::from(b - b'0')))
+}
+
+/// `ECONNREFUSED`, `EAI_AGAIN`, `E401`, `PERMISSION_DENIED`.
+pub(super) fn is_capitals(token: &[u8]) -> bool {
+    token.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+}
+
+/// `AccessDenied`, `NotFound`.
+pub(super) fn is_camel(token: &[u8]) -> bool {
+    token.first().is_some_and(u8::is_ascii_uppercase)
+        && token.len() >= 6
+        && token.iter().all(u8::is_ascii_alphanumeric)
+        && token.iter().any(u8::is_ascii_lowercase)
+}
+
+/// Whether `line 3` stands in the line.
+pub(super) fn speaks_of_line(line: &[u8]) -> bool {
+    memchr::memchr_iter(b'l', line).any(|at| {
+        line[at..].starts_with(b"line ") && line.get(at + 5).is_some_and(u8::is_ascii_digit)
+    })
+}
+
+/// A line without the guess at its end: what is similar depends on names that do not matter.
+pub(super) fn unsuggested(line: &[u8]) -> &[u8] {
+    if !matches!(line.last(), Some(b'?' | b')')) {
+        return line;
+    }
+    match memchr::memmem::find(line, b"id you mean") {
+        Some(at) if at > 1 => {
+            let head = &line[..at - 1];
+            let end = head
+                .iter()
+                .rposition(|b| !matches!(b, b' ' | b'(' | b';' | b','))
+                .map_or(0, |at| at + 1);
+            &head[..end]
+        }
+        _ => line,
+    }
+}
+
+/// `refused:../crypto/a.c`: where the word before a path ends.
+pub(super) fn word_before_path(token: &[u8]) -> Option<usize> {
+    let at = memchr::memchr(b':', token)?;
+    let opens =
+        matches!(&token[at + 1..], [b'.', b'.' | b'/', ..] | [b'/', b'a'..=b'z' | b'A'..=b'Z', ..]);
+    (at > 1 && opens && token[..at].iter().all(u8::is_ascii_alphabetic)).then_some(at)
+}
+
+/// The length of plain arguments right behind a name: `(integer, text)`. `file(s)` is no call.
+pub(super) fn call_len(after: &[u8]) -> Option<usize> {
+    const BYTES_MAX: usize = 60;
+    let inner = after.strip_prefix(b"(")?;
+    let close = memchr::memchr(b')', &inner[..inner.len().min(BYTES_MAX)])?;
+    let arguments = &inner[..close];
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b',' | b' ' | b'.' | b'*');
+    (arguments != b"s" && arguments.iter().all(plain)).then_some(close + 2)
+}
+
+const fn delimits(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'(' | b')'
+            | b'['
+            | b']'
+            | b'{'
+            | b'}'
+            | b'<'
+            | b'>'
+            | b','
+            | b';'
+            | b'='
+            | b'|'
+            | b'"'
+            | b'`'
+    )
+}
+
+/// Whether a byte stands for itself between tokens. Looked up: it is asked of every byte.
+pub(super) fn is_delimiter(byte: u8) -> bool {
+    DELIMITERS[usize::from(byte)]
+}
+
+/// Whether a byte ends a token.
+pub(super) fn ends_token(byte: u8) -> bool {
+    ENDS[usize::from(byte)]
+}
+
+static DELIMITERS: [bool; 256] = bytes(false);
+static ENDS: [bool; 256] = bytes(true);
+
+const fn bytes(or_space: bool) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] = delimits(byte) || (or_space && byte.is_ascii_whitespace());
+        if byte == u8::MAX {
+            return table;
+        }
+        byte += 1;
+    }
+}

@@ -1,0 +1,89 @@
+//! Failing tests: the name, without the file it is in, the time it took and the message.
+
+use super::Role;
+use super::place;
+use super::shape::contains;
+use super::spoken::{is_summary, spoken};
+
+/// A failing test by name. A file alone is a location, and a count sums up.
+pub(super) fn failing(text: &[u8]) -> (Role, &[u8]) {
+    let rest = match memchr::memchr2(b' ', b'\t', text) {
+        Some(at) => text[at + 1..].trim_ascii_start(),
+        None => text,
+    };
+    let name = failing_name(rest);
+    let opens_count = name.first() == Some(&b'(');
+    if opens_count || place::is_file(name.split(|b| *b == b' ').next().unwrap_or(name)) {
+        return (Role::Summary, text);
+    }
+    (Role::Test, name)
+}
+
+/// `tests/a.py::test_x - assert …`, `a.ts > cart > adds`, `test_x (tests.test_a.Case.test_x)`: the
+/// name without the file it is in, and without the message, which is cut to the terminal's width.
+fn failing_name(rest: &[u8]) -> &[u8] {
+    let name = &rest[..memchr::memmem::find(rest, b" - ").unwrap_or(rest.len())];
+    if let Some(at) = memchr::memmem::find(name, b"::") {
+        return &name[at + 2..];
+    }
+    if let Some(at) = memchr::memmem::find(name, b" > ")
+        && place::is_file(&name[..at])
+    {
+        return &name[at + 3..];
+    }
+    match memchr::memmem::find(name, b" (") {
+        Some(at) if name.ends_with(b")") => {
+            let path = &name[at + 2..name.len() - 1];
+            let last = memchr::memrchr(b'.', path).unwrap_or(0);
+            let class = memchr::memrchr(b'.', &path[..last]).map_or(0, |dot| dot + 1);
+            &path[class..]
+        }
+        _ => name,
+    }
+}
+
+/// A heavy cross stands before a failing test; a light one also before any other bad news.
+pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
+    if is_summary(text) {
+        return (Role::Summary, text);
+    }
+    if let Some(name) = timed(text) {
+        return (Role::Test, name);
+    }
+    let (role, text) = spoken(text);
+    match role {
+        _ if contains(text, b" > ") => (Role::Test, text),
+        Role::Weak | Role::Acute => (Role::Said, text),
+        _ if heavy => (Role::Test, text),
+        role => (role, text),
+    }
+}
+
+/// `adds numbers (5 ms)`, `cart > adds 3ms`: the name before the time.
+fn timed(text: &[u8]) -> Option<&[u8]> {
+    let body = text.strip_suffix(b")").unwrap_or(text);
+    let body = body.strip_suffix(b"ms").or_else(|| body.strip_suffix(b"s"))?.trim_ascii_end();
+    let digits = body.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+    let name = body[..body.len() - digits].trim_ascii_end();
+    let name = name.strip_suffix(b"(").unwrap_or(name).trim_ascii_end();
+    (digits > 0 && !name.is_empty()).then_some(name)
+}
+
+/// `3 - the name`.
+pub(super) fn after_ordinal(text: &[u8]) -> &[u8] {
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = text[digits..].trim_ascii_start();
+    rest.strip_prefix(b"- ").unwrap_or(rest)
+}
+
+/// `test a::b ... FAILED`.
+pub(super) fn tested(rest: &[u8]) -> Option<(Role, &[u8])> {
+    if let Some(name) = rest.strip_suffix(b" ... FAILED") {
+        return Some((Role::Test, name));
+    }
+    if rest.starts_with(b"result: ") {
+        return Some((Role::Summary, rest));
+    }
+    (rest.ends_with(b" ... ok") || rest.ends_with(b" ... ignored"))
+        .then_some((Role::Progress, rest))
+}

@@ -1,0 +1,69 @@
+//! Lines after a location: findings, and what an interpreter says about the statement it runs.
+
+use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
+use super::Role;
+use super::shape::{class_suffix, first_word, is_code};
+
+/// After a location stands a level, a code, a class or the finding itself.
+pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
+    let word = first_word(rest);
+    let after = &rest[word.len()..];
+    if rest.is_empty()
+        || rest.starts_with(b"in ")
+        || rest.starts_with(b"In ")
+        || rest.starts_with(b"from ")
+    {
+        return (Role::Echo, rest);
+    }
+    if word.ends_with(b"Warning") {
+        return (Role::Warning, rest);
+    }
+    if after.is_empty() && class_suffix(word) {
+        return (Role::Echo, rest);
+    }
+    let hint = words::hint(word);
+    if hint & WARNING != 0 {
+        return (Role::Warning, rest);
+    }
+    if hint & (NOTE | PROGRESS) != 0 && after.first() == Some(&b':') {
+        return (Role::Note, rest);
+    }
+    if hint & ERROR != 0 {
+        return (Role::Finding, rest);
+    }
+    let found = words::hints(rest);
+    if found & (ERROR | FAIL | NEGATION | ACUTE) != 0 || is_code(word) {
+        return (Role::Finding, rest);
+    }
+    (Role::Weak, rest)
+}
+
+/// What an interpreter says about the statement it runs concerns the command, not the code.
+pub(super) fn while_running(rest: &[u8]) -> Role {
+    let hint = words::hint(first_word(rest));
+    match hint {
+        _ if rest.is_empty() => Role::Echo,
+        _ if is_death(rest) => Role::Death,
+        hint if hint & WARNING != 0 => Role::Warning,
+        hint if hint & (NOTE | PROGRESS) != 0 => Role::Note,
+        _ => Role::Said,
+    }
+}
+
+/// `6670 Segmentation fault      ./app`.
+fn is_death(rest: &[u8]) -> bool {
+    const WAYS: &[&[u8]] = &[
+        b"Aborted",
+        b"Segmentation fault",
+        b"Killed",
+        b"Bus error",
+        b"Illegal instruction",
+        b"Floating point exception",
+        b"Terminated",
+        b"Trace/breakpoint trap",
+    ];
+    let rest = rest.trim_ascii_start();
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let way = rest[digits..].trim_ascii_start();
+    digits > 0 && WAYS.iter().any(|known| way.starts_with(known))
+}

@@ -1,0 +1,173 @@
+//! Lines that begin with a mark or a number: gutters, rulers, bullets, diffs, prompts.
+
+use super::Role;
+use super::shape::{contains, first_word, is_code, is_exception, starts_with_any};
+use super::spoken::spoken;
+
+/// Lines that begin with a mark: gutters, rulers, bullets, diffs, prompts.
+pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
+    let found = match first {
+        b'0'..=b'9' => return by_number(text),
+        b'|' => return Some(gutter(&text[1..])),
+        b'^' | b'~' => caret(text),
+        b'%' => (Role::Echo, text),
+        b'(' if text.starts_with(b"(node:") => (Role::Warning, text),
+        b'(' if text.starts_with(b"(Use ") => (Role::Note, text),
+        b'-' => match text {
+            [b'-', b'-', b'>', ..] => (Role::Echo, text),
+            [b'-', b'-', b'-', b' ', rest @ ..] => dashed(rest),
+            [b'-', b' ', rest @ ..] if indent > 0 => return Some(item(rest)),
+            [b'-', b'-', ..] if indent > 0 => (Role::Echo, text),
+            _ => return ruler(text),
+        },
+        b'=' => match text {
+            [b'=', b' ', ..] => (Role::Note, text),
+            _ => return ruler(text),
+        },
+        b'_' | b'.' => return ruler(text),
+        b'+' if indent == 0 || matches!(text, [b'+', b'+' | b' ', ..]) => (Role::Echo, text),
+        b'>' => match text {
+            [b'>', b' ', rest @ ..] if indent > 0 => return Some(spoken(rest)),
+            _ => (Role::Echo, text),
+        },
+        b'*' => match text {
+            [b'*', b' ', b' ', rest @ ..] if contains(rest, b" > ") => (Role::Test, rest),
+            [b'*', b' ', ..] if contains(text, b"went wrong:") => (Role::StatementFollows, text),
+            [b'*', b' ', rest @ ..] => return Some(bulleted(rest)),
+            [b'*', b'*', b' ', b'(', rest @ ..] => (Role::Exception, rest),
+            [b'*', b'*', b'*', b' ', b'[', ..] => (Role::Summary, text),
+            [b'*', b'*', b'*', b' ', rest @ ..] => return Some(spoken(rest)),
+            _ => return None,
+        },
+        b'!' => match text {
+            [b'!', b' ', b'[', ..] => (Role::Said, text),
+            _ => return None,
+        },
+        b'#' => match text {
+            [b'#', b'0'..=b'9', ..] => (Role::Frame, text),
+            [b'#', b' ', ..] => (Role::Note, text),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(found)
+}
+
+/// `12 | source`, `12:5  error  text  rule`, `1) a test`, `3 errors generated.`
+fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = &text[digits..];
+    let inner = rest.trim_ascii_start();
+    match inner {
+        [b'|' | b'+', ..] => return Some((Role::Echo, text)),
+        [b'-', b' ', ..] if rest.len() > inner.len() => return Some((Role::Echo, text)),
+        _ => {}
+    }
+    match rest {
+        [b':', b'0'..=b'9', ..] => {
+            let column = rest[1..].iter().take_while(|b| b.is_ascii_digit()).count();
+            let said = rest[1 + column..].trim_ascii_start();
+            let said = said.strip_prefix(b":").unwrap_or(said).trim_ascii_start();
+            said.strip_prefix(b"error")
+                .map(|said| (Role::Finding, said.trim_ascii_start()))
+                .or_else(|| said.starts_with(b"warning").then_some((Role::Warning, said)))
+        }
+        [b')', b' ', rest @ ..] => Some((Role::Test, rest)),
+        [b':', b' ', ..] => Some((Role::Frame, text)),
+        _ if !text.iter().any(u8::is_ascii_alphabetic) => Some((Role::Echo, text)),
+        _ => is_count(inner).then_some((Role::Summary, text)),
+    }
+}
+
+/// What follows the number in `3 errors`, `1 failed`, `2 problems (2 errors)`.
+pub(super) fn is_count(after: &[u8]) -> bool {
+    const COUNTED: &[&[u8]] = &[
+        b"error",
+        b"fail",
+        b"passed",
+        b"warning",
+        b"problem",
+        b"passing",
+        b"pending",
+        b"test",
+        b"example",
+        b"fixable",
+        b"issue",
+        b"spec",
+        b"suite",
+        b"file",
+        b"skipped",
+        b"more",
+        b"package",
+        b"vulnerabilit",
+    ];
+    starts_with_any(after, COUNTED)
+}
+
+/// Behind a gutter: a label after the marks, the text of a framed message, or echoed source.
+fn gutter(rest: &[u8]) -> (Role, &[u8]) {
+    let text = rest.trim_ascii();
+    if text.contains(&b'^') {
+        return caret(text);
+    }
+    if is_exception(text) && !text.starts_with(b"Error") {
+        return (Role::Exception, text);
+    }
+    if text.starts_with(b"Error") || text.starts_with(b"error") || text.starts_with(b"Warning") {
+        return spoken(text);
+    }
+    (Role::Echo, text)
+}
+
+/// The label after `^^^^` marks; a mark alone says nothing.
+fn caret(text: &[u8]) -> (Role, &[u8]) {
+    let is_mark =
+        |b: &u8| matches!(b, b'^' | b'~' | b'-' | b' ' | b'|' | b'+' | b'_' | b'.' | b'/');
+    let last = memchr::memrchr(b'^', text).map_or(0, |at| at + 1);
+    let marks = text[last..].iter().take_while(|b| is_mark(b)).count();
+    let label = &text[last + marks..];
+    let before = &text[..text.iter().position(|b| *b == b'^').unwrap_or(0)];
+    if label.is_empty() || !before.iter().all(is_mark) {
+        return (Role::Echo, text);
+    }
+    if is_code(first_word(label)) {
+        return (Role::Finding, label);
+    }
+    (Role::Label, label)
+}
+
+/// `--- FAIL: TestName (0.00s)`, `---- tests::name stdout ----`.
+fn dashed(rest: &[u8]) -> (Role, &[u8]) {
+    match rest.strip_prefix(b"FAIL: ") {
+        Some(name) => (Role::Test, name.split(|b| *b == b' ').next().unwrap_or(name)),
+        None => (Role::Echo, rest),
+    }
+}
+
+/// An item of a list counts only when it denies something; else it is a diff.
+fn item(text: &[u8]) -> (Role, &[u8]) {
+    match spoken(text) {
+        (Role::Plain | Role::Progress | Role::Note, text) => (Role::Echo, text),
+        found => found,
+    }
+}
+
+/// `===== 1 failed in 0.6s =====`, `_____ test_name _____`.
+fn ruler(text: &[u8]) -> Option<(Role, &[u8])> {
+    let mark = text[0];
+    let long = text.len() >= 3 && text[..3].iter().all(|b| *b == mark);
+    long.then_some((Role::Echo, text))
+}
+
+fn bulleted(text: &[u8]) -> (Role, &[u8]) {
+    match text {
+        [b'G' | b'T' | b'R', ..]
+            if text.starts_with(b"Get more help")
+                || text.starts_with(b"Try")
+                || text.starts_with(b"Run") =>
+        {
+            (Role::Note, text)
+        }
+        _ => spoken(text),
+    }
+}

@@ -1,0 +1,152 @@
+//! What a line of output is: echo, progress, advice, or a diagnosis and of what kind.
+//!
+//! Judged by shape first and by words second, since a path or a test name may contain any word.
+
+mod failing;
+mod located;
+mod marks;
+mod openings;
+mod shape;
+mod spoken;
+
+pub(crate) use shape::{class_suffix, is_exception, is_raised};
+
+use super::place::{self, Placed};
+use located::{located, while_running};
+use marks::by_mark;
+use openings::by_opening;
+use spoken::spoken;
+
+/// The part a line plays in an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing on it.
+    Blank,
+    /// Echoed source, a gutter, a ruler, a location.
+    Echo,
+    /// A stack frame; deeper lines below belong to it.
+    Frame,
+    /// A program tells what it is doing.
+    Progress,
+    /// Advice or a remark.
+    Note,
+    /// A warning: it did not fail because of this.
+    Warning,
+    /// It sums up what was said before.
+    Summary,
+    /// An ordinary line.
+    Plain,
+    /// An ordinary line that denies something.
+    Weak,
+    /// An ordinary line that names a cause the text rules know.
+    Acute,
+    /// A program says that it failed.
+    Said,
+    /// A finding of a compiler or linter, with its location or its code.
+    Finding,
+    /// An exception, its class first.
+    Exception,
+    /// A failing test, by name.
+    Test,
+    /// What a test runner says about the failing test above.
+    TestDetail,
+    /// A shell tells how a program died; the program may have told why.
+    Death,
+    /// The text beside the marks under echoed source.
+    Label,
+    /// The message is on the next line.
+    MessageFollows,
+    /// The statement of what went wrong is on the next line.
+    StatementFollows,
+    /// What follows, indented, are the causes.
+    CausesFollow,
+}
+
+impl Role {
+    /// Whether a line of this kind alone tells that something failed.
+    pub(crate) const fn is_strong(self) -> bool {
+        matches!(self, Self::Said | Self::Finding | Self::Exception | Self::Test)
+    }
+
+    /// How much a line of this kind says, when there are too many lines.
+    pub(crate) const fn weight(self) -> u8 {
+        match self {
+            Self::Test => 5,
+            Self::Finding | Self::TestDetail => 4,
+            Self::Exception | Self::Label => 3,
+            Self::Said => 2,
+            Self::Acute | Self::Death => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// A line with its part and without its decoration.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    /// What it is.
+    pub(crate) role: Role,
+    /// What it says, without gutter, location or marks.
+    pub(crate) text: &'a [u8],
+    /// The file that its location names.
+    pub(crate) file: Option<&'a [u8]>,
+    /// How far it is indented, in bytes.
+    pub(crate) indent: usize,
+    /// Whether it stands in a drawn frame or behind a gutter.
+    pub(crate) framed: bool,
+}
+
+/// Reads one line.
+pub(crate) fn read(raw: &[u8]) -> Line<'_> {
+    let text = raw.trim_ascii();
+    let indent = if text.is_empty() {
+        0
+    } else {
+        raw.iter().take_while(|b| b.is_ascii_whitespace()).count()
+    };
+    let framed = text.first() == Some(&b'|');
+    let line = |role, text| Line { role, text, file: None, indent, framed };
+    let Some(&first) = text.first() else { return line(Role::Blank, text) };
+    if let Some((role, text)) = by_mark(first, text, indent) {
+        return line(role, text);
+    }
+    if let Some((role, text)) = by_opening(first, text, indent) {
+        return line(role, text);
+    }
+    let Placed { rest, file, running } = place::cut(unlevelled(text));
+    let (role, text) = match file {
+        Some(_) if running => (while_running(rest), rest),
+        Some(_) => located(rest),
+        None => spoken(text),
+    };
+    Line { role, text, file, indent, framed: false }
+}
+
+/// A line without the level in front of a location: `[ERROR] /src/A.java:[3,5] text`.
+fn unlevelled(text: &[u8]) -> &[u8] {
+    const LEVELS: &[&[u8]] = &[
+        b"[ERROR] ",
+        b"e: ",
+        b"[error] ",
+        b"ERROR: ",
+        b"Error: ",
+        b"error: ",
+        b"ERROR in ",
+        b"ERROR ",
+        b"fatal: ",
+    ];
+    if !matches!(text.first(), Some(b'[' | b'E' | b'e' | b'f')) {
+        return text;
+    }
+    let level = LEVELS.iter().find(|level| text.starts_with(level)).map_or(0, |level| level.len());
+    let rest = &text[level..];
+    let rest = rest.strip_prefix(b"file://").unwrap_or(rest);
+    let file = rest.iter().position(|b| matches!(b, b' ' | b':' | b'(')).unwrap_or(0);
+    if file > 0 && place::is_file(&rest[..file]) { rest } else { text }
+}
+
+/// The role of a line inside a drawn frame.
+pub(crate) fn in_frame(text: &[u8]) -> (Role, &[u8]) {
+    let skip = text.iter().take_while(|b| matches!(b, b'-' | b'>' | b' ' | b'|')).count();
+    spoken(&text[skip..])
+}

@@ -1,0 +1,106 @@
+//! Lines known by how they begin, whatever they say.
+
+use super::Role;
+use super::failing::{after_ordinal, crossed, failing, tested};
+use super::shape::contains;
+
+/// Lines known by how they begin, whatever they say.
+pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
+    let starts = |with: &[u8]| text.starts_with(with);
+    let found = match first {
+        b'F' if starts(b"File \"") => (Role::Frame, text),
+        b'F' if starts(b"FAILED ")
+            || starts(b"FAIL ")
+            || starts(b"FAIL\t")
+            || starts(b"FAIL: ") =>
+        {
+            failing(text)
+        }
+        b'F' if starts(b"For more info") || starts(b"Found ") => (Role::Summary, text),
+        b'T' if starts(b"Traceback (most") => (Role::Frame, text),
+        b'T' if starts(b"The above exception") => (Role::Echo, text),
+        b'T' if starts(b"To ") => (Role::Progress, text),
+        b'D' if starts(b"During handling of") => (Role::Echo, text),
+        b'S' if starts(b"Some errors have") => (Role::Summary, text),
+        b'P' if starts(b"Process completed with exit") => (Role::Note, text),
+        b'O' if starts(b"On branch ") => (Role::Progress, text),
+        b'N' if starts(b"Node.js v") => (Role::Echo, text),
+        b'C' if text == b"Caused by:" => (Role::CausesFollow, text),
+        b'C' if starts(b"Caused by: ") => return Some((Role::Exception, &text[11..])),
+        b'C' if starts(b"CONFLICT") => (Role::Said, text),
+        b'a' if starts(b"at ") && is_frame(&text[3..], indent) => (Role::Frame, text),
+        b'f' if starts(b"from ") && contains(text, b":in ") => (Role::Frame, text),
+        b'f' if starts(b"failures:") => (Role::Summary, text),
+        b'g' if starts(b"goroutine ") => (Role::Frame, text),
+        b'n' if starts(b"not ok ") => (Role::Test, after_ordinal(&text[7..])),
+        b'n' if starts(b"node:internal") => (Role::Frame, text),
+        b's' if starts(b"symbol:") && indent > 0 => (Role::Label, text),
+        b'r' if (starts(b"required:") || starts(b"reason:")) && indent > 0 => (Role::Label, text),
+        b'f' if starts(b"found:") && indent > 0 => (Role::Label, text),
+        b't' if starts(b"terminate called") => (Role::Exception, text),
+        b'w' if starts(b"what():") => (Role::Exception, text),
+        b's' if starts(b"stack backtrace:") => (Role::Frame, text),
+        b't' if starts(b"test ") => return tested(&text[5..]),
+        b't' if starts(b"thread '") && contains(text, b"panicked at") => panicked(text),
+        b'x' | b'X' if text.len() > 3 && text[1] == b' ' => {
+            return Some(crossed(text[2..].trim_ascii_start(), first == b'X'));
+        }
+        b'o' if starts(b"ok ") => (Role::Progress, text),
+        b'[' if starts(b"[  FAILED  ] ") => {
+            let name = &text[13..];
+            (Role::Test, name.split(|b| *b == b' ').next().unwrap_or(name))
+        }
+        b'E' if starts(b"E   ") => (Role::TestDetail, text[1..].trim_ascii_start()),
+        b'E' if starts(b"ERROR: test") && text.ends_with(b")") => failing(text),
+        b'E' if starts(b"Error in ") && contains(text, b") : ") => (Role::Exception, text),
+        b'E' if starts(b"ERROR collecting") => (Role::Echo, text),
+        b'E' if starts(b"ERROR ") && (contains(text, b"::") || contains(text, b".py")) => {
+            failing(text)
+        }
+        b'c' if starts(b"code: '") => (Role::Acute, text),
+        b'n' if starts(b"npm ERR! ") || starts(b"npm error ") => return Some(npm(&text[9..])),
+        b'n' if starts(b"npm WARN") || starts(b"npm warn") => (Role::Warning, text),
+        b'n' if starts(b"npm notice") => (Role::Note, text),
+        _ => return None,
+    };
+    Some(found)
+}
+
+fn npm(rest: &[u8]) -> (Role, &[u8]) {
+    let rest = rest.trim_ascii();
+    if rest.starts_with(b"A complete log") || rest.starts_with(b"Log files") || is_file_only(rest) {
+        return (Role::Note, rest);
+    }
+    if rest.is_empty() {
+        return (Role::Blank, rest);
+    }
+    if rest.starts_with(b"at ") {
+        return (Role::Frame, rest);
+    }
+    (Role::Said, rest)
+}
+
+fn is_file_only(text: &[u8]) -> bool {
+    text.first() == Some(&b'/') && !text.contains(&b' ')
+}
+
+/// A frame of JavaScript, Java, C# or a Rust backtrace.
+fn is_frame(after: &[u8], indent: usize) -> bool {
+    indent > 0
+        && (after.contains(&b'(')
+            || after.contains(&b':')
+            || after.contains(&b'/')
+            || !after.contains(&b' '))
+}
+
+/// Older toolchains put the message between quotes on the same line.
+fn panicked(text: &[u8]) -> (Role, &[u8]) {
+    let Some(at) = memchr::memmem::find(text, b"panicked at '") else {
+        return (Role::MessageFollows, text);
+    };
+    let message = &text[at + 13..];
+    match memchr::memmem::rfind(message, b"', ") {
+        Some(end) => (Role::Exception, &message[..end]),
+        None => (Role::Exception, message),
+    }
+}

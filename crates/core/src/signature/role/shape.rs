@@ -1,0 +1,102 @@
+//! The shapes of words: exception classes, codes of findings, first words.
+
+use super::Role;
+
+/// Whether a text can be what ends a stack of frames: a class with any name, and its message.
+pub(crate) fn is_raised(text: &[u8]) -> bool {
+    let word = first_word(text);
+    let named = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
+    word.len() > 2 && word.iter().all(named) && matches!(&text[word.len()..], [] | [b':', b' ', ..])
+}
+
+/// Whether a text begins with an exception class.
+pub(crate) fn is_exception(text: &[u8]) -> bool {
+    let word = first_word(text);
+    classed(word, &text[word.len()..]).is_some()
+}
+
+/// An exception class at the beginning, followed by its message or by nothing.
+pub(super) fn classed(word: &[u8], after: &[u8]) -> Option<Role> {
+    let class = word;
+    let closes = matches!(after, [] | [b':', ..] | [b' ', b'(' | b'[' | b'-', ..]);
+    (closes && class_suffix(class)).then_some(Role::Exception)
+}
+
+/// Whether a word is the name of an exception class: dotted, the last part in capitals.
+pub(crate) fn class_suffix(word: &[u8]) -> bool {
+    const ENDINGS: &[&[u8]] = &[
+        b"Error",
+        b"Exception",
+        b"Failure",
+        b"Fault",
+        b"Expired",
+        b"Timeout",
+        b"Interrupt",
+        b"Exit",
+        b"Panic",
+        b"Unavailable",
+        b"Exceeded",
+        b"NotFound",
+        b"Denied",
+        b"Refused",
+        b"Aborted",
+        b"Limit",
+        b"Unauthorized",
+        b"Forbidden",
+        b"Unauthenticated",
+        b"Err",
+    ];
+    let last = word.rsplit(|b| matches!(b, b'.' | b':' | b'\\' | b'$')).next().unwrap_or(word);
+    if last.len() < 4 {
+        return false;
+    }
+    if last[0].is_ascii_uppercase() {
+        let end = last.last();
+        let packages = memchr::memchr_iter(b'.', word).count();
+        if packages >= 2 && last.iter().any(u8::is_ascii_lowercase) {
+            return true;
+        }
+        return ENDINGS.iter().any(|ending| ending.last() == end && last.ends_with(ending));
+    }
+    last.len() < word.len()
+        && last.ends_with(b"error")
+        && last.iter().all(u8::is_ascii_alphanumeric)
+}
+
+/// A finding's code: `E0425`, `F401`, `TS2304`, `CS0103`, `SC2086`, `invalid-syntax`.
+pub(super) fn is_code(word: &[u8]) -> bool {
+    // Database clients, build drivers and servers number what is no finding about code.
+    const OTHERS: &[&[u8]] = &[b"P", b"MSB", b"NU", b"NETSDK", b"ORA", b"GH", b"AADSTS", b"HTTP"];
+    let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
+    let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();
+    ((1..=6).contains(&letters)
+        && digits >= 3
+        && letters + digits == word.len()
+        && !OTHERS.contains(&&word[..letters]))
+        || word == b"invalid-syntax"
+}
+
+/// The first word: up to a space, a colon that ends a word, or a bracket.
+pub(super) fn first_word(text: &[u8]) -> &[u8] {
+    let mut end = 0;
+    while end < text.len() {
+        match text[end] {
+            b' ' | b'\t' | b'[' | b']' | b'(' | b',' | b'!' | b'=' | b'\'' | b'"' | b'`' => break,
+            b':' if text.get(end + 1) != Some(&b':') && (end == 0 || text[end - 1] != b':') => {
+                break;
+            }
+            _ => end += 1,
+        }
+    }
+    &text[..end]
+}
+
+/// Compares the first byte before anything else: most lists do not apply to most lines.
+pub(super) fn starts_with_any(text: &[u8], openings: &[&[u8]]) -> bool {
+    let Some(first) = text.first() else { return false };
+    openings.iter().any(|opening| opening.first() == Some(first) && text.starts_with(opening))
+}
+
+pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}

@@ -1,0 +1,188 @@
+//! Lines without a mark or a location: known by their first word, then by all their words.
+
+use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
+use super::marks::is_count;
+use super::shape::{classed, contains, first_word, is_code, starts_with_any};
+use super::{Role, place};
+
+/// A line without a location.
+pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
+    let opening = text.strip_prefix(b"[").unwrap_or(text);
+    let word = first_word(opening);
+    let after = &opening[word.len()..];
+    let hint = if word.starts_with(b"ERR_") { ERROR } else { words::hint(word) };
+    if hint & WARNING != 0 || word.ends_with(b"Warning") {
+        let retried = contains(text, b"etry") || contains(text, b"rror(");
+        return (if retried { Role::Acute } else { Role::Warning }, text);
+    }
+    if hint & NOTE != 0 && opens_remark(word, after) {
+        return (Role::Note, text);
+    }
+    if hint & ERROR != 0 && !matches!(after.first(), Some(b'-' | b'_' | b'/' | b'.')) {
+        let said = message(after);
+        if is_summary(said) {
+            return (Role::Summary, text);
+        }
+        return (
+            if after.starts_with(b"[E") || is_code(first_word(said)) {
+                Role::Finding
+            } else {
+                Role::Said
+            },
+            text,
+        );
+    }
+    if let Some(role) = classed(word, after) {
+        return (role, text);
+    }
+    if is_code(word) && (after.starts_with(b" ") || after.starts_with(b":")) {
+        return (Role::Finding, text);
+    }
+    if is_died(text) {
+        return (Role::Exception, text);
+    }
+    by_words(text, word, after, hint)
+}
+
+/// `… at run.pl line 3.`: Perl's own way to raise.
+fn is_died(text: &[u8]) -> bool {
+    let ends = text.strip_suffix(b".").unwrap_or(text);
+    if !ends.last().is_some_and(u8::is_ascii_digit) {
+        return false;
+    }
+    let Some(at) = memchr::memmem::rfind(text, b" line ") else { return false };
+    let number = text[at + 6..].strip_suffix(b".").unwrap_or(&text[at + 6..]);
+    let head = &text[..at];
+    let file = memchr::memrchr(b' ', head).map_or(head, |gap| &head[gap + 1..]);
+    !number.is_empty()
+        && number.iter().all(u8::is_ascii_digit)
+        && place::is_file(file)
+        && head[..head.len() - file.len()].ends_with(b" at ")
+}
+
+fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &'a [u8]) {
+    let found = words::hints(text);
+    let bad = found & (ERROR | FAIL | NEGATION | ACUTE) != 0;
+    if is_summary(text) {
+        return (Role::Summary, text);
+    }
+    if hint & PROGRESS != 0 && found & (ERROR | FAIL | ACUTE) == 0 {
+        return (Role::Progress, text);
+    }
+    let program = after.starts_with(b": ") && is_program(word);
+    if bad && program {
+        let said = message(&after[1..]);
+        let role = match place::base(word) {
+            _ if is_summary(said) => Role::Summary,
+            b"ld" | b"ld.lld" | b"lld" | b"ld.gold" | b"mold" => Role::Finding,
+            _ => Role::Said,
+        };
+        return (role, text);
+    }
+    if found & ERROR != 0 && names_error(text) {
+        return (Role::Said, text);
+    }
+    let role = match found {
+        found if found & ACUTE != 0 => Role::Acute,
+        _ if bad || program => Role::Weak,
+        _ => Role::Plain,
+    };
+    (role, text)
+}
+
+/// `help: …`, `Usage: …`, `INFO …`, `Run 'x' for more`; but not `Info about x was not found`.
+fn opens_remark(word: &[u8], after: &[u8]) -> bool {
+    match after.first() {
+        None | Some(b':' | b']' | b'=') => true,
+        Some(b' ') => {
+            word.iter().all(u8::is_ascii_uppercase)
+                || matches!(word, b"Run" | b"See" | b"Try" | b"Use" | b"Usage" | b"usage")
+        }
+        _ => false,
+    }
+}
+
+/// The word before the first colon is `error`: `parse error: …`, `jq: error (at <stdin>:1): …`.
+fn names_error(text: &[u8]) -> bool {
+    const HEAD_BYTES_MAX: usize = 80;
+    let head = &text[..text.len().min(HEAD_BYTES_MAX)];
+    let Some(colon) = memchr::memchr(b':', head) else { return false };
+    let head = &head[..colon];
+    let last = head.rsplit(|b| *b == b' ').next().unwrap_or(head);
+    words::hint(last) & ERROR != 0
+}
+
+/// A program's name before a colon: lower case, or a path.
+fn is_program(word: &[u8]) -> bool {
+    let name = place::base(word);
+    name.first().is_some_and(u8::is_ascii_lowercase) && name.len() <= 40
+}
+
+/// What a level word introduces: `error: text`, `error[E1]: text`, `[ERROR] text`.
+fn message(after: &[u8]) -> &[u8] {
+    let skip = after.iter().take_while(|b| matches!(b, b':' | b' ' | b']' | b'!' | b'\t')).count();
+    &after[skip..]
+}
+
+/// How sentences begin that only say that there were failures.
+const SUMMARIES: &[&[u8]] = &[
+    b"aborting due to",
+    b"could not compile",
+    b"test failed, to rerun",
+    b"build failed",
+    b"Build failed",
+    b"BUILD FAILED",
+    b"compilation terminated",
+    b"all warnings being treated",
+    b"ld returned",
+    b"linker command failed",
+    b"command failed with exit",
+    b"Command failed with exit",
+    b"A complete log",
+    b"*** [",
+    b"Failed to compile",
+    b"Compilation failed",
+    b"compilation failed",
+    b"There were failures",
+    b"tests failed",
+    b"Tests failed",
+    b"Tests:",
+    b"Test Suites:",
+    b"Test Files",
+    b"failures:",
+    b"previous error",
+    b"exited with code",
+    b"Command exited",
+    b"Aborting",
+    b"-> [Help",
+    b"To see the full stack trace",
+    b"Re-run Maven",
+    b"For more information about the errors",
+    b"script returned exit code",
+    b"BEGIN failed",
+    b"Execution of ",
+    b"build stopped",
+    b"Error is not recoverable",
+    b"Configuring incomplete",
+];
+
+/// The first bytes of those sentences: most lines begin otherwise.
+static OPENS_SUMMARY: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < SUMMARIES.len() {
+        table[SUMMARIES[at][0] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Whether a sentence only says that there were failures.
+pub(super) fn is_summary(said: &[u8]) -> bool {
+    let Some(first) = said.first() else { return false };
+    if first.is_ascii_digit() {
+        let digits = said.iter().take_while(|b| b.is_ascii_digit()).count();
+        return is_count(said[digits..].trim_ascii_start());
+    }
+    OPENS_SUMMARY[usize::from(*first)] && starts_with_any(said, SUMMARIES)
+}

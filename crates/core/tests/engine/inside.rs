@@ -1,0 +1,149 @@
+//! Inside a running attempt: observations cost nothing, faults come back to the agent.
+
+use std::sync::Arc;
+
+use unstuck_core::attempt::Digest;
+use unstuck_core::engine::{Command, Event, Progress, Rejected, Rule, Start, TaskState, Work};
+use unstuck_core::fault::{Category, Class, Code, Fault, Kind};
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Span;
+
+use crate::stage::{Stage, fault, happened};
+
+fn raise(stage: &mut Stage, fault: Fault) -> Vec<Event> {
+    let effect = stage.effect_id("a");
+    stage.must(Command::Raise { effect, fault: Arc::new(fault) })
+}
+
+/// A command of the agent's was red, found by a text rule.
+fn observe(stage: &mut Stage, error: &str, tree: u64) -> Vec<Event> {
+    let effect = stage.effect_id("a");
+    let signature = Signature::of_parts(Code::LogicError, "shell", &[error]);
+    let fault = Fault::new(Kind::bare(Code::LogicError), "shell", error);
+    let fault = Arc::new(fault.by_rule("test-runner", signature));
+    stage.must(Command::Observe { effect, fault, tree: Some(Digest(tree)) })
+}
+
+fn count(error: &str, stage: &Stage) -> u32 {
+    let signature = Signature::of_parts(Code::LogicError, "shell", &[error]);
+    stage.state.signatures().count(signature)
+}
+
+// T1.16
+#[test]
+fn a_first_red_test_costs_nothing_and_one_that_returns_from_a_changed_tree_does() {
+    let mut stage = Stage::tasks(&["a"]);
+    observe(&mut stage, "red", 1);
+    observe(&mut stage, "red", 1);
+    assert_eq!(count("red", &stage), 0);
+    let events = observe(&mut stage, "red", 2);
+    assert!(happened(&events, "agent.retrying"), "the agent hears that this way did not help");
+    assert_eq!(count("red", &stage), 1);
+    assert!(stage.owed_if_any("a").is_some(), "the attempt goes on");
+}
+
+// T1.8, T1.9
+#[test]
+fn the_fourth_time_the_attempt_ends_and_a_person_is_asked() {
+    let mut stage = Stage::tasks(&["a"]);
+    let effect = stage.effect_id("a");
+    for tree in 0..4 {
+        assert!(!happened(&observe(&mut stage, "red", tree), "agent.waiting_for_input"));
+    }
+    let events = observe(&mut stage, "red", 4);
+    assert!(happened(&events, "agent.waiting_for_input"));
+    assert!(stage.released.iter().any(|e| e.what == Work::Stop { effect }), "its agent is stopped");
+    assert!(matches!(stage.task_state("a"), TaskState::Parked { .. }));
+}
+
+#[test]
+fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
+    for &code in Code::ALL {
+        let mut stage = Stage::tasks(&["a"]);
+        let effect = stage.effect_id("a");
+        raise(&mut stage, fault(code, "x"));
+        let goes_on = stage.state.outstanding().iter().any(|owed| owed.id == effect);
+        let row = code.row();
+        let comes_back = row.class != Class::NeverRetry
+            && match row.category {
+                Category::Network | Category::Environment => true,
+                Category::Logic => matches!(
+                    code,
+                    Code::LogicError | Code::LogicBadInput | Code::LogicPhaseViolation
+                ),
+                _ => code == Code::GitCommitFailed,
+            };
+        assert_eq!(goes_on, comes_back, "{code}");
+    }
+}
+
+#[test]
+fn an_agents_own_command_is_waited_for_and_never_repeated_by_us() {
+    let mut stage = Stage::tasks(&["a"]);
+    let before = stage.released.len();
+    let events = raise(&mut stage, fault(Code::EnvConnection, "refused"));
+    let waits = events.iter().find_map(|event| match event {
+        Event::ToolWaiting { until, .. } => Some(until.since(stage.now)),
+        _ => None,
+    });
+    assert!((1_000..=1_300).contains(&waits.unwrap().as_millis()));
+    assert_eq!(stage.released.len(), before, "nothing is sent again");
+    // The server's word wins here too.
+    let mut told = fault(Code::ToolRateLimit, "429");
+    told.retry_after = Some(Span::from_secs(40));
+    let events = raise(&mut stage, told);
+    let waits = events.iter().find_map(|event| match event {
+        Event::ToolWaiting { until, .. } => Some(until.since(stage.now)),
+        _ => None,
+    });
+    assert!((40_000..=44_000).contains(&waits.unwrap().as_millis()));
+}
+
+#[test]
+fn an_outage_that_lasts_parks_the_task_and_resumes_where_it_stood() {
+    let mut stage = Stage::tasks(&["a"]);
+    while stage.state.questions().count() == 0 {
+        raise(&mut stage, fault(Code::EnvDns, "no host"));
+        stage.now = stage.now + Span::from_mins(6);
+    }
+    assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
+    stage.answer(unstuck_core::question::Decision::ProvideGuidance);
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+}
+
+#[test]
+fn a_run_that_uses_up_its_steps_is_replanned() {
+    let mut stage = Stage::tasks(&["a"]);
+    let progress = |stage: &mut Stage, iterations, tool_calls| {
+        let effect = stage.effect_id("a");
+        let report = Progress { iterations, tool_calls, ..Progress::default() };
+        stage.must(Command::Progress { effect, report })
+    };
+    assert!(!happened(&progress(&mut stage, 49, 10), "run.failed"));
+    assert!(happened(&progress(&mut stage, 1, 1), "run.failed"));
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::KeepTree });
+    assert!(!happened(&progress(&mut stage, 0, 149), "run.failed"), "a new run starts its own");
+    assert!(happened(&progress(&mut stage, 0, 1), "run.failed"));
+}
+
+#[test]
+fn results_that_fit_nothing_are_refused_and_change_nothing() {
+    let mut stage = Stage::tasks(&["a"]);
+    let effect = stage.effect_id("a");
+    let nobody = unstuck_core::engine::EffectId(999);
+    let report = Progress::default();
+    assert_eq!(
+        stage.try_to(Command::Progress { effect: nobody, report }),
+        Err(Rejected::Stale(nobody))
+    );
+    let spent = unstuck_core::policy::Amount::ZERO;
+    let outcome = unstuck_core::engine::Outcome::NotApplied;
+    assert_eq!(
+        stage.try_to(Command::Settle { effect, outcome, spent }),
+        Err(Rejected::Misfit(effect))
+    );
+    stage.attempt("a");
+    let check = stage.effect_id("a");
+    let fault = Arc::new(fault(Code::LogicError, "x"));
+    assert_eq!(stage.try_to(Command::Raise { effect: check, fault }), Err(Rejected::Misfit(check)));
+}

@@ -1,0 +1,318 @@
+//! What the text rules must say, as tables.
+
+use unstuck_core::fault::text_rules::{Applies, classify, known, read};
+use unstuck_core::fault::{Class, Code};
+use unstuck_core::signature::{
+    HEAD_BYTES_MAX, LINE_BYTES_MAX, Signature, TAIL_BYTES_MAX, masked_lines,
+};
+
+fn class_of(text: &str) -> Class {
+    read(text.as_bytes()).code.row().class
+}
+
+fn cases(phrase: &str) -> [String; 4] {
+    let mut first = phrase.to_owned();
+    first[..1].make_ascii_uppercase();
+    [
+        phrase.to_owned(),
+        phrase.to_uppercase(),
+        first.clone(),
+        format!("deploy step ended: {first} (while uploading)"),
+    ]
+}
+
+// T0.2
+#[test]
+fn never_retry_phrases_in_any_case() {
+    for phrase in [
+        "permission denied",
+        "authentication failed",
+        "unauthorized",
+        "forbidden",
+        "invalid credentials",
+        "rate limit exceeded",
+        "subscription",
+        "invalid subscription",
+        "access denied",
+    ] {
+        for text in cases(phrase) {
+            assert_eq!(class_of(&text), Class::NeverRetry, "{text}");
+        }
+    }
+}
+
+// T0.3
+#[test]
+fn environment_phrases_in_any_case() {
+    for phrase in [
+        "connection refused",
+        "network timeout",
+        "timeout",
+        "name resolution failed",
+        "disk full",
+        "no space left",
+        "package registry",
+        "registry down",
+        "temporary failure",
+        "service unavailable",
+    ] {
+        for text in cases(phrase) {
+            assert_eq!(class_of(&text), Class::EnvError, "{text}");
+        }
+    }
+}
+
+// T0.4
+#[test]
+fn ordinary_failures_of_code_are_code_errors() {
+    for text in [
+        "",
+        "   \n\n",
+        "SyntaxError: invalid syntax",
+        "TypeError: 'int' object is not callable",
+        "NameError: name 'x' is not defined",
+        "ModuleNotFoundError: No module named 'yaml'",
+        "KeyError: 'price'",
+        "ValueError: invalid literal for int()",
+        "AssertionError",
+        "AssertionError: timeout should be 30",
+        "something odd happened",
+        "ü-Fehler: ñandú 漢字",
+    ] {
+        let reading = read(text.as_bytes());
+        assert_eq!(reading.code, Code::LogicError, "{text:?} by {}", reading.rule);
+    }
+}
+
+// T0.3, B3: words inside identifiers, quotes, paths and test names decide nothing.
+#[test]
+fn words_that_are_no_diagnosis_change_nothing() {
+    for text in [
+        "app.js:3\nsetTimeout(() => {\n^\n\nSyntaxError: Unexpected end of input\n    at wrapSafe (node:internal/modules/cjs/loader:1378:20)",
+        "src/main.ts(3,1): error TS2304: Cannot find name 'setTimeout'.",
+        "FAILED tests/test_api.py::test_rate_limit_401 - AssertionError: assert 1 == 2",
+        "test auth::unauthorized_401_timeout ... FAILED\n\nfailures:\n    auth::unauthorized_401_timeout\n",
+        "--- FAIL: TestConnectionRefused (0.00s)\n    client_test.go:9: got 1",
+        "src/rate_limit/timeout.rs:3:5: error: expected `;`, found `}`",
+        "error[E0425]: cannot find value `timeout` in this scope\n --> src/a.rs:1:1",
+        "NameError: name 'permission_denied' is not defined",
+    ] {
+        let reading = read(text.as_bytes());
+        assert_eq!(reading.code, Code::LogicError, "{text:?} by {}", reading.rule);
+    }
+}
+
+// T0.5
+#[test]
+fn what_needs_a_person_wins_over_what_passes() {
+    assert_eq!(class_of("error: unauthorized after connection timeout"), Class::NeverRetry);
+    assert_eq!(class_of("timeout\nlogin: access denied"), Class::NeverRetry);
+    assert_eq!(read(b"HTTP 429: forbidden, too many requests").code, Code::ToolRateLimit);
+}
+
+// T0.6
+#[test]
+fn the_type_name_counts() {
+    for (text, code) in [
+        ("PermissionError: /srv/data", Code::ToolAccessDenied),
+        ("requests.exceptions.ReadTimeout: x", Code::EnvTimeout),
+        ("com.acme.RateLimitException: slow", Code::ToolRateLimit),
+        ("ConnectionRefusedError", Code::EnvConnection),
+        ("botocore.exceptions.NoCredentialsError: x", Code::AuthMissing),
+        ("System.UnauthorizedAccessException: x", Code::AuthInvalid),
+    ] {
+        assert_eq!(read(text.as_bytes()).code, code, "{text}");
+    }
+}
+
+#[test]
+fn codes_from_text() {
+    for (text, code) in [
+        ("The requested URL returned error: 401", Code::AuthInvalid),
+        ("The requested URL returned error: 403", Code::ToolAccessDenied),
+        ("fatal: could not read Username for 'https://x.example'", Code::AuthMissing),
+        ("error: the token has expired", Code::AuthExpired),
+        ("API rate limit exceeded", Code::ToolQuota),
+        ("HTTP/1.1 429 Too Many Requests", Code::ToolRateLimit),
+        ("error: request was throttled", Code::ToolRateLimit),
+        ("CONFLICT (content): Merge conflict in a.rs", Code::GitConflict),
+        ("fatal: Unable to create '/r/.git/index.lock': File exists.", Code::GitLocked),
+        ("bash: frob: command not found", Code::ToolMissing),
+        ("error: unknown option '--frob'", Code::ToolConfig),
+        ("Segmentation fault (core dumped)", Code::ToolCrash),
+        ("OSError: [Errno 28] No space left on device", Code::EnvDiskFull),
+        ("npm error code E503", Code::EnvRegistry),
+    ] {
+        let reading = read(text.as_bytes());
+        assert_eq!(reading.code, code, "{text} by {}", reading.rule);
+    }
+}
+
+#[test]
+fn validation_output_knows_only_the_environment() {
+    let verdict =
+        |text: &str| classify(text.as_bytes(), Applies::ValidationOutput).map(|(code, _)| code);
+    assert_eq!(verdict("error: 401 Unauthorized"), None);
+    assert_eq!(verdict("permission denied"), None);
+    assert_eq!(verdict("error[E0425]: cannot find value `x` in this scope"), None);
+    assert_eq!(verdict("curl: (7) Failed to connect to x port 80"), Some(Code::EnvConnection));
+    assert_eq!(verdict("write error: No space left on device"), Some(Code::EnvDiskFull));
+    assert_eq!(classify(b"hello", Applies::Everything), None);
+}
+
+#[test]
+fn a_line_that_diagnoses_is_told_from_one_that_does_not() {
+    assert!(!read(b"").diagnostic);
+    assert!(!read(b"3 lines compared\n").diagnostic);
+    assert!(read(b"fatal: bad object\n").diagnostic);
+    assert!(read(b"diff: a.txt: No such file or directory\n").diagnostic);
+}
+
+#[test]
+fn every_rule_is_known_by_its_id_and_others_are_retired() {
+    for text in
+        ["permission denied", "", "x", "HTTP 503", "SyntaxError: x", "panic: runtime error: x"]
+    {
+        let rule = read(text.as_bytes()).rule;
+        assert_eq!(known(rule), rule);
+    }
+    assert_eq!(known("no-such-rule"), "retired");
+}
+
+// T0.8: the same input gives the same reading, whatever was read before.
+#[test]
+fn reading_has_no_memory() {
+    let first = read(b"error: connection refused");
+    for text in ["", "x", "HTTP 429"] {
+        read(text.as_bytes());
+    }
+    assert_eq!(read(b"error: connection refused"), first);
+}
+
+// TX1
+#[test]
+fn what_varies_without_meaning_does_not_change_the_signature() {
+    let same = [
+        "/home/a/x/run.py:31: error: Name \"foo\" is not defined  [name-defined]",
+        "lib/other.py:4: error: Name \"foo\" is not defined  [name-defined]",
+        "2026-11-15T03:32:29.0764564Z lib/other.py:4: error: Name \"foo\" is not defined  [name-defined]",
+        "\u{1b}[31mlib/other.py:4: error: Name \"foo\" is not defined  [name-defined]\u{1b}[0m",
+    ];
+    assert_same(&same);
+    assert_same(&[
+        "worker 4711: request 123e4567-e89b-12d3-a456-426614174000 to 10.0.0.7:49152 failed: Connection refused",
+        "worker 12: request 99999999-e89b-12d3-a456-426614170000 to 10.9.0.1:61001 failed: Connection refused",
+    ]);
+    assert_same(&[
+        "[ERROR] 2026-01-01 cannot open '/tmp/a1/cfg/app.yaml' (pid 77)",
+        "[ERROR] 2026-12-31 cannot open '/srv/b/app.yaml' (pid 4242)",
+    ]);
+}
+
+fn assert_same(texts: &[&str]) {
+    let first = read(texts[0].as_bytes()).signature;
+    for text in texts {
+        assert_eq!(
+            read(text.as_bytes()).signature,
+            first,
+            "{text}: {}",
+            masked_lines(text.as_bytes())
+        );
+    }
+}
+
+// T0.7
+#[test]
+fn what_identifies_changes_the_signature() {
+    let pairs = [
+        ("error: cannot open 'a.yaml'", "error: cannot open 'b.yaml'"),
+        ("error: returned status 403", "error: returned status 404"),
+        (
+            "error: connect to db.x.example port 5432 failed",
+            "error: connect to db.x.example port 5433 failed",
+        ),
+        ("error: connect to a.example failed", "error: connect to b.example failed"),
+        ("ValueError: x", "TypeError: x"),
+        ("Error: exited with code 1", "Error: exited with code 2"),
+        ("FAILED t.py::test_a - x", "FAILED t.py::test_b - x"),
+        ("a.c:1:1: error: undefined 'x'", "a.c:1:1: error: undefined 'y'"),
+    ];
+    for (one, other) in pairs {
+        assert_ne!(
+            read(one.as_bytes()).signature,
+            read(other.as_bytes()).signature,
+            "{one} | {other}"
+        );
+    }
+    let key = |project: &str, code, place: &str, text: &str| {
+        Signature::of_output(code, place, text, None).key(project)
+    };
+    let base = key("shop", Code::LogicError, "job", "error: x");
+    assert_eq!(base, key("shop", Code::LogicError, "job", "error: x"));
+    assert_ne!(base, key("blog", Code::LogicError, "job", "error: x"));
+    assert_ne!(base, key("shop", Code::ToolConfig, "job", "error: x"));
+    assert_ne!(base, key("shop", Code::LogicError, "other", "error: x"));
+    assert!(base.starts_with("shop:LOGIC_ERROR:"), "{base}");
+}
+
+#[test]
+fn silence_is_known_by_its_exit_status() {
+    let silent = |exit| Signature::of_output(Code::LogicError, "job", " \n", exit);
+    assert_eq!(silent(Some(3)), silent(Some(3)));
+    assert_ne!(silent(Some(3)), silent(Some(4)));
+    assert_ne!(silent(Some(3)), silent(None));
+}
+
+#[test]
+fn only_head_and_tail_of_a_huge_output_are_read() {
+    let filler = "all is well here\n".repeat((HEAD_BYTES_MAX + TAIL_BYTES_MAX) / 10);
+    let text = format!("{filler}error: hidden in the middle\n{filler}");
+    assert!(!read(text.as_bytes()).diagnostic);
+    let text = format!("{filler}{filler}error: disk full\n");
+    assert_eq!(read(text.as_bytes()).code, Code::EnvDiskFull);
+    let text = format!("error: disk full\n{filler}{filler}");
+    assert_eq!(read(text.as_bytes()).code, Code::EnvDiskFull);
+}
+
+#[test]
+fn hostile_output_is_harmless() {
+    let mut binary = Vec::new();
+    for at in 0_u32..300_000 {
+        binary.extend_from_slice(&at.wrapping_mul(2_654_435_761).to_le_bytes());
+    }
+    let many = |part: &str| part.repeat(400_000).into_bytes();
+    for output in [
+        binary,
+        vec![0; 1_000_000],
+        vec![0xff; 1_000_000],
+        vec![b'a'; 100_000_000],
+        many("\u{1b}["),
+        many("\u{1b}]8;;"),
+        many("((((["),
+        many("'"),
+        many("{'a', "),
+        many("error: "),
+        many("a:1:"),
+        many("‘’"),
+        many("\r"),
+        b"error: \xff\xfe 'unclosed".to_vec(),
+        [b"error: ".as_slice(), &vec![b'9'; LINE_BYTES_MAX * 3]].concat(),
+    ] {
+        let reading = read(&output);
+        assert!(!masked_lines(&output).is_empty() || !reading.diagnostic);
+    }
+}
+
+#[test]
+fn no_rule_yields_a_code_about_unstuck_itself() {
+    for code in Code::ALL {
+        for text in [code.as_str().to_owned(), format!("error: {code}"), format!("{code}: failed")]
+        {
+            let found = read(text.as_bytes()).code;
+            assert!(!matches!(
+                found,
+                Code::InternalError | Code::InternalStore | Code::PreconditionMissing
+            ));
+        }
+    }
+}
