@@ -10,43 +10,14 @@ use unstuck_core::engine::{
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 
-use crate::check::{self, Monitor, Violation};
+use crate::check::{self, Kept, Monitor, Violation};
+pub use crate::moves::{Move, Running, Stats};
 use crate::profile::Profile;
 use crate::world::{self, World};
 
 const PROJECT: &str = "sim";
 /// Every so many steps everything is checked, hidden parts and written forms included.
 const THOROUGH_EVERY: u64 = 64;
-
-/// One step of a simulation. A list of moves can be replayed, and shortened.
-#[derive(Clone, Debug)]
-pub enum Move {
-    /// The oldest decision becomes durable, and its effects begin.
-    Ack,
-    /// The task's effect of this kind gets on.
-    Work(TaskId, &'static str),
-    /// Somebody commands something.
-    Person(Command),
-    /// A result comes that nobody waits for.
-    Stale(Command),
-    /// Time passes up to the next timer.
-    Wake,
-    /// The clock is set, by so many milliseconds, forward or back.
-    Clock(i64),
-    /// The process dies and is started again.
-    Crash,
-    /// A write fails: everything that is not durable is dropped.
-    LostWrite,
-}
-
-/// An effect that the outside is at.
-#[derive(Clone, Debug)]
-pub struct Running {
-    /// What it is.
-    pub effect: Effect,
-    /// Its result, when it has been performed and not yet reported.
-    pub result: Option<Command>,
-}
 
 /// A decision on its way to the disk.
 #[derive(Clone, Debug)]
@@ -57,23 +28,6 @@ struct Batch {
     kept: Option<Running>,
     /// It is the first decision after a start, which must not get lost.
     recovers: bool,
-}
-
-/// What a simulation came to.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
-    /// Moves.
-    pub steps: u64,
-    /// Events that were recorded.
-    pub events: u64,
-    /// Deaths of the process.
-    pub crashes: u64,
-    /// Failed writes.
-    pub lost_writes: u64,
-    /// Commands that were refused.
-    pub rejected: u64,
-    /// Questions asked.
-    pub questions: u64,
 }
 
 /// A simulation.
@@ -200,10 +154,14 @@ impl Sim {
         let Some(running) = found.and_then(|id| self.running.remove(&id)) else { return Ok(()) };
         let effect = running.effect.clone();
         if let Some(result) = running.result.clone() {
-            self.report(running, result)?;
+            self.report(running, &result)?;
             return Ok(());
         }
         let Some(command) = self.world.perform(&self.state, &effect, self.now) else {
+            // Its task is gone in memory; whoever works for it hears of that when it is durable.
+            if !self.is_durable() {
+                self.running.insert(effect.id, running);
+            }
             return Ok(());
         };
         if let Command::Settle { .. } = command {
@@ -211,11 +169,11 @@ impl Sim {
             self.running.insert(effect.id, Running { effect, result: Some(command) });
             return Ok(());
         }
-        self.report(running, command)
+        self.report(running, &command)
     }
 
     /// Something is reported about an effect.
-    fn report(&mut self, running: Running, command: Command) -> Result<(), Violation> {
+    fn report(&mut self, running: Running, command: &Command) -> Result<(), Violation> {
         let effect = running.effect.clone();
         let place = world::place(&self.state, &effect);
         let result = self.submit(command.clone(), Some(running.clone()))?;
@@ -272,9 +230,11 @@ impl Sim {
                 self.stats.questions += 1;
             }
             self.monitor.before(&self.shadow, recorded, &self.profile.policy)?;
-            let before = self.monitor.keep(&self.shadow, recorded);
+            let kept = Kept::of(&self.shadow, recorded);
             self.shadow.apply(recorded);
-            self.monitor.after(before, &self.shadow, recorded)?;
+            if let Some(kept) = kept {
+                kept.holds(&self.shadow, recorded)?;
+            }
         }
         self.same_as_shadow("replaying gives the same state")?;
         if self.journal.len() > decided || kept.is_some() {

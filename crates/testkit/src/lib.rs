@@ -9,6 +9,7 @@ pub mod chance;
 pub mod check;
 pub mod driver;
 pub mod faults;
+pub mod moves;
 pub mod outside;
 pub mod people;
 pub mod plans;

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use unstuck_core::engine::{BuildState, Command, QuestionId, Standing, Subject};
+use unstuck_core::engine::{
+    BuildId, BuildState, Command, EffectId, Outcome, QuestionId, Standing, Subject,
+};
+use unstuck_core::plan::MutationSpec;
+use unstuck_core::policy::Amount;
 use unstuck_core::question::{Decision, QuestionKind};
 
 use crate::chance::Chance;
@@ -48,18 +52,18 @@ fn play(sim: &mut Sim, steps: u64, moves: &mut Vec<Move>) -> Result<(), Violatio
     let mut chance = Chance::at(sim.profile.seed, &["moves"], 0);
     for _ in 0..steps {
         let Some(next) = pick(sim, &mut chance) else { continue };
-        take(sim, next, moves)?;
+        take(sim, &next, moves)?;
     }
     close(sim, &mut chance, moves)?;
     sim.check_journal()
 }
 
-fn take(sim: &mut Sim, next: Move, moves: &mut Vec<Move>) -> Result<(), Violation> {
+fn take(sim: &mut Sim, next: &Move, moves: &mut Vec<Move>) -> Result<(), Violation> {
     moves.push(next.clone());
     if let Move::Person(Command::StartBuild { .. } | Command::DefineJob { .. }) = next {
         sim.started += 1;
     }
-    sim.step(&next)
+    sim.step(next)
 }
 
 /// The next move, by chance.
@@ -116,17 +120,13 @@ fn stale(sim: &mut Sim, chance: &mut Chance) -> Option<Command> {
     let running = sim.running.values().nth(at)?;
     let effect = running.effect.id;
     let command = match chance.below(3) {
-        0 => Command::Mutate { effect, mutation: Default::default() },
+        0 => Command::Mutate { effect, mutation: MutationSpec::default() },
         1 => Command::Settle {
-            effect: unstuck_core::engine::EffectId(effect.0 + 1_000_000),
-            outcome: unstuck_core::engine::Outcome::Done,
-            spent: Default::default(),
+            effect: EffectId(effect.0 + 1_000_000),
+            outcome: Outcome::Done,
+            spent: Amount::ZERO,
         },
-        _ => Command::Settle {
-            effect,
-            outcome: unstuck_core::engine::Outcome::HeadMoved,
-            spent: Default::default(),
-        },
+        _ => Command::Settle { effect, outcome: Outcome::HeadMoved, spent: Amount::ZERO },
     };
     // Only what certainly does not fit is handed in here.
     let kind = world::kind(running.effect.what);
@@ -154,7 +154,7 @@ fn close(sim: &mut Sim, chance: &mut Chance, moves: &mut Vec<Move>) -> Result<()
         } else {
             return ended(sim);
         };
-        take(sim, next, moves)?;
+        take(sim, &next, moves)?;
     }
     let last = sim.journal.len().saturating_sub(24);
     let events: Vec<String> =
@@ -162,7 +162,7 @@ fn close(sim: &mut Sim, chance: &mut Chance, moves: &mut Vec<Move>) -> Result<()
     Err(Violation::new("I7", format!("it never ends:{}", events.concat())))
 }
 
-fn held(sim: &Sim) -> Option<unstuck_core::engine::BuildId> {
+fn held(sim: &Sim) -> Option<BuildId> {
     sim.state
         .builds()
         .find(|build| matches!(build.state, BuildState::Paused { .. }))

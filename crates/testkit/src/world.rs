@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    Command, Effect, Mutation, MutationId, Outcome, Progress, RunId, State, TaskId, Work,
+    Command, Effect, Mutation, MutationId, Outcome, Progress, State, TaskId, Work,
 };
 use unstuck_core::plan::MutationKind;
 use unstuck_core::policy::Amount;
@@ -165,13 +165,7 @@ impl<'a> Scene<'a> {
     }
 
     fn reserved(&self) -> Amount {
-        self.run().map_or(Amount::ZERO, |run| {
-            self.state.run(run).map_or(Amount::ZERO, |run| run.reserved)
-        })
-    }
-
-    const fn run(&self) -> Option<RunId> {
-        Some(self.effect.run)
+        self.state.run(self.effect.run).map_or(Amount::ZERO, |run| run.reserved)
     }
 
     /// A call never costs more than was reserved for it.

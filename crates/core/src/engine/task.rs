@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
 use super::run::{Next, Operation};
+use super::signatures::Signatures;
 use crate::fault::{Code, Fault, Work};
 use crate::plan::{GateKey, MutationSpec, TaskSpec};
 use crate::policy::Amount;
@@ -318,6 +319,12 @@ impl Task {
             Some(spec) => Some(spec),
             None => self.declared.get(at - standing.len()),
         }
+    }
+
+    /// Whether a failure of this task counts against the tries the error has now.
+    pub fn has_charged(&self, signatures: &Signatures, signature: Signature) -> bool {
+        let life = signatures.get(signature).map(|record| record.life);
+        self.charged.iter().any(|known| known.signature == signature && Some(known.life) == life)
     }
 
     /// How often `operation` failed in a row.

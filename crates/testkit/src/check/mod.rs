@@ -10,7 +10,7 @@ mod written;
 use std::collections::BTreeSet;
 use std::fmt;
 
-pub use monitor::Monitor;
+pub use monitor::{Kept, Monitor};
 pub use recovery::recovered;
 pub use shape::shape;
 use unstuck_core::engine::{Effect, EffectId, MutationId, Question, State, Subject, Work};

@@ -153,8 +153,6 @@ impl Monitor {
         policy: &Policy,
     ) -> Result<(), Violation> {
         match &recorded.event {
-            // Its failure came before the answer that started the count over.
-            Event::Retrying { signature, .. } if state.signatures().count(*signature) == 0 => {}
             Event::Retrying { task, signature, code, .. } => {
                 *self.tries.entry((*signature, *task)).or_default() += 1;
                 let of = |(of, _): &(Signature, TaskId)| of == signature;
@@ -228,16 +226,17 @@ impl Monitor {
             _ => Ok(()),
         }
     }
+}
 
+impl Kept {
     /// Keeps what an event must not change.
-    #[expect(clippy::unused_self, reason = "one way to call the monitor")]
-    pub fn keep(&self, state: &State, recorded: &Recorded) -> Option<Kept> {
+    pub fn of(state: &State, recorded: &Recorded) -> Option<Self> {
         match &recorded.event {
             Event::FaultMet { run, fault, .. } => {
                 let reaction = fault.code().row().reaction;
                 let waits = matches!(reaction, Reaction::Gate | Reaction::GateUntilReset);
                 let task = state.task(state.run(*run)?.task).filter(|_| waits)?;
-                Some(Kept::Uncharged {
+                Some(Self::Uncharged {
                     task: task.id,
                     signature: fault.signature,
                     counters: task.counters,
@@ -255,29 +254,22 @@ impl Monitor {
     }
 
     /// I3: waits charge nothing but wait, and one wait is one wait.
-    #[expect(clippy::unused_self, reason = "one way to call the monitor")]
-    pub fn after(
-        &self,
-        kept: Option<Kept>,
-        state: &State,
-        recorded: &Recorded,
-    ) -> Result<(), Violation> {
-        match kept {
-            Some(Kept::Uncharged { task, signature, counters, count }) => {
-                let Some(task) = state.task(task) else { return Ok(()) };
+    pub fn holds(&self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        match self {
+            Self::Uncharged { task, signature, counters, count } => {
+                let Some(task) = state.task(*task) else { return Ok(()) };
                 let now = Counters { crashes: counters.crashes, ..task.counters };
-                let uncharged = now == counters && state.signatures().count(signature) == count;
-                require(uncharged, "I3", || {
+                let tries = state.signatures().count(*signature);
+                require(now == *counters && tries == *count, "I3", || {
                     format!("{:?} charged {:?}", recorded.event, task.counters)
                 })
             }
-            Some(Kept::Closed { gate: key, counts }) => {
-                let now = state.gate(key).map(|gate| (gate.windows, gate.limited));
-                require(now == Some(counts), "I3: one window is counted once", || {
+            Self::Closed { gate: key, counts } => {
+                let now = state.gate(*key).map(|gate| (gate.windows, gate.limited));
+                require(now == Some(*counts), "I3: one window is counted once", || {
                     format!("{key}: {counts:?} became {now:?}")
                 })
             }
-            None => Ok(()),
         }
     }
 }

@@ -7,6 +7,7 @@ use unstuck_core::engine::{
 };
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{MutationKind, MutationSpec};
+use unstuck_core::policy::Amount;
 use unstuck_core::question::Decision;
 use unstuck_core::time::Span;
 
@@ -82,7 +83,7 @@ fn a_budget_that_ran_out_over_an_action_holds_the_task_with_its_build() {
     desk.give(Command::FireJob { task: T0 });
     let script = desk.owed(T0).id;
     desk.give(Command::Mutate { effect: script, mutation: action("k") });
-    let amount = unstuck_core::policy::Amount { tokens: 11, ..Default::default() };
+    let amount = Amount { tokens: 11, ..Amount::ZERO };
     desk.give(Command::Reserve { effect: script, amount });
     desk.settle(T0, Outcome::Applied { result: Arc::from("") });
     assert!(matches!(desk.task(T0), TaskState::Pending { run: Some(_) }));
@@ -124,7 +125,7 @@ fn a_permanent_action_that_failed_is_performed_by_the_next_firing() {
     desk.give(Command::Mutate { effect, mutation: shared() });
     let sent = desk.state.outstanding().pop().unwrap().id;
     let outcome = Outcome::Failed { fault: crate::desk::fault(Code::LogicError), approach: None };
-    desk.give(Command::Settle { effect: sent, outcome, spent: Default::default() });
+    desk.give(Command::Settle { effect: sent, outcome, spent: Amount::ZERO });
     desk.done(T0);
     desk.done(T0);
     desk.give(Command::FireJob { task: T0 });
@@ -317,11 +318,11 @@ fn looking_up_one_action_again_does_not_forget_the_next() {
     for key in ["k", "l"] {
         let id = desk.state.seq();
         desk.give(Command::Mutate { effect: script, mutation: action(key) });
-        let sent = desk.state.outstanding().into_iter().find(|effect| effect.id.0 > id).unwrap();
+        let call = desk.state.outstanding().into_iter().find(|effect| effect.id.0 > id).unwrap();
         let lost = unknown(Code::NetworkTimeout);
-        let spent = Default::default();
-        desk.give(Command::Settle { effect: sent.id, outcome: lost, spent });
-        let probe = desk.state.outstanding().into_iter().find(|e| e.id > sent.id).unwrap().id;
+        let spent = Amount::ZERO;
+        desk.give(Command::Settle { effect: call.id, outcome: lost, spent });
+        let probe = desk.state.outstanding().into_iter().find(|e| e.id > call.id).unwrap().id;
         let outcome = Outcome::CannotTell;
         desk.give(Command::Settle { effect: probe, outcome, spent });
     }

@@ -1,9 +1,10 @@
 //! Tries: what heals costs nobody a question, and what comes back does not go unasked.
 
-use unstuck_core::engine::{Event, TaskId};
+use unstuck_core::engine::{Event, Outcome, TaskId, Work};
 use unstuck_core::fault::Code;
+use unstuck_core::question::Decision;
 
-use crate::desk::{Desk, task};
+use crate::desk::{Desk, acting, action, task, unknown};
 
 fn asks(events: &[Event]) -> bool {
     events.iter().any(|event| matches!(event, Event::QuestionAsked { .. }))
@@ -24,6 +25,25 @@ fn the_same_error_healed_in_ten_tasks_in_a_row_asks_nobody() {
         }
     }
     assert!(desk.is_over(0));
+}
+
+// I1
+#[test]
+fn a_failure_that_waited_for_an_action_counts_in_the_life_it_is_dealt_with() {
+    let mut desk = Desk::new();
+    let lost = || unknown(Code::ValidationPrePush);
+    desk.start(2, vec![acting("a", vec![action("k")]), task("b", &[])]);
+    for _ in 0..4 {
+        desk.fails(TaskId(1), Code::ValidationPrePush);
+    }
+    desk.done_until(TaskId(0), |work| matches!(work, Work::Perform { .. }));
+    desk.settle(TaskId(0), lost());
+    desk.answer(0, Decision::ProvideGuidance);
+    let events = desk.settle(TaskId(0), Outcome::NotApplied);
+    assert!(events.iter().any(|event| matches!(event, Event::Retrying { attempt: 1, .. })));
+    let count =
+        desk.state.signatures().count(desk.state.task(TaskId(0)).unwrap().retrying.unwrap());
+    assert_eq!(count, 1);
 }
 
 // B17

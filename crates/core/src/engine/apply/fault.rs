@@ -65,8 +65,12 @@ impl State {
     fn count_try(&mut self, task: TaskId, signature: Signature, charged: bool, at: Time) {
         if !charged || self.subjects.contains_key(&Subject::Error(signature)) {
             self.signatures.note(signature, at);
-            return;
+        } else {
+            self.charge(task, signature, at);
         }
+    }
+
+    fn charge(&mut self, task: TaskId, signature: Signature, at: Time) {
         let (_, life) = self.signatures.charge(signature, at);
         let Some(task) = self.tasks.get_mut(&task) else { return };
         let same = |charged: &&mut Charged| charged.signature == signature && charged.life == life;
@@ -79,9 +83,11 @@ impl State {
         }
     }
 
-    pub(super) fn retrying(&mut self, task: TaskId, signature: Signature) {
-        if let Some(task) = self.tasks.get_mut(&task) {
-            task.retrying = Some(signature);
+    pub(super) fn retrying(&mut self, id: TaskId, signature: Signature, at: Time) {
+        let Some(task) = self.tasks.get_mut(&id) else { return };
+        task.retrying = Some(signature);
+        if !task.has_charged(&self.signatures, signature) {
+            self.charge(id, signature, at);
         }
     }
 

@@ -81,7 +81,7 @@ impl State {
                 self.approach_taken(approach, *confirms);
             }
             Event::Declared { run, mutation } => self.declared(*run, mutation),
-            Event::Retrying { task, signature, .. } => self.retrying(*task, *signature),
+            Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),
             Event::ToolWaiting { .. } | Event::Warned { .. } => {}

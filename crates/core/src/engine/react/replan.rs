@@ -13,6 +13,7 @@ use crate::engine::run::{Next, Phase, Run, Status, Step};
 use crate::engine::task::Task;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault};
+use crate::signature::Signature;
 
 pub(super) fn replan(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     if let Some(why) = tries_used_up(turn, run, fault) {
@@ -36,8 +37,7 @@ pub(super) fn replan(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let (signature, code) = (fault.signature, fault.code());
-    // An answer may have started the count over while the outcome of an action was looked up.
-    let attempt = turn.state.signatures().count(signature).max(1);
+    let attempt = tries(turn, task, signature);
     let limits = turn.policy.limits(code, &task.spec.overrides);
     let why = Why::code(Rule::AnotherApproach, code)
         .counted(Charge::Signature, attempt, limits.per_signature)
@@ -46,12 +46,19 @@ pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     turn.decide(Event::Retrying { task, run, signature, attempt, code }, why);
 }
 
+/// How many tries the error has had with the one at hand. An answer may have started the count
+/// over while the outcome of an action was looked up; the failure that waited for it counts anew.
+fn tries(turn: &Turn<'_>, task: &Task, signature: Signature) -> u32 {
+    let counted = task.has_charged(turn.state.signatures(), signature);
+    turn.state.signatures().count(signature) + u32::from(!counted)
+}
+
 /// Why there is no further try, if there is none.
 pub(super) fn tries_used_up(turn: &Turn<'_>, run: RunId, fault: &Fault) -> Option<Why> {
     let task = turn.state.run(run).and_then(|run| turn.state.task(run.task))?;
     let (signature, code) = (fault.signature, fault.code());
     let limits = turn.policy.limits(code, &task.spec.overrides);
-    let count = turn.state.signatures().count(signature);
+    let count = tries(turn, task, signature);
     let asked_already = turn.state.question_about(Subject::Error(signature)).is_some();
     if count > limits.per_signature || asked_already {
         let why = Why::code(Rule::TriesUsedUp, code);

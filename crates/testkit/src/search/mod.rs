@@ -1,10 +1,9 @@
 //! Exhaustive search: all interleavings of a small plan's troubles, answers, waits, crashes and
 //! buttons up to a depth, each state looked at once.
 
-use std::collections::hash_map::DefaultHasher;
+mod fingerprint;
+
 use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::fmt::Write as _;
-use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
@@ -17,7 +16,7 @@ use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 
-use crate::check::{self, Monitor, Violation};
+use crate::check::{self, Kept, Monitor, Violation};
 
 const PROJECT: &str = "search";
 
@@ -95,7 +94,7 @@ pub fn search(asked: &Question) -> Result<Found, Violation> {
         }
         let moves = node.moves(asked);
         if moves.is_empty() {
-            node.ended().map_err(|violation| node.told(violation))?;
+            node.ended().map_err(|violation| node.told(&violation))?;
             found.ends += 1;
         }
         if node.depth == 0 {
@@ -252,7 +251,7 @@ impl Node {
         match self.outside.iter().find(|(_, (applied, denied))| *applied > 1 + denied) {
             Some((mutation, (applied, _))) => {
                 let found = format!("{mutation} took effect {applied} times");
-                Err(self.told(Violation::new("I4", found)))
+                Err(self.told(&Violation::new("I4", found)))
             }
             None => Ok(()),
         }
@@ -267,9 +266,11 @@ impl Node {
         let mut check = || -> Result<(), Violation> {
             for recorded in decided.iter().flatten() {
                 self.monitor.before(&shadow, recorded, &asked.policy)?;
-                let kept = self.monitor.keep(&shadow, recorded);
+                let kept = Kept::of(&shadow, recorded);
                 shadow.apply(recorded);
-                self.monitor.after(kept, &shadow, recorded)?;
+                if let Some(kept) = kept {
+                    kept.holds(&shadow, recorded)?;
+                }
             }
             if self.state != shadow {
                 let found = check::difference(&self.state, &shadow);
@@ -277,7 +278,7 @@ impl Node {
             }
             check::shape(&self.state, &asked.policy)
         };
-        check().map_err(|violation| self.told(violation))
+        check().map_err(|violation| self.told(&violation))
     }
 
     /// I7: where nothing more happens, everything has ended or a person holds it.
@@ -292,7 +293,7 @@ impl Node {
     }
 
     /// The violation with the way to it.
-    fn told(&self, violation: Violation) -> Violation {
+    fn told(&self, violation: &Violation) -> Violation {
         let mut way = Vec::new();
         let mut step = self.trace.as_deref();
         while let Some(known) = step {
@@ -302,70 +303,6 @@ impl Node {
         way.reverse();
         Violation::new(violation.rule, format!("{}{}", violation.found, way.concat()))
     }
-
-    /// What tells states apart: everything but ids of runs and effects, times and history.
-    fn fingerprint(&self) -> u64 {
-        let mut told = String::new();
-        for task in self.state.tasks() {
-            let counters = &task.counters;
-            let run = task.state.run().and_then(|run| self.state.run(run));
-            write!(
-                told,
-                "{} {} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?};",
-                task.id,
-                task.state.standing().as_str(),
-                task.needs_left,
-                task.next,
-                run.map(|run| (run.phase, run.status, run.step, run.owes.is_some())),
-                counters.consecutive,
-                counters.crashes,
-                counters.git,
-                counters.transient.map(|transient| transient.count),
-                task.charged,
-                task.unsettled.as_ref().map(|fault| fault.code()),
-                task.retrying,
-            )
-            .ok();
-            if let Some(question) = question_of(&self.state, task.id) {
-                write!(told, "{question:?};").ok();
-            }
-        }
-        for build in self.state.builds() {
-            write!(
-                told,
-                "{} {} {:?} {} {:?};",
-                build.id,
-                build.state.as_str(),
-                build.merging.and_then(|run| self.state.run(run)).map(|run| run.task),
-                build.questions_allowed,
-                build.held.len(),
-            )
-            .ok();
-        }
-        for mutation in self.state.mutations() {
-            let state = format!("{:?}", mutation.state);
-            let name = state.split([' ', '{']).next().unwrap_or_default();
-            let known = mutation.probes.min(5);
-            write!(told, "{} {name} {known} {:?};", mutation.id, self.outside.get(&mutation.id))
-                .ok();
-        }
-        for (signature, record) in self.state.signatures().iter() {
-            write!(told, "{signature} {};", record.count).ok();
-        }
-        let mut hasher = DefaultHasher::new();
-        (told, self.depth, self.crashes, self.buttons).hash(&mut hasher);
-        hasher.finish()
-    }
-}
-
-fn question_of(
-    state: &State,
-    task: unstuck_core::engine::TaskId,
-) -> Option<(Subject, unstuck_core::question::QuestionKind)> {
-    state
-        .questions()
-        .find(|question| question.tasks.contains(&task))
-        .map(|question| (question.subject, question.kind))
 }
 
 fn fault(code: Code) -> Arc<Fault> {
