@@ -156,7 +156,7 @@ fn the_pause(stage: &Stage) -> unstuck_core::engine::QuestionId {
     stage.state.question_about(Subject::Build(build)).unwrap().id
 }
 
-// T1.5, T1.14, T0.14
+// T1.5, T1.14, T0.14, T1.12
 #[test]
 fn five_distinct_open_questions_pause_the_build_once() {
     let mut stage = Stage::tasks(&["a", "b", "c", "d", "e", "f"]);

@@ -14,7 +14,7 @@ fn attempt_number(events: &[Event]) -> Option<u32> {
     })
 }
 
-// T1.9, T0.10
+// T1.9, T0.10, T1.12
 #[test]
 fn failures_one_to_three_replan_and_the_fourth_asks() {
     let mut stage = Stage::tasks(&["a"]);
@@ -87,7 +87,7 @@ fn another_build_of_the_project_inherits_the_counts() {
     assert!(happened(&stage.red("again", "boom"), "agent.waiting_for_input"));
 }
 
-// T2.3, T1.13, TX3
+// T2.3, T1.13, TX3, T1.12
 #[test]
 fn guidance_gives_three_fresh_attempts_and_reaches_the_next_one() {
     let mut stage = Stage::tasks(&["a"]);
