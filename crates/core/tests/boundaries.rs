@@ -1,5 +1,10 @@
 //! What a module must not know, read from its sources.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

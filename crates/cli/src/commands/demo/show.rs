@@ -143,10 +143,11 @@ pub(super) fn why(out: &mut impl Write, night: &Night, width: usize) -> io::Resu
     }
     let events = night.journal().len();
     let took = length(night.journal());
-    writeln!(
-        out,
-        "\n{dim}{events} events over {took} of virtual time. `unstuck explain CODE` says more about each code.{dim:#}"
-    )
+    let closing = format!(
+        "{events} events over {took} of virtual time. `unstuck explain CODE` says more about each \
+         code."
+    );
+    writeln!(out, "\n{dim}{}{dim:#}", wrapped(&closing, 0, width))
 }
 
 fn length(journal: &[Recorded]) -> Span {
