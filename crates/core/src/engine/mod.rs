@@ -3,6 +3,34 @@
 //! [`decide`] is pure: no I/O, no clock, no random source of its own. It changes a [`State`] only
 //! by events, so replaying the journal gives the same state. One file per command in `on/`; what
 //! a fault leads to in `react/`; how work moves on in `flow/`; what events do in `apply/`.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use unstuck_core::engine::{Command, Event, Outcome, Rng, State, decide};
+//! use unstuck_core::fault::{Auth, Fault};
+//! use unstuck_core::plan::{Plan, TaskSpec};
+//! use unstuck_core::policy::{Amount, Policy};
+//! use unstuck_core::time::Time;
+//!
+//! let (mut state, policy, now) = (State::new("shop"), Policy::default(), Time::from_millis(1));
+//! let mut rng = Rng::at("shop", state.seq());
+//! let plan = Plan::new(vec![TaskSpec { name: "deploy".into(), ..TaskSpec::default() }])?;
+//! let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
+//! decide(&mut state, start, &policy, now, &mut rng)?;
+//!
+//! // The agent works; then the hosting account refuses the key.
+//! let effect = state.outstanding()[0].id;
+//! let fault = Fault::auth_invalid("deploy", "403", Auth::default());
+//! let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
+//! let result = Command::Settle { effect, outcome, spent: Amount::ZERO };
+//! let events = decide(&mut state, result, &policy, now, &mut rng)?;
+//!
+//! // A person is asked at once, and the decision says why.
+//! let asked = events.iter().find(|e| matches!(e.event, Event::QuestionAsked { .. })).unwrap();
+//! let why = asked.why.as_ref().unwrap();
+//! assert_eq!(why.rule.sentence(), "Trying again cannot help: a person is needed.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod apply;
 mod build;
