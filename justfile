@@ -29,6 +29,10 @@ bench *ARGS:
 simulate *ARGS:
     ./scripts/simulate {{ARGS}}
 
+# Break the engine in small ways and see whether a test notices
+mutants *ARGS:
+    ./scripts/mutants {{ARGS}}
+
 # What takes long: the full simulation, mutants, figures
 nightly:
     ./scripts/nightly

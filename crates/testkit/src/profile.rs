@@ -1,6 +1,6 @@
 //! What kind of world a seed stands for: how much goes wrong, and how people behave.
 
-use unstuck_core::fault::{Code, Reaction};
+use unstuck_core::fault::{Charge, Code, Reaction};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Span;
 
@@ -106,12 +106,14 @@ impl Profile {
 
 fn codes(chance: &mut Chance) -> Vec<Code> {
     let all = Code::ALL.to_vec();
-    match chance.below(4) {
+    match chance.below(6) {
         0 => all.into_iter().filter(|code| code.row().class.retryable()).collect(),
         1 => {
             let few = 1 + chance.below(5);
             (0..few).filter_map(|_| chance.pick(Code::ALL).copied()).collect()
         }
+        // An account that is limited all day.
+        2 => all.into_iter().filter(|code| code.row().charges.contains(&Charge::Wait)).collect(),
         _ => all,
     }
 }

@@ -7,7 +7,7 @@ use unstuck_core::engine::{
     State, Step, Subject, TaskId, TaskState,
 };
 use unstuck_core::fault::{Class, Code, Reaction};
-use unstuck_core::policy::Policy;
+use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::signature::Signature;
 
 use super::{Violation, require};
@@ -24,6 +24,8 @@ pub struct Monitor {
     blocked: BTreeMap<TaskId, Code>,
     /// Tasks that an open gate let through and that have not begun.
     let_through: BTreeMap<TaskId, GateKey>,
+    /// The project's latest day, and what was spent on it.
+    day: (u64, Amount),
 }
 
 /// What an event must not change.
@@ -61,7 +63,23 @@ impl Monitor {
         self.tries(state, recorded, policy)?;
         self.blocked(state, recorded)?;
         self.gates(state, recorded)?;
+        self.spending(state, recorded)?;
         ledger(state, recorded)
+    }
+
+    /// What is spent is spent until the next day; a clock that is set back brings nothing back.
+    fn spending(&mut self, state: &State, recorded: &Recorded) -> Result<(), Violation> {
+        let (_, spent) = self.day;
+        require(state.spent_today() == spent, "a day adds up", || {
+            format!("{:?} instead of {spent:?}", state.spent_today())
+        })?;
+        if let Event::BudgetUpdated { spent, day, .. } = &recorded.event {
+            if *day > self.day.0 {
+                self.day = (*day, Amount::ZERO);
+            }
+            self.day.1 = self.day.1.plus(*spent);
+        }
+        Ok(())
     }
 
     /// Who was let through an open gate is not sent back to it.

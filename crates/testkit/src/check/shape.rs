@@ -6,7 +6,7 @@ use unstuck_core::engine::{
     Build, BuildState, PauseCause, QuestionId, Standing, State, Status, Step, Subject, Task,
     TaskId, TaskState,
 };
-use unstuck_core::policy::Policy;
+use unstuck_core::policy::{Amount, Policy};
 
 use super::{Violation, require};
 
@@ -135,13 +135,11 @@ fn budget(state: &State, build: &Build, policy: &Policy) -> Result<(), Violation
     let uncapped = policy.budget.per_build.is_zero();
     let used = build.spent.plus(build.reserved);
     require(uncapped || used.over(cap).is_none(), "I12", || format!("{}: {used:?}", build.id))?;
-    let reserved = build
-        .tasks
-        .iter()
-        .filter_map(|id| state.task(*id))
-        .fold(0, |sum, task| sum + task.reserved.tokens);
-    require(reserved == build.reserved.tokens, "reserved amounts add up", || {
-        format!("{}: {reserved} and {:?}", build.id, build.reserved)
+    let tasks = || build.tasks.iter().filter_map(|id| state.task(*id));
+    let reserved = tasks().fold(Amount::ZERO, |sum, task| sum.plus(task.reserved));
+    let spent = tasks().fold(Amount::ZERO, |sum, task| sum.plus(task.spent));
+    require(reserved == build.reserved && spent == build.spent, "amounts add up", || {
+        format!("{}: {reserved:?} {spent:?}", build.id)
     })
 }
 

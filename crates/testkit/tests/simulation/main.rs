@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a story that cannot go on says so")]
 
 mod all_ways;
+mod breadth;
 mod desk;
 mod fate;
 mod found;
