@@ -64,6 +64,8 @@ impl MutationState {
 pub enum Occurrence {
     /// One task, or one firing of a job, with all its retries and repairs.
     Firing(TaskId, u32),
+    /// One attempt at a task: what it brings onto a branch is its own.
+    Attempt(TaskId, u32),
     /// The project.
     Project,
 }
@@ -108,11 +110,12 @@ impl Ledger {
 
     pub(super) fn find_key(&self, task: &Task, permanent: bool, key: &str) -> Option<&Mutation> {
         if permanent {
-            self.mutations.get(self.permanent.get(key)?)
-        } else {
-            // A task has a handful of actions: looking at each is the fastest way.
-            let known = task.ledger.iter().filter_map(|id| self.mutations.get(id));
-            known.into_iter().find(|known| !known.spec.permanent && known.spec.key == key)
+            return self.mutations.get(self.permanent.get(key)?);
         }
+        // A task has a handful of actions: looking at each is the fastest way.
+        let known = task.ledger.iter().filter_map(|id| self.mutations.get(id));
+        known
+            .into_iter()
+            .find(|known| known.spec.key == key && known.occurrence == task.occurrence(&known.spec))
     }
 }

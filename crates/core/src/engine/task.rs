@@ -309,7 +309,13 @@ impl Task {
 
     /// Within what the key of one of its actions is unique.
     pub fn occurrence(&self, spec: &MutationSpec) -> Occurrence {
-        if spec.permanent { Occurrence::Project } else { Occurrence::Firing(self.id, self.firing) }
+        if spec.permanent {
+            Occurrence::Project
+        } else if self.work() == Work::Task && spec.kind.belongs_to_the_attempt() {
+            Occurrence::Attempt(self.id, self.attempts)
+        } else {
+            Occurrence::Firing(self.id, self.firing)
+        }
     }
 
     /// The action at this position: the task's standing ones first, then those its agent declared.

@@ -85,6 +85,16 @@ pub struct MutationSpec {
     pub requires: Option<String>,
 }
 
+impl MutationKind {
+    /// Whether it is about the very commits of one attempt, so that another attempt has its own.
+    pub const fn belongs_to_the_attempt(self) -> bool {
+        match self {
+            Self::Merge | Self::Push => true,
+            Self::PullRequest | Self::Http | Self::Command => false,
+        }
+    }
+}
+
 /// The kinds of irreversible action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MutationKind {

@@ -153,6 +153,16 @@ fn the_second_failure_of_the_service_in_a_row_closes_the_gate() {
 }
 
 #[test]
+fn a_call_that_never_answered_says_nothing_good_about_the_account() {
+    let mut stage = Stage::tasks(&["a", "b", "c"]);
+    let down = || Fault::new(Kind::bare(Code::ProviderApiError), "api", "500");
+    stage.fails("a", down());
+    stage.fails("b", fault(Code::IterationTimeout, "no first byte"));
+    stage.fails("c", down());
+    assert!(matches!(gate(&stage).state, GateState::Waiting { .. }));
+}
+
+#[test]
 fn a_success_in_between_keeps_the_gate_open() {
     let mut stage = Stage::tasks(&["a", "b", "c"]);
     let down = || Fault::new(Kind::bare(Code::ProviderApiError), "api", "500");

@@ -324,3 +324,41 @@ fn a_crash_at_any_step_of_an_action_leads_to_a_look_up() {
     stage.done("a");
     assert_eq!(*stage.task_state("a"), TaskState::Done);
 }
+
+#[test]
+fn another_attempt_merges_its_own_work_and_does_not_mail_again() {
+    let merge = MutationSpec { kind: MutationKind::Merge, ..action("merge") };
+    let mut stage = mutating(vec![merge, action("mail"), action("deploy")]);
+    stage.applied("a");
+    stage.applied("a");
+    // After merge and mail the deployment shows that the work itself is wrong.
+    stage.fails("a", fault(Code::ValidationPrePush, "red"));
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    let keys = |stage: &Stage| -> Vec<String> {
+        let Work::Perform { mutation } = stage.owed("a").what else { return Vec::new() };
+        vec![stage.state.mutation(mutation).unwrap().spec.key.clone()]
+    };
+    assert_eq!(keys(&stage), ["merge"], "the new commits are merged");
+    stage.applied("a");
+    assert_eq!(keys(&stage), ["deploy"], "the mail was sent before");
+}
+
+#[test]
+fn a_permanent_key_with_other_arguments_is_refused_on_the_way_too() {
+    let permanent = |arguments| MutationSpec { permanent: true, arguments, ..action("charge") };
+    let mut stage = Stage::new();
+    stage.build(vec![with_actions("a", vec![permanent(1)]), with_actions("b", vec![permanent(2)])]);
+    for name in ["a", "b"] {
+        stage.attempt(name);
+        stage.done(name);
+        let events = stage.done(name);
+        assert_eq!(happened(&events, "run.fault"), name == "b");
+        if name == "a" {
+            stage.applied("a");
+            stage.done("a");
+        }
+    }
+    assert_eq!(performs(&stage), 1);
+}

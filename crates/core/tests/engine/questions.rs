@@ -139,6 +139,8 @@ fn what_a_person_allows_is_allowed_once_or_for_good() {
         stage.answer(decision);
         assert!(stage.state.allows(stage.id("a"), signature));
         assert_eq!(stage.state.allows(stage.id("b"), signature), for_others);
+        stage.red("a", "boom");
+        assert_eq!(stage.state.allows(stage.id("a"), signature), for_others, "{decision}");
     }
 }
 

@@ -68,7 +68,10 @@ impl State {
             Event::RunResumed { run, step } => self.run_resumed(*run, *step, seq),
             Event::RunFailed { run, .. }
             | Event::RunCommitted { run }
-            | Event::RunCancelled { run, .. } => self.run_ended(*run),
+            | Event::RunCancelled { run, .. } => {
+                self.allowance_used(*run);
+                self.run_ended(*run);
+            }
             Event::RunCrashed { run } => self.run_crashed(*run),
             Event::RunProgress { run, iterations, tool_calls, validated } => {
                 self.run_progress(*run, *iterations, *tool_calls, *validated);

@@ -140,6 +140,15 @@ impl State {
         }
     }
 
+    /// What a person allowed once holds for the run that goes on after the answer.
+    pub(super) fn allowance_used(&mut self, id: RunId) {
+        if let Some(task) = self.runs.get(&id).map(|run| run.task)
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
+            task.allowance = None;
+        }
+    }
+
     pub(super) fn run_crashed(&mut self, id: RunId) {
         if let Some(task) = self.runs.get(&id).map(|run| run.task)
             && let Some(task) = self.tasks.get_mut(&task)

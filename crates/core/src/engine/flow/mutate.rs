@@ -8,11 +8,17 @@ use crate::engine::decide::Turn;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::ids::{MutationId, RunId};
 use crate::engine::ledger::MutationState;
+use crate::engine::react::fail;
 use crate::engine::run::{Phase, Status, Step};
 use crate::engine::why::{Rule, Why};
+use crate::fault::{Fault, Logic};
+use crate::time::Span;
 
 /// An agent that declares more actions than this for one task is not to be trusted with them.
 pub(in crate::engine) const DECLARED_MAX: usize = 64;
+
+/// How long to wait for somebody else's permanent action before looking again.
+const SHARED_ACTION_AGAIN: Span = Span::from_mins(1);
 
 /// Performs the action the run is at, or goes on when it is settled.
 pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
@@ -25,6 +31,13 @@ pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
     };
     let task_id = task.id;
     let known = turn.state.ledger.find(task, &spec);
+    if known.is_some_and(|known| known.spec.arguments != spec.arguments) {
+        let context = Logic { step: Some(spec.key.clone()), exit: None };
+        let message = "the key was used for an action with other arguments";
+        let fault = Fault::logic_bad_input("ledger", message, context);
+        fail(turn, run, &Arc::new(fault), None);
+        return;
+    }
     match known.map(|mutation| (mutation.id, mutation.state.clone())) {
         None => {
             let mutation = MutationId(turn.state.ids.mutation);
@@ -46,7 +59,7 @@ pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
         )) => {
             // Somebody else performs the same permanent action: look again later.
             turn.pause_run(run, Status::PausedReconciliation, Step::Mutate { at: 0 });
-            let until = turn.now + turn.policy.backoff.wait(0, turn.rng);
+            let until = turn.now + turn.policy.backoff.asked(SHARED_ACTION_AGAIN, turn.rng);
             let next = turn.state.run(run).map(|run| run.place().resumed());
             if let Some(next) = next {
                 turn.decide(

@@ -13,7 +13,7 @@ use crate::engine::react::{day_number, fail};
 use crate::engine::run::{Next, Phase, Step};
 use crate::engine::state::Owner;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Class, Code, Fault, Repeated};
+use crate::fault::{Category, Class, Code, ErrorType, Fault, Repeated};
 use crate::policy::Amount;
 use crate::signature::Signature;
 
@@ -72,7 +72,7 @@ fn settle_run(
         }
         (Outcome::Failed { fault, approach }, _) => {
             pay(turn, id, spent);
-            if step.needs_gate() && fault.category() != crate::fault::Category::Provider {
+            if step.needs_gate() && proves_the_account(&fault) {
                 flow::call_succeeded(turn, task);
             }
             fail(turn, id, &fault, approach);
@@ -80,6 +80,11 @@ fn settle_run(
         _ => return Err(Rejected::Misfit(effect)),
     }
     Ok(())
+}
+
+/// Whether a fault can only have come after the account had answered.
+fn proves_the_account(fault: &Fault) -> bool {
+    fault.category() != Category::Provider && fault.error_type() != ErrorType::Network
 }
 
 /// What was reserved for the step is released, and what it cost is spent.
