@@ -1,7 +1,7 @@
 //! What events do to budgets.
 
 use crate::engine::event::Raised;
-use crate::engine::ids::RunId;
+use crate::engine::ids::{RunId, TaskId};
 use crate::engine::run::Run;
 use crate::engine::state::{Day, State};
 use crate::policy::Amount;
@@ -31,7 +31,7 @@ impl State {
         }
     }
 
-    fn shift_reserved(&mut self, task: crate::engine::ids::TaskId, from: Amount, to: Amount) {
+    fn shift_reserved(&mut self, task: TaskId, from: Amount, to: Amount) {
         self.day.reserved = self.day.reserved.minus(from).plus(to);
         let Some(task) = self.tasks.get_mut(&task) else { return };
         task.reserved = task.reserved.minus(from).plus(to);

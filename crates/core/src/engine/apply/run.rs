@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::attempt::{Approach, Digest, Seen};
+use crate::engine::build::Build;
 use crate::engine::effect::Start;
 use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
@@ -205,7 +206,7 @@ impl State {
         self.stir(build);
     }
 
-    pub(super) fn build_of_run(&mut self, id: RunId) -> Option<&mut crate::engine::build::Build> {
+    pub(super) fn build_of_run(&mut self, id: RunId) -> Option<&mut Build> {
         let build = self.runs.get(&id)?.build;
         self.builds.get_mut(&build)
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{cancel_task, go};
+use crate::engine::build::BuildState;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::{MutationId, RunId, TaskId};
@@ -81,7 +82,7 @@ fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
     let (fault, build, work) = (task.unsettled.clone(), task.build, task.work());
     let next = if work == Work::Job { after_script(turn, id) } else { task.next };
     let run = turn.state.run(run).map(|run| run.id);
-    if turn.build_state(build).is_some_and(super::super::build::BuildState::has_ended) {
+    if turn.build_state(build).is_some_and(BuildState::has_ended) {
         if let Some(run) = run {
             turn.cancel_run(run);
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::engine::build::BuildState;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
@@ -66,7 +67,7 @@ fn crashed(turn: &mut Turn<'_>, id: RunId) {
     let Some(build) = turn.state.task(task).map(|task| task.build) else { return };
     if flow::open_mutations(turn, task) > 0 {
         flow::reconcile(turn, task, id, None, next);
-    } else if turn.build_state(build).is_some_and(crate::engine::BuildState::has_ended) {
+    } else if turn.build_state(build).is_some_and(BuildState::has_ended) {
         flow::cancel_task(turn, task);
     } else if !crashed_too_often(turn, task, next) {
         let why = Why::rule(Rule::RecoveredAfterCrash);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::command::Rejected;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
-use crate::engine::ids::EffectId;
+use crate::engine::ids::{EffectId, TaskId};
 use crate::engine::react::{caps, day_number, fail};
 use crate::fault::{BudgetSpan, BudgetSpent, Fault};
 use crate::policy::Amount;
@@ -45,7 +45,7 @@ const fn place(span: BudgetSpan) -> &'static str {
 }
 
 /// What is spent and reserved of a budget.
-fn used(turn: &Turn<'_>, id: crate::engine::ids::TaskId, span: BudgetSpan) -> Amount {
+fn used(turn: &Turn<'_>, id: TaskId, span: BudgetSpan) -> Amount {
     let Some(task) = turn.state.task(id) else { return Amount::ZERO };
     match span {
         BudgetSpan::Task => task.spent.plus(task.reserved),

@@ -13,7 +13,7 @@ use crate::engine::react::{day_number, fail};
 use crate::engine::run::{Next, Phase, Step};
 use crate::engine::state::Owner;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Category, Class, Code, ErrorType, Fault, Repeated};
+use crate::fault::{Category, Class, Code, ErrorType, Fault, Input, Repeated};
 use crate::policy::Amount;
 use crate::signature::Signature;
 
@@ -140,7 +140,7 @@ fn repeated(turn: &Turn<'_>, run: RunId, approach: &Approach) -> Option<(Signatu
 /// A repair was proposed: a person decides whether it is used.
 fn proposed(turn: &mut Turn<'_>, run: RunId) {
     let message = "a repair of the script is proposed and waits for a person";
-    let context = crate::fault::Input { asked: String::new() };
+    let context = Input { asked: String::new() };
     let fault = Fault::precondition_input("repair", message, context);
     fail(turn, run, &Arc::new(fault), None);
 }

@@ -6,15 +6,15 @@ use crate::engine::command::{Outcome, Rejected};
 use crate::engine::decide::Turn;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::flow;
-use crate::engine::ids::{EffectId, MutationId};
+use crate::engine::ids::{EffectId, MutationId, RunId};
 use crate::engine::ledger::MutationState;
-use crate::engine::react::{ask_about_action, fail};
+use crate::engine::react::{ask_about_action, fail, meet};
 use crate::engine::run::Step;
 use crate::engine::task::TaskState;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 use crate::plan::MutationKind;
-use crate::time::Span;
+use crate::time::{Span, Time};
 
 /// A probe that fails this often in a row cannot tell.
 const PROBES_MAX: u32 = 5;
@@ -65,7 +65,7 @@ fn is_merge(turn: &Turn<'_>, id: MutationId) -> bool {
 }
 
 /// The run whose step this action is. A job's script hears of its actions by itself.
-fn run_at_it(turn: &Turn<'_>, id: MutationId) -> Option<crate::engine::ids::RunId> {
+fn run_at_it(turn: &Turn<'_>, id: MutationId) -> Option<RunId> {
     let run = turn.state.run(turn.state.mutation(id)?.run)?;
     matches!(run.step, Step::Mutate { .. }).then_some(run.id)
 }
@@ -87,7 +87,7 @@ fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     else {
         return;
     };
-    crate::engine::react::meet(turn, run, fault, None, true);
+    meet(turn, run, fault, None, true);
     flow::reconcile(turn, task, run, Some(Arc::clone(fault)), next);
     flow::probe(turn, id);
 }
@@ -152,7 +152,7 @@ fn cannot_tell(turn: &mut Turn<'_>, id: MutationId) {
 }
 
 /// When an absent effect may be taken for one that did not happen; none if already.
-fn settles_at(turn: &Turn<'_>, id: MutationId) -> Option<crate::time::Time> {
+fn settles_at(turn: &Turn<'_>, id: MutationId) -> Option<Time> {
     let mutation = turn.state.mutation(id)?;
     let until = mutation.sent_at + mutation.spec.settle_ms;
     // The time it was looked up counts, not the time we hear of it.

@@ -10,7 +10,7 @@ use crate::engine::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use crate::engine::question::{Question, Subject, Tried};
 use crate::engine::run::Next;
 use crate::engine::task::TaskState;
-use crate::engine::why::Why;
+use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 use crate::question::QuestionKind;
 
@@ -94,7 +94,7 @@ pub(in crate::engine) fn ask_about_action(turn: &mut Turn<'_>, id: MutationId) {
     let (task, next) = (task.id, task.next);
     let run = turn.state.run(run).map(|run| run.id);
     let subject = Subject::Action(id);
-    let why = Why::rule(crate::engine::why::Rule::CannotTell);
+    let why = Why::rule(Rule::CannotTell);
     let kind = QuestionKind::Happened;
     ask(turn, Ask { task, run, next, subject, kind, fault: None, why });
 }

@@ -8,7 +8,7 @@ use crate::engine::build::BuildState;
 use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
-use crate::engine::ids::{RunId, TaskId};
+use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::run::Status;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{BudgetSpan, Fault, Kind};
@@ -63,11 +63,7 @@ pub(super) fn spent(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 }
 
 /// Holds the run with its whole build, unless that stands still already.
-fn with_build(
-    turn: &mut Turn<'_>,
-    run: RunId,
-    hold: impl FnOnce(&mut Turn<'_>, crate::engine::ids::BuildId),
-) {
+fn with_build(turn: &mut Turn<'_>, run: RunId, hold: impl FnOnce(&mut Turn<'_>, BuildId)) {
     let Some((task, step)) = turn.state.run(run).map(|run| (run.task, run.place().resumed().step))
     else {
         return;
