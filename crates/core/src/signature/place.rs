@@ -43,6 +43,8 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] if is_file(file) => {
             found(after_line_number(&tail[6..]), false)
         }
+        // `ERROR in ./a.js 3:5-24`, `a.scss 3:5  root stylesheet`.
+        [b' ', b'0'..=b'9', ..] if is_file(file) => found(after_column(&tail[1..]), false),
         // A program names itself before the file it is made of: `app: main.c:3: text`.
         [b':', b' ', rest @ ..]
             if is_program(file) && rest.first().is_some_and(|b| !b.is_ascii_digit()) =>
@@ -76,9 +78,12 @@ fn is_script(file: &[u8]) -> bool {
     memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
 }
 
+/// A program's name; it may end with a version: `lua5.4`.
 fn is_program(word: &[u8]) -> bool {
-    word.len() <= 16
-        && word.iter().all(|b| b.is_ascii_lowercase() || matches!(b, b'0'..=b'9' | b'-' | b'_'))
+    let versioned =
+        |at: usize| word[at] == b'.' && word.get(at + 1).is_some_and(u8::is_ascii_digit);
+    let named = |b: &u8| b.is_ascii_lowercase() || matches!(b, b'0'..=b'9' | b'-' | b'_');
+    word.len() <= 16 && (0..word.len()).all(|at| named(&word[at]) || versioned(at))
 }
 
 /// `C:` in front of a path is no separator.
@@ -101,6 +106,14 @@ fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
         [b':', rest @ ..] => Some(after_method(rest).trim_ascii_start()),
         [b' ', b'-', b' ', rest @ ..] => Some(rest),
         [b' ', rest @ ..] => Some(rest.trim_ascii_start()),
+        _ => None,
+    }
+}
+
+/// `3:5 text`, `3:5-24`: a number alone may count anything.
+fn after_column(tail: &[u8]) -> Option<&[u8]> {
+    match &tail[digits(tail)..] {
+        numbers @ [b':', b'0'..=b'9', ..] => after_numbers(numbers),
         _ => None,
     }
 }

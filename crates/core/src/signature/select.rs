@@ -180,7 +180,12 @@ impl<'a> Choice<'a> {
                 _ => Block::Open,
             },
             Role::Frame => Block::Stack(line.indent),
-            Role::Echo | Role::Label | Role::Plain => self.block,
+            // A remark ends where another line begins no deeper.
+            Role::Plain => match self.block {
+                Block::Aside(indent) if line.indent <= indent => Block::Open,
+                block => block,
+            },
+            Role::Echo | Role::Label => self.block,
             Role::Warning | Role::Note | Role::Progress => Block::Aside(line.indent),
             role if role.is_strong() => Block::Failure,
             _ => Block::Open,
@@ -209,14 +214,12 @@ impl<'a> Choice<'a> {
             Role::TestDetail => self.detail(line),
             Role::Label if self.block == Block::Failure => self.keep(line),
             Role::MessageFollows => self.message = Some(Role::Exception),
+            Role::TestFollows => self.message = Some(Role::Test),
             Role::StatementFollows => self.message = Some(Role::Said),
             Role::CausesFollow => self.introduce(&line, false),
-            Role::Echo if self.place.is_none() && self.block == Block::Failure => {
-                let place = line.text.strip_prefix(b"--> ");
-                let place = place.map(<[u8]>::trim_ascii_start);
-                self.place = place.and_then(|place| place.split(|b| *b == b':').next());
-            }
+            Role::Echo => self.point(&line),
             Role::Weak => {
+                self.point(&line);
                 self.announce(&line, true);
                 self.keep_weak(line);
             }
@@ -227,6 +230,20 @@ impl<'a> Choice<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Notes the file of a location that stands on a line of its own: before the failure, or below
+    /// it as ` --> src/a.rs:3:5`.
+    fn point(&mut self, line: &Line<'a>) {
+        if self.place.is_some() {
+            return;
+        }
+        let below = self.block == Block::Failure;
+        let arrow = line.text.strip_prefix(b"--> ").filter(|_| below);
+        self.place = match arrow {
+            Some(place) => place.trim_ascii_start().split(|b| *b == b':').next(),
+            None => line.file,
+        };
     }
 
     /// Of the lines about a failing test the first tells what was expected, and an exception what
@@ -303,7 +320,8 @@ impl<'a> Choice<'a> {
             lines: self.strong,
             aside: self.weak,
             diagnostic,
-            place: self.place,
+            // What a program throws is shown with its place too, and is no finding.
+            place: self.place.filter(|_| !self.stack),
             stack: self.stack,
         }
     }

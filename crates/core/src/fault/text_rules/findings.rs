@@ -108,15 +108,17 @@ pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     found
 }
 
-/// `KeyError: 'API_TOKEN'`: a key in capitals with an underscore is an environment variable, and a
-/// program that insists on one insists on an account.
+/// `KeyError: 'API_TOKEN'`, `key not found: "API_TOKEN" (KeyError)`: a key in capitals with an
+/// underscore is an environment variable, and a program that insists on one insists on an account.
 fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
-    diagnosis.lines().iter().any(|line| {
-        let Some(at) = memchr::memmem::find(line.text, b"KeyError: '") else { return false };
-        let key = &line.text[at + 11..];
-        let key = key.split(|b| *b == b'\'').next().unwrap_or(key);
+    let is_variable = |key: &[u8]| {
         key.contains(&b'_')
             && key.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+    };
+    diagnosis.lines().iter().any(|line| {
+        let mut quoted = line.text.split(|b| matches!(b, b'\'' | b'"'));
+        memchr::memmem::find(line.text, b"KeyError").is_some()
+            && quoted.nth(1).is_some_and(is_variable)
     })
 }
 
@@ -146,19 +148,26 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     if diagnosis.raises() {
         return None;
     }
-    let lines = diagnosis.lines();
-    let verdict = |rule| Some(Verdict { code: Code::ToolConfig, rule });
-    if lines.iter().any(|line| line.role == Role::Said && line.file.is_some_and(is_settings)) {
-        return verdict(SETTINGS_FILE);
-    }
-    let said = |line: &&Line<'_>| {
-        line.file.is_none() && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
+    let denies = |line: &Line<'_>| denies(line.text) && !has_line_number(line.text);
+    let refuses = |line: &Line<'_>| is_said(line) && denies(line);
+    settings(diagnosis).or_else(|| {
+        let refused = diagnosis.lines().iter().any(refuses);
+        refused.then_some(Verdict { code: Code::ToolConfig, rule: REFUSED })
+    })
+}
+
+/// What a program says about a file of settings. That its grammar is wrong makes it no code.
+pub(super) fn settings(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    let names = |line: &Line<'_>| match line.file {
+        Some(file) => line.role == Role::Said && is_settings(file),
+        None => is_said(line) && line.text.split(|b| is_gap(*b)).any(is_settings),
     };
-    if lines.iter().filter(said).any(|line| line.text.split(|b| is_gap(*b)).any(is_settings)) {
-        return verdict(SETTINGS_FILE);
-    }
-    let denies = |line: &&Line<'_>| denies(line.text) && !has_line_number(line.text);
-    if lines.iter().filter(said).any(|line| denies(&line)) { verdict(REFUSED) } else { None }
+    let named = !diagnosis.raises() && diagnosis.lines().iter().any(names);
+    named.then_some(Verdict { code: Code::ToolConfig, rule: SETTINGS_FILE })
+}
+
+const fn is_said(line: &Line<'_>) -> bool {
+    line.file.is_none() && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
 }
 
 const fn is_gap(byte: u8) -> bool {

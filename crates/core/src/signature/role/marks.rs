@@ -27,7 +27,9 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
         b'_' | b'.' => return ruler(text),
         b'+' if indent == 0 || matches!(text, [b'+', b'+' | b' ', ..]) => (Role::Echo, text),
         b'>' => match text {
+            [b'>', b' ', b'0'..=b'9', ..] => (Role::Echo, text),
             [b'>', b' ', rest @ ..] if indent > 0 => return Some(spoken(rest)),
+            [b'>', b'>', b' ', rest @ ..] if rest.starts_with(b"Issue: ") => (Role::Finding, rest),
             _ => (Role::Echo, text),
         },
         b'*' => match text {
@@ -72,6 +74,10 @@ fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
                 .map(|said| (Role::Finding, said.trim_ascii_start()))
                 .or_else(|| said.starts_with(b"warning").then_some((Role::Warning, said)))
         }
+        // The name stands below: `1) Failure:`.
+        [b')', b' ', rest @ ..] if matches!(rest, b"Failure:" | b"Error:") => {
+            Some((Role::TestFollows, rest))
+        }
         [b')', b' ', rest @ ..] => Some((Role::Test, rest)),
         [b':', b' ', ..] => Some((Role::Frame, text)),
         _ if !text.iter().any(u8::is_ascii_alphabetic) => Some((Role::Echo, text)),
@@ -100,6 +106,11 @@ pub(super) fn is_count(after: &[u8]) -> bool {
         b"more",
         b"package",
         b"vulnerabilit",
+        b"feature",
+        b"scenario",
+        b"step",
+        b"run",
+        b"assertion",
     ];
     starts_with_any(after, COUNTED)
 }

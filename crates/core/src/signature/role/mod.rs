@@ -56,6 +56,8 @@ pub(crate) enum Role {
     Label,
     /// The message is on the next line.
     MessageFollows,
+    /// The name of the failing test is on the next line.
+    TestFollows,
     /// The statement of what went wrong is on the next line.
     StatementFollows,
     /// What follows, indented, are the causes.
@@ -113,13 +115,29 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     if let Some((role, text)) = by_opening(first, text, indent) {
         return line(role, text);
     }
+    if let Some(source) = echoed_at_level(text) {
+        return line(Role::Echo, source);
+    }
     let Placed { rest, file, running } = place::cut(unlevelled(text));
     let (role, text) = match file {
+        // `ERROR in ./a.js 3:5`: what is wrong there stands below.
+        Some(_) if rest.is_empty() && unlevelled(text).len() < text.len() => {
+            (Role::StatementFollows, rest)
+        }
         Some(_) if running => (while_running(rest), rest),
         Some(_) => located(rest),
         None => spoken(text),
     };
     Line { role, text, file, indent, framed: false }
+}
+
+/// Source that is echoed through a logger: `[error] > 3 | let x`, `[error]     |     ^`.
+fn echoed_at_level(text: &[u8]) -> Option<&[u8]> {
+    let source = text.strip_prefix(b"[error] ")?.trim_ascii_start();
+    match by_mark(*source.first()?, source, 0) {
+        Some((Role::Echo, source)) => Some(source),
+        _ => None,
+    }
 }
 
 /// A line without the level in front of a location: `[ERROR] /src/A.java:[3,5] text`.
