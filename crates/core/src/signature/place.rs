@@ -63,6 +63,17 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     }
 }
 
+/// `src/a.py Imports are not sorted.`: after a level, a file and a sentence about it.
+pub(crate) fn cut_file(line: &[u8]) -> Placed<'_> {
+    let end = memchr::memchr(b' ', line).unwrap_or(line.len());
+    let (file, rest) = (&line[..end], line[end..].trim_ascii_start());
+    let sentence = matches!(rest, [b'A'..=b'Z', b'a'..=b'z', ..]);
+    if sentence && is_file(file) {
+        return Placed { rest, file: Some(file), running: false };
+    }
+    Placed { rest: line, file: None, running: false }
+}
+
 /// A location right at the beginning, with no program before it.
 fn cut_once(line: &[u8]) -> Placed<'_> {
     let file = line.iter().take(FILE_BYTES_MAX).position(|b| matches!(b, b':' | b'(' | b' '));

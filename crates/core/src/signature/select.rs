@@ -52,6 +52,8 @@ enum After {
     Traceback,
     /// A failure in a drawn frame that is still open.
     Frame,
+    /// The place of what was thrown, which its source follows.
+    Place,
 }
 
 /// An introducing line: how many lines may still follow it, how far it is indented, and whether it
@@ -75,6 +77,8 @@ struct Choice<'a> {
     /// The role of the next line, when it is known to be the message.
     message: Option<Role>,
     stack: bool,
+    /// Whether the fields of a thrown object are being listed.
+    inspected: bool,
     place: Option<&'a [u8]>,
 }
 
@@ -90,6 +94,7 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         introduction: Introduction { followers: 0, indent: 0, weak: false },
         message: None,
         stack: false,
+        inspected: false,
         place: None,
     };
     let mut start = 0;
@@ -103,6 +108,10 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
 
 impl<'a> Choice<'a> {
     fn take(&mut self, raw: &'a [u8]) {
+        if self.inspected {
+            self.in_object(raw);
+            return;
+        }
         if let Block::Stack(indent) = self.block {
             let depth = raw.iter().take_while(|b| b.is_ascii_whitespace()).count();
             if depth > indent && depth < raw.len() {
@@ -122,6 +131,10 @@ impl<'a> Choice<'a> {
         }
         if self.after == After::Frame && line.framed {
             self.in_frame(line);
+            return;
+        }
+        if self.after == After::Place && line.indent > 0 && !line.role.is_strong() {
+            self.after = After::Anything;
             return;
         }
         if let Block::Aside(indent) = self.block
@@ -191,11 +204,13 @@ impl<'a> Choice<'a> {
             _ => Block::Open,
         };
         self.stack |= line.role == Role::Frame;
+        self.inspected = line.role == Role::Frame && line.text.ends_with(b" {");
         self.after = match line.role {
             Role::Frame if line.text.starts_with(b"File ") => After::Traceback,
             Role::Echo | Role::Blank if self.after == After::Traceback => After::Traceback,
             Role::TestDetail if self.after == After::Details => After::Details,
             role if line.framed && role.is_strong() => After::Frame,
+            Role::Echo if line.file.is_some() => After::Place,
             _ => After::Anything,
         };
     }
@@ -238,8 +253,11 @@ impl<'a> Choice<'a> {
         if self.place.is_some() {
             return;
         }
+        const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
         let below = self.block == Block::Failure;
         let arrow = line.text.strip_prefix(b"--> ").filter(|_| below);
+        let drawn = DRAWN.iter().find_map(|frame| line.text.strip_prefix(*frame));
+        let arrow = arrow.or(drawn);
         self.place = match arrow {
             Some(place) => place.trim_ascii_start().split(|b| *b == b':').next(),
             None => line.file,
@@ -254,6 +272,19 @@ impl<'a> Choice<'a> {
             self.keep(line);
         }
         self.after = After::Details;
+    }
+
+    /// Of an error that is shown with all its fields, the code and the causes count.
+    fn in_object(&mut self, raw: &'a [u8]) {
+        if raw.first() == Some(&b'}') {
+            self.inspected = false;
+            return;
+        }
+        let line = role::read(raw);
+        let text = line.text.strip_prefix(b"[cause]: ").unwrap_or(line.text);
+        if text.starts_with(b"code: '") || role::is_exception(text) {
+            self.keep(Line { text, ..line });
+        }
     }
 
     /// Inside a frame only sentences count, not the source they quote.

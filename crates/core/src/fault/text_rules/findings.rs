@@ -37,7 +37,8 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         return verdict(Code::ToolMissing, COMMAND);
     }
     let placed = diagnosis.place();
-    let is_finding = |role| role == Role::Finding || (role == Role::Said && placed.is_some());
+    let points = |role| matches!(role, Role::Said | Role::Weak) && placed.is_some();
+    let is_finding = |role| role == Role::Finding || points(role);
     let finding = lines.iter().find(|line| is_finding(line.role))?;
     if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
         return None;
@@ -137,7 +138,14 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"make: ")
             || after(b"xargs: ")
             || after(b"nohup: ")
+            || after(b"nice: ")
+            || after(b"stdbuf: ")
             || after(b"error: cannot run ");
+    }
+    // A bare name was to be run; data has an extension or a directory.
+    if let Some(name) = text.strip_prefix(b"FileNotFoundError: [Errno 2] No such file or directory: ")
+    {
+        return single(name);
     }
     text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
 }

@@ -118,10 +118,15 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     if let Some(source) = echoed_at_level(text) {
         return line(Role::Echo, source);
     }
-    let Placed { rest, file, running } = place::cut(unlevelled(text));
+    let said = unlevelled(text);
+    let mut placed = place::cut(said);
+    if placed.file.is_none() && said.len() < text.len() {
+        placed = place::cut_file(said);
+    }
+    let Placed { rest, file, running } = placed;
     let (role, text) = match file {
         // `ERROR in ./a.js 3:5`: what is wrong there stands below.
-        Some(_) if rest.is_empty() && unlevelled(text).len() < text.len() => {
+        Some(_) if rest.is_empty() && said.len() < text.len() => {
             (Role::StatementFollows, rest)
         }
         Some(_) if running => (while_running(rest), rest),

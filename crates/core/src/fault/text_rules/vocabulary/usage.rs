@@ -17,6 +17,7 @@ pub(super) static RULES: &[Rule] = &[
             "bad interpreter",
             "cannot execute required file not found",
             "failed to run command",
+            "failed to execute",
             "no command named",
             "the requested command",
             "command ' is not defined",
