@@ -144,7 +144,7 @@ fn after_method(rest: &[u8]) -> &[u8] {
 fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
     let inside = tail[1..]
         .iter()
-        .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-'))
+        .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-' | b' '))
         .count();
     match &tail[1 + inside..] {
         [b')', b':' | b' ', rest @ ..] => Some(rest.trim_ascii_start()),
@@ -186,9 +186,7 @@ pub(crate) fn is_file(word: &[u8]) -> bool {
         return true;
     }
     match memchr::memrchr(b'.', word) {
-        Some(0) | None => {
-            matches!(word, b"Makefile" | b"makefile" | b"Dockerfile" | b"Gemfile" | b"-")
-        }
+        Some(0) | None => is_recipe(word) || matches!(word, b"makefile" | b"-"),
         Some(dot) => {
             let extension = &word[dot + 1..];
             (1..=6).contains(&extension.len())
@@ -197,6 +195,11 @@ pub(crate) fn is_file(word: &[u8]) -> bool {
                 && !HOST_ENDINGS.contains(&extension)
         }
     }
+}
+
+/// `Makefile`, `Dockerfile`, `Caddyfile`: what a tool is to do, under a name of its own.
+fn is_recipe(name: &[u8]) -> bool {
+    name.len() > 5 && name[0].is_ascii_uppercase() && name.ends_with(b"file")
 }
 
 /// What ends a host name rather than a file name.
@@ -235,15 +238,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"prisma",
     ];
     const NAMES: &[&[u8]] = &[
-        b"Makefile",
         b"makefile",
-        b"GNUmakefile",
-        b"Dockerfile",
-        b"Containerfile",
-        b"Gemfile",
-        b"Rakefile",
-        b"Vagrantfile",
-        b"Jenkinsfile",
         b"CMakeLists.txt",
         b"requirements.txt",
         b"go.mod",
@@ -258,7 +253,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"WORKSPACE",
     ];
     let name = base(file);
-    if NAMES.contains(&name) || name.starts_with(b".env") {
+    if NAMES.contains(&name) || is_recipe(name) || name.starts_with(b".env") {
         return true;
     }
     memchr::memrchr(b'.', name).is_some_and(|dot| EXTENSIONS.contains(&&name[dot + 1..]))

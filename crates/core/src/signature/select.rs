@@ -230,7 +230,10 @@ impl<'a> Choice<'a> {
             Role::Label if self.block == Block::Failure => self.keep(line),
             Role::MessageFollows => self.message = Some(Role::Exception),
             Role::TestFollows => self.message = Some(Role::Test),
-            Role::StatementFollows => self.message = Some(Role::Said),
+            Role::StatementFollows => {
+                self.point(&line);
+                self.message = Some(Role::Said);
+            }
             Role::CausesFollow => self.introduce(&line, false),
             Role::Echo => self.point(&line),
             Role::Weak => {
@@ -295,9 +298,12 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// A line that ends with a colon introduces what stands indented below.
+    /// A line that ends with a colon, or is a code alone, introduces what stands indented below:
+    /// `error: [GHC-88464]`.
     fn announce(&mut self, line: &Line<'a>, weak: bool) {
-        if line.text.last() == Some(&b':') {
+        let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
+        let last = line.text.last();
+        if last == Some(&b':') || (last == Some(&b']') && code()) {
             self.introduce(line, weak);
         }
     }

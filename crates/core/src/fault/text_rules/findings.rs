@@ -143,7 +143,8 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"error: cannot run ");
     }
     // A bare name was to be run; data has an extension or a directory.
-    if let Some(name) = text.strip_prefix(b"FileNotFoundError: [Errno 2] No such file or directory: ")
+    if let Some(name) =
+        text.strip_prefix(b"FileNotFoundError: [Errno 2] No such file or directory: ")
     {
         return single(name);
     }

@@ -20,6 +20,9 @@ impl<'a> Pass<'a, '_> {
         {
             self.write(b'#');
         } else {
+            if let Some(name) = versioned(token) {
+                self.out.text.extend_from_slice(name);
+            }
             self.file_name(place::base(token));
         }
         self.prose(OBJECT);
@@ -81,6 +84,8 @@ impl<'a> Pass<'a, '_> {
             let host = &peer[..memchr::memrchr(b':', peer).unwrap_or(peer.len())];
             if token::is_ip(host) {
                 self.out.text.extend_from_slice(b"<ip>");
+            } else if token::is_random(host) {
+                self.write(b'#');
             } else {
                 self.out.text.extend_from_slice(host);
             }
@@ -129,6 +134,13 @@ impl<'a> Pass<'a, '_> {
         }
         rest.strip_prefix(b"line ").is_some_and(numbered)
     }
+}
+
+/// `zlib/1.3.1`: the name before its version, with the slash.
+fn versioned(token: &[u8]) -> Option<&[u8]> {
+    let at = memchr::memchr(b'/', token)?;
+    let named = token[0].is_ascii_alphabetic();
+    (named && token.get(at + 1).is_some_and(u8::is_ascii_digit)).then_some(&token[..=at])
 }
 
 /// The length of a number or a version at the beginning, and whether it is a version.

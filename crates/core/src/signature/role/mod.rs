@@ -109,6 +109,9 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     let framed = text.first() == Some(&b'|');
     let line = |role, text| Line { role, text, file: None, indent, framed };
     let Some(&first) = text.first() else { return line(Role::Blank, text) };
+    if let Some(file) = titled(first, text) {
+        return Line { role: Role::StatementFollows, text, file: Some(file), indent, framed };
+    }
     if let Some((role, text)) = by_mark(first, text, indent) {
         return line(role, text);
     }
@@ -126,14 +129,23 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     let Placed { rest, file, running } = placed;
     let (role, text) = match file {
         // `ERROR in ./a.js 3:5`: what is wrong there stands below.
-        Some(_) if rest.is_empty() && said.len() < text.len() => {
-            (Role::StatementFollows, rest)
-        }
+        Some(_) if rest.is_empty() && said.len() < text.len() => (Role::StatementFollows, rest),
         Some(_) if running => (while_running(rest), rest),
         Some(_) => located(rest),
         None => spoken(text),
     };
     Line { role, text, file, indent, framed: false }
+}
+
+/// `-- NAMING ERROR ------------ src/a.elm`: a title, a ruler and the file; the rest stands below.
+fn titled(first: u8, text: &[u8]) -> Option<&[u8]> {
+    if !matches!(first, b'-' | b'E') || text.len() < 20 {
+        return None;
+    }
+    let file = &text[memchr::memmem::rfind(text, b"--- ")? + 4..];
+    let file = file.split(|b| *b == b':').next().unwrap_or(file);
+    let title = text.iter().any(u8::is_ascii_uppercase) && !text.starts_with(b"---");
+    (title && !file.contains(&b' ') && place::is_file(file)).then_some(file)
 }
 
 /// Source that is echoed through a logger: `[error] > 3 | let x`, `[error]     |     ^`.
@@ -154,6 +166,7 @@ fn unlevelled(text: &[u8]) -> &[u8] {
         b"ERROR: ",
         b"Error: ",
         b"error: ",
+        b"error - ",
         b"ERROR in ",
         b"ERROR ",
         b"fatal: ",

@@ -19,6 +19,8 @@ pub(super) static RULES: &[Rule] = &[
             "failed to run command",
             "failed to execute",
             "no command named",
+            "unrecognized command",
+            "the task ' could not be found",
             "the requested command",
             "command ' is not defined",
             "command ' does not exist",
