@@ -251,12 +251,12 @@ impl<'a> Choice<'a> {
     }
 
     /// Notes the file of a location that stands on a line of its own: before the failure, or below
-    /// it as ` --> src/a.rs:3:5`.
+    /// it as ` --> src/a.rs:3:5` or `,-[src/a.rs:3:5]`.
     fn point(&mut self, line: &Line<'a>) {
+        const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
         if self.place.is_some() {
             return;
         }
-        const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
         let below = self.block == Block::Failure;
         let arrow = line.text.strip_prefix(b"--> ").filter(|_| below);
         let drawn = DRAWN.iter().find_map(|frame| line.text.strip_prefix(*frame));

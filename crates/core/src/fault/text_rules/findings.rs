@@ -133,7 +133,8 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     }
     if let Some(name) = text.strip_suffix(b": No such file or directory") {
         let after = |program: &[u8]| name.strip_prefix(program).is_some_and(single);
-        return after(b"env: ")
+        return after(b"setsid: failed to execute ")
+            || after(b"env: ")
             || after(b"/usr/bin/env: ")
             || after(b"make: ")
             || after(b"xargs: ")
@@ -157,21 +158,19 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     if diagnosis.raises() {
         return None;
     }
-    let denies = |line: &Line<'_>| denies(line.text) && !has_line_number(line.text);
-    let refuses = |line: &Line<'_>| is_said(line) && denies(line);
-    settings(diagnosis).or_else(|| {
-        let refused = diagnosis.lines().iter().any(refuses);
-        refused.then_some(Verdict { code: Code::ToolConfig, rule: REFUSED })
-    })
+    let denied =
+        |line: &Line<'_>| is_said(line) && denies(line.text) && !has_line_number(line.text);
+    let verdict = || Verdict { code: Code::ToolConfig, rule: REFUSED };
+    settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
 }
 
 /// What a program says about a file of settings. That its grammar is wrong makes it no code.
 pub(super) fn settings(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
-    let names = |line: &Line<'_>| match line.file {
+    let about = |line: &Line<'_>| match line.file {
         Some(file) => line.role == Role::Said && is_settings(file),
         None => is_said(line) && line.text.split(|b| is_gap(*b)).any(is_settings),
     };
-    let named = !diagnosis.raises() && diagnosis.lines().iter().any(names);
+    let named = !diagnosis.raises() && diagnosis.lines().iter().any(about);
     named.then_some(Verdict { code: Code::ToolConfig, rule: SETTINGS_FILE })
 }
 

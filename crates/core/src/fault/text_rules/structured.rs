@@ -224,7 +224,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
             Code::EnvUnavailable
         }
         () if any(MEMORY) => Code::ToolCrash,
-        () if any(CERTIFICATE | SETTINGS) => Code::ToolConfig,
+        () if any(CERTIFICATE) => Code::ToolConfig,
         () => return None,
     })
 }
@@ -285,7 +285,6 @@ class_words! {
     BAD = 41: b"bad",
     GATEWAY = 42: b"gateway",
     MEMORY = 43: b"memory",
-    SETTINGS = 45: b"configured" | b"configuration" | b"config",
     CERTIFICATE = 44: b"ssl" | b"certificate" | b"cert",
 }
 
