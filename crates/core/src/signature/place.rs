@@ -68,7 +68,8 @@ pub(crate) fn cut_file(line: &[u8]) -> Placed<'_> {
     let end = memchr::memchr(b' ', line).unwrap_or(line.len());
     let (file, rest) = (&line[..end], line[end..].trim_ascii_start());
     let sentence = matches!(rest, [b'A'..=b'Z', b'a'..=b'z', ..]);
-    if sentence && is_file(file) {
+    // Without a directory it may be a test: `CartTest.adds  Time elapsed: 0.1 s`.
+    if sentence && memchr::memchr(b'/', file).is_some() && is_file(file) {
         return Placed { rest, file: Some(file), running: false };
     }
     Placed { rest: line, file: None, running: false }
