@@ -43,6 +43,8 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] if is_file(file) => {
             found(after_line_number(&tail[6..]), false)
         }
+        // `ERROR in ./a.js 3:5-24`, `a.scss 3:5  root stylesheet`.
+        [b' ', b'0'..=b'9', ..] if is_file(file) => found(after_column(&tail[1..]), false),
         // A program names itself before the file it is made of: `app: main.c:3: text`.
         [b':', b' ', rest @ ..]
             if is_program(file) && rest.first().is_some_and(|b| !b.is_ascii_digit()) =>
@@ -61,6 +63,18 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     }
 }
 
+/// `src/a.py Imports are not sorted.`: after a level, a file and a sentence about it.
+pub(crate) fn cut_file(line: &[u8]) -> Placed<'_> {
+    let end = memchr::memchr(b' ', line).unwrap_or(line.len());
+    let (file, rest) = (&line[..end], line[end..].trim_ascii_start());
+    let sentence = matches!(rest, [b'A'..=b'Z', b'a'..=b'z', ..]);
+    // Without a directory it may be a test: `CartTest.adds  Time elapsed: 0.1 s`.
+    if sentence && memchr::memchr(b'/', file).is_some() && is_file(file) {
+        return Placed { rest, file: Some(file), running: false };
+    }
+    Placed { rest: line, file: None, running: false }
+}
+
 /// A location right at the beginning, with no program before it.
 fn cut_once(line: &[u8]) -> Placed<'_> {
     let file = line.iter().take(FILE_BYTES_MAX).position(|b| matches!(b, b':' | b'(' | b' '));
@@ -76,9 +90,12 @@ fn is_script(file: &[u8]) -> bool {
     memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
 }
 
+/// A program's name; it may end with a version: `lua5.4`.
 fn is_program(word: &[u8]) -> bool {
-    word.len() <= 16
-        && word.iter().all(|b| b.is_ascii_lowercase() || matches!(b, b'0'..=b'9' | b'-' | b'_'))
+    let versioned =
+        |at: usize| word[at] == b'.' && word.get(at + 1).is_some_and(u8::is_ascii_digit);
+    let named = |b: &u8| b.is_ascii_lowercase() || matches!(b, b'0'..=b'9' | b'-' | b'_');
+    word.len() <= 16 && (0..word.len()).all(|at| named(&word[at]) || versioned(at))
 }
 
 /// `C:` in front of a path is no separator.
@@ -105,6 +122,14 @@ fn after_numbers(tail: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// `3:5 text`, `3:5-24`: a number alone may count anything.
+fn after_column(tail: &[u8]) -> Option<&[u8]> {
+    match &tail[digits(tail)..] {
+        numbers @ [b':', b'0'..=b'9', ..] => after_numbers(numbers),
+        _ => None,
+    }
+}
+
 /// Ruby names the method after the line: `:in 'call': text`.
 fn after_method(rest: &[u8]) -> &[u8] {
     if !rest.starts_with(b"in ") && !rest.starts_with(b"in `") {
@@ -120,7 +145,7 @@ fn after_method(rest: &[u8]) -> &[u8] {
 fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
     let inside = tail[1..]
         .iter()
-        .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-'))
+        .take_while(|b| b.is_ascii_digit() || matches!(b, b',' | b':' | b'-' | b' '))
         .count();
     match &tail[1 + inside..] {
         [b')', b':' | b' ', rest @ ..] => Some(rest.trim_ascii_start()),
@@ -162,9 +187,7 @@ pub(crate) fn is_file(word: &[u8]) -> bool {
         return true;
     }
     match memchr::memrchr(b'.', word) {
-        Some(0) | None => {
-            matches!(word, b"Makefile" | b"makefile" | b"Dockerfile" | b"Gemfile" | b"-")
-        }
+        Some(0) | None => is_recipe(word) || matches!(word, b"makefile" | b"-"),
         Some(dot) => {
             let extension = &word[dot + 1..];
             (1..=6).contains(&extension.len())
@@ -173,6 +196,11 @@ pub(crate) fn is_file(word: &[u8]) -> bool {
                 && !HOST_ENDINGS.contains(&extension)
         }
     }
+}
+
+/// `Makefile`, `Dockerfile`, `Caddyfile`: what a tool is to do, under a name of its own.
+fn is_recipe(name: &[u8]) -> bool {
+    name.len() > 5 && name[0].is_ascii_uppercase() && name.ends_with(b"file")
 }
 
 /// What ends a host name rather than a file name.
@@ -211,15 +239,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"prisma",
     ];
     const NAMES: &[&[u8]] = &[
-        b"Makefile",
         b"makefile",
-        b"GNUmakefile",
-        b"Dockerfile",
-        b"Containerfile",
-        b"Gemfile",
-        b"Rakefile",
-        b"Vagrantfile",
-        b"Jenkinsfile",
         b"CMakeLists.txt",
         b"requirements.txt",
         b"go.mod",
@@ -234,7 +254,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"WORKSPACE",
     ];
     let name = base(file);
-    if NAMES.contains(&name) || name.starts_with(b".env") {
+    if NAMES.contains(&name) || is_recipe(name) || name.starts_with(b".env") {
         return true;
     }
     memchr::memrchr(b'.', name).is_some_and(|dot| EXTENSIONS.contains(&&name[dot + 1..]))

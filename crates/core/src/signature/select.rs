@@ -52,6 +52,8 @@ enum After {
     Traceback,
     /// A failure in a drawn frame that is still open.
     Frame,
+    /// The place of what was thrown, which its source follows.
+    Place,
 }
 
 /// An introducing line: how many lines may still follow it, how far it is indented, and whether it
@@ -75,6 +77,8 @@ struct Choice<'a> {
     /// The role of the next line, when it is known to be the message.
     message: Option<Role>,
     stack: bool,
+    /// Whether the fields of a thrown object are being listed.
+    inspected: bool,
     place: Option<&'a [u8]>,
 }
 
@@ -90,6 +94,7 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         introduction: Introduction { followers: 0, indent: 0, weak: false },
         message: None,
         stack: false,
+        inspected: false,
         place: None,
     };
     let mut start = 0;
@@ -103,6 +108,10 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
 
 impl<'a> Choice<'a> {
     fn take(&mut self, raw: &'a [u8]) {
+        if self.inspected {
+            self.in_object(raw);
+            return;
+        }
         if let Block::Stack(indent) = self.block {
             let depth = raw.iter().take_while(|b| b.is_ascii_whitespace()).count();
             if depth > indent && depth < raw.len() {
@@ -122,6 +131,10 @@ impl<'a> Choice<'a> {
         }
         if self.after == After::Frame && line.framed {
             self.in_frame(line);
+            return;
+        }
+        if self.after == After::Place && line.indent > 0 && !line.role.is_strong() {
+            self.after = After::Anything;
             return;
         }
         if let Block::Aside(indent) = self.block
@@ -180,17 +193,24 @@ impl<'a> Choice<'a> {
                 _ => Block::Open,
             },
             Role::Frame => Block::Stack(line.indent),
-            Role::Echo | Role::Label | Role::Plain => self.block,
+            // A remark ends where another line begins no deeper.
+            Role::Plain => match self.block {
+                Block::Aside(indent) if line.indent <= indent => Block::Open,
+                block => block,
+            },
+            Role::Echo | Role::Label => self.block,
             Role::Warning | Role::Note | Role::Progress => Block::Aside(line.indent),
             role if role.is_strong() => Block::Failure,
             _ => Block::Open,
         };
         self.stack |= line.role == Role::Frame;
+        self.inspected = line.role == Role::Frame && line.text.ends_with(b" {");
         self.after = match line.role {
             Role::Frame if line.text.starts_with(b"File ") => After::Traceback,
             Role::Echo | Role::Blank if self.after == After::Traceback => After::Traceback,
             Role::TestDetail if self.after == After::Details => After::Details,
             role if line.framed && role.is_strong() => After::Frame,
+            Role::Echo if line.file.is_some() => After::Place,
             _ => After::Anything,
         };
     }
@@ -209,14 +229,15 @@ impl<'a> Choice<'a> {
             Role::TestDetail => self.detail(line),
             Role::Label if self.block == Block::Failure => self.keep(line),
             Role::MessageFollows => self.message = Some(Role::Exception),
-            Role::StatementFollows => self.message = Some(Role::Said),
-            Role::CausesFollow => self.introduce(&line, false),
-            Role::Echo if self.place.is_none() && self.block == Block::Failure => {
-                let place = line.text.strip_prefix(b"--> ");
-                let place = place.map(<[u8]>::trim_ascii_start);
-                self.place = place.and_then(|place| place.split(|b| *b == b':').next());
+            Role::TestFollows => self.message = Some(Role::Test),
+            Role::StatementFollows => {
+                self.point(&line);
+                self.message = Some(Role::Said);
             }
+            Role::CausesFollow => self.introduce(&line, false),
+            Role::Echo => self.point(&line),
             Role::Weak => {
+                self.point(&line);
                 self.announce(&line, true);
                 self.keep_weak(line);
             }
@@ -229,6 +250,23 @@ impl<'a> Choice<'a> {
         }
     }
 
+    /// Notes the file of a location that stands on a line of its own: before the failure, or below
+    /// it as ` --> src/a.rs:3:5` or `,-[src/a.rs:3:5]`.
+    fn point(&mut self, line: &Line<'a>) {
+        const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
+        if self.place.is_some() {
+            return;
+        }
+        let below = self.block == Block::Failure;
+        let arrow = line.text.strip_prefix(b"--> ").filter(|_| below);
+        let drawn = DRAWN.iter().find_map(|frame| line.text.strip_prefix(*frame));
+        let arrow = arrow.or(drawn);
+        self.place = match arrow {
+            Some(place) => place.trim_ascii_start().split(|b| *b == b':').next(),
+            None => line.file,
+        };
+    }
+
     /// Of the lines about a failing test the first tells what was expected, and an exception what
     /// was raised; the rest are values.
     fn detail(&mut self, line: Line<'a>) {
@@ -239,6 +277,19 @@ impl<'a> Choice<'a> {
         self.after = After::Details;
     }
 
+    /// Of an error that is shown with all its fields, the code and the causes count.
+    fn in_object(&mut self, raw: &'a [u8]) {
+        if raw.first() == Some(&b'}') {
+            self.inspected = false;
+            return;
+        }
+        let line = role::read(raw);
+        let text = line.text.strip_prefix(b"[cause]: ").unwrap_or(line.text);
+        if text.starts_with(b"code: '") || role::is_exception(text) {
+            self.keep(Line { text, ..line });
+        }
+    }
+
     /// Inside a frame only sentences count, not the source they quote.
     fn in_frame(&mut self, line: Line<'a>) {
         let (role, text) = role::in_frame(line.text);
@@ -247,9 +298,12 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// A line that ends with a colon introduces what stands indented below.
+    /// A line that ends with a colon, or is a code alone, introduces what stands indented below:
+    /// `error: [GHC-88464]`.
     fn announce(&mut self, line: &Line<'a>, weak: bool) {
-        if line.text.last() == Some(&b':') {
+        let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
+        let last = line.text.last();
+        if last == Some(&b':') || (last == Some(&b']') && code()) {
             self.introduce(line, weak);
         }
     }
@@ -303,7 +357,8 @@ impl<'a> Choice<'a> {
             lines: self.strong,
             aside: self.weak,
             diagnostic,
-            place: self.place,
+            // What a program throws is shown with its place too, and is no finding.
+            place: self.place.filter(|_| !self.stack),
             stack: self.stack,
         }
     }

@@ -23,7 +23,20 @@ pub(crate) const PROGRESS: Hint = 1 << 6;
 
 const WORDS: &[(Hint, &[&str])] = &[
     (ERROR, &["error", "fatal", "exception", "panic", "panicked", "err", "critical", "severe"]),
-    (FAIL, &["failed", "fails", "fail", "failing", "failure", "failures", "failed:"]),
+    (
+        FAIL,
+        &[
+            "failed",
+            "fails",
+            "fail",
+            "failing",
+            "failure",
+            "failures",
+            "failed:",
+            "uncaught",
+            "unhandled",
+        ],
+    ),
     (
         NEGATION,
         &[

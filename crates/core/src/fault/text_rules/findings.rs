@@ -37,7 +37,8 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         return verdict(Code::ToolMissing, COMMAND);
     }
     let placed = diagnosis.place();
-    let is_finding = |role| role == Role::Finding || (role == Role::Said && placed.is_some());
+    let points = |role| matches!(role, Role::Said | Role::Weak) && placed.is_some();
+    let is_finding = |role| role == Role::Finding || points(role);
     let finding = lines.iter().find(|line| is_finding(line.role))?;
     if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
         return None;
@@ -108,15 +109,17 @@ pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     found
 }
 
-/// `KeyError: 'API_TOKEN'`: a key in capitals with an underscore is an environment variable, and a
-/// program that insists on one insists on an account.
+/// `KeyError: 'API_TOKEN'`, `key not found: "API_TOKEN" (KeyError)`: a key in capitals with an
+/// underscore is an environment variable, and a program that insists on one insists on an account.
 fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
-    diagnosis.lines().iter().any(|line| {
-        let Some(at) = memchr::memmem::find(line.text, b"KeyError: '") else { return false };
-        let key = &line.text[at + 11..];
-        let key = key.split(|b| *b == b'\'').next().unwrap_or(key);
+    let is_variable = |key: &[u8]| {
         key.contains(&b'_')
             && key.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+    };
+    diagnosis.lines().iter().any(|line| {
+        let mut quoted = line.text.split(|b| matches!(b, b'\'' | b'"'));
+        memchr::memmem::find(line.text, b"KeyError").is_some()
+            && quoted.nth(1).is_some_and(is_variable)
     })
 }
 
@@ -130,12 +133,21 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     }
     if let Some(name) = text.strip_suffix(b": No such file or directory") {
         let after = |program: &[u8]| name.strip_prefix(program).is_some_and(single);
-        return after(b"env: ")
+        return after(b"setsid: failed to execute ")
+            || after(b"env: ")
             || after(b"/usr/bin/env: ")
             || after(b"make: ")
             || after(b"xargs: ")
             || after(b"nohup: ")
+            || after(b"nice: ")
+            || after(b"stdbuf: ")
             || after(b"error: cannot run ");
+    }
+    // A bare name was to be run; data has an extension or a directory.
+    if let Some(name) =
+        text.strip_prefix(b"FileNotFoundError: [Errno 2] No such file or directory: ")
+    {
+        return single(name);
     }
     text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
 }
@@ -146,19 +158,24 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     if diagnosis.raises() {
         return None;
     }
-    let lines = diagnosis.lines();
-    let verdict = |rule| Some(Verdict { code: Code::ToolConfig, rule });
-    if lines.iter().any(|line| line.role == Role::Said && line.file.is_some_and(is_settings)) {
-        return verdict(SETTINGS_FILE);
-    }
-    let said = |line: &&Line<'_>| {
-        line.file.is_none() && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
+    let denied =
+        |line: &Line<'_>| is_said(line) && denies(line.text) && !has_line_number(line.text);
+    let verdict = || Verdict { code: Code::ToolConfig, rule: REFUSED };
+    settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
+}
+
+/// What a program says about a file of settings. That its grammar is wrong makes it no code.
+pub(super) fn settings(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    let about = |line: &Line<'_>| match line.file {
+        Some(file) => line.role == Role::Said && is_settings(file),
+        None => is_said(line) && line.text.split(|b| is_gap(*b)).any(is_settings),
     };
-    if lines.iter().filter(said).any(|line| line.text.split(|b| is_gap(*b)).any(is_settings)) {
-        return verdict(SETTINGS_FILE);
-    }
-    let denies = |line: &&Line<'_>| denies(line.text) && !has_line_number(line.text);
-    if lines.iter().filter(said).any(|line| denies(&line)) { verdict(REFUSED) } else { None }
+    let named = !diagnosis.raises() && diagnosis.lines().iter().any(about);
+    named.then_some(Verdict { code: Code::ToolConfig, rule: SETTINGS_FILE })
+}
+
+const fn is_said(line: &Line<'_>) -> bool {
+    line.file.is_none() && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
 }
 
 const fn is_gap(byte: u8) -> bool {

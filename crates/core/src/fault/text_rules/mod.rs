@@ -110,6 +110,12 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
             best = cause;
         }
     }
+    if own_code.is_none()
+        && best.is(Code::LogicError)
+        && let Some(verdict) = findings::settings(diagnosis)
+    {
+        return verdict;
+    }
     best.verdict()
         .or(own_code)
         .or_else(|| findings::refused(diagnosis))

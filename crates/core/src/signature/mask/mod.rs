@@ -259,10 +259,12 @@ impl<'a> Pass<'a, '_> {
         let opened = start > 0 && matches!(self.line[start - 1], b'(' | b'[');
         let in_brackets = opened && matches!(next, Some(b')' | b']'));
         let after_code = self.previous.eq_ignore_ascii_case(b"code");
-        if token[0].is_ascii_uppercase() && token.len() >= 4 && is_capitals(token) {
-            self.out.facts.push(Fact::Name(token));
+        let last = memchr::memrchr(b':', token).map_or(token, |at| &token[at + 1..]);
+        if token[0].is_ascii_uppercase() && last.len() >= 4 && is_capitals(last) {
+            // `Errno::EACCES` names what happened in its last part.
+            self.out.facts.push(Fact::Name(last));
         } else if (matches!(next, Some(b':' | b'(') | None) && class_suffix(token))
-            || ((in_brackets || after_code) && is_camel(token))
+            || ((in_brackets || after_code) && is_camel(last))
         {
             self.out.facts.push(Fact::Class(token));
         }

@@ -2,7 +2,7 @@
 
 use super::super::token::Shape;
 use super::super::{place, token};
-use super::words::{is_word, small};
+use super::words::{ends_with_place, is_word, small};
 use super::{EPHEMERAL_PORT_MIN, OBJECT, Pass};
 
 impl<'a> Pass<'a, '_> {
@@ -14,13 +14,27 @@ impl<'a> Pass<'a, '_> {
                 return;
             }
         }
-        if (self.numbered && self.is_placed(end)) || is_word(self.previous, b"from") {
+        if (self.numbered && self.is_placed(end))
+            || is_word(self.previous, b"from")
+            || self.is_surroundings(token)
+        {
             self.write(b'#');
         } else {
+            if let Some(name) = versioned(token) {
+                self.out.text.extend_from_slice(name);
+            }
             self.file_name(place::base(token));
         }
         self.prose(OBJECT);
         self.remember(b"");
+    }
+
+    /// `found in /home/u/app`, `working copy '/home/u/app'`: where it happened, not what is wrong.
+    fn is_surroundings(&self, path: &[u8]) -> bool {
+        const BEFORE: &[&[u8]] = &[b"at", b"of", b"copy", b"checkout", b"workspace", b"under"];
+        let is = |word: &[u8]| is_word(self.previous, word);
+        let bare = !place::base(path).contains(&b'.');
+        path.first() == Some(&b'/') && (is(b"in") || (bare && BEFORE.iter().any(|word| is(word))))
     }
 
     /// A base name identifies; long numbers in it do not.
@@ -70,6 +84,8 @@ impl<'a> Pass<'a, '_> {
             let host = &peer[..memchr::memrchr(b':', peer).unwrap_or(peer.len())];
             if token::is_ip(host) {
                 self.out.text.extend_from_slice(b"<ip>");
+            } else if token::is_random(host) {
+                self.write(b'#');
             } else {
                 self.out.text.extend_from_slice(host);
             }
@@ -101,6 +117,9 @@ impl<'a> Pass<'a, '_> {
     /// `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.
     pub(super) fn is_placed(&self, end: usize) -> bool {
         let rest = &self.line[end..];
+        if rest.starts_with(b": ") && ends_with_place(self.line) {
+            return true;
+        }
         let rest = rest.strip_prefix(b"'").or_else(|| rest.strip_prefix(b"\"")).unwrap_or(rest);
         let rest = rest
             .strip_prefix(b":")
@@ -115,6 +134,13 @@ impl<'a> Pass<'a, '_> {
         }
         rest.strip_prefix(b"line ").is_some_and(numbered)
     }
+}
+
+/// `zlib/1.3.1`: the name before its version, with the slash.
+fn versioned(token: &[u8]) -> Option<&[u8]> {
+    let at = memchr::memchr(b'/', token)?;
+    let named = token[0].is_ascii_alphabetic();
+    (named && token.get(at + 1).is_some_and(u8::is_ascii_digit)).then_some(&token[..=at])
 }
 
 /// The length of a number or a version at the beginning, and whether it is a version.

@@ -10,7 +10,9 @@ impl Pass<'_, '_> {
         if let Some(close) = close {
             let speech =
                 self.is_value() && (is_speech_key(self.previous) || self.is_message(close));
-            if self.is_value() && is_id_key(self.previous) {
+            // `id: 'nobody'` is said by a program of that name.
+            let has_digit = || self.line[self.at..close].iter().any(u8::is_ascii_digit);
+            if self.is_value() && is_id_key(self.previous) && has_digit() {
                 self.write(b'#');
                 self.at = close;
                 self.quote = Some((close, false));

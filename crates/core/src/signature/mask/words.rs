@@ -84,11 +84,23 @@ pub(super) fn is_camel(token: &[u8]) -> bool {
         && token.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether `line 3` stands in the line.
+/// Whether `line 3` stands in the line, or `(3:5)` at its end.
 pub(super) fn speaks_of_line(line: &[u8]) -> bool {
+    if ends_with_place(line) {
+        return true;
+    }
     memchr::memchr_iter(b'l', line).any(|at| {
         line[at..].starts_with(b"line ") && line.get(at + 5).is_some_and(u8::is_ascii_digit)
     })
+}
+
+/// `text (3:5)`: line and column, as parsers of JavaScript give them.
+pub(super) fn ends_with_place(line: &[u8]) -> bool {
+    let Some(inner) = line.strip_suffix(b")") else { return false };
+    let column = inner.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let Some(inner) = inner[..inner.len() - column].strip_suffix(b":") else { return false };
+    let row = inner.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    column > 0 && row > 0 && inner[..inner.len() - row].ends_with(b"(")
 }
 
 /// A line without the guess at its end: what is similar depends on names that do not matter.

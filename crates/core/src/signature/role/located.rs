@@ -2,7 +2,7 @@
 
 use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
 use super::Role;
-use super::shape::{class_suffix, first_word, is_code};
+use super::shape::{class_suffix, closing_class, first_word, is_code};
 
 /// After a location stands a level, a code, a class or the finding itself.
 pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
@@ -30,6 +30,9 @@ pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
     }
     if hint & ERROR != 0 {
         return (Role::Finding, rest);
+    }
+    if closing_class(rest).is_some() {
+        return (Role::Exception, rest);
     }
     let found = words::hints(rest);
     if found & (ERROR | FAIL | NEGATION | ACUTE) != 0 || is_code(word) {

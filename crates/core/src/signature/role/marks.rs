@@ -13,6 +13,10 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
         b'%' => (Role::Echo, text),
         b'(' if text.starts_with(b"(node:") => (Role::Warning, text),
         b'(' if text.starts_with(b"(Use ") => (Role::Note, text),
+        b'(' if text.starts_with(b"(fail) ") => {
+            let name = &text[7..];
+            (Role::Test, &name[..memchr::memrchr(b'[', name).unwrap_or(name.len())])
+        }
         b'-' => match text {
             [b'-', b'-', b'>', ..] => (Role::Echo, text),
             [b'-', b'-', b'-', b' ', rest @ ..] => dashed(rest),
@@ -20,14 +24,21 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
             [b'-', b'-', ..] if indent > 0 => (Role::Echo, text),
             _ => return ruler(text),
         },
+        b',' if text.starts_with(b",-[") => (Role::Echo, text),
         b'=' => match text {
+            [b'=', b'=', b'>', b' ', rest @ ..] => match spoken(rest) {
+                (Role::Plain, rest) => (Role::Progress, rest),
+                found => found,
+            },
             [b'=', b' ', ..] => (Role::Note, text),
             _ => return ruler(text),
         },
         b'_' | b'.' => return ruler(text),
         b'+' if indent == 0 || matches!(text, [b'+', b'+' | b' ', ..]) => (Role::Echo, text),
         b'>' => match text {
+            [b'>', b' ', b'0'..=b'9', ..] => (Role::Echo, text),
             [b'>', b' ', rest @ ..] if indent > 0 => return Some(spoken(rest)),
+            [b'>', b'>', b' ', rest @ ..] if rest.starts_with(b"Issue: ") => (Role::Finding, rest),
             _ => (Role::Echo, text),
         },
         b'*' => match text {
@@ -72,6 +83,10 @@ fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
                 .map(|said| (Role::Finding, said.trim_ascii_start()))
                 .or_else(|| said.starts_with(b"warning").then_some((Role::Warning, said)))
         }
+        // The name stands below: `1) Failure:`.
+        [b')', b' ', rest @ ..] if matches!(rest, b"Failure:" | b"Error:") => {
+            Some((Role::TestFollows, rest))
+        }
         [b')', b' ', rest @ ..] => Some((Role::Test, rest)),
         [b':', b' ', ..] => Some((Role::Frame, text)),
         _ if !text.iter().any(u8::is_ascii_alphabetic) => Some((Role::Echo, text)),
@@ -100,6 +115,11 @@ pub(super) fn is_count(after: &[u8]) -> bool {
         b"more",
         b"package",
         b"vulnerabilit",
+        b"feature",
+        b"scenario",
+        b"step",
+        b"run",
+        b"assertion",
     ];
     starts_with_any(after, COUNTED)
 }
@@ -107,6 +127,13 @@ pub(super) fn is_count(after: &[u8]) -> bool {
 /// Behind a gutter: a label after the marks, the text of a framed message, or echoed source.
 fn gutter(rest: &[u8]) -> (Role, &[u8]) {
     let text = rest.trim_ascii();
+    if let Some(cause) = text.strip_prefix(b"->") {
+        // A chain of causes: `|-> could not connect`.
+        return match spoken(cause.trim_ascii_start()) {
+            (Role::Weak | Role::Acute | Role::Plain, cause) => (Role::Said, cause),
+            found => found,
+        };
+    }
     if text.contains(&b'^') {
         return caret(text);
     }

@@ -56,6 +56,8 @@ pub(crate) enum Role {
     Label,
     /// The message is on the next line.
     MessageFollows,
+    /// The name of the failing test is on the next line.
+    TestFollows,
     /// The statement of what went wrong is on the next line.
     StatementFollows,
     /// What follows, indented, are the causes.
@@ -107,19 +109,52 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     let framed = text.first() == Some(&b'|');
     let line = |role, text| Line { role, text, file: None, indent, framed };
     let Some(&first) = text.first() else { return line(Role::Blank, text) };
+    if let Some(file) = titled(first, text) {
+        return Line { role: Role::StatementFollows, text, file: Some(file), indent, framed };
+    }
     if let Some((role, text)) = by_mark(first, text, indent) {
         return line(role, text);
     }
     if let Some((role, text)) = by_opening(first, text, indent) {
         return line(role, text);
     }
-    let Placed { rest, file, running } = place::cut(unlevelled(text));
+    if let Some(source) = echoed_at_level(text) {
+        return line(Role::Echo, source);
+    }
+    let said = unlevelled(text);
+    let mut placed = place::cut(said);
+    if placed.file.is_none() && said.len() < text.len() {
+        placed = place::cut_file(said);
+    }
+    let Placed { rest, file, running } = placed;
     let (role, text) = match file {
+        // `ERROR in ./a.js 3:5`: what is wrong there stands below.
+        Some(_) if rest.is_empty() && said.len() < text.len() => (Role::StatementFollows, rest),
         Some(_) if running => (while_running(rest), rest),
         Some(_) => located(rest),
         None => spoken(text),
     };
     Line { role, text, file, indent, framed: false }
+}
+
+/// `-- NAMING ERROR ------------ src/a.elm`: a title, a ruler and the file; the rest stands below.
+fn titled(first: u8, text: &[u8]) -> Option<&[u8]> {
+    if !matches!(first, b'-' | b'E') || text.len() < 20 {
+        return None;
+    }
+    let file = &text[memchr::memmem::rfind(text, b"--- ")? + 4..];
+    let file = file.split(|b| *b == b':').next().unwrap_or(file);
+    let title = text.iter().any(u8::is_ascii_uppercase) && !text.starts_with(b"---");
+    (title && !file.contains(&b' ') && place::is_file(file)).then_some(file)
+}
+
+/// Source that is echoed through a logger: `[error] > 3 | let x`, `[error]     |     ^`.
+fn echoed_at_level(text: &[u8]) -> Option<&[u8]> {
+    let source = text.strip_prefix(b"[error] ")?.trim_ascii_start();
+    match by_mark(*source.first()?, source, 0) {
+        Some((Role::Echo, source)) => Some(source),
+        _ => None,
+    }
 }
 
 /// A line without the level in front of a location: `[ERROR] /src/A.java:[3,5] text`.
@@ -131,6 +166,7 @@ fn unlevelled(text: &[u8]) -> &[u8] {
         b"ERROR: ",
         b"Error: ",
         b"error: ",
+        b"error - ",
         b"ERROR in ",
         b"ERROR ",
         b"fatal: ",

@@ -22,6 +22,14 @@ pub(super) fn classed(word: &[u8], after: &[u8]) -> Option<Role> {
     (closes && class_suffix(class)).then_some(Role::Exception)
 }
 
+/// The exception class in brackets that ends a text: `divided by 0 (ZeroDivisionError)`.
+pub(super) fn closing_class(text: &[u8]) -> Option<&[u8]> {
+    let inner = text.strip_suffix(b")")?;
+    let class = &inner[memchr::memrchr(b'(', inner)? + 1..];
+    let scoped = class.first()?.is_ascii_uppercase() && contains(class, b"::");
+    (!class.contains(&b' ') && (scoped || class_suffix(class))).then_some(class)
+}
+
 /// Whether a word is the name of an exception class: dotted, the last part in capitals.
 pub(crate) fn class_suffix(word: &[u8]) -> bool {
     const ENDINGS: &[&[u8]] = &[

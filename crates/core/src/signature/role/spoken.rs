@@ -16,7 +16,9 @@ pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
         return (if retried { Role::Acute } else { Role::Warning }, text);
     }
     if hint & NOTE != 0 && opens_remark(word, after) {
-        return (Role::Note, text);
+        // `hint: … (401 Unauthorized)`: some tools put what the server said into the advice.
+        let answered = contains(text, b" Unauthorized") || contains(text, b" Forbidden");
+        return (if answered { Role::Acute } else { Role::Note }, text);
     }
     if hint & ERROR != 0 && !matches!(after.first(), Some(b'-' | b'_' | b'/' | b'.')) {
         let said = message(after);
@@ -67,7 +69,8 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
         return (Role::Summary, text);
     }
     if hint & PROGRESS != 0 && found & (ERROR | FAIL | ACUTE) == 0 {
-        return (Role::Progress, text);
+        // `Get "http://x": no such host`: what it was doing when it could not.
+        return (if bad { Role::Weak } else { Role::Progress }, text);
     }
     let program = after.starts_with(b": ") && is_program(word);
     if bad && program {
@@ -85,6 +88,8 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     let role = match found {
         found if found & ACUTE != 0 => Role::Acute,
         _ if bad || program => Role::Weak,
+        // `[2/5] Building application...`: it goes on.
+        _ if text.ends_with(b"...") => Role::Progress,
         _ => Role::Plain,
     };
     (role, text)

@@ -111,6 +111,8 @@ pub(super) static RULES: &[Rule] = &[
             "conflict modify/delete",
             "conflict in",
             "conflict remains",
+            "in conflict",
+            "conflicts while merging",
         ],
     },
     Rule {
@@ -120,6 +122,7 @@ pub(super) static RULES: &[Rule] = &[
         phrases: &[
             "died with",
             "# aborted",
+            "# terminated",
             "segmentation fault",
             "core dumped",
             "bus error",

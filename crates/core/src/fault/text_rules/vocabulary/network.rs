@@ -5,23 +5,25 @@ use crate::fault::table::Code;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
+        id: "phrase.too-many-requests",
+        code: Code::ToolRateLimit,
+        narrow: true,
+        phrases: &["too many requests", "toomanyrequests", "pull rate limit", "rate limit reached"],
+    },
+    Rule {
         id: "phrase.throttled",
         code: Code::ToolRateLimit,
         narrow: false,
         phrases: &[
-            "too many requests",
             "throttled",
             "request was throttled",
             "throttling",
             "rate limited",
             "rate-limited",
-            "rate limit reached",
             "rate limit",
             "ratelimit",
             "slow down",
             "reduce your request rate",
-            "toomanyrequests",
-            "pull rate limit",
             "secondary rate limit",
             "rate exceeded",
             "please retry after",
@@ -71,6 +73,8 @@ pub(super) static RULES: &[Rule] = &[
             "did not complete within",
             "exceeded the time limit",
             "time limit exceeded",
+            "maximum execution time",
+            "maximum time",
         ],
     },
     Rule {
