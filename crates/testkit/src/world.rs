@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
 use unstuck_core::engine::{
-    Command, Effect, Mutation, MutationId, Outcome, Progress, State, TaskId, Work,
+    Command, Effect, Mutation, MutationId, Occurrence, Outcome, Progress, State, TaskId, Work,
 };
 use unstuck_core::plan::MutationKind;
 use unstuck_core::policy::Amount;
@@ -253,7 +253,14 @@ impl<'a> Scene<'a> {
 /// Where results of an effect are counted.
 pub fn place(state: &State, effect: &Effect) -> Place {
     let key = |id: MutationId| {
-        Arc::from(state.mutation(id).map_or("", |mutation| mutation.spec.key.as_str()))
+        // Another attempt's merge is another action, whatever became of the first one's answer.
+        let attempt = |occurrence| match occurrence {
+            Occurrence::Attempt(_, attempt) => attempt,
+            Occurrence::Firing(..) | Occurrence::Project => 0,
+        };
+        Arc::from(state.mutation(id).map_or_else(String::new, |mutation| {
+            format!("{}#{}", mutation.spec.key, attempt(mutation.occurrence))
+        }))
     };
     let (what, key) = match effect.what {
         Work::Perform { mutation } => ("perform", key(mutation)),

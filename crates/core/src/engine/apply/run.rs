@@ -77,7 +77,7 @@ impl State {
         }
         if let Step::Check | Step::Commit | Step::Mutate { at: 0 } = step
             && let Some(build) = self.build_of_run(id)
-            && (build.merging.is_none() || step == Step::Check)
+            && build.merging.is_none()
         {
             build.merging = Some(id);
         }
