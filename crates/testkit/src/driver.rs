@@ -203,7 +203,7 @@ impl Sim {
         kept: Option<Running>,
     ) -> Result<Result<(), Rejected>, Violation> {
         let owed_before = ids(&self.state.outstanding());
-        let recovers = matches!(command, Command::Recover);
+        let recovers = matches!(command, Command::Recover { .. });
         let mut rng = Rng::at(PROJECT, self.state.seq());
         let decided = decide(&mut self.state, command, &self.profile.policy, self.now, &mut rng);
         let events = match decided {
@@ -316,7 +316,7 @@ impl Sim {
 
     fn recover(&mut self) -> Result<(), Violation> {
         let before = self.state.clone();
-        self.submit(Command::Recover, None)?.ok();
+        self.submit(Command::Recover { task: None }, None)?.ok();
         check::recovered(&before, &self.state)?;
         let old = before.seq();
         for effect in self.state.outstanding() {

@@ -147,7 +147,10 @@ pub enum Command {
     /// Time has passed.
     Wake,
     /// The process was started: whatever was running is gone.
-    Recover,
+    Recover {
+        /// Only this task's; everybody's without one.
+        task: Option<TaskId>,
+    },
 }
 
 /// How an effect ended.

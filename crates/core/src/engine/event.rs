@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
-use super::question::{Question, QuestionEnd};
+use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
 use super::task::{Allowance, Guidance, Left};
 use super::why::Why;
@@ -222,9 +222,9 @@ pub enum Event {
     /// An error gets another approach.
     #[serde(rename = "agent.retrying")]
     Retrying { task: TaskId, run: RunId, signature: Signature, attempt: u32, code: Code },
-    /// The tries a task had charged are given back: it got past the errors.
+    /// The tries a task had charged to these errors are given back: it got past them.
     #[serde(rename = "signature.recovered")]
-    Recovered { task: TaskId },
+    Recovered { task: TaskId, signatures: Vec<Signature> },
     /// The tries of one error, or of all, were forgotten.
     #[serde(rename = "signature.forgotten")]
     Forgotten { signature: Option<Signature> },
@@ -239,6 +239,7 @@ pub enum Event {
     #[serde(rename = "agent.escalation_resolved")]
     QuestionResolved {
         question: QuestionId,
+        subject: Subject,
         decision: Decision,
         end: QuestionEnd,
         guidance: Option<Arc<str>>,
@@ -291,7 +292,14 @@ pub enum Event {
 
     /// Money, tokens or time were reserved or spent.
     #[serde(rename = "agent.budget_updated")]
-    BudgetUpdated { run: RunId, spent: Amount, reserved: Amount, day: u64, wind_down: bool },
+    BudgetUpdated {
+        task: TaskId,
+        run: RunId,
+        spent: Amount,
+        reserved: Amount,
+        day: u64,
+        wind_down: bool,
+    },
     /// A person raised a limit.
     #[serde(rename = "limit.raised")]
     LimitRaised { raised: Raised },

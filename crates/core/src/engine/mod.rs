@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod about;
 mod apply;
 mod build;
 mod command;
@@ -54,6 +55,7 @@ mod table;
 mod task;
 mod why;
 
+pub use about::About;
 pub use build::{Build, BuildState};
 pub use command::{Command, Outcome, Progress, Rejected};
 pub use decide::decide;

@@ -179,7 +179,7 @@ impl Monitor {
                 let allowed = policy.limits(*code, &own).per_signature;
                 require(made <= allowed, "I1", || format!("{signature} gets re-attempt {made}"))?;
             }
-            Event::Recovered { task } => self.tries.retain(|(_, of), _| of != task),
+            Event::Recovered { task, .. } => self.tries.retain(|(_, of), _| of != task),
             Event::Forgotten { signature: None } => self.tries.clear(),
             Event::Forgotten { signature: Some(signature) } => {
                 self.tries.retain(|(of, _), _| of != signature);

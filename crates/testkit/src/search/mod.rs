@@ -158,11 +158,15 @@ impl Node {
 
     fn disturbances(&self, moves: &mut Vec<Next>) {
         if self.crashes > 0 {
-            moves.push(Next::plain(Command::Recover));
+            moves.push(Next::plain(Command::Recover { task: None }));
             for effect in self.state.outstanding() {
                 if let Work::Perform { mutation } = effect.what {
                     let applies = Some(mutation);
-                    moves.push(Next { command: Command::Recover, applies, button: false });
+                    moves.push(Next {
+                        command: Command::Recover { task: None },
+                        applies,
+                        button: false,
+                    });
                 }
             }
         }
@@ -243,7 +247,7 @@ impl Node {
             self.buttons -= 1;
         }
         match next.command {
-            Command::Recover => self.crashes -= 1,
+            Command::Recover { .. } => self.crashes -= 1,
             Command::Wake => self.now = self.now.max(self.state.next_wake().unwrap_or(self.now)),
             _ => {}
         }

@@ -179,7 +179,7 @@ impl Night {
                 self.state.apply(&recorded);
             }
         }
-        self.command(Command::Recover);
+        self.command(Command::Recover { task: None });
         written.len()
     }
 

@@ -85,7 +85,7 @@ impl State {
             }
             Event::Declared { run, mutation } => self.declared(*run, mutation),
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
-            Event::Recovered { task } => self.recovered(*task),
+            Event::Recovered { task, .. } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),
             Event::ToolWaiting { .. } | Event::Warned { .. } => {}
 

@@ -75,7 +75,8 @@ pub(in crate::engine) fn reach(turn: &mut Turn<'_>, run: RunId, phase: Phase) {
 fn recovered(turn: &mut Turn<'_>, run: RunId) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     if !task.charged.is_empty() || task.retrying.is_some() || task.counters.consecutive > 0 {
-        turn.emit(Event::Recovered { task: task.id });
+        let signatures = task.charged.iter().map(|charged| charged.signature).collect();
+        turn.emit(Event::Recovered { task: task.id, signatures });
     }
 }
 

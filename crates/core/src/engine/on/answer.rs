@@ -28,9 +28,9 @@ pub(super) fn on(
         return Err(Rejected::NotAnOption { question: id, decision });
     }
     let end = if decision.leaves_out() { QuestionEnd::Skipped } else { QuestionEnd::Resolved };
-    let said = guidance.clone();
+    let (subject, said) = (question.subject, guidance.clone());
     turn.decide(
-        Event::QuestionResolved { question: id, decision, end, guidance: said, by },
+        Event::QuestionResolved { question: id, subject, decision, end, guidance: said, by },
         Why::rule(Rule::PersonDecided),
     );
     match question.subject {

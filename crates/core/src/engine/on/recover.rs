@@ -16,12 +16,15 @@ use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Internal};
 use crate::question::QuestionKind;
 
-pub(super) fn on(turn: &mut Turn<'_>) {
+/// A process that takes up one job only leaves everything else to whoever can go on with it: to
+/// mark it as crashed each time would count crashes nobody had.
+pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>) {
+    let concerns = |task: TaskId| only.is_none_or(|only| only == task);
     // Calls and look-ups that were under way are gone; whether they got through is looked up.
     let sent: Vec<MutationId> = turn
         .state
         .mutations()
-        .filter(|known| was_sent(&known.state))
+        .filter(|known| was_sent(&known.state) && concerns(known.task))
         .map(|known| known.id)
         .collect();
     for mutation in sent {
@@ -31,6 +34,7 @@ pub(super) fn on(turn: &mut Turn<'_>) {
         .state
         .runs()
         .filter(|run| run.status == Status::Active || run.owes.is_some())
+        .filter(|run| concerns(run.task))
         .map(|run| run.id)
         .collect();
     for run in active {
@@ -39,7 +43,7 @@ pub(super) fn on(turn: &mut Turn<'_>) {
     let unsettled: Vec<TaskId> = turn
         .state
         .tasks()
-        .filter(|task| task.state.standing() == Standing::Reconciling)
+        .filter(|task| task.state.standing() == Standing::Reconciling && concerns(task.id))
         .map(|task| task.id)
         .collect();
     for task in unsettled {

@@ -32,7 +32,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Resul
     }
     let day = day_number(&turn.policy.budget, turn.now);
     let spent = Amount::ZERO;
-    turn.emit(Event::BudgetUpdated { run: id, spent, reserved: amount, day, wind_down });
+    turn.emit(Event::BudgetUpdated { task, run: id, spent, reserved: amount, day, wind_down });
     Ok(())
 }
 

@@ -89,11 +89,13 @@ fn proves_the_account(fault: &Fault) -> bool {
 
 /// What was reserved for the step is released, and what it cost is spent.
 pub(super) fn pay(turn: &mut Turn<'_>, run: RunId, spent: Amount) {
-    let reserved = turn.state.run(run).map_or(Amount::ZERO, |run| run.reserved);
+    let Some((task, reserved)) = turn.state.run(run).map(|run| (run.task, run.reserved)) else {
+        return;
+    };
     if !spent.is_zero() || !reserved.is_zero() {
         let day = day_number(&turn.policy.budget, turn.now);
         let reserved = Amount::ZERO;
-        turn.emit(Event::BudgetUpdated { run, spent, reserved, day, wind_down: false });
+        turn.emit(Event::BudgetUpdated { task, run, spent, reserved, day, wind_down: false });
     }
 }
 

@@ -1,0 +1,101 @@
+//! What an event is about.
+
+use super::event::{Event, Raised};
+use super::ids::{BuildId, RunId, TaskId};
+
+/// The things an event names by itself. What a run belongs to is known elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The build.
+    pub build: Option<BuildId>,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The run.
+    pub run: Option<RunId>,
+}
+
+impl Event {
+    /// What it names by itself.
+    pub fn about(&self) -> About {
+        match self {
+            Self::BuildStarted { build, .. }
+            | Self::BuildWaiting { build }
+            | Self::BuildResumed { build }
+            | Self::BuildCompleted { build }
+            | Self::BuildFailed { build, .. }
+            | Self::BuildCancelled { build }
+            | Self::BuildPaused { build, .. }
+            | Self::Sleeping { build, .. }
+            | Self::Waking { build }
+            | Self::LimitRaised {
+                raised: Raised::Questions { build, .. } | Raised::Build { build, .. },
+            } => About { build: Some(*build), ..About::default() },
+
+            Self::JobDefined { task, .. }
+            | Self::JobFired { task }
+            | Self::JobFireLater { task }
+            | Self::TaskDone { task }
+            | Self::TaskFailed { task, .. }
+            | Self::TaskSkipped { task, .. }
+            | Self::TaskCancelled { task }
+            | Self::TaskUnparked { task, .. }
+            | Self::TaskRevived { task }
+            | Self::Recovered { task, .. }
+            | Self::QuestionJoined { task, .. }
+            | Self::GateProbing { task, .. }
+            | Self::LimitRaised { raised: Raised::Task { task, .. } } => {
+                About { task: Some(*task), ..About::default() }
+            }
+
+            Self::TaskBackingOff { task, run, .. }
+            | Self::TaskParked { task, run, .. }
+            | Self::TaskReady { task, run, .. } => {
+                About { task: Some(*task), run: *run, build: None }
+            }
+
+            Self::TaskReconciling { task, run, .. }
+            | Self::RunStarted { run, task, .. }
+            | Self::FaultMet { task, run, .. }
+            | Self::Warned { task, run, .. }
+            | Self::Retrying { task, run, .. }
+            | Self::BudgetUpdated { task, run, .. } => {
+                About { task: Some(*task), run: Some(*run), build: None }
+            }
+
+            Self::RunStep { run, .. }
+            | Self::StepDone { run }
+            | Self::RunPhase { run, .. }
+            | Self::RunPaused { run, .. }
+            | Self::RunResumed { run, .. }
+            | Self::RunFailed { run, .. }
+            | Self::RunCommitted { run }
+            | Self::RunCrashed { run }
+            | Self::RunCancelled { run, .. }
+            | Self::RunProgress { run, .. }
+            | Self::Observed { run, .. }
+            | Self::ToolWaiting { run, .. }
+            | Self::ApproachTaken { run, .. }
+            | Self::Declared { run, .. }
+            | Self::MutationIntended { run, .. }
+            | Self::MutationInFlight { run, .. } => About { run: Some(*run), ..About::default() },
+
+            Self::QuestionAsked { question } => {
+                About { task: question.tasks.first().copied(), ..About::default() }
+            }
+
+            Self::Forgotten { .. }
+            | Self::QuestionResolved { .. }
+            | Self::QuestionWithdrawn { .. }
+            | Self::MutationProbing { .. }
+            | Self::MutationSettling { .. }
+            | Self::MutationApplied { .. }
+            | Self::MutationFailed { .. }
+            | Self::MutationIndeterminate { .. }
+            | Self::MutationReconciled { .. }
+            | Self::GateWaiting { .. }
+            | Self::GatePassing { .. }
+            | Self::GateReleased { .. }
+            | Self::GateGivenUp { .. } => About::default(),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The part of Unstuck that remembers.
+//!
+//! One project has one journal of events and, beside it, tables to ask questions of; both change
+//! in one transaction ([`Batch`]). Whoever holds a project's lock writes ([`Journal`]); anybody
+//! reads and answers ([`Store`]). What a table row holds follows from the events and the state
+//! they led to ([`tables`]), so every backend keeps the same rows.
+//!
+//! Nothing here decides, performs or prints.
+
+mod batch;
+mod error;
+mod store;
+pub mod tables;
+
+pub use batch::Batch;
+pub use error::StoreError;
+pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, Receipt, Store};

@@ -1,0 +1,188 @@
+//! The store as everybody else sees it, in the words of the engine.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{oneshot, watch};
+use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, State, TaskId};
+use unstuck_core::question::Decision;
+use unstuck_core::time::Time;
+
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::tables::{
+    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
+    TaskRow,
+};
+
+/// Where projects are remembered. Reading and answering are open to everybody; writing needs a
+/// [`Claim`].
+#[async_trait]
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Takes a project for writing, or says who has it. A project nobody knows is made.
+    async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError>;
+
+    /// The position of the last durable event this process has written or read; a hint to read on.
+    fn subscribe(&self, project: &str) -> watch::Receiver<u64>;
+
+    /// Events after a position, oldest first, at most `limit` of them.
+    async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError>;
+
+    /// The decisions of one run, with their reasons, oldest first.
+    async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError>;
+
+    /// All builds, newest first.
+    async fn builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError>;
+
+    /// The tasks of a build, in the order of their ids.
+    async fn tasks(&self, project: &str, build: BuildId) -> Result<Vec<TaskRow>, StoreError>;
+
+    /// The runs of a task, oldest first.
+    async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError>;
+
+    /// One run.
+    async fn run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError>;
+
+    /// Questions, oldest first; with a status only those.
+    async fn questions(
+        &self,
+        project: &str,
+        status: Option<QuestionStatus>,
+    ) -> Result<Vec<QuestionRow>, StoreError>;
+
+    /// One question.
+    async fn question(
+        &self,
+        project: &str,
+        question: QuestionId,
+    ) -> Result<Option<QuestionRow>, StoreError>;
+
+    /// The actions of a task, oldest first.
+    async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;
+
+    /// All gates that were ever closed.
+    async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError>;
+
+    /// All errors ever met, the latest first.
+    async fn signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError>;
+
+    /// What was spent, by day and task.
+    async fn costs(&self, project: &str) -> Result<Vec<CostRow>, StoreError>;
+
+    /// Takes a person's answer down. Success is the acknowledgement: whoever holds the project
+    /// takes it up, at once or at its next start. There is one answer per question.
+    async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError>;
+}
+
+/// A project that is ours to write.
+#[derive(Debug)]
+pub struct Claim {
+    /// What its journal adds up to.
+    pub state: State,
+    /// Where its next events go.
+    pub journal: Box<dyn Journal>,
+    /// Whether the last holder let go of it properly.
+    pub clean: bool,
+}
+
+/// The one writer of a project. Dropping it gives the project up, as a crash would.
+#[async_trait]
+pub trait Journal: fmt::Debug + Send {
+    /// Hands a batch to the writer. Batches become durable in the order they were given; after one
+    /// that failed, every later one fails too, until the project is claimed again.
+    fn append(&mut self, batch: Batch) -> Receipt;
+
+    /// Answers nobody has taken up yet, in the order they were given.
+    async fn answers(&mut self) -> Result<Vec<Answer>, StoreError>;
+
+    /// Drops events and ended things that happened before `before`, except what opening needs.
+    /// Tells how many events went.
+    async fn retain(&mut self, before: Time) -> Result<u64, StoreError>;
+
+    /// Lets go of the project properly, remembering `state` so that the next opening is quick.
+    async fn close(self: Box<Self>, state: &State) -> Result<(), StoreError>;
+}
+
+/// Tells when a batch is durable.
+#[derive(Debug)]
+pub struct Receipt(pub(crate) oneshot::Receiver<Result<(), StoreError>>);
+
+/// Who holds a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process.
+    pub pid: u32,
+    /// What it does there: `run`, `exec`, `serve`.
+    pub verb: String,
+    /// Since when.
+    pub since: Time,
+}
+
+/// A part of the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The position of the last event that is known already; 0 from the beginning.
+    pub after: u64,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// What a person answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Which question.
+    pub question: QuestionId,
+    /// What they chose.
+    pub decision: Decision,
+    /// What they said.
+    pub guidance: Option<Arc<str>>,
+    /// Who.
+    pub by: Arc<str>,
+    /// When.
+    pub at: Time,
+}
+
+/// Why an answer was not taken down.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// There is no such question.
+    #[error("there is no question {0}")]
+    NoQuestion(QuestionId),
+    /// It was answered before.
+    #[error("question {0} has already been answered")]
+    Answered(QuestionId),
+    /// Nobody needs the answer any more.
+    #[error("question {0} was withdrawn: nobody needs the answer any more")]
+    Withdrawn(QuestionId),
+    /// It does not offer this choice.
+    #[error("question {question} does not offer {decision}")]
+    NotAnOption {
+        /// Which question.
+        question: QuestionId,
+        /// What was chosen.
+        decision: Decision,
+    },
+    /// It could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Receipt {
+    /// Waits until the batch is durable, or failed.
+    pub async fn durable(self) -> Result<(), StoreError> {
+        self.0.await.unwrap_or_else(|_| {
+            Err(StoreError::NotWritten {
+                at: "store".to_owned(),
+                cause: "the writer is gone".to_owned(),
+            })
+        })
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`unstuck {}` (process {})", self.verb, self.pid)
+    }
+}

@@ -1,0 +1,53 @@
+//! Builds.
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{Build, BuildId, BuildState, Standing};
+use unstuck_core::policy::Amount;
+use unstuck_core::time::Time;
+
+/// A build as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRow {
+    /// Its id.
+    pub id: BuildId,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: BuildState,
+    /// It is the one all jobs share.
+    pub standing: bool,
+    /// How many tasks it has.
+    pub tasks: u32,
+    /// How many of them are done.
+    pub done: u32,
+    /// How many of them ended without being done.
+    pub not_done: u32,
+    /// How many of them wait for a person.
+    pub parked: u32,
+    /// Its open questions.
+    pub open_questions: u32,
+    /// What it has cost.
+    pub spent: Amount,
+    /// When it was started. The first value stays.
+    pub started_at: Time,
+    /// When it came to its end. The first value stays until it is alive again.
+    pub ended_at: Option<Time>,
+}
+
+impl BuildRow {
+    pub(super) fn of(build: &Build, at: Time) -> Self {
+        let not_done = [Standing::Skipped, Standing::Failed, Standing::Cancelled];
+        Self {
+            id: build.id,
+            state: build.state,
+            standing: build.standing,
+            tasks: u32::try_from(build.tasks.len()).unwrap_or(u32::MAX),
+            done: build.count(Standing::Done),
+            not_done: not_done.into_iter().map(|standing| build.count(standing)).sum(),
+            parked: build.count(Standing::Parked),
+            open_questions: build.open_questions,
+            spent: build.spent,
+            started_at: at,
+            ended_at: build.state.has_ended().then_some(at),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What a batch changes in the tables.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use unstuck_core::engine::{
+    About, BuildId, Event, MutationId, QuestionId, Reconciled, Recorded, RunId, State, Subject,
+    TaskId,
+};
+use unstuck_core::plan::{GateKey, MutationSpec, TaskSpec};
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Time;
+
+use super::build::BuildRow;
+use super::cost::CostRow;
+use super::gate::GateRow;
+use super::mutation::{MutationChange, MutationStatus};
+use super::question::{QuestionChange, QuestionEnding, QuestionRow, QuestionStatus};
+use super::run::{RunChange, RunEnd, RunStatus};
+use super::signature::SignatureRow;
+use super::task::{TaskChange, TaskRow};
+
+/// What a batch changes in the tables. Each thing appears at most once per list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Builds as they stand now.
+    pub builds: Vec<BuildRow>,
+    /// Tasks that are new.
+    pub new_tasks: Vec<TaskRow>,
+    /// Tasks that changed.
+    pub tasks: Vec<(TaskId, TaskChange)>,
+    /// Runs.
+    pub runs: Vec<RunChange>,
+    /// Questions.
+    pub questions: Vec<QuestionChange>,
+    /// Actions, in the order they changed; one may appear more than once.
+    pub mutations: Vec<MutationChange>,
+    /// Gates as they stand now.
+    pub gates: Vec<GateRow>,
+    /// Errors as they are known now.
+    pub signatures: Vec<SignatureRow>,
+    /// What was spent besides.
+    pub costs: Vec<CostRow>,
+}
+
+impl Changes {
+    /// What `events` change, which have been applied to `state`.
+    pub fn of(state: &State, events: &[Recorded]) -> Self {
+        let mut draft = Draft { state, touched: Touched::default(), changes: Self::default() };
+        for recorded in events {
+            draft.note(recorded);
+        }
+        match events.last() {
+            Some(last) => draft.finish(last.at),
+            None => draft.changes,
+        }
+    }
+}
+
+/// What has to be looked up in the state when all events are seen.
+#[derive(Default)]
+struct Touched {
+    builds: BTreeSet<BuildId>,
+    tasks: BTreeSet<TaskId>,
+    new_tasks: BTreeSet<TaskId>,
+    questions: BTreeSet<QuestionId>,
+    gates: BTreeSet<GateKey>,
+    signatures: BTreeSet<Signature>,
+}
+
+struct Draft<'a> {
+    state: &'a State,
+    touched: Touched,
+    changes: Changes,
+}
+
+impl Draft<'_> {
+    fn note(&mut self, recorded: &Recorded) {
+        let About { build, task, run } = recorded.event.about();
+        self.touched.builds.extend(build);
+        self.touched.tasks.extend(task);
+        self.touched.tasks.extend(run.and_then(|run| self.state.run(run)).map(|run| run.task));
+        let at = recorded.at;
+        self.note_plan(&recorded.event);
+        self.note_run(&recorded.event, at);
+        self.note_question(&recorded.event, at);
+        self.note_mutation(&recorded.event, at);
+        self.note_gate(&recorded.event);
+        self.note_signature(&recorded.event);
+    }
+
+    fn note_plan(&mut self, event: &Event) {
+        match event {
+            Event::BuildStarted { build, .. } => {
+                let tasks = self.state.build(*build).map(|build| &build.tasks);
+                self.touched.new_tasks.extend(tasks.into_iter().flatten());
+            }
+            Event::JobDefined { task, .. } => {
+                self.touched.new_tasks.insert(*task);
+            }
+            _ => {}
+        }
+    }
+
+    fn run(&mut self, id: RunId) -> &mut RunChange {
+        let known = self.changes.runs.iter().rposition(|change| change.id == id);
+        let at = known.unwrap_or_else(|| {
+            self.changes.runs.push(RunChange::new(id));
+            self.changes.runs.len() - 1
+        });
+        &mut self.changes.runs[at]
+    }
+
+    fn note_run(&mut self, event: &Event, at: Time) {
+        match event {
+            Event::RunStarted { run, task, retry_of, next } => {
+                let change = self.run(*run);
+                change.began = Some((*task, *retry_of, at));
+                change.phase = Some(next.phase);
+            }
+            Event::RunPhase { run, phase } => self.run(*run).phase = Some(*phase),
+            Event::RunPaused { run, status, .. } => {
+                self.run(*run).status = Some(RunStatus::Standing(*status));
+            }
+            Event::RunResumed { run, .. } => {
+                let status = unstuck_core::engine::Status::Active;
+                self.run(*run).status = Some(RunStatus::Standing(status));
+            }
+            Event::RunFailed { run, status, .. } => {
+                self.run_over(*run, RunStatus::Standing(*status), at);
+            }
+            Event::RunCommitted { run } => {
+                self.run_over(*run, RunStatus::Over(RunEnd::Committed), at);
+            }
+            Event::RunCrashed { run } => self.run_over(*run, RunStatus::Over(RunEnd::Crashed), at),
+            Event::RunCancelled { run, .. } => {
+                self.run_over(*run, RunStatus::Over(RunEnd::Cancelled), at);
+            }
+            Event::FaultMet { run, fault, .. } => {
+                self.run(*run).fault = Some(Arc::clone(fault));
+            }
+            Event::RunProgress { run, iterations, tool_calls, .. } => {
+                let change = self.run(*run);
+                change.iterations = change.iterations.saturating_add(*iterations);
+                change.tool_calls = change.tool_calls.saturating_add(*tool_calls);
+            }
+            Event::BudgetUpdated { task, run, spent, day, .. } if !spent.is_zero() => {
+                let change = self.run(*run);
+                change.spent = change.spent.plus(*spent);
+                self.spend(CostRow { day: *day, task: *task, spent: *spent });
+            }
+            _ => {}
+        }
+    }
+
+    fn run_over(&mut self, run: RunId, status: RunStatus, at: Time) {
+        let change = self.run(run);
+        change.status = Some(status);
+        change.ended_at = Some(at);
+    }
+
+    fn spend(&mut self, cost: CostRow) {
+        let same = |known: &&mut CostRow| known.day == cost.day && known.task == cost.task;
+        match self.changes.costs.iter_mut().find(same) {
+            Some(known) => known.spent = known.spent.plus(cost.spent),
+            None => self.changes.costs.push(cost),
+        }
+    }
+
+    fn note_question(&mut self, event: &Event, at: Time) {
+        match event {
+            Event::QuestionAsked { question } => {
+                self.touched.questions.insert(question.id);
+                if let Subject::Build(build) = question.subject {
+                    self.touched.builds.insert(build);
+                }
+            }
+            Event::QuestionJoined { question, .. } => {
+                self.touched.questions.insert(*question);
+            }
+            Event::QuestionResolved { question, decision, end, guidance, by, .. } => {
+                let ended = QuestionEnding {
+                    status: (*end).into(),
+                    decision: Some(*decision),
+                    guidance: guidance.clone(),
+                    by: Some(Arc::clone(by)),
+                    at,
+                };
+                self.question_over(*question, ended);
+            }
+            Event::QuestionWithdrawn { question } => {
+                let status = QuestionStatus::Withdrawn;
+                let ended = QuestionEnding { status, decision: None, guidance: None, by: None, at };
+                self.question_over(*question, ended);
+            }
+            _ => {}
+        }
+    }
+
+    fn question_over(&mut self, id: QuestionId, ended: QuestionEnding) {
+        self.changes.questions.push(QuestionChange { id, asked: None, ended: Some(ended) });
+    }
+
+    fn note_mutation(&mut self, event: &Event, at: Time) {
+        match event {
+            Event::MutationIntended { mutation, run, spec } => {
+                let task = self.state.run(*run).map(|run| run.task).unwrap_or_default();
+                self.mutation(
+                    *mutation,
+                    MutationStatus::Intended,
+                    Some((task, spec)),
+                    Some(*run),
+                    None,
+                    at,
+                );
+            }
+            Event::MutationInFlight { mutation, run } => {
+                self.mutation(*mutation, MutationStatus::InFlight, None, Some(*run), None, at);
+            }
+            Event::MutationProbing { mutation } => {
+                self.mutation(*mutation, MutationStatus::Probing, None, None, None, at);
+            }
+            Event::MutationSettling { mutation, .. } => {
+                self.mutation(*mutation, MutationStatus::Settling, None, None, None, at);
+            }
+            Event::MutationApplied { mutation, result } => {
+                self.mutation(*mutation, MutationStatus::Applied, None, None, Some(result), at);
+            }
+            Event::MutationFailed { mutation } => {
+                self.mutation(*mutation, MutationStatus::Failed, None, None, None, at);
+            }
+            Event::MutationIndeterminate { mutation } => {
+                self.mutation(*mutation, MutationStatus::Indeterminate, None, None, None, at);
+            }
+            Event::MutationReconciled { mutation, to, result } => {
+                let status = match to {
+                    Reconciled::Applied => MutationStatus::Applied,
+                    Reconciled::NotApplied => MutationStatus::NotApplied,
+                    Reconciled::Skipped => MutationStatus::Skipped,
+                };
+                self.mutation(*mutation, status, None, None, Some(result), at);
+            }
+            _ => {}
+        }
+    }
+
+    fn mutation(
+        &mut self,
+        id: MutationId,
+        status: MutationStatus,
+        intended: Option<(TaskId, &Arc<MutationSpec>)>,
+        run: Option<RunId>,
+        result: Option<&Arc<str>>,
+        at: Time,
+    ) {
+        let intended = intended.map(|(task, spec)| (task, Arc::clone(spec), at));
+        let result = result.map(Arc::clone);
+        self.changes.mutations.push(MutationChange { id, intended, run, status, result, at });
+    }
+
+    fn note_gate(&mut self, event: &Event) {
+        let gate = match event {
+            Event::GateWaiting { gate, .. }
+            | Event::GateProbing { gate, .. }
+            | Event::GatePassing { gate, .. }
+            | Event::GateReleased { gate, .. }
+            | Event::GateGivenUp { gate } => Some(*gate),
+            Event::TaskBackingOff { gate, .. } => *gate,
+            _ => None,
+        };
+        self.touched.gates.extend(gate);
+    }
+
+    fn note_signature(&mut self, event: &Event) {
+        match event {
+            Event::FaultMet { fault, .. } => {
+                self.touched.signatures.insert(fault.signature);
+            }
+            Event::Retrying { signature, .. }
+            | Event::Forgotten { signature: Some(signature) }
+            | Event::QuestionResolved { subject: Subject::Error(signature), .. } => {
+                self.touched.signatures.insert(*signature);
+            }
+            Event::Recovered { signatures, .. } => self.touched.signatures.extend(signatures),
+            Event::Forgotten { signature: None } => {
+                let all = self.state.signatures().iter().map(|(signature, _)| signature);
+                self.touched.signatures.extend(all);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything that was touched and is still known, as it stands now.
+    fn finish(self, at: Time) -> Changes {
+        let Self { state, mut touched, mut changes } = self;
+        for id in touched.tasks.iter().chain(&touched.new_tasks) {
+            touched.builds.extend(state.task(*id).map(|task| task.build));
+        }
+        let builds = touched.builds.iter().filter_map(|id| state.build(*id));
+        changes.builds.extend(builds.map(|build| BuildRow::of(build, at)));
+        for task in touched.new_tasks.iter().filter_map(|id| state.task(*id)) {
+            let (spec, moved) = (Arc::<TaskSpec>::clone(&task.spec), TaskChange::of(task, at));
+            changes.new_tasks.push(TaskRow { id: task.id, build: task.build, spec, moved });
+        }
+        let moved = touched.tasks.difference(&touched.new_tasks);
+        let moved = moved.filter_map(|id| state.task(*id));
+        changes.tasks.extend(moved.map(|task| (task.id, TaskChange::of(task, at))));
+        for question in touched.questions.iter().filter_map(|id| state.question(*id)) {
+            let asked = Some(Box::new(QuestionRow::of(state, question, at)));
+            changes.questions.push(QuestionChange { id: question.id, asked, ended: None });
+        }
+        let gates = touched.gates.iter().filter_map(|key| Some((*key, state.gate(*key)?)));
+        changes.gates.extend(gates.map(|(key, gate)| GateRow::of(key, gate, at)));
+        let known = touched.signatures.iter();
+        let known = known.filter_map(|s| Some((*s, state.signatures().get(*s)?)));
+        changes.signatures.extend(known.map(|(s, record)| SignatureRow::of(s, record)));
+        changes
+    }
+}

@@ -1,0 +1,34 @@
+//! Gates.
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{Gate, GateState};
+use unstuck_core::plan::GateKey;
+use unstuck_core::time::Time;
+
+/// A gate as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateRow {
+    /// The account.
+    pub key: GateKey,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: GateState,
+    /// When the current trouble began.
+    pub since: Option<Time>,
+    /// How many tasks wait there.
+    pub waiters: u32,
+    /// When it last changed.
+    pub changed_at: Time,
+}
+
+impl GateRow {
+    pub(super) fn of(key: GateKey, gate: &Gate, at: Time) -> Self {
+        Self {
+            key,
+            state: gate.state,
+            since: gate.since,
+            waiters: u32::try_from(gate.waiters.len()).unwrap_or(u32::MAX),
+            changed_at: at,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Tasks and jobs.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{BuildId, Counters, RunId, Task, TaskId, TaskState};
+use unstuck_core::fault::Fault;
+use unstuck_core::plan::TaskSpec;
+use unstuck_core::policy::Amount;
+use unstuck_core::time::Time;
+
+/// A task or job as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRow {
+    /// Its id.
+    pub id: TaskId,
+    /// The build it belongs to.
+    pub build: BuildId,
+    /// What it is.
+    pub spec: Arc<TaskSpec>,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub moved: TaskChange,
+}
+
+/// What changes about a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskChange {
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: TaskState,
+    /// Its latest run.
+    pub last_run: Option<RunId>,
+    /// How often a job was fired.
+    pub firing: u32,
+    /// How often an agent or its script began on it anew.
+    pub attempts: u32,
+    /// Its counters.
+    pub counters: Counters,
+    /// The fault it met last.
+    pub failure: Option<Arc<Fault>>,
+    /// What it has cost.
+    pub spent: Amount,
+    /// When it last changed.
+    pub changed_at: Time,
+}
+
+impl TaskChange {
+    pub(super) fn of(task: &Task, at: Time) -> Self {
+        Self {
+            state: task.state.clone(),
+            last_run: task.last_run,
+            firing: task.firing,
+            attempts: task.attempts,
+            counters: task.counters,
+            failure: task.failure.clone(),
+            spent: task.spent,
+            changed_at: at,
+        }
+    }
+}
