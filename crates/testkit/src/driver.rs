@@ -316,7 +316,7 @@ impl Sim {
 
     fn recover(&mut self) -> Result<(), Violation> {
         let before = self.state.clone();
-        self.submit(Command::Recover { task: None }, None)?.ok();
+        self.submit(Command::Recover { task: None, clean: false }, None)?.ok();
         check::recovered(&before, &self.state)?;
         let old = before.seq();
         for effect in self.state.outstanding() {

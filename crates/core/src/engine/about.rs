@@ -69,7 +69,7 @@ impl Event {
             | Self::RunResumed { run, .. }
             | Self::RunFailed { run, .. }
             | Self::RunCommitted { run }
-            | Self::RunCrashed { run }
+            | Self::RunCrashed { run, .. }
             | Self::RunCancelled { run, .. }
             | Self::RunProgress { run, .. }
             | Self::Observed { run, .. }

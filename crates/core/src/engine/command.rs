@@ -150,6 +150,8 @@ pub enum Command {
     Recover {
         /// Only this task's; everybody's without one.
         task: Option<TaskId>,
+        /// We had ended it ourselves, so it counts as no crash.
+        clean: bool,
     },
 }
 

@@ -184,7 +184,11 @@ pub enum Event {
     RunCommitted { run: RunId },
     /// A run's process was gone when we came back.
     #[serde(rename = "run.crashed")]
-    RunCrashed { run: RunId },
+    RunCrashed {
+        run: RunId,
+        /// We had ended it ourselves.
+        clean: bool,
+    },
     /// A run was ended by a person's decision.
     #[serde(rename = "run.cancelled")]
     RunCancelled { run: RunId, stop: Option<EffectId> },

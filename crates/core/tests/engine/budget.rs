@@ -107,6 +107,6 @@ fn what_a_run_had_reserved_is_free_when_it_ends() {
     reserve(&mut stage, "a", 100);
     stage.attempt("a");
     assert!(!happened(&reserve(&mut stage, "b", 100), "agent.build_paused"));
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.state.reserved_today(), Amount::ZERO);
 }

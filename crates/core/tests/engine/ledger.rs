@@ -313,14 +313,14 @@ fn a_new_firing_may_do_it_again_and_a_permanent_key_never() {
 #[test]
 fn a_crash_at_any_step_of_an_action_leads_to_a_look_up() {
     let mut stage = mutating(vec![action("push")]);
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
     stage.settle("a", Outcome::NotApplied);
     assert!(matches!(stage.owed("a").what, Work::Perform { .. }));
     stage.applied("a");
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     stage.done("a");
     assert_eq!(*stage.task_state("a"), TaskState::Done);
 }

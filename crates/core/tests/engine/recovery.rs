@@ -24,7 +24,7 @@ fn counters_and_waits_are_what_they_were() {
     }
     assert_eq!(replayed, stage.state);
     stage.state = replayed;
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.state.next_wake(), wake);
     assert_eq!(stage.state.signatures().count(red("boom").signature), count);
     assert_eq!(stage.state.task(stage.id("b")).unwrap().counters, counters);
@@ -35,7 +35,7 @@ fn counters_and_waits_are_what_they_were() {
 fn an_agent_goes_on_in_the_same_worktree_and_conversation() {
     let mut stage = Stage::tasks(&["a"]);
     let old = stage.owed("a");
-    let events = stage.must(Command::Recover { task: None });
+    let events = stage.must(Command::Recover { task: None, clean: false });
     assert!(happened(&events, "run.crashed"));
     let new = stage.owed("a");
     assert_ne!(new.run, old.run, "a crashed run is never reused");
@@ -52,13 +52,13 @@ fn an_agent_goes_on_in_the_same_worktree_and_conversation() {
 fn work_that_was_done_is_not_done_again() {
     let mut stage = Stage::tasks(&["a"]);
     stage.attempt("a");
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.owed("a").what, Work::Check);
     stage.done("a");
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.owed("a").what, Work::Commit);
     stage.done("a");
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.owed("a").what, Work::Emit);
     stage.done("a");
     assert_eq!(*stage.task_state("a"), TaskState::Done);
@@ -67,13 +67,13 @@ fn work_that_was_done_is_not_done_again() {
 #[test]
 fn three_crashes_in_a_row_ask_and_one_settled_effect_starts_the_count_over() {
     let mut stage = Stage::tasks(&["a"]);
-    stage.must(Command::Recover { task: None });
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
+    stage.must(Command::Recover { task: None, clean: false });
     stage.attempt("a");
-    stage.must(Command::Recover { task: None });
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
+    stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.state.questions().count(), 0);
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.question().kind, QuestionKind::Ours);
     assert_eq!(stage.question().why.rule, Rule::CrashedTooOften);
     assert_eq!(stage.question().code(), Some(Code::InternalError));
@@ -86,7 +86,7 @@ fn three_crashes_in_a_row_ask_and_one_settled_effect_starts_the_count_over() {
 fn what_waits_for_a_person_still_waits_and_can_be_answered() {
     let mut stage = Stage::tasks(&["a"]);
     stage.fails("a", fault(Code::AuthInvalid, "no"));
-    let events = stage.must(Command::Recover { task: None });
+    let events = stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(events, Vec::<Event>::new());
     stage.answer(Decision::ProvideCredentials);
     stage.succeed("a");
@@ -98,7 +98,7 @@ fn a_build_that_was_held_stays_held() {
     stage.attempt("b");
     let build = stage.state.builds().next().unwrap().id;
     stage.must(Command::Pause { build });
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     assert!(stage.state.outstanding().is_empty());
     stage.must(Command::Resume { build });
     assert!(stage.owed_if_any("a").is_some());
@@ -123,7 +123,7 @@ fn eventful() -> Stage {
     stage.fails("j", fault(Code::AuthExpired, "log in"));
     stage.answer(Decision::ProvideCredentials);
     stage.wait();
-    stage.must(Command::Recover { task: None });
+    stage.must(Command::Recover { task: None, clean: false });
     stage
 }
 
@@ -143,4 +143,24 @@ proptest::proptest! {
         state.outstanding();
         state.next_wake();
     }
+}
+
+#[test]
+fn what_we_ended_ourselves_counts_as_no_crash() {
+    let mut stage = Stage::tasks(&["a"]);
+    for _ in 0..5 {
+        let events = stage.must(Command::Recover { task: None, clean: true });
+        assert!(happened(&events, "run.crashed"));
+    }
+    assert_eq!(stage.state.questions().count(), 0);
+    assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 0);
+}
+
+#[test]
+fn taking_up_one_task_leaves_the_others_alone() {
+    let mut stage = Stage::tasks(&["a", "b"]);
+    let (a, b) = (stage.owed("a"), stage.owed("b"));
+    stage.must(Command::Recover { task: Some(stage.id("a")), clean: false });
+    assert_ne!(stage.owed("a").run, a.run);
+    assert_eq!(stage.owed("b"), b, "nobody said that this one is gone");
 }

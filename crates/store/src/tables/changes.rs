@@ -132,7 +132,9 @@ impl Draft<'_> {
             Event::RunCommitted { run } => {
                 self.run_over(*run, RunStatus::Over(RunEnd::Committed), at);
             }
-            Event::RunCrashed { run } => self.run_over(*run, RunStatus::Over(RunEnd::Crashed), at),
+            Event::RunCrashed { run, .. } => {
+                self.run_over(*run, RunStatus::Over(RunEnd::Crashed), at)
+            }
             Event::RunCancelled { run, .. } => {
                 self.run_over(*run, RunStatus::Over(RunEnd::Cancelled), at);
             }

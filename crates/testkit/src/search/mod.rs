@@ -158,12 +158,12 @@ impl Node {
 
     fn disturbances(&self, moves: &mut Vec<Next>) {
         if self.crashes > 0 {
-            moves.push(Next::plain(Command::Recover { task: None }));
+            moves.push(Next::plain(Command::Recover { task: None, clean: false }));
             for effect in self.state.outstanding() {
                 if let Work::Perform { mutation } = effect.what {
                     let applies = Some(mutation);
                     moves.push(Next {
-                        command: Command::Recover { task: None },
+                        command: Command::Recover { task: None, clean: false },
                         applies,
                         button: false,
                     });

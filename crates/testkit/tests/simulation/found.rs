@@ -131,7 +131,7 @@ fn a_permanent_action_that_failed_is_performed_by_the_next_firing() {
     desk.give(Command::FireJob { task: T0 });
     let effect = desk.owed(T0).id;
     desk.give(Command::Mutate { effect, mutation: shared() });
-    desk.give(Command::Recover { task: None });
+    desk.give(Command::Recover { task: None, clean: false });
     assert!(matches!(desk.task(T0), TaskState::Reconciling { .. }));
 }
 
@@ -272,7 +272,7 @@ fn a_call_may_have_been_made_long_after_it_was_decided() {
     desk.start(1, vec![acting("a", vec![slow])]);
     desk.done_until(T0, performs);
     desk.now = desk.now + Span::from_hours(1);
-    desk.give(Command::Recover { task: None });
+    desk.give(Command::Recover { task: None, clean: false });
     desk.settle(T0, Outcome::NotApplied);
     assert!(matches!(desk.task(T0), TaskState::Reconciling { .. }), "it may still appear");
 }
@@ -284,7 +284,7 @@ fn an_action_that_was_looked_up_in_vain_keeps_its_tries() {
     desk.done_until(T0, performs);
     desk.fails(T0, Code::NetworkTimeout);
     desk.wait();
-    desk.give(Command::Recover { task: None });
+    desk.give(Command::Recover { task: None, clean: false });
     desk.settle(T0, Outcome::NotApplied);
     let count = desk.state.task(T0).unwrap().transient(Operation::Mutate).count;
     assert_eq!(count, 1, "a crash gives no try back");

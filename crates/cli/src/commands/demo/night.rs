@@ -179,7 +179,7 @@ impl Night {
                 self.state.apply(&recorded);
             }
         }
-        self.command(Command::Recover { task: None });
+        self.command(Command::Recover { task: None, clean: false });
         written.len()
     }
 

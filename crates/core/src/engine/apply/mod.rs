@@ -72,7 +72,7 @@ impl State {
                 self.allowance_used(*run);
                 self.run_ended(*run);
             }
-            Event::RunCrashed { run } => self.run_crashed(*run),
+            Event::RunCrashed { run, clean } => self.run_crashed(*run, *clean),
             Event::RunProgress { run, iterations, tool_calls, validated } => {
                 self.run_progress(*run, *iterations, *tool_calls, *validated);
             }

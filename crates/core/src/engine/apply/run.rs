@@ -150,8 +150,9 @@ impl State {
         }
     }
 
-    pub(super) fn run_crashed(&mut self, id: RunId) {
-        if let Some(task) = self.runs.get(&id).map(|run| run.task)
+    pub(super) fn run_crashed(&mut self, id: RunId, clean: bool) {
+        if !clean
+            && let Some(task) = self.runs.get(&id).map(|run| run.task)
             && let Some(task) = self.tasks.get_mut(&task)
         {
             task.counters.crashes += 1;

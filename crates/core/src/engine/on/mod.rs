@@ -61,8 +61,8 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
             wake::on(turn);
             Ok(())
         }
-        Command::Recover { task } => {
-            recover::on(turn, task);
+        Command::Recover { task, clean } => {
+            recover::on(turn, task, clean);
             Ok(())
         }
     }

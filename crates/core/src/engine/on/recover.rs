@@ -7,10 +7,11 @@ use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{MutationId, RunId, TaskId};
-use crate::engine::ledger::MutationState;
+use crate::engine::ledger::{Mutation, MutationState};
 use crate::engine::question::Subject;
 use crate::engine::react::{Ask, ask};
-use crate::engine::run::{Next, Status};
+use crate::engine::run::{Next, Run, Status};
+use crate::engine::state::State;
 use crate::engine::task::Standing;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Internal};
@@ -18,41 +19,61 @@ use crate::question::QuestionKind;
 
 /// A process that takes up one job only leaves everything else to whoever can go on with it: to
 /// mark it as crashed each time would count crashes nobody had.
-pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>) {
-    let concerns = |task: TaskId| only.is_none_or(|only| only == task);
+pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>, clean: bool) {
+    let gone = match only {
+        None => Gone::everybodys(turn.state),
+        Some(task) => Gone::of(turn.state, task),
+    };
     // Calls and look-ups that were under way are gone; whether they got through is looked up.
-    let sent: Vec<MutationId> = turn
-        .state
-        .mutations()
-        .filter(|known| was_sent(&known.state) && concerns(known.task))
-        .map(|known| known.id)
-        .collect();
-    for mutation in sent {
+    for mutation in gone.sent {
         flow::probe(turn, mutation);
     }
-    let active: Vec<RunId> = turn
-        .state
-        .runs()
-        .filter(|run| run.status == Status::Active || run.owes.is_some())
-        .filter(|run| concerns(run.task))
-        .map(|run| run.id)
-        .collect();
-    for run in active {
-        crashed(turn, run);
+    for run in gone.active {
+        crashed(turn, run, clean);
     }
-    let unsettled: Vec<TaskId> = turn
-        .state
-        .tasks()
-        .filter(|task| task.state.standing() == Standing::Reconciling && concerns(task.id))
-        .map(|task| task.id)
-        .collect();
-    for task in unsettled {
-        flow::reconcile_rest(turn, task);
+    for task in gone.tasks {
+        if turn.state.task(task).is_some_and(|t| t.state.standing() == Standing::Reconciling) {
+            flow::reconcile_rest(turn, task);
+        }
     }
 }
 
-const fn was_sent(state: &MutationState) -> bool {
-    match state {
+/// What was under way.
+struct Gone {
+    sent: Vec<MutationId>,
+    active: Vec<RunId>,
+    tasks: Vec<TaskId>,
+}
+
+impl Gone {
+    fn everybodys(state: &State) -> Self {
+        Self {
+            sent: state.mutations().filter(|known| was_sent(known)).map(|m| m.id).collect(),
+            active: state.runs().filter(|run| was_active(run)).map(|run| run.id).collect(),
+            tasks: state.tasks().map(|task| task.id).collect(),
+        }
+    }
+
+    /// One task's, found without looking at everybody's: thousands may come back one by one.
+    fn of(state: &State, id: TaskId) -> Self {
+        let task = state.task(id);
+        let sent = task.into_iter().flat_map(|task| &task.ledger);
+        let sent = sent.filter_map(|id| state.mutation(*id)).filter(|known| was_sent(known));
+        let run = task.and_then(|task| task.state.run()).and_then(|run| state.run(run));
+        Self {
+            sent: sent.map(|known| known.id).collect(),
+            active: run.into_iter().filter(|run| was_active(run)).map(|run| run.id).collect(),
+            tasks: vec![id],
+        }
+    }
+}
+
+fn was_active(run: &Run) -> bool {
+    run.status == Status::Active || run.owes.is_some()
+}
+
+const fn was_sent(mutation: &Mutation) -> bool {
+    match mutation.state {
         MutationState::InFlight { .. } | MutationState::Probing { .. } => true,
         MutationState::Intended
         | MutationState::Settling { .. }
@@ -63,11 +84,11 @@ const fn was_sent(state: &MutationState) -> bool {
     }
 }
 
-fn crashed(turn: &mut Turn<'_>, id: RunId) {
+fn crashed(turn: &mut Turn<'_>, id: RunId, clean: bool) {
     let Some((task, next)) = turn.state.run(id).map(|run| (run.task, run.place().resumed())) else {
         return;
     };
-    turn.decide(Event::RunCrashed { run: id }, Why::rule(Rule::RecoveredAfterCrash));
+    turn.decide(Event::RunCrashed { run: id, clean }, Why::rule(Rule::RecoveredAfterCrash));
     let Some(build) = turn.state.task(task).map(|task| task.build) else { return };
     if flow::open_mutations(turn, task) > 0 {
         flow::reconcile(turn, task, id, None, next);

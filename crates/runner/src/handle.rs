@@ -1,0 +1,109 @@
+//! How everybody else talks to the loop.
+
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, mpsc, oneshot};
+use unstuck_core::engine::{Command, Recorded, Rejected, State};
+use unstuck_store::StoreError;
+
+use crate::notice::Notice;
+use crate::world::{Scope, World};
+
+/// What the loop is asked.
+pub(crate) enum Request {
+    Command { command: Command, reply: Reply },
+    Attach { scope: Scope, world: Arc<dyn World>, attached: oneshot::Sender<u64> },
+    Detach { attachment: u64 },
+    Look(Box<dyn FnOnce(&State) + Send>),
+    Answers { reply: oneshot::Sender<Result<(), CommandError>> },
+    Shutdown { now: bool },
+}
+
+pub(crate) type Reply = oneshot::Sender<Result<Decided, CommandError>>;
+
+/// A decision that is on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// Its events.
+    pub events: Arc<[Arc<Recorded>]>,
+}
+
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// It does not fit the state of things.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// It could not be remembered, so nothing happened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The loop has ended.
+    #[error("the runner has ended")]
+    Ended,
+}
+
+/// A way to talk to the loop. Clones talk to the same one.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    pub(crate) requests: mpsc::Sender<Request>,
+    pub(crate) notices: broadcast::Sender<Notice>,
+}
+
+impl Handle {
+    /// Has a command decided, and waits until the decision is on disk.
+    pub async fn command(&self, command: Command) -> Result<Decided, CommandError> {
+        let (reply, decided) = oneshot::channel();
+        self.ask(Request::Command { command, reply }).await?;
+        decided.await.map_err(|_| CommandError::Ended)?
+    }
+
+    /// Performs the effects of `scope` from now on, those that wait already included. The number
+    /// ends it again.
+    pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<u64, CommandError> {
+        let (attached, number) = oneshot::channel();
+        self.ask(Request::Attach { scope, world, attached }).await?;
+        number.await.map_err(|_| CommandError::Ended)
+    }
+
+    /// Whoever attached with this number is gone, and what they were doing with them.
+    pub async fn detach(&self, attachment: u64) -> Result<(), CommandError> {
+        self.ask(Request::Detach { attachment }).await
+    }
+
+    /// Looks at the state of the project. It may be a moment ahead of the disk.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let (reply, seen) = oneshot::channel();
+        let look = move |state: &State| {
+            // Whoever asked may have gone.
+            let _ = reply.send(look(state));
+        };
+        self.ask(Request::Look(Box::new(look))).await?;
+        seen.await.map_err(|_| CommandError::Ended)
+    }
+
+    /// Takes up the answers that people gave.
+    pub async fn take_answers(&self) -> Result<(), CommandError> {
+        let (reply, taken) = oneshot::channel();
+        self.ask(Request::Answers { reply }).await?;
+        taken.await.map_err(|_| CommandError::Ended)?
+    }
+
+    /// What happens from now on. A reader that is too slow is told how much it missed.
+    pub fn watch(&self) -> broadcast::Receiver<Notice> {
+        self.notices.subscribe()
+    }
+
+    /// Ends the loop: what cannot be interrupted is finished and recorded, everything else is
+    /// ended. With `now` nothing is waited for.
+    pub async fn shut_down(&self, now: bool) {
+        // A loop that has ended needs no ending.
+        let _ = self.ask(Request::Shutdown { now }).await;
+    }
+
+    async fn ask(&self, request: Request) -> Result<(), CommandError> {
+        self.requests.send(request).await.map_err(|_| CommandError::Ended)
+    }
+}

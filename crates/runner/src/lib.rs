@@ -1,0 +1,24 @@
+//! The part of Unstuck that drives.
+//!
+//! One loop per project ([`Runner`]): a command comes in, the core decides, the store remembers,
+//! and only then the world acts. Everybody else talks to the loop through a [`Handle`], in the same
+//! process or over the control socket.
+
+mod answers;
+mod clock;
+mod handle;
+mod notice;
+mod pending;
+mod recover;
+mod release;
+mod reload;
+mod runner;
+mod timer;
+mod work;
+mod world;
+
+pub use clock::{Clock, SystemClock};
+pub use handle::{CommandError, Decided, Handle};
+pub use notice::Notice;
+pub use runner::{Ended, Runner, Setup};
+pub use world::{Order, Report, Scope, World};

@@ -1,0 +1,53 @@
+//! What follows from a decision once it is on disk.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Effect, Recorded, Work, effects};
+use unstuck_core::tell;
+
+use crate::notice::Notice;
+use crate::runner::Runner;
+use crate::work::Step;
+use crate::world::Order;
+
+impl Runner {
+    /// What has to be done because of an event that was just decided.
+    pub(crate) fn steps(&self, recorded: &Recorded) -> Vec<Step> {
+        effects(&self.state, recorded).filter_map(|effect| self.step(effect)).collect()
+    }
+
+    fn step(&self, effect: Effect) -> Option<Step> {
+        match effect.what {
+            Work::Stop { effect } => Some(Step::Stop(effect)),
+            _ => self.order(effect).map(|order| Step::Perform(Box::new(order))),
+        }
+    }
+
+    /// An effect with everything that is needed to perform it.
+    pub(crate) fn order(&self, effect: Effect) -> Option<Order> {
+        let task = self.state.task(effect.task)?;
+        let (mutation, context) = match effect.what {
+            Work::Perform { mutation } | Work::Probe { mutation } => {
+                (self.state.mutation(mutation).cloned(), None)
+            }
+            Work::Attempt { .. } | Work::Repair { .. } => {
+                (None, tell::context(&self.state, &self.setup.policy, effect.run))
+            }
+            _ => (None, None),
+        };
+        let (build, spec, firing) = (task.build, Arc::clone(&task.spec), task.firing);
+        Some(Order { effect, build, task: spec, firing, mutation, context })
+    }
+
+    /// What watchers are told; nothing is put into words when nobody watches.
+    pub(crate) fn notices(&self, events: &[Arc<Recorded>]) -> Vec<Notice> {
+        if self.handle.notices.receiver_count() == 0 {
+            return Vec::new();
+        }
+        let tell = |recorded: &Arc<Recorded>| Notice::Event {
+            recorded: Arc::clone(recorded),
+            narration: tell::narration(&self.state, &self.setup.policy, recorded).map(Arc::from),
+        };
+        events.iter().map(tell).collect()
+    }
+}

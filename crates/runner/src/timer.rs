@@ -1,0 +1,30 @@
+//! The one timer of the loop: it ends when something happens next by itself.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use unstuck_core::time::Time;
+
+use crate::clock::Clock;
+
+/// Waits for the next point in time, and is made anew only when that changes.
+#[derive(Default)]
+pub(crate) struct Timer {
+    armed: Option<(Time, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+}
+
+impl Timer {
+    /// Waits until `at`, or for ever without one. Nothing is lost when this is not waited for.
+    pub(crate) async fn until(&mut self, clock: &Arc<dyn Clock>, at: Option<Time>) {
+        let Some(at) = at else { return std::future::pending().await };
+        if self.armed.as_ref().is_none_or(|(armed, _)| *armed != at) {
+            let clock = Arc::clone(clock);
+            let wait = Box::pin(async move { clock.until(at).await });
+            self.armed = Some((at, wait));
+        }
+        if let Some((_, wait)) = &mut self.armed {
+            wait.await;
+        }
+        self.armed = None;
+    }
+}

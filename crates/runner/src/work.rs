@@ -1,0 +1,202 @@
+//! What is being performed, by whom, and what waits for somebody to perform it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use tokio::task::{Id, JoinSet};
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
+use unstuck_core::fault::{Fault, Internal};
+
+use crate::world::{Order, Report, Scope, World};
+
+/// What a durable decision has done.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// Perform this.
+    Perform(Box<Order>),
+    /// The result of this is no longer wanted.
+    Stop(EffectId),
+}
+
+/// Somebody who performs effects.
+struct Attachment {
+    number: u64,
+    scope: Scope,
+    world: Arc<dyn World>,
+}
+
+/// An effect that is being performed.
+struct Running {
+    order: Order,
+    by: u64,
+    task: Id,
+    stop: CancellationToken,
+}
+
+/// All effects that are owed and known here.
+pub(crate) struct WorkList {
+    attached: Vec<Attachment>,
+    attachments_made: u64,
+    running: BTreeMap<EffectId, Running>,
+    set: JoinSet<(EffectId, Option<Report>)>,
+    /// In line because as many as may be are running.
+    queue: VecDeque<Order>,
+    /// Nobody here performs these.
+    waiting: Vec<Order>,
+    at_once_max: usize,
+    /// No more is started.
+    closing: bool,
+}
+
+impl WorkList {
+    pub(crate) fn new(at_once_max: usize) -> Self {
+        Self {
+            attached: Vec::new(),
+            attachments_made: 0,
+            running: BTreeMap::new(),
+            set: JoinSet::new(),
+            queue: VecDeque::new(),
+            waiting: Vec::new(),
+            at_once_max,
+            closing: false,
+        }
+    }
+
+    pub(crate) fn attach(&mut self, scope: Scope, world: Arc<dyn World>) -> u64 {
+        self.attachments_made += 1;
+        let number = self.attachments_made;
+        self.attached.push(Attachment { number, scope, world });
+        for order in std::mem::take(&mut self.waiting) {
+            self.perform(order);
+        }
+        number
+    }
+
+    /// The tasks that were being worked on by whoever is gone.
+    pub(crate) fn detach(&mut self, attachment: u64) -> BTreeSet<TaskId> {
+        self.attached.retain(|attached| attached.number != attachment);
+        let gone: Vec<EffectId> =
+            self.running.iter().filter(|(_, r)| r.by == attachment).map(|(id, _)| *id).collect();
+        gone.into_iter().filter_map(|effect| self.end(effect)).map(|o| o.effect.task).collect()
+    }
+
+    pub(crate) fn world(&self, number: u64) -> Option<&Arc<dyn World>> {
+        self.attached.iter().find(|attached| attached.number == number).map(|a| &a.world)
+    }
+
+    pub(crate) fn perform(&mut self, order: Order) {
+        if self.performer(&order).is_none() {
+            self.waiting.push(order);
+        } else if self.closing || self.running.len() >= self.at_once_max {
+            self.queue.push_back(order);
+        } else {
+            self.start(order);
+        }
+    }
+
+    /// The result of an effect is no longer wanted.
+    pub(crate) fn stop(&mut self, effect: EffectId) {
+        self.queue.retain(|order| order.effect.id != effect);
+        self.waiting.retain(|order| order.effect.id != effect);
+        if let Some(running) = self.running.get(&effect) {
+            running.stop.cancel();
+        }
+    }
+
+    /// Forgets effects of a task that are not being performed: others take their place.
+    pub(crate) fn forget_waiting(&mut self, concerns: impl Fn(TaskId) -> bool) {
+        self.queue.retain(|order| !concerns(order.effect.task));
+        self.waiting.retain(|order| !concerns(order.effect.task));
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Whether nothing is being performed and nothing waits for it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.queue.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Whether an effect is being performed or waits for it.
+    pub(crate) fn knows(&self, effect: EffectId) -> bool {
+        self.running.contains_key(&effect)
+            || self.queue.iter().chain(&self.waiting).any(|order| order.effect.id == effect)
+    }
+
+    /// The next effect that ended, with its result. Nothing is lost when this is not waited for.
+    pub(crate) async fn ended(&mut self) -> Option<(EffectId, Option<Report>)> {
+        let ended = self.set.join_next().await?;
+        let (effect, report) = match ended {
+            Ok(ended) => ended,
+            Err(panic) => {
+                let broken = self.running.values().find(|running| running.task == panic.id())?;
+                (broken.order.effect.id, Some(broke_down(&broken.order)))
+            }
+        };
+        // Whoever was let go of with what they were doing has no say any more.
+        self.running.remove(&effect)?;
+        if let Some(order) = (!self.closing).then(|| self.queue.pop_front()).flatten() {
+            self.perform(order);
+        }
+        Some((effect, report))
+    }
+
+    /// Starts nothing more, and ends what can be interrupted without harm.
+    pub(crate) fn close(&mut self) {
+        self.closing = true;
+        for running in self.running.values() {
+            if can_be_interrupted(running.order.effect.what) {
+                running.stop.cancel();
+            }
+        }
+    }
+
+    fn performer(&self, order: &Order) -> Option<&Attachment> {
+        let covering = |attached: &&Attachment| attached.scope.covers(order);
+        let own = self.attached.iter().filter(|a| a.scope != Scope::Project).find(covering);
+        own.or_else(|| self.attached.iter().find(covering))
+    }
+
+    fn start(&mut self, order: Order) {
+        let Some(attached) = self.performer(&order) else { return };
+        let (by, world) = (attached.number, Arc::clone(&attached.world));
+        let stop = CancellationToken::new();
+        let (given, told) = (order.clone(), stop.clone());
+        let id = order.effect.id;
+        let handle = self.set.spawn(async move { (id, world.perform(given, told).await) });
+        let task = handle.id();
+        self.running.insert(id, Running { order, by, task, stop });
+    }
+
+    fn end(&mut self, effect: EffectId) -> Option<Order> {
+        let running = self.running.remove(&effect)?;
+        running.stop.cancel();
+        Some(running.order)
+    }
+}
+
+/// Whether an effect can be ended half-way: an agent or a script begins again, the rest is short.
+const fn can_be_interrupted(work: Work) -> bool {
+    match work {
+        Work::Attempt { .. } | Work::Repair { .. } | Work::Execute { .. } => true,
+        Work::Check
+        | Work::Commit
+        | Work::Perform { .. }
+        | Work::Probe { .. }
+        | Work::Emit
+        | Work::TakeBack
+        | Work::Stop { .. } => false,
+    }
+}
+
+/// What performed the effect broke down. Whether an action happened is then not known.
+fn broke_down(order: &Order) -> Report {
+    let context = Internal { component: "world".to_owned() };
+    let fault = Arc::new(Fault::internal_error("runner", "an effect broke down", context));
+    match order.effect.what {
+        Work::Perform { .. } | Work::Probe { .. } => Outcome::Unknown { fault }.into(),
+        _ => Outcome::Failed { fault, approach: None }.into(),
+    }
+}

@@ -1,0 +1,79 @@
+//! What performs effects, as the loop sees it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{BuildId, Effect, Mutation, Outcome, TaskId};
+use unstuck_core::plan::TaskSpec;
+use unstuck_core::policy::Amount;
+
+/// What performs effects. An effect is performed at most once per id; whatever it does a second
+/// time, after a crash, goes through the ledger or is harmless.
+#[async_trait]
+pub trait World: Send + Sync {
+    /// Performs an effect to its end. When `stop` is cancelled, ends what was started and returns
+    /// nothing, unless the effect had ended by itself before.
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report>;
+
+    /// Ends whatever an earlier process may have left running for these tasks, and returns when it
+    /// is gone. Nothing of them is looked up or started before.
+    async fn clear(&self, tasks: &[TaskId]);
+}
+
+/// An effect with everything that is needed to perform it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// What is to be done.
+    pub effect: Effect,
+    /// The build the task belongs to.
+    pub build: BuildId,
+    /// The task.
+    pub task: Arc<TaskSpec>,
+    /// How often the job was fired; a task is fired once.
+    pub firing: u32,
+    /// The action that is to be performed or looked up.
+    pub mutation: Option<Mutation>,
+    /// What an agent has to know about what failed before.
+    pub context: Option<String>,
+}
+
+/// How an effect ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// How.
+    pub outcome: Outcome,
+    /// What it cost.
+    #[serde(default)]
+    pub spent: Amount,
+}
+
+/// What somebody performs the effects of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Everything nobody else performs.
+    Project,
+    /// One build.
+    Build(BuildId),
+    /// One task or job.
+    Task(TaskId),
+}
+
+impl Scope {
+    /// Whether an order falls under it.
+    pub fn covers(self, order: &Order) -> bool {
+        match self {
+            Self::Project => true,
+            Self::Build(build) => order.build == build,
+            Self::Task(task) => order.effect.task == task,
+        }
+    }
+}
+
+impl From<Outcome> for Report {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, spent: Amount::ZERO }
+    }
+}
