@@ -6,6 +6,7 @@
 
 mod answers;
 mod clock;
+pub mod control;
 mod handle;
 mod notice;
 mod pending;

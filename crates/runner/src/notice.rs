@@ -24,4 +24,6 @@ pub enum Notice {
     },
     /// The store works again.
     StoreBack,
+    /// The reader was too slow and missed some: read on from the store.
+    Gap,
 }

@@ -1,0 +1,187 @@
+//! The other end of the socket: a process that talks to whoever holds the project.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{broadcast, oneshot};
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{Command, EffectId, Recorded};
+use unstuck_store::Holder;
+
+use super::path::SocketPath;
+use super::server::next_line;
+use super::wire::{Ask, Refusal, Say, What};
+use crate::notice::Notice;
+use crate::world::{Order, Scope, World};
+
+/// Notices a slow reader may be behind.
+const NOTICES_MAX: usize = 1_024;
+
+/// Why the holder did not do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// It said no.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        why: Refusal,
+        /// In words.
+        message: String,
+    },
+    /// It is gone.
+    #[error("the process that held the project has ended")]
+    Gone,
+}
+
+/// A connection to whoever holds the project. Clones share it.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    write: tokio::sync::Mutex<OwnedWriteHalf>,
+    next: AtomicU64,
+    waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<Say>>>>,
+    worlds: Mutex<Vec<(Scope, Arc<dyn World>)>>,
+    running: Mutex<BTreeMap<EffectId, CancellationToken>>,
+    notices: broadcast::Sender<Notice>,
+    gone: CancellationToken,
+}
+
+impl Client {
+    /// Connects, and tells who holds the project. A child of a run shows its token.
+    pub async fn connect(path: &Path, token: Option<String>) -> io::Result<(Self, Holder)> {
+        let short = SocketPath::of(path)?;
+        let (read, write) = UnixStream::connect(short.as_path()).await?.into_split();
+        let (notices, _) = broadcast::channel(NOTICES_MAX);
+        let client = Self(Arc::new(Shared {
+            write: tokio::sync::Mutex::new(write),
+            next: AtomicU64::new(1),
+            waiting: Mutex::new(Some(BTreeMap::new())),
+            worlds: Mutex::new(Vec::new()),
+            running: Mutex::new(BTreeMap::new()),
+            notices,
+            gone: CancellationToken::new(),
+        }));
+        tokio::spawn(client.clone().listen(BufReader::new(read)));
+        match client.ask(What::Hello { token }).await {
+            Ok(Say::Done { holder: Some(holder), .. }) => Ok((client, holder)),
+            Ok(_) => Err(io::Error::from(io::ErrorKind::InvalidData)),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// Has a command decided; returns when the decision is on disk.
+    pub async fn command(&self, command: Command) -> Result<Vec<Recorded>, ClientError> {
+        match self.ask(What::Command { command: Box::new(command) }).await? {
+            Say::Done { events, .. } => Ok(events),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Has answers taken up that are in the store.
+    pub async fn take_answers(&self) -> Result<(), ClientError> {
+        self.ask(What::Answers).await.map(drop)
+    }
+
+    /// Performs the effects of `scope` from now on.
+    pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), ClientError> {
+        lock(&self.0.worlds).push((scope, world));
+        self.ask(What::Attach { scope }).await.map(drop)
+    }
+
+    /// What happens from now on.
+    pub async fn watch(&self) -> Result<broadcast::Receiver<Notice>, ClientError> {
+        let notices = self.0.notices.subscribe();
+        self.ask(What::Watch).await.map(|_| notices)
+    }
+
+    /// Waits until the holder is gone.
+    pub async fn gone(&self) {
+        self.0.gone.cancelled().await;
+    }
+
+    async fn ask(&self, what: What) -> Result<Say, ClientError> {
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let (send, said) = oneshot::channel();
+        match lock(&self.0.waiting).as_mut() {
+            Some(waiting) => waiting.insert(id, send),
+            None => return Err(ClientError::Gone),
+        };
+        self.write(&Ask { id, what }).await?;
+        match said.await {
+            Ok(Say::Refused { why, message, .. }) => Err(ClientError::Refused { why, message }),
+            Ok(said) => Ok(said),
+            Err(_) => Err(ClientError::Gone),
+        }
+    }
+
+    async fn write(&self, ask: &Ask) -> Result<(), ClientError> {
+        let mut line = serde_json::to_vec(ask).map_err(|_| ClientError::Gone)?;
+        line.push(b'\n');
+        let mut write = self.0.write.lock().await;
+        write.write_all(&line).await.map_err(|_| ClientError::Gone)
+    }
+
+    async fn listen(self, mut lines: BufReader<OwnedReadHalf>) {
+        while let Some(line) = next_line(&mut lines).await {
+            match serde_json::from_slice::<Say>(&line) {
+                Ok(said) => self.heard(said),
+                // A newer holder may say more than we know.
+                Err(error) => tracing::debug!(%error, "not understood"),
+            }
+        }
+        // Whoever still waits learns that nothing will come.
+        lock(&self.0.waiting).take();
+        self.0.gone.cancel();
+    }
+
+    fn heard(&self, said: Say) {
+        match said {
+            Say::Done { id, .. } | Say::Refused { id, .. } => {
+                let waiting =
+                    lock(&self.0.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
+                if let Some(waiting) = waiting {
+                    let _ = waiting.send(said);
+                }
+            }
+            Say::Perform(order) => self.perform(*order),
+            Say::Stop(effect) => {
+                if let Some(stop) = lock(&self.0.running).get(&effect) {
+                    stop.cancel();
+                }
+            }
+            Say::Event { recorded, narration } => {
+                let narration = narration.map(Arc::from);
+                let recorded = Arc::from(recorded);
+                let _ = self.0.notices.send(Notice::Event { recorded, narration });
+            }
+            Say::Gap => {
+                let _ = self.0.notices.send(Notice::Gap);
+            }
+        }
+    }
+
+    fn perform(&self, order: Order) {
+        let covering = lock(&self.0.worlds).iter().find(|(scope, _)| scope.covers(&order)).cloned();
+        let Some((_, world)) = covering else { return };
+        let (effect, stop) = (order.effect.id, CancellationToken::new());
+        lock(&self.0.running).insert(effect, stop.clone());
+        let client = self.clone();
+        tokio::spawn(async move {
+            let report = world.perform(order, stop).await;
+            lock(&client.0.running).remove(&effect);
+            // A holder that is gone finds out by itself what became of it.
+            let _ = client.ask(What::Ended { effect, report }).await;
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,257 @@
+//! The holder's end of the socket.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Semaphore, mpsc};
+use unstuck_core::engine::{Command, EffectId};
+use unstuck_store::Holder;
+
+use super::path::SocketPath;
+use super::remote::RemoteWorld;
+use super::token::TokenKey;
+use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
+use crate::handle::{CommandError, Decided, Handle};
+use crate::notice::Notice;
+
+/// Processes that may talk at the same time.
+const CONNECTIONS_MAX: usize = 256;
+/// What may wait to be said to one process.
+const SAYINGS_MAX: usize = 1_024;
+
+/// Listens for other processes until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    path: PathBuf,
+    listening: tokio::task::JoinHandle<()>,
+}
+
+impl Server {
+    /// Listens at `path`. Only whoever holds the project may: a socket that lies there is a dead
+    /// one.
+    pub fn start(path: &Path, handle: Handle, key: TokenKey, holder: Holder) -> io::Result<Self> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let short = SocketPath::of(path)?;
+        let listener = UnixListener::bind(short.as_path())?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        let talk = Arc::new(Talk { handle, key, holder });
+        let listening = tokio::spawn(listen(listener, talk));
+        Ok(Self { path: path.to_owned(), listening })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.listening.abort();
+        // It is dead now; whoever comes next would remove it anyway.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+struct Talk {
+    handle: Handle,
+    key: TokenKey,
+    holder: Holder,
+}
+
+async fn listen(listener: UnixListener, talk: Arc<Talk>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let talk = Arc::clone(&talk);
+        tokio::spawn(async move {
+            Connection::new(talk, stream).serve().await;
+            drop(place);
+        });
+    }
+}
+
+/// One process that talks to us.
+struct Connection {
+    talk: Arc<Talk>,
+    lines: BufReader<OwnedReadHalf>,
+    say: mpsc::Sender<Say>,
+    /// The run it belongs to: it can report for that and nothing else.
+    only: Option<EffectId>,
+    /// What it performs, by the number of its attachment.
+    attached: BTreeMap<u64, Arc<RemoteWorld>>,
+}
+
+impl Connection {
+    fn new(talk: Arc<Talk>, stream: UnixStream) -> Self {
+        let (read, write) = stream.into_split();
+        let (say, sayings) = mpsc::channel(SAYINGS_MAX);
+        tokio::spawn(write_all(write, sayings));
+        Self { talk, lines: BufReader::new(read), say, only: None, attached: BTreeMap::new() }
+    }
+
+    async fn serve(mut self) {
+        while let Some(line) = next_line(&mut self.lines).await {
+            let said = match serde_json::from_slice::<Ask>(&line) {
+                Ok(ask) => self.answer(ask).await,
+                Err(error) => refused(0, Refusal::Malformed, &error),
+            };
+            if self.say.send(said).await.is_err() {
+                break;
+            }
+        }
+        for number in self.attached.keys() {
+            // The loop may have ended.
+            let _ = self.talk.handle.detach(*number).await;
+        }
+    }
+
+    async fn answer(&mut self, ask: Ask) -> Say {
+        let id = ask.id;
+        match ask.what {
+            What::Hello { token } => self.hello(id, token.as_deref()),
+            What::Command { command } => self.command(id, *command).await,
+            _ if self.only.is_some() => {
+                refused(id, Refusal::Denied, &"a run can only report for itself")
+            }
+            What::Answers => match self.talk.handle.take_answers().await {
+                Ok(()) => done(id),
+                Err(error) => refused_by(id, &error),
+            },
+            What::Attach { scope } => {
+                let world = Arc::new(RemoteWorld::new(self.say.clone()));
+                let given = Arc::clone(&world) as _;
+                match self.talk.handle.attach(scope, given).await {
+                    Ok(number) => {
+                        self.attached.insert(number, world);
+                        done(id)
+                    }
+                    Err(error) => refused_by(id, &error),
+                }
+            }
+            What::Ended { effect, report } => {
+                for world in self.attached.values() {
+                    world.ended(effect, report.clone());
+                }
+                done(id)
+            }
+            What::Watch => {
+                tokio::spawn(watch(self.talk.handle.watch(), self.say.clone()));
+                done(id)
+            }
+        }
+    }
+
+    fn hello(&mut self, id: u64, token: Option<&str>) -> Say {
+        if let Some(token) = token {
+            match self.talk.key.effect(token) {
+                Some(effect) => self.only = Some(effect),
+                None => return refused(id, Refusal::Denied, &"the token is not one of ours"),
+            }
+        }
+        Say::Done { id, events: Vec::new(), holder: Some(self.talk.holder.clone()) }
+    }
+
+    async fn command(&mut self, id: u64, command: Command) -> Say {
+        if !self.may(&command) {
+            return refused(id, Refusal::Denied, &"this is not yours to ask");
+        }
+        match self.talk.handle.command(command).await {
+            Ok(Decided { events }) => {
+                let events = events.iter().map(|recorded| (**recorded).clone()).collect();
+                Say::Done { id, events, holder: None }
+            }
+            Err(error) => refused_by(id, &error),
+        }
+    }
+
+    /// Answers come through the store, results from whoever performs, time from the clock.
+    fn may(&self, command: &Command) -> bool {
+        match command {
+            Command::Progress { effect, .. }
+            | Command::Raise { effect, .. }
+            | Command::Observe { effect, .. }
+            | Command::Reserve { effect, .. }
+            | Command::Mutate { effect, .. } => self.only.is_none_or(|only| only == *effect),
+            Command::Answer { .. }
+            | Command::Settle { .. }
+            | Command::Wake
+            | Command::Recover { .. } => false,
+            Command::StartBuild { .. }
+            | Command::DefineJob { .. }
+            | Command::FireJob { .. }
+            | Command::CheckAgain { .. }
+            | Command::Pause { .. }
+            | Command::Resume { .. }
+            | Command::Cancel { .. }
+            | Command::Abort { .. }
+            | Command::Kick { .. }
+            | Command::KickGate { .. }
+            | Command::Retry { .. }
+            | Command::Skip { .. }
+            | Command::Forget { .. } => self.only.is_none(),
+        }
+    }
+}
+
+/// The next line, without reading more of it than may be; none at the end or when it is too long.
+pub(super) async fn next_line<R: tokio::io::AsyncRead + Unpin>(
+    lines: &mut BufReader<R>,
+) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let most = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
+    let read = lines.take(most).read_until(b'\n', &mut line).await;
+    (read.is_ok() && line.ends_with(b"\n")).then_some(line)
+}
+
+/// Writes what is to be said, one line each, until nobody has anything to say.
+async fn write_all(mut write: OwnedWriteHalf, mut sayings: mpsc::Receiver<Say>) {
+    while let Some(say) = sayings.recv().await {
+        let Ok(mut line) = serde_json::to_vec(&say) else { continue };
+        line.push(b'\n');
+        if write.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn watch(mut notices: tokio::sync::broadcast::Receiver<Notice>, say: mpsc::Sender<Say>) {
+    loop {
+        let said = match notices.recv().await {
+            Ok(Notice::Event { recorded, narration }) => Say::Event {
+                recorded: Box::new((*recorded).clone()),
+                narration: narration.map(|narration| narration.as_ref().to_owned()),
+            },
+            Ok(Notice::StoreWaiting { .. } | Notice::StoreBack) => continue,
+            Ok(Notice::Gap) | Err(RecvError::Lagged(_)) => Say::Gap,
+            Err(RecvError::Closed) => return,
+        };
+        if say.send(said).await.is_err() {
+            return;
+        }
+    }
+}
+
+const fn done(id: u64) -> Say {
+    Say::Done { id, events: Vec::new(), holder: None }
+}
+
+fn refused(id: u64, why: Refusal, message: &dyn std::fmt::Display) -> Say {
+    Say::Refused { id, why, message: message.to_string() }
+}
+
+fn refused_by(id: u64, error: &CommandError) -> Say {
+    let why = match error {
+        CommandError::Rejected(_) => Refusal::Rejected,
+        CommandError::Store(_) => Refusal::Store,
+        CommandError::Ended => Refusal::Ended,
+    };
+    refused(id, why, error)
+}

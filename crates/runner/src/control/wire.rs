@@ -1,0 +1,108 @@
+//! What goes over the socket.
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{Command, EffectId, Recorded};
+use unstuck_store::Holder;
+
+use crate::world::{Order, Report, Scope};
+
+/// The longest line that is read. An order or a result holds at most a few texts of 1 MB.
+pub(super) const LINE_BYTES_MAX: usize = 8 * 1_024 * 1_024;
+
+/// What the other process asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ask {
+    /// Comes back with the reply.
+    pub(super) id: u64,
+    /// What is asked.
+    #[serde(flatten)]
+    pub(super) what: What,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(super) enum What {
+    /// Who holds the project?
+    Hello {
+        /// A child of a run says whose.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
+    },
+    /// Have this decided.
+    Command {
+        /// The command.
+        command: Box<Command>,
+    },
+    /// There are answers to take up.
+    Answers,
+    /// I perform the effects of this from now on.
+    Attach {
+        /// Of what.
+        scope: Scope,
+    },
+    /// An effect I was given has ended; without a report because it was stopped.
+    Ended {
+        /// Which one.
+        effect: EffectId,
+        /// How.
+        report: Option<Report>,
+    },
+    /// Tell me what happens from now on.
+    Watch,
+}
+
+/// What is said to the other process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Say {
+    /// It was done.
+    Done {
+        /// What was asked.
+        id: u64,
+        /// What came of it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        events: Vec<Recorded>,
+        /// Who holds the project.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        holder: Option<Holder>,
+    },
+    /// It was not done.
+    Refused {
+        /// What was asked.
+        id: u64,
+        /// Why.
+        why: Refusal,
+        /// In words.
+        message: String,
+    },
+    /// Perform this.
+    Perform(Box<Order>),
+    /// The result of this is no longer wanted.
+    Stop(EffectId),
+    /// This happened.
+    Event {
+        /// The event.
+        recorded: Box<Recorded>,
+        /// In one plain sentence.
+        narration: Option<String>,
+    },
+    /// You were too slow and missed some: read on from the store.
+    Gap,
+}
+
+/// Why something was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// It makes no sense.
+    Malformed,
+    /// It is not yours to ask.
+    Denied,
+    /// It does not fit the state of things.
+    Rejected,
+    /// It could not be remembered.
+    Store,
+    /// The holder is ending.
+    Ended,
+}
