@@ -1,6 +1,6 @@
 //! What is written together or not at all.
 
-use unstuck_core::engine::{QuestionId, Recorded, State};
+use unstuck_core::engine::{QuestionId, Recorded, RunId, State, TaskId};
 
 use crate::tables::Changes;
 
@@ -25,4 +25,23 @@ impl Batch {
         let changes = Changes::of(state, &events);
         Self { events, changes, taken: Vec::new(), snapshot: None }
     }
+}
+
+/// The run each event belongs to. A decision that names none belongs to the run that was named last
+/// before it, if it is about the same task: why a run was followed by a wait or a question is part
+/// of that run's story.
+pub(crate) fn runs(events: &[Recorded]) -> Vec<Option<RunId>> {
+    let mut last: Option<(RunId, Option<TaskId>)> = None;
+    let mut credit = |recorded: &Recorded| {
+        let about = recorded.event.about();
+        if let Some(run) = about.run {
+            let known = last.filter(|(before, _)| *before == run).and_then(|(_, task)| task);
+            last = Some((run, about.task.or(known)));
+            return Some(run);
+        }
+        let (run, task) = last.filter(|_| recorded.why.is_some())?;
+        let same = about.task.is_none() || task.is_none() || about.task == task;
+        same.then_some(run)
+    };
+    events.iter().map(&mut credit).collect()
 }

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Config, Fault, Http, Internal, Origin, Tool};
 
 use crate::store::Holder;
+
+/// Where faults of the store are raised.
+const SOURCE: &str = "store";
 
 /// Why a store could not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +65,14 @@ pub enum StoreError {
         /// What it said.
         cause: String,
     },
+    /// It could not be read just now, for a reason that is none of the others.
+    #[error("{at} could not be read: {cause}")]
+    NotRead {
+        /// The store.
+        at: String,
+        /// What it said.
+        cause: String,
+    },
     /// Somebody else has taken the project over in the meantime.
     #[error("{at} was taken over by another process")]
     Fenced {
@@ -73,7 +84,47 @@ pub enum StoreError {
 impl StoreError {
     /// The fault it is. Its source is `store`.
     pub fn fault(&self) -> Fault {
-        let _ = self;
-        unimplemented!()
+        let message = self.to_string();
+        let fault = match self {
+            // A holder that does not answer is a service that is down: it may come back by itself.
+            Self::Held(_) | Self::Unavailable { .. } => {
+                Fault::network_unavailable(SOURCE, message, Http::default())
+            }
+            Self::Full { .. } => Fault::env_disk_full(SOURCE, message, Tool::default()),
+            Self::Newer { at, .. } => Fault::config_invalid(SOURCE, message, place(at.clone())),
+            Self::Rights { at, .. } => {
+                Fault::config_invalid(SOURCE, message, place(at.display().to_string()))
+            }
+            Self::Damaged { .. }
+            | Self::NotWritten { .. }
+            | Self::NotRead { .. }
+            | Self::Fenced { .. } => {
+                let component = SOURCE.to_owned();
+                Fault::internal_store(SOURCE, message, Internal { component })
+            }
+        };
+        fault.from_origin(Origin::Host)
     }
+
+    /// What a person can do about it.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Held(_) => "wait until it is done, or stop it; then try again",
+            Self::Newer { .. } => "use the newer version of Unstuck; this one changed nothing",
+            Self::Rights { .. } => "give your user the right to it, or name another folder",
+            Self::Full { .. } => "make room on that disk; the work goes on by itself",
+            Self::Unavailable { .. } => "look whether another program keeps it busy; try again",
+            Self::Damaged { .. } => {
+                "restore it from a backup, or move it away to begin anew; nothing was changed"
+            }
+            Self::NotWritten { .. } | Self::NotRead { .. } => {
+                "look at the disk and the system's log; nothing was half written, so try again"
+            }
+            Self::Fenced { .. } => "nothing: the other process goes on with the work",
+        }
+    }
+}
+
+fn place(path: String) -> Config {
+    Config { path: Some(path), ..Config::default() }
 }

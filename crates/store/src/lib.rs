@@ -9,9 +9,13 @@
 
 mod batch;
 mod error;
+pub mod memory;
+mod snapshot;
 mod store;
 pub mod tables;
 
 pub use batch::Batch;
 pub use error::StoreError;
+pub use memory::MemoryStore;
+pub use snapshot::{Tail, snapshot};
 pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, Receipt, Store};

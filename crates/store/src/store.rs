@@ -94,6 +94,9 @@ pub trait Journal: fmt::Debug + Send {
     /// that failed, every later one fails too, until the project is claimed again.
     fn append(&mut self, batch: Batch) -> Receipt;
 
+    /// Whether the next batch should carry a [`snapshot`](crate::snapshot()).
+    fn snapshot_due(&self) -> bool;
+
     /// Answers nobody has taken up yet, in the order they were given.
     async fn answers(&mut self) -> Result<Vec<Answer>, StoreError>;
 
@@ -170,6 +173,14 @@ pub enum AnswerError {
 }
 
 impl Receipt {
+    /// A receipt whose batch has been dealt with already.
+    pub(crate) fn settled(result: Result<(), StoreError>) -> Self {
+        let (tell, told) = oneshot::channel();
+        // The other half is in our hand, so it is there to be told.
+        let _ = tell.send(result);
+        Self(told)
+    }
+
     /// Waits until the batch is durable, or failed.
     pub async fn durable(self) -> Result<(), StoreError> {
         self.0.await.unwrap_or_else(|_| {

@@ -96,6 +96,11 @@ pub struct QuestionEnding {
 }
 
 impl QuestionRow {
+    /// Whether a person can choose this.
+    pub fn offers(&self, decision: Decision) -> bool {
+        self.text.options.iter().any(|option| option.value == decision)
+    }
+
     pub(super) fn of(state: &State, question: &Question, at: Time) -> Self {
         let text = tell::question_text(state, question, at);
         let build = match question.subject {

@@ -1,0 +1,173 @@
+//! What is durable about one project.
+
+use std::collections::BTreeMap;
+
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, State, TaskId};
+use unstuck_core::plan::GateKey;
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Time;
+
+use super::AT;
+use crate::batch::{Batch, runs};
+use crate::error::StoreError;
+use crate::snapshot::{self, Tail};
+use crate::store::{Answer, AnswerError, Page};
+use crate::tables::{
+    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
+    TaskRow,
+};
+
+/// How many snapshots are kept: the newest, and one to fall back to.
+const SNAPSHOTS_KEPT: usize = 2;
+
+/// What is durable about one project.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Content {
+    epoch: u64,
+    /// It was taken and not let go of.
+    taken: bool,
+    last_seq: u64,
+    events: BTreeMap<u64, (Recorded, Option<RunId>)>,
+    snapshots: BTreeMap<u64, Vec<u8>>,
+    pub(super) answers: Vec<(Answer, bool)>,
+    pub(super) builds: BTreeMap<BuildId, BuildRow>,
+    pub(super) tasks: BTreeMap<TaskId, TaskRow>,
+    pub(super) runs: BTreeMap<RunId, RunRow>,
+    pub(super) questions: BTreeMap<QuestionId, QuestionRow>,
+    pub(super) mutations: BTreeMap<MutationId, MutationRow>,
+    pub(super) gates: BTreeMap<GateKey, GateRow>,
+    pub(super) signatures: BTreeMap<Signature, SignatureRow>,
+    pub(super) costs: BTreeMap<(u64, TaskId), CostRow>,
+}
+
+impl Content {
+    /// Somebody takes the project: its new epoch, and whether the last one let go properly.
+    pub(super) fn take(&mut self) -> (u64, bool) {
+        self.epoch += 1;
+        (self.epoch, !std::mem::replace(&mut self.taken, true))
+    }
+
+    pub(super) fn let_go(&mut self, epoch: u64) -> Result<(), StoreError> {
+        self.fence(epoch)?;
+        self.taken = false;
+        Ok(())
+    }
+
+    /// What the journal adds up to.
+    pub(super) fn load(&self, project: &str) -> Result<(State, Tail), StoreError> {
+        let mut readable = self.snapshots.iter().rev().filter_map(|(seq, bytes)| {
+            Some((snapshot::read(bytes, project, *seq)?, bytes.len() as u64))
+        });
+        let (mut state, size) = readable.next().unwrap_or_else(|| (State::new(project), 0));
+        let mut bytes = 0;
+        for (seq, (recorded, _)) in self.events.range(state.seq() + 1..) {
+            if *seq != state.seq() + 1 {
+                return Err(damaged(format!("event {} is missing", state.seq() + 1)));
+            }
+            state.apply(recorded);
+            bytes += weight(recorded);
+        }
+        Ok((state, Tail::new(bytes, size)))
+    }
+
+    /// Writes a batch and tells the position of the last event.
+    pub(super) fn write(
+        &mut self,
+        epoch: u64,
+        batch: Batch,
+        tail: &mut Tail,
+    ) -> Result<u64, StoreError> {
+        self.fence(epoch)?;
+        for (expected, recorded) in (self.last_seq + 1..).zip(&batch.events) {
+            if recorded.seq != expected {
+                return Err(damaged(format!("event {} came for {expected}", recorded.seq)));
+            }
+        }
+        let credited = runs(&batch.events);
+        for (recorded, run) in batch.events.into_iter().zip(credited) {
+            self.last_seq = recorded.seq;
+            tail.grow(weight(&recorded));
+            self.events.insert(recorded.seq, (recorded, run));
+        }
+        self.change(batch.changes);
+        for (answer, taken) in &mut self.answers {
+            *taken |= batch.taken.contains(&answer.question);
+        }
+        if let Some(bytes) = batch.snapshot {
+            tail.cut(bytes.len() as u64);
+            self.snapshots.insert(self.last_seq, bytes);
+            while self.snapshots.len() > SNAPSHOTS_KEPT {
+                self.snapshots.pop_first();
+            }
+        }
+        Ok(self.last_seq)
+    }
+
+    fn fence(&self, epoch: u64) -> Result<(), StoreError> {
+        if self.epoch == epoch { Ok(()) } else { Err(StoreError::Fenced { at: AT.to_owned() }) }
+    }
+
+    pub(super) fn events(&self, page: Page) -> Vec<Recorded> {
+        let after = self.events.range(page.after.saturating_add(1)..);
+        after.take(page.limit as usize).map(|(_, (recorded, _))| recorded.clone()).collect()
+    }
+
+    pub(super) fn decisions(&self, run: RunId) -> Vec<Recorded> {
+        let of_run = |(recorded, of): &&(Recorded, Option<RunId>)| {
+            *of == Some(run) && recorded.why.is_some()
+        };
+        self.events.values().filter(of_run).map(|(recorded, _)| recorded.clone()).collect()
+    }
+
+    pub(super) fn answer(&mut self, answer: Answer) -> Result<(), AnswerError> {
+        let id = answer.question;
+        let question = self.questions.get(&id).ok_or(AnswerError::NoQuestion(id))?;
+        match question.status {
+            QuestionStatus::Pending => {}
+            QuestionStatus::Resolved | QuestionStatus::Skipped => {
+                return Err(AnswerError::Answered(id));
+            }
+            QuestionStatus::Withdrawn => return Err(AnswerError::Withdrawn(id)),
+        }
+        if self.answers.iter().any(|(given, _)| given.question == id) {
+            return Err(AnswerError::Answered(id));
+        }
+        if !question.offers(answer.decision) {
+            return Err(AnswerError::NotAnOption { question: id, decision: answer.decision });
+        }
+        self.answers.push((answer, false));
+        Ok(())
+    }
+
+    pub(super) fn answers_waiting(&self) -> Vec<Answer> {
+        let waiting = self.answers.iter().filter(|(_, taken)| !taken);
+        waiting.map(|(answer, _)| answer.clone()).collect()
+    }
+
+    pub(super) fn retain(&mut self, epoch: u64, before: Time) -> Result<u64, StoreError> {
+        self.fence(epoch)?;
+        let mut dropped = 0;
+        if self.snapshots.len() == SNAPSHOTS_KEPT
+            && let Some((&needed, _)) = self.snapshots.first_key_value()
+        {
+            while let Some(oldest) = self.events.first_entry()
+                && *oldest.key() <= needed
+                && oldest.get().0.at < before
+            {
+                oldest.remove();
+                dropped += 1;
+            }
+        }
+        self.forget_builds(before);
+        Ok(dropped)
+    }
+}
+
+/// How much an event weighs in a journal.
+fn weight(recorded: &Recorded) -> u64 {
+    serde_json::to_vec(&recorded.event).map_or(0, |bytes| bytes.len() as u64)
+}
+
+fn damaged(what: String) -> StoreError {
+    StoreError::Damaged { at: AT.to_owned(), what }
+}

@@ -1,0 +1,81 @@
+//! Snapshots: the state written down, so that opening need not replay the whole journal.
+//!
+//! A snapshot is never the truth, the journal is: one that cannot be read is passed over.
+
+use unstuck_core::engine::State;
+
+/// The least amount of events since the last snapshot for which a new one is worth it.
+const TAIL_BYTES_MIN: u64 = 1024 * 1024;
+
+/// The state written down.
+pub fn snapshot(state: &State) -> Vec<u8> {
+    // A state is made of maps with plain keys, which always can be written. An empty snapshot could
+    // not be read and would be passed over like any other.
+    serde_json::to_vec(state).unwrap_or_default()
+}
+
+/// The state a snapshot holds, if it is the one of `project` at `seq`.
+pub(crate) fn read(bytes: &[u8], project: &str, seq: u64) -> Option<State> {
+    let state: State = serde_json::from_slice(bytes).ok()?;
+    (state.project() == project && state.seq() == seq).then_some(state)
+}
+
+/// How much has been written since the last snapshot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    events_bytes: u64,
+    snapshot_bytes: u64,
+}
+
+impl Tail {
+    /// After `events_bytes` of events since a snapshot of `snapshot_bytes`.
+    pub const fn new(events_bytes: u64, snapshot_bytes: u64) -> Self {
+        Self { events_bytes, snapshot_bytes }
+    }
+
+    /// Events were written.
+    pub const fn grow(&mut self, events_bytes: u64) {
+        self.events_bytes = self.events_bytes.saturating_add(events_bytes);
+    }
+
+    /// A snapshot was written.
+    pub const fn cut(&mut self, snapshot_bytes: u64) {
+        *self = Self::new(0, snapshot_bytes);
+    }
+
+    /// Whether a snapshot is due: reading the tail would take longer than reading a snapshot, and
+    /// writing one costs no more than the events already did.
+    pub fn is_due(self) -> bool {
+        self.events_bytes > TAIL_BYTES_MIN.max(self.snapshot_bytes.saturating_mul(2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_is_due_when_the_tail_outweighs_it() {
+        let mut tail = Tail::default();
+        tail.grow(TAIL_BYTES_MIN);
+        assert!(!tail.is_due());
+        tail.grow(1);
+        assert!(tail.is_due());
+        tail.cut(TAIL_BYTES_MIN);
+        tail.grow(2 * TAIL_BYTES_MIN);
+        assert!(!tail.is_due());
+        tail.grow(1);
+        assert!(tail.is_due());
+    }
+
+    #[test]
+    fn a_snapshot_of_something_else_is_passed_over() {
+        let state = State::new("one");
+        let written = snapshot(&state);
+        assert_eq!(read(&written, "one", 0), Some(state));
+        assert_eq!(read(&written, "two", 0), None);
+        assert_eq!(read(&written, "one", 1), None);
+        assert_eq!(read(b"", "one", 0), None);
+        assert_eq!(read(&written[1..], "one", 0), None);
+    }
+}
