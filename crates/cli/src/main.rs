@@ -12,7 +12,13 @@ mod render;
 
 use std::process::ExitCode;
 
+use unstuck_world::process::guard;
+
 fn main() -> ExitCode {
+    let mut raw = std::env::args_os().skip(1);
+    if raw.next().is_some_and(|first| first == guard::ARGUMENT) {
+        return guard::main(raw);
+    }
     let args = args::parse();
     let terminal = render::Terminal::new(args.no_color);
     match commands::run(args.command, &terminal) {

@@ -1,0 +1,10 @@
+//! Unstuck's hands: the part that acts.
+//!
+//! What it sees go wrong it states as a typed fault of `unstuck-core`; what is done about it is
+//! decided there. It reads no settings and no environment of its own accord, and it never prints
+//! what is not a child's own output.
+//!
+//! Where to look:
+//! - [`process`]: programs and everything they start, under a guard that ends all of it.
+
+pub mod process;

@@ -1,0 +1,108 @@
+//! A control group around a tree, where this process may make one: it ends all of its members at
+//! once, however fast they multiply and whatever they do to their environment.
+//!
+//! It adds to walking the tree and replaces nothing: most users may not make groups.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use super::lock::Lock;
+
+/// A control group of version 2, made by a guard.
+#[derive(Debug)]
+pub(super) struct Cgroup {
+    path: PathBuf,
+}
+
+impl Cgroup {
+    /// Makes the group of `lock` below our own and runs `spawn` inside it; the group is none where
+    /// that is not possible, and `spawn` runs either way.
+    ///
+    /// A process starts in the group of its parent. Going in, and out again after it was started,
+    /// leaves no moment in which it is outside.
+    pub(super) fn around<T>(lock: &mut Lock, spawn: impl FnOnce() -> T) -> (Option<Self>, T) {
+        let entered = Self::make(lock).and_then(Self::enter);
+        let spawned = spawn();
+        let left = entered.filter(|group| {
+            // Inside it we could not end it without ending ourselves.
+            group.path.parent().is_some_and(|ours| move_here(ours).is_ok())
+        });
+        (left, spawned)
+    }
+
+    fn enter(self) -> Option<Self> {
+        if move_here(&self.path).is_ok() {
+            return Some(self);
+        }
+        self.remove();
+        None
+    }
+
+    fn make(lock: &mut Lock) -> Option<Self> {
+        let path = own_group()?.join(lock.name().ok()?);
+        fs::create_dir(&path).ok()?;
+        let group = Self { path };
+        // Only a kernel that can end a group at once (5.14) makes it worth while.
+        let useful = group.path.join("cgroup.kill").exists();
+        if useful && lock.write_note(group.path.as_os_str().as_bytes()).is_ok() {
+            return Some(group);
+        }
+        group.remove();
+        None
+    }
+
+    /// The group that the last guard with this lock left behind, when it was killed itself.
+    pub(super) fn left_behind(lock: &mut Lock) -> Option<Self> {
+        let path = PathBuf::from(std::ffi::OsString::from_vec(lock.note().ok()?));
+        // The name is the lock's own, so that no note, however wrong, ends somebody else's group.
+        let ours = path.is_absolute() && path.file_name() == Some(OsStr::new(&lock.name().ok()?));
+        (ours && path.join("cgroup.kill").exists()).then_some(Self { path })
+    }
+
+    /// Ends every member, groups below included.
+    pub(super) fn kill(&self) -> io::Result<()> {
+        fs::write(self.path.join("cgroup.kill"), "1")
+    }
+
+    /// Whether anything in it or below it lives.
+    pub(super) fn is_populated(&self) -> bool {
+        let events = fs::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
+        events.lines().any(|line| line == "populated 1")
+    }
+
+    /// Removes it and what was made below it. What is not empty stays, and does no harm.
+    pub(super) fn remove(self) {
+        remove_below(&self.path);
+    }
+}
+
+fn remove_below(path: &Path) {
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_below(&entry.path());
+        }
+    }
+    let _ = fs::remove_dir(path);
+}
+
+/// Moves this process into a group.
+fn move_here(group: &Path) -> io::Result<()> {
+    fs::write(group.join("cgroup.procs"), "0")
+}
+
+/// The directory of the group that this process is in.
+fn own_group() -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let within = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    mounts.lines().find_map(|mount| {
+        let (place, kind) = mount.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let (root, at) = (place.next()?, place.next()?);
+        let below = Path::new(within).strip_prefix(root).ok()?;
+        kind.starts_with("cgroup2 ").then(|| Path::new(at).join(below))
+    })
+}

@@ -1,0 +1,49 @@
+//! The guard: a small process between a supervisor and a program, which ends all of the program's
+//! processes together.
+//!
+//! It is our own executable, started again with [`ARGUMENT`]; `main` hands over to [`main`] before
+//! it does anything else. The guard takes the run's lock, starts the program, adopts whatever the
+//! program leaves behind (children in sessions of their own and daemons too), and lets go of the
+//! lock only when all of it is gone. Its supervisor holds the other end of a pipe: when that is
+//! closed, by intent or because the supervisor died, the tree ends. How it went is said through a
+//! second pipe, one JSON object per line: [`report::Report`].
+//!
+//! Out of reach is only what somebody else starts on the program's behalf (a service manager, a
+//! container daemon), and processes of another user that may not be signalled: for those the guard
+//! waits, lock in hand.
+
+mod inherited;
+mod keep;
+mod order;
+pub(super) mod report;
+mod signals;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub(super) use order::Order;
+pub use order::Session;
+
+/// The argument that makes our executable a guard.
+pub const ARGUMENT: &str = "__guard";
+
+/// The descriptor on which the guard waits for its supervisor's end.
+pub(super) const CONTROL: i32 = 3;
+/// The descriptor to which the guard reports.
+pub(super) const STATUS: i32 = 4;
+
+/// Called by something that is not our supervisor.
+const MISUSED: u8 = 64;
+
+/// What a guard does, from its arguments after [`ARGUMENT`] to its end.
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let order = Order::read(args);
+    let pipes = inherited::pipes();
+    match (order, pipes) {
+        (Some(order), Ok((control, status))) => {
+            keep::keep(&order, &control, status);
+            ExitCode::SUCCESS
+        }
+        _ => ExitCode::from(MISUSED),
+    }
+}

@@ -1,0 +1,62 @@
+//! The signals that reach a guard, as something to wait for.
+//!
+//! Handlers and not ignored signals: what is ignored stays ignored in the programs that are
+//! started. And no blocked ones: a blocked signal is inherited as well.
+
+use std::io::{self, PipeReader, Read as _};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+/// What a guard waits for: signals, and its supervisor's end.
+pub(super) struct Awaited<'a> {
+    control: &'a PipeReader,
+    signals: PipeReader,
+    told_to_end: Arc<AtomicBool>,
+}
+
+impl<'a> Awaited<'a> {
+    /// Installs the handlers. From here on only SIGTERM and the supervisor's end mean the end;
+    /// what a terminal sends to its foreground group is for the program.
+    pub(super) fn install(control: &'a PipeReader) -> io::Result<Self> {
+        let (signals, wake) = io::pipe()?;
+        fcntl_setfl(&signals, OFlags::NONBLOCK)?;
+        fcntl_setfl(&wake, OFlags::NONBLOCK)?;
+        let told_to_end = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGTERM, Arc::clone(&told_to_end))?;
+        for signal in [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
+            signal_hook::low_level::pipe::register(signal, OwnedFd::from(wake.try_clone()?))?;
+        }
+        Ok(Self { control, signals, told_to_end })
+    }
+
+    /// Waits for a signal, or at most `limit`, or for the supervisor's end where `also_control`.
+    pub(super) fn wait(&self, limit: Option<Duration>, also_control: bool) {
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        if also_control {
+            fds.push(PollFd::new(self.control, PollFlags::IN));
+        }
+        // Interrupted is as good as awake: everybody looks again after waiting.
+        let _ = poll(&mut fds, limit.as_ref());
+        let mut pending = [0; 64];
+        while matches!((&self.signals).read(&mut pending), Ok(1..)) {}
+    }
+
+    /// Whether the tree has to end now.
+    pub(super) fn told_to_end(&self) -> bool {
+        self.told_to_end.load(Ordering::Relaxed) || self.supervisor_is_gone()
+    }
+
+    fn supervisor_is_gone(&self) -> bool {
+        let mut control = [PollFd::new(self.control, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // Nothing is ever written into it, so whatever it has to say is its end.
+        poll(&mut control, Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+}

@@ -1,0 +1,189 @@
+//! How a program is to be started.
+
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use command_fds::{CommandFdExt as _, FdMapping};
+use tokio::process::{Child, Command};
+use tokio::time::Instant;
+use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
+
+use super::deadlines::Deadlines;
+use super::guard::report::{Refusal, Report};
+use super::guard::{CONTROL, Order, STATUS, Session};
+use super::process::{Process, Status, Stop};
+
+/// Where a failure to start is raised.
+const SOURCE: &str = "process.start";
+
+/// From the polite signal to the one that cannot be refused, unless the caller says otherwise.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The executable that becomes the guard, and the arguments that make it one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Usually our own.
+    pub executable: PathBuf,
+    /// What comes before the guard's own arguments, usually [`guard::ARGUMENT`](super::guard).
+    pub arguments: Vec<OsString>,
+}
+
+/// What a program reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What we would read ourselves.
+    Inherit,
+    /// These bytes, then its end.
+    Bytes(Vec<u8>),
+}
+
+/// Where the output of a program goes, besides being kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// Nowhere.
+    #[default]
+    Capture,
+    /// To our own standard output and error, byte by byte as it comes.
+    PassThrough,
+}
+
+/// A program to be started. [`Launch::new`] fills in what is usual; the fields are there to be set.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// What becomes the guard.
+    pub guard: Guard,
+    /// The lock file of the run; its directory exists. Not more than one tree has it at a time.
+    pub lock: PathBuf,
+    /// The program, looked up as a shell would.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it starts.
+    pub directory: PathBuf,
+    /// Changes to our own environment: a value, or none for a variable that is taken away.
+    pub environment: Vec<(OsString, Option<OsString>)>,
+    /// What it reads.
+    pub input: Input,
+    /// Where its output goes.
+    pub output: Output,
+    /// How much of its output is kept.
+    pub output_bytes_max: usize,
+    /// Whose terminal it belongs to.
+    pub session: Session,
+    /// How long it may take.
+    pub deadlines: Deadlines,
+    /// From the polite signal to the one that cannot be refused; none for zero.
+    pub grace: Duration,
+}
+
+impl Launch {
+    /// `program` in `directory`: without input and arguments, captured, with no deadline, keeping
+    /// as much output as the rules about foreign text look at.
+    pub fn new(
+        guard: Guard,
+        lock: impl Into<PathBuf>,
+        directory: impl Into<PathBuf>,
+        program: impl Into<OsString>,
+    ) -> Self {
+        Self {
+            guard,
+            lock: lock.into(),
+            program: program.into(),
+            arguments: Vec::new(),
+            directory: directory.into(),
+            environment: Vec::new(),
+            input: Input::default(),
+            output: Output::default(),
+            output_bytes_max: HEAD_BYTES_MAX + TAIL_BYTES_MAX,
+            session: Session::default(),
+            deadlines: Deadlines::default(),
+            grace: GRACE,
+        }
+    }
+
+    /// Starts it. An error means that nothing runs: its lock is held, or there is no guard. A
+    /// program that cannot be started is no error here; waiting for it tells.
+    pub async fn start(self) -> Result<Process, Fault> {
+        let started = Instant::now();
+        let (guard, mut status, stop) = self.spawn_guard().map_err(|error| {
+            let guard = self.guard.executable.display();
+            fault(format!("the guard {guard} could not be started: {error}"))
+        })?;
+        let gone = match status.next().await {
+            Some(Report::Started) => None,
+            Some(Report::Gone(gone)) => Some(gone),
+            Some(Report::Refused(refusal)) => return Err(self.refused(refusal)),
+            None => {
+                let guard = self.guard.executable.display();
+                return Err(fault(format!("{guard} ended without a word; it is no guard")));
+            }
+        };
+        Ok(Process { launch: self, started, guard, status, gone, stop })
+    }
+
+    fn spawn_guard(&self) -> io::Result<(Child, Status, Stop)> {
+        let (control, ours) = io::pipe()?;
+        let (status, theirs) = io::pipe()?;
+        let guard = self.command(control, theirs)?.spawn()?;
+        Ok((guard, Status::reading(status)?, Stop::closing(ours)))
+    }
+
+    /// The command takes the guard's ends of the pipes with it: they have to be closed here for
+    /// the other ends to mean anything.
+    fn command(&self, control: PipeReader, status: PipeWriter) -> io::Result<Command> {
+        let mut command = std::process::Command::new(&self.guard.executable);
+        command.args(&self.guard.arguments).args(self.order().into_args());
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.stdin(match &self.input {
+            Input::Nothing => Stdio::null(),
+            Input::Inherit => Stdio::inherit(),
+            Input::Bytes(_) => Stdio::piped(),
+        });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mapping = |ours: OwnedFd, number| FdMapping { parent_fd: ours, child_fd: number };
+        command
+            .fd_mappings(vec![mapping(control.into(), CONTROL), mapping(status.into(), STATUS)])
+            .map_err(io::Error::other)?;
+        Ok(Command::from(command))
+    }
+
+    fn order(&self) -> Order {
+        Order {
+            session: self.session,
+            grace: self.grace,
+            lock: self.lock.clone(),
+            directory: self.directory.clone(),
+            program: self.program.clone(),
+            args: self.arguments.clone(),
+        }
+    }
+
+    fn refused(&self, refusal: Refusal) -> Fault {
+        let lock = self.lock.display();
+        let error = io::Error::from_raw_os_error;
+        match refusal {
+            Refusal::Held => fault(format!("{lock} is held: its last program is not gone yet")),
+            Refusal::Lock(number) => {
+                fault(format!("{lock} cannot be used")).caused_by(error(number))
+            }
+            Refusal::Setup(number) => fault("the guard cannot work here").caused_by(error(number)),
+        }
+    }
+}
+
+fn fault(message: impl Into<String>) -> Fault {
+    Fault::internal_error(SOURCE, message, Internal { component: "process".to_owned() })
+}

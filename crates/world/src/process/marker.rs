@@ -1,0 +1,75 @@
+//! The mark that every process of a tree carries in its environment: the lock of its run.
+//!
+//! It names the outer runs as well when one runs inside another, so that ending the outer one
+//! finds everything. It is how a tree is found again when its guard was killed, too.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+/// The environment variable.
+pub(super) const VARIABLE: &str = "UNSTUCK_GUARD";
+
+/// Between the runs of one value. A path in it is escaped where it holds the sign itself.
+const BETWEEN: u8 = b':';
+
+/// The value for a tree of `lock`, inside the runs that `outer` names.
+pub(super) fn within(outer: Option<&OsStr>, lock: &Path) -> OsString {
+    let mut value = outer.map(|outer| outer.as_bytes().to_vec()).unwrap_or_default();
+    if !value.is_empty() {
+        value.push(BETWEEN);
+    }
+    value.extend(escaped(lock));
+    OsString::from_vec(value)
+}
+
+/// Whether an environment, as the kernel shows it, marks its process as one of `lock`'s tree.
+#[cfg(target_os = "linux")]
+pub(super) fn is_in(environment: &[u8], lock: &Path) -> bool {
+    let wanted = escaped(lock);
+    environment
+        .split(|byte| *byte == 0)
+        .filter_map(|entry| entry.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"="))
+        .any(|value| value.split(|byte| *byte == BETWEEN).any(|run| run == wanted))
+}
+
+fn escaped(lock: &Path) -> Vec<u8> {
+    let mut out = Vec::new();
+    for byte in lock.as_os_str().as_bytes() {
+        match *byte {
+            b'%' => out.extend(b"%25"),
+            BETWEEN => out.extend(b"%3A"),
+            plain => out.push(plain),
+        }
+    }
+    out
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn environment(value: &OsStr) -> Vec<u8> {
+        [b"HOME=/\0UNSTUCK_GUARD=".as_slice(), value.as_bytes(), b"\0X=/p/b\0"].concat()
+    }
+
+    #[test]
+    fn a_tree_is_known_by_its_own_run_and_the_runs_around_it() {
+        let outer = within(None, Path::new("/p/a"));
+        let inner = within(Some(&outer), Path::new("/p/b"));
+        assert!(is_in(&environment(&outer), Path::new("/p/a")));
+        assert!(is_in(&environment(&inner), Path::new("/p/a")));
+        assert!(is_in(&environment(&inner), Path::new("/p/b")));
+    }
+
+    #[test]
+    fn a_run_is_never_taken_for_another() {
+        let cases = ["/p/a1", "/p", "/a", "/x:/p/a", "/p/a:/x", "/x%3A/p/a", ""];
+        for other in cases {
+            let value = within(None, Path::new(other));
+            assert!(!is_in(&environment(&value), Path::new("/p/a")), "{other}");
+        }
+        // What another variable holds says nothing.
+        assert!(!is_in(&environment(OsStr::new("/p/c")), Path::new("/p/b")));
+    }
+}

@@ -1,0 +1,34 @@
+//! Programs and everything they start, kept together and ended together.
+//!
+//! A program runs under a guard, a small process of its own: [`guard`]. The guard collects every
+//! descendant, holds the run's lock file while one of them lives, and ends them all when its
+//! supervisor asks for it or is gone. [`Launch`] starts a program that way and [`Process::wait`]
+//! tells how it ended; [`verdict`] turns that into a fault; [`reap`] is what recovery does first.
+//!
+//! All of this is true on Linux. On other Unix systems the guard can end only the process group
+//! of the program, and [`reap`] finds nothing but the lock.
+
+#[cfg(target_os = "linux")]
+mod cgroup;
+mod deadlines;
+mod ended;
+pub mod guard;
+mod launch;
+mod lock;
+mod marker;
+mod output;
+#[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
+mod process;
+mod reap;
+mod tree;
+mod verdict;
+
+pub use deadlines::{Deadline, Deadlines};
+pub use ended::{Ended, How, NotStarted};
+pub use guard::Session;
+pub use launch::{Guard, Input, Launch, Output};
+pub use lock::Lock;
+pub use output::Kept;
+pub use process::{Process, Stop};
+pub use reap::reap;
+pub use verdict::verdict;

@@ -1,0 +1,165 @@
+//! What a program writes: passed on, and kept within a limit.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::Instant;
+
+/// As much as a pipe holds.
+const CHUNK_BYTES: usize = 64 * 1_024;
+
+/// One part in this many of what is kept is the beginning; the end says how it failed.
+const HEAD_SHARE: usize = 4;
+
+/// The beginning and the end of an output, both streams in the order they arrived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    dropped_bytes: u64,
+    head_bytes_max: usize,
+    tail_bytes_max: usize,
+}
+
+impl Kept {
+    /// Keeps at most `output_bytes_max` bytes.
+    pub fn within(output_bytes_max: usize) -> Self {
+        let head_bytes_max = output_bytes_max / HEAD_SHARE;
+        let tail_bytes_max = output_bytes_max - head_bytes_max;
+        Self { head_bytes_max, tail_bytes_max, ..Self::default() }
+    }
+
+    /// How many bytes of the middle were not kept.
+    pub const fn dropped_bytes(&self) -> u64 {
+        self.dropped_bytes
+    }
+
+    /// Whether nothing was written at all.
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.tail.is_empty() && self.dropped_bytes == 0
+    }
+
+    /// All of it as one text. A gap is a line of its own.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (tail, rest) = self.tail.as_slices();
+        if self.dropped_bytes == 0 {
+            return [&self.head, tail, rest].concat();
+        }
+        let gap = format!("\n[… {} bytes left out …]\n", self.dropped_bytes);
+        [&self.head, gap.as_bytes(), tail, rest].concat()
+    }
+
+    /// Adds what was written next.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let to_head = bytes.len().min(self.head_bytes_max - self.head.len());
+        self.head.extend_from_slice(&bytes[..to_head]);
+        let rest = &bytes[to_head..];
+        let last = &rest[rest.len() - rest.len().min(self.tail_bytes_max)..];
+        let over = (self.tail.len() + last.len()).saturating_sub(self.tail_bytes_max);
+        self.tail.drain(..over);
+        self.tail.extend(last);
+        self.dropped_bytes += (rest.len() - last.len() + over) as u64;
+    }
+}
+
+/// The output of a running program, for its two streams and its deadlines to share.
+#[derive(Debug)]
+pub(super) struct Flow(Mutex<Flowing>);
+
+#[derive(Debug)]
+struct Flowing {
+    kept: Kept,
+    last_byte: Option<Instant>,
+    /// How many streams wait for our own reader.
+    held_up: u32,
+}
+
+impl Flow {
+    pub(super) fn within(output_bytes_max: usize) -> Self {
+        let kept = Kept::within(output_bytes_max);
+        Self(Mutex::new(Flowing { kept, last_byte: None, held_up: 0 }))
+    }
+
+    /// When something was last written. While we wait for our own reader the program cannot write,
+    /// which is not its fault: then it is now.
+    pub(super) fn last_byte(&self) -> Option<Instant> {
+        let flowing = self.lock();
+        if flowing.held_up > 0 { Some(Instant::now()) } else { flowing.last_byte }
+    }
+
+    /// What is kept so far; from here on nothing is.
+    pub(super) fn take(&self) -> Kept {
+        std::mem::take(&mut self.lock().kept)
+    }
+
+    /// Keeps what `from` gives and passes it on to `to`, until one of them ends.
+    ///
+    /// A reader of ours that went away ends it: the program then learns that nobody listens, as it
+    /// would without us.
+    pub(super) async fn copy<R, W>(&self, from: Option<R>, mut to: Option<W>)
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        let Some(mut from) = from else { return };
+        let mut chunk = vec![0; CHUNK_BYTES];
+        while let Ok(length @ 1..) = from.read(&mut chunk).await {
+            let chunk = &chunk[..length];
+            self.arrived(chunk, to.is_some());
+            let Some(to) = &mut to else { continue };
+            let passed = async {
+                to.write_all(chunk).await?;
+                to.flush().await
+            };
+            let passed = passed.await;
+            self.passed_on();
+            if passed.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn arrived(&self, chunk: &[u8], to_be_passed_on: bool) {
+        let mut flowing = self.lock();
+        flowing.kept.push(chunk);
+        flowing.last_byte = Some(Instant::now());
+        flowing.held_up += u32::from(to_be_passed_on);
+    }
+
+    fn passed_on(&self) {
+        let mut flowing = self.lock();
+        flowing.last_byte = Some(Instant::now());
+        flowing.held_up -= 1;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Flowing> {
+        // Nothing in here panics half way, so a poisoned value is a whole one.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(bytes_max: usize, writes: &[&[u8]]) -> (String, u64) {
+        let mut kept = Kept::within(bytes_max);
+        for bytes in writes {
+            kept.push(bytes);
+        }
+        (String::from_utf8(kept.to_bytes()).unwrap(), kept.dropped_bytes())
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_are_kept_and_the_middle_is_counted() {
+        assert_eq!(kept(8, &[b"ab", b"cdefgh"]), ("abcdefgh".to_owned(), 0));
+        let gap = |head: &str, bytes: u64, tail: &str| {
+            (format!("{head}\n[… {bytes} bytes left out …]\n{tail}"), bytes)
+        };
+        assert_eq!(kept(8, &[b"abcdefghi"]), gap("ab", 1, "defghi"));
+        assert_eq!(kept(8, &[b"a", b"b", b"c", b"defg", b"hijklm"]), gap("ab", 5, "hijklm"));
+        assert_eq!(kept(8, &[b"abc", b"0123456789"]), gap("ab", 5, "456789"));
+        assert_eq!(kept(0, &[b"abc"]), gap("", 3, ""));
+    }
+}

@@ -1,0 +1,173 @@
+//! A program that runs under its guard.
+
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, ChildStdin};
+use tokio::time::{Instant, timeout};
+
+use super::deadlines::Deadline;
+use super::ended::{Ended, How};
+use super::guard::report::{Gone, Program, Report};
+use super::launch::{Input, Launch, Output};
+use super::output::Flow;
+use super::reap::reap;
+
+/// With the tree gone the streams end at once. If one does not, something that the guard could not
+/// know of holds it, and nothing of ours is in it any more.
+const STREAM_END_MAX: Duration = Duration::from_secs(2);
+
+/// How long we look for the processes of a guard that was killed.
+const LOST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running program. Dropping it ends the program and all it has started.
+#[derive(Debug)]
+pub struct Process {
+    pub(super) launch: Launch,
+    pub(super) started: Instant,
+    pub(super) guard: Child,
+    pub(super) status: Status,
+    /// Already known when it did not start.
+    pub(super) gone: Option<Gone>,
+    pub(super) stop: Stop,
+}
+
+impl Process {
+    /// What ends it before its time.
+    pub fn stopper(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Waits until nothing of it is left. Its deadlines count and its output flows only while
+    /// somebody waits.
+    pub async fn wait(mut self) -> Ended {
+        let flow = Flow::within(self.launch.output_bytes_max);
+        let streams = streams(&mut self.launch, &mut self.guard, &flow);
+        tokio::pin!(streams);
+        let (mut flowing, mut gone, mut timed_out) = (true, self.gone, None);
+        let deadlines = self.launch.deadlines;
+        while gone.is_none() {
+            tokio::select! {
+                () = &mut streams, if flowing => flowing = false,
+                passed = deadlines.passed(self.started, &flow), if timed_out.is_none() => {
+                    timed_out = Some(passed);
+                    self.stop.stop();
+                }
+                report = self.status.next() => match report {
+                    Some(Report::Gone(report)) => gone = Some(report),
+                    Some(Report::Started | Report::Refused(_)) => {}
+                    None => break,
+                },
+            }
+        }
+        let how = match gone {
+            Some(gone) => how(gone, timed_out),
+            None => self.lost().await,
+        };
+        while flowing {
+            let before = flow.last_byte();
+            let ended = timeout(STREAM_END_MAX, &mut streams).await.is_ok();
+            flowing = !ended && flow.last_byte() != before;
+        }
+        // Its report was its last word, or it is dead.
+        let _ = self.guard.wait().await;
+        Ended {
+            how,
+            output: flow.take(),
+            duration: self.started.elapsed(),
+            leftovers_ended: gone.map_or(0, |gone| gone.leftovers),
+        }
+    }
+
+    /// The guard was killed. What it kept goes on, so it is looked for and ended.
+    async fn lost(&self) -> How {
+        let lock = self.launch.lock.clone();
+        let reaped = tokio::task::spawn_blocking(move || reap(&lock, LOST_PATIENCE).is_ok());
+        How::Lost { tree_gone: reaped.await.unwrap_or(false) }
+    }
+}
+
+/// Ends the program also when somebody still holds a [`Stop`].
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+fn how(gone: Gone, timed_out: Option<(Deadline, Duration)>) -> How {
+    match (gone.program, timed_out) {
+        (Program::NotStarted(reason), _) => How::NotStarted(reason),
+        (_, Some((which, limit))) if gone.stopped => How::TimedOut { which, limit },
+        (_, None) if gone.stopped => How::Stopped,
+        // It ended by itself, if only just.
+        (Program::Exited(status), _) => How::Exited(status),
+        (Program::Signalled(signal), _) => How::Signalled(signal),
+    }
+}
+
+/// All that flows from and to the program, until it has ended.
+fn streams<'flow>(
+    launch: &mut Launch,
+    guard: &mut Child,
+    flow: &'flow Flow,
+) -> impl Future<Output = ()> + use<'flow> {
+    let (stdin, stdout, stderr) = (guard.stdin.take(), guard.stdout.take(), guard.stderr.take());
+    let input = std::mem::take(&mut launch.input);
+    let passes = launch.output == Output::PassThrough;
+    async move {
+        let to_stdout = passes.then(tokio::io::stdout);
+        let to_stderr = passes.then(tokio::io::stderr);
+        tokio::join!(
+            flow.copy(stdout, to_stdout),
+            flow.copy(stderr, to_stderr),
+            feed(stdin, input)
+        );
+    }
+}
+
+/// A program may well end without having read everything.
+async fn feed(stdin: Option<ChildStdin>, input: Input) {
+    if let (Some(mut stdin), Input::Bytes(bytes)) = (stdin, input) {
+        let _ = stdin.write_all(&bytes).await;
+    }
+}
+
+/// Ends a program and all it has started.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<Mutex<Option<PipeWriter>>>);
+
+impl Stop {
+    pub(super) fn closing(control: PipeWriter) -> Self {
+        Self(Arc::new(Mutex::new(Some(control))))
+    }
+
+    /// Ends it, once; more often does no harm. It has ended when waiting for it returns.
+    pub fn stop(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// The lines that the guard reports.
+#[derive(Debug)]
+pub(super) struct Status {
+    pipe: BufReader<Receiver>,
+    /// What has arrived of the next line.
+    line: Vec<u8>,
+}
+
+impl Status {
+    pub(super) fn reading(pipe: PipeReader) -> io::Result<Self> {
+        let pipe = BufReader::new(Receiver::from_owned_fd(OwnedFd::from(pipe))?);
+        Ok(Self { pipe, line: Vec::new() })
+    }
+
+    /// The next report; none when the guard is gone.
+    pub(super) async fn next(&mut self) -> Option<Report> {
+        self.pipe.read_until(b'\n', &mut self.line).await.ok()?;
+        serde_json::from_slice(&std::mem::take(&mut self.line)).ok()
+    }
+}

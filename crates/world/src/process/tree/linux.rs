@@ -1,0 +1,86 @@
+//! The processes below this one, as `/proc` shows them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::fd::OwnedFd;
+
+use rustix::io::{Errno, Result};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    set_child_subreaper,
+};
+
+/// From now on a descendant that loses its parent becomes a child of this process.
+pub(crate) fn adopt_orphans() -> Result<()> {
+    set_child_subreaper(Some(getpid()))
+}
+
+/// Signals every descendant of this process; how many of them were alive. The main child needs no
+/// mention: it is one of them.
+pub(crate) fn signal_descendants(_main: Pid, signal: Signal) -> u32 {
+    let mut children: HashMap<Option<Pid>, Vec<Seen>> = HashMap::new();
+    for process in all().filter_map(Seen::at) {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut alive = 0;
+    let mut parents = vec![getpid()];
+    while let Some(parent) = parents.pop() {
+        for process in children.remove(&Some(parent)).unwrap_or_default() {
+            parents.push(process.pid);
+            alive += u32::from(process.signal(signal) && !process.is_zombie);
+        }
+    }
+    alive
+}
+
+/// Every process there is.
+pub(crate) fn all() -> impl Iterator<Item = Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+}
+
+/// A handle that means this process for good, whoever gets its number later; none where the
+/// process is gone.
+pub(crate) fn pidfd(pid: Pid) -> Result<OwnedFd> {
+    pidfd_open(pid, PidfdFlags::empty())
+}
+
+/// A process at the moment it was looked at.
+struct Seen {
+    pid: Pid,
+    parent: Option<Pid>,
+    /// Its main thread has ended. Others may go on, so it is still signalled.
+    is_zombie: bool,
+    /// In clock ticks since the machine started. With the number it tells a process from a later
+    /// one of the same number.
+    started: u64,
+}
+
+impl Seen {
+    fn at(pid: Pid) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        // The name is in parentheses and may hold any sign, these included.
+        let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+        let mut fields = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
+        Some(Self {
+            pid,
+            is_zombie: fields.next()? == "Z",
+            parent: Pid::from_raw(fields.next()?.parse().ok()?),
+            started: fields.nth(17)?.parse().ok()?,
+        })
+    }
+
+    /// Signals it, and nobody who got its number meanwhile; whether that worked.
+    fn signal(&self, signal: Signal) -> bool {
+        let handle = pidfd(self.pid);
+        if Self::at(self.pid).is_none_or(|now| now.started != self.started) {
+            return false;
+        }
+        match handle {
+            Ok(handle) => pidfd_send_signal(handle, signal).is_ok(),
+            // Kernels before 5.3 and some sandboxes have no such handles.
+            Err(Errno::NOSYS | Errno::PERM) => kill_process(self.pid, signal).is_ok(),
+            Err(_) => false,
+        }
+    }
+}

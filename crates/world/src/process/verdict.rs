@@ -1,0 +1,114 @@
+//! From how a script or a command of an agent ended to the fault it is, if it is one.
+//!
+//! Facts come first: a deadline, a signal, an error number. Only a program that ended by itself
+//! with a status of its own choosing is judged by what it wrote.
+
+use unstuck_core::fault::text_rules::{self, Reading};
+use unstuck_core::fault::{Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool};
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Span;
+
+use super::deadlines::Deadline;
+use super::ended::{Ended, How, NotStarted};
+
+/// The fault that `command` came to, raised at `source`. None when it succeeded or was asked to
+/// stop.
+pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
+    match ended.how {
+        How::Exited(0) | How::Stopped => None,
+        How::Exited(status) => Some(failed(ended, status, source, command)),
+        How::Signalled(signal) => {
+            let crash = Crash { exit: None, signal: Some(signal) };
+            Some(Fault::tool_crash(
+                source,
+                format!("{command} was ended by signal {signal}"),
+                crash,
+            ))
+        }
+        How::TimedOut { which, limit } => {
+            let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            let limit = Span::from_millis(limit_ms);
+            let message = match which {
+                Deadline::FirstByte => format!("{command} wrote nothing for {limit}"),
+                Deadline::Idle => format!("{command} wrote nothing more for {limit}"),
+                Deadline::Total => format!("{command} took longer than {limit}"),
+            };
+            let context = Timeout { operation: command.to_owned(), limit_ms };
+            Some(Fault::operation_timeout(source, message, context))
+        }
+        How::NotStarted(reason) => Some(not_started(reason, source, command)),
+        How::Lost { tree_gone: true } => {
+            let message = format!("{command} was ended together with its guard");
+            Some(Fault::tool_crash(source, message, Crash::default()))
+        }
+        How::Lost { tree_gone: false } => {
+            let message = format!("the guard of {command} was killed, and {command} goes on");
+            let component = "process".to_owned();
+            Some(Fault::internal_error(source, message, Internal { component }))
+        }
+    }
+}
+
+fn not_started(reason: NotStarted, source: &str, command: &str) -> Fault {
+    let tool = Tool { command: Some(command.to_owned()), ..Tool::default() };
+    match reason {
+        NotStarted::NotFound => {
+            Fault::tool_missing(source, format!("{command}: there is no such program"), tool)
+        }
+        NotStarted::AccessDenied => {
+            Fault::tool_access_denied(source, format!("{command} may not be executed"), tool)
+        }
+        NotStarted::DirectoryMissing => {
+            let message = format!("the directory that {command} was to start in does not exist");
+            let what = "the directory to start in".to_owned();
+            Fault::precondition_missing(source, message, Missing { what })
+        }
+        NotStarted::NoRoom => {
+            let message = format!("there is no room for another process to run {command}");
+            Fault::env_unavailable(source, message, tool)
+        }
+        NotStarted::Other(number) => {
+            let message = format!("{command} could not be started (error {number})");
+            let logic = Logic { step: Some(command.to_owned()), exit: None };
+            Fault::logic_error(source, message, logic)
+        }
+    }
+}
+
+fn failed(ended: &Ended, status: i32, source: &str, command: &str) -> Fault {
+    let output = ended.output.to_bytes();
+    let Reading { code, rule, .. } = text_rules::read(&output);
+    let text = String::from_utf8_lossy(&output);
+    let place = source.split('#').next().unwrap_or_default();
+    let signature = Signature::of_output(code, place, &text, Some(status));
+    let kind = with_facts(Kind::bare(code), status, command);
+    Fault::new(kind, source, text).by_rule(rule, signature)
+}
+
+/// The facts that are in hand, in the contexts that have a place for them.
+fn with_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
+    match &mut kind {
+        Kind::EnvConnection(tool)
+        | Kind::EnvTimeout(tool)
+        | Kind::EnvDns(tool)
+        | Kind::EnvUnavailable(tool)
+        | Kind::EnvRegistry(tool)
+        | Kind::EnvDiskFull(tool)
+        | Kind::ToolRateLimit(tool)
+        | Kind::ToolAccessDenied(tool)
+        | Kind::ToolQuota(tool)
+        | Kind::ToolMissing(tool)
+        | Kind::ToolConfig(tool) => {
+            tool.command = Some(command.to_owned());
+            tool.exit = Some(status);
+        }
+        Kind::LogicError(logic) | Kind::LogicBadInput(logic) => {
+            logic.step = Some(command.to_owned());
+            logic.exit = Some(status);
+        }
+        Kind::ToolCrash(crash) => crash.exit = Some(status),
+        Kind::GitLocked(git) | Kind::GitConflict(git) => git.exit = Some(status),
+        _ => {}
+    }
+    kind
+}
