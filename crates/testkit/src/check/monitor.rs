@@ -154,7 +154,7 @@ impl Monitor {
             }
             Event::RunFailed { run, .. }
             | Event::RunCommitted { run }
-            | Event::RunCrashed { run }
+            | Event::RunCrashed { run, .. }
             | Event::RunCancelled { run, .. } => {
                 self.phases.remove(run);
             }

@@ -1,0 +1,65 @@
+//! A disk that fails or is full: nothing acts, nothing is lost, nothing happens twice.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use unstuck_core::engine::{BuildId, Command, Work};
+use unstuck_runner::{CommandError, Notice};
+use unstuck_store::StoreError;
+
+use crate::stage::{Reaction, Stage, goes_well};
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_cannot_be_written_did_not_happen() {
+    let stage = Stage::new(|order, _| Reaction::Ends(goes_well(order))).await;
+    stage.store.fail_next(1);
+    let plan = unstuck_core::plan::Plan::new(vec![unstuck_core::plan::TaskSpec {
+        name: "a".into(),
+        ..Default::default()
+    }]);
+    let start = Command::StartBuild { plan: Arc::new(plan.unwrap()), slots: 1, in_place: false };
+    let failed = stage.handle.command(start.clone()).await.unwrap_err();
+    assert!(matches!(failed, CommandError::Store(StoreError::NotWritten { .. })), "{failed}");
+    assert_eq!(stage.look(|state| state.seq()).await, 0);
+    assert_eq!(stage.performed(|_| true), 0);
+    stage.handle.command(start).await.unwrap();
+    stage.completed().await;
+}
+
+// T0.16
+#[tokio::test(start_paused = true)]
+async fn the_result_of_an_effect_is_kept_and_written_when_that_is_possible_again() {
+    let permit = Arc::new(Semaphore::new(0));
+    let told = Arc::clone(&permit);
+    let mut stage = Stage::new(move |order, _| match order.effect.what {
+        Work::Attempt { .. } => Reaction::Waits(Arc::clone(&told), goes_well(order)),
+        _ => Reaction::Ends(goes_well(order)),
+    })
+    .await;
+    stage.build(1, 1).await;
+    stage.started.recv().await.unwrap();
+    let mut notices = stage.handle.watch();
+    stage.store.fill(true);
+    permit.add_permits(1);
+    let waiting = notices.recv().await.unwrap();
+    assert!(matches!(waiting, Notice::StoreWaiting { .. }), "{waiting:?}");
+    stage.store.fill(false);
+    stage.completed().await;
+    assert_eq!(stage.performed(|what| matches!(what, Work::Attempt { .. })), 1);
+    assert_eq!(stage.performed(|what| *what == Work::Commit), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn everybody_who_waits_behind_a_failed_write_is_told() {
+    let stage = Stage::new(|_, _| Reaction::Hangs).await;
+    stage.build(2, 1).await;
+    let build = BuildId(0);
+    stage.store.fail_next(1);
+    let (one, two) = tokio::join!(
+        stage.handle.command(Command::Pause { build }),
+        stage.handle.command(Command::Resume { build }),
+    );
+    assert!(matches!(one, Err(CommandError::Store(_))), "{one:?}");
+    assert!(matches!(two, Err(CommandError::Store(_))), "{two:?}");
+    stage.handle.command(Command::Pause { build }).await.unwrap();
+}

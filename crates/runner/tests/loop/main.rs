@@ -1,0 +1,9 @@
+//! The loop, driven in virtual time against the store in memory.
+
+mod answering;
+mod crashing;
+mod deciding;
+mod ending;
+mod failing;
+mod stage;
+mod waiting;

@@ -1,0 +1,199 @@
+//! A project, a loop and a world that does what it is told.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::Approach;
+use unstuck_core::engine::{BuildState, Command, Outcome, State, TaskId, Work};
+use unstuck_core::plan::{Plan, TaskSpec};
+use unstuck_core::policy::Policy;
+use unstuck_core::time::{Span, Time};
+use unstuck_runner::{Clock, Ended, Handle, Order, Report, Runner, Scope, Setup, World};
+use unstuck_store::{Holder, MemoryStore};
+
+/// The test runtime's own time: it passes when nothing else is left to do.
+pub struct VirtualClock(Instant);
+
+impl VirtualClock {
+    pub const START: Time = Time::from_millis(1_700_000_000_000);
+}
+
+#[async_trait]
+impl Clock for VirtualClock {
+    fn now(&self) -> Time {
+        let passed = Instant::now().duration_since(self.0).as_millis();
+        Self::START + Span::from_millis(u64::try_from(passed).unwrap())
+    }
+
+    async fn until(&self, at: Time) {
+        tokio::time::sleep(at.since(self.now()).into()).await;
+    }
+}
+
+type Rule = dyn Fn(&Order, u32) -> Reaction + Send + Sync;
+
+/// What the world does about an effect.
+pub enum Reaction {
+    /// It ends like this.
+    Ends(Outcome),
+    /// It goes on until it is stopped.
+    Hangs,
+    /// It goes on until the test lets it, then ends like this.
+    Waits(Arc<Semaphore>, Outcome),
+}
+
+/// A world that follows a rule and remembers what it was asked to do.
+pub struct Told {
+    rule: Box<Rule>,
+    pub done: Mutex<Vec<Order>>,
+    times: Mutex<BTreeMap<(TaskId, String), u32>>,
+    pub started: mpsc::UnboundedSender<Order>,
+    pub cleared: Mutex<Vec<TaskId>>,
+}
+
+#[async_trait]
+impl World for Told {
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        let times = {
+            let mut times = self.times.lock().unwrap();
+            let key = (order.effect.task, serde_json::to_string(&order.effect.what).unwrap());
+            let times = times.entry(key).or_default();
+            *times += 1;
+            *times
+        };
+        self.done.lock().unwrap().push(order.clone());
+        let reaction = (self.rule)(&order, times);
+        self.started.send(order).ok();
+        match reaction {
+            Reaction::Ends(outcome) => Some(outcome.into()),
+            Reaction::Hangs => {
+                stop.cancelled().await;
+                None
+            }
+            Reaction::Waits(permit, outcome) => {
+                permit.acquire().await.unwrap().forget();
+                Some(outcome.into())
+            }
+        }
+    }
+
+    async fn clear(&self, tasks: &[TaskId]) {
+        self.cleared.lock().unwrap().extend(tasks);
+    }
+}
+
+/// What an effect that goes well comes to.
+pub fn goes_well(order: &Order) -> Outcome {
+    match order.effect.what {
+        Work::Attempt { .. } => Outcome::Attempted { approach: Arc::new(Approach::default()) },
+        Work::Perform { .. } => Outcome::Applied { result: Arc::from("ok") },
+        Work::Probe { .. } => Outcome::NotApplied,
+        _ => Outcome::Done,
+    }
+}
+
+/// A loop that runs, and what it works with.
+pub struct Stage {
+    pub store: MemoryStore,
+    pub handle: Handle,
+    pub world: Arc<Told>,
+    pub started: mpsc::UnboundedReceiver<Order>,
+    pub running: JoinHandle<Ended>,
+    pub clock: Arc<VirtualClock>,
+}
+
+impl Stage {
+    pub async fn new(rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static) -> Self {
+        Self::on(MemoryStore::new(), Arc::new(VirtualClock(Instant::now())), rule).await
+    }
+
+    /// A loop on what a store holds.
+    pub async fn on(
+        store: MemoryStore,
+        clock: Arc<VirtualClock>,
+        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
+        let stage = Self::alone(store, clock, rule).await;
+        stage.handle.attach(Scope::Project, Arc::clone(&stage.world) as _).await.unwrap();
+        stage
+    }
+
+    /// A loop nobody performs anything for.
+    pub async fn alone(
+        store: MemoryStore,
+        clock: Arc<VirtualClock>,
+        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
+        let holder = Holder { pid: 1, verb: "test".into(), since: VirtualClock::START };
+        let setup = Setup {
+            store: Arc::new(store.clone()),
+            project: "shop".into(),
+            holder,
+            policy: Arc::new(Policy::default()),
+            clock: Arc::clone(&clock) as _,
+        };
+        let runner = Runner::open(setup).await.unwrap();
+        let handle = runner.handle();
+        let (send, started) = mpsc::unbounded_channel();
+        let world = Arc::new(Told {
+            rule: Box::new(rule),
+            done: Mutex::default(),
+            times: Mutex::default(),
+            started: send,
+            cleared: Mutex::default(),
+        });
+        let running = tokio::spawn(runner.run());
+        Self { store, handle, world, started, running, clock }
+    }
+
+    /// The process dies here: what another one finds.
+    pub async fn crash(self) -> (MemoryStore, Arc<VirtualClock>) {
+        self.running.abort();
+        let _ = self.running.await;
+        (self.store.crash(), self.clock)
+    }
+
+    pub async fn build(&self, tasks: u32, slots: u32) {
+        let tasks = (0..tasks)
+            .map(|n| TaskSpec { name: format!("task {n}"), ..TaskSpec::default() })
+            .collect();
+        let plan = Arc::new(Plan::new(tasks).unwrap());
+        let start = Command::StartBuild { plan, slots, in_place: false };
+        self.handle.command(start).await.unwrap();
+    }
+
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> T {
+        self.handle.look(look).await.unwrap()
+    }
+
+    /// Waits until the state is as wanted; it moves only when something is told.
+    pub async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
+        let mut notices = self.handle.watch();
+        while !self.look(wanted.clone()).await {
+            notices.recv().await.ok();
+        }
+    }
+
+    /// Waits until all builds have ended.
+    pub async fn ended(&self) {
+        self.until(|state| state.builds().all(|build| build.state.has_ended())).await;
+    }
+
+    pub async fn completed(&self) {
+        self.ended().await;
+        let all = |state: &State| state.builds().all(|b| b.state == BuildState::Completed);
+        assert!(self.look(all).await);
+    }
+
+    pub fn performed(&self, what: impl Fn(&Work) -> bool) -> usize {
+        self.world.done.lock().unwrap().iter().filter(|order| what(&order.effect.what)).count()
+    }
+}

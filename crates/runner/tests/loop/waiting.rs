@@ -1,0 +1,61 @@
+//! Waits end when their time has come, whoever is there to see it.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Outcome, TaskState, Work};
+use unstuck_core::fault::{Crash, Fault};
+use unstuck_core::time::Span;
+use unstuck_runner::{Clock as _, Order};
+
+use crate::stage::{Reaction, Stage, goes_well};
+
+fn crashes_once(order: &Order, times: u32) -> Reaction {
+    match order.effect.what {
+        Work::Attempt { .. } if times == 1 => {
+            let fault = Fault::provider_crash("agent", "gone", Crash::default());
+            Reaction::Ends(Outcome::Failed { fault: Arc::new(fault), approach: None })
+        }
+        _ => Reaction::Ends(goes_well(order)),
+    }
+}
+
+// T3.14
+#[tokio::test(start_paused = true)]
+async fn a_backoff_ends_by_itself_and_not_before_its_time() {
+    let stage = Stage::new(crashes_once).await;
+    let began = stage.clock.now();
+    stage.build(1, 1).await;
+    stage.completed().await;
+    let took = stage.clock.now().since(began);
+    assert!(took >= Span::from_secs(1) && took <= Span::from_millis(1_310), "{took}");
+}
+
+// TX10, T2.1
+#[tokio::test(start_paused = true)]
+async fn a_restart_changes_neither_the_next_try_nor_a_counter() {
+    let stage = Stage::new(crashes_once).await;
+    stage.build(1, 1).await;
+    stage.until(|s| s.tasks().all(|t| matches!(t.state, TaskState::BackingOff { .. }))).await;
+    let of = |state: &unstuck_core::engine::State| {
+        (state.next_wake(), state.tasks().next().unwrap().counters)
+    };
+    let before = stage.look(of).await;
+    let (store, clock) = stage.crash().await;
+    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    assert_eq!(stage.look(of).await, before);
+    stage.completed().await;
+    assert!(stage.clock.now() >= before.0.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_over_when_we_come_back_goes_on_at_once() {
+    let stage = Stage::new(crashes_once).await;
+    stage.build(1, 1).await;
+    stage.until(|s| s.tasks().all(|t| matches!(t.state, TaskState::BackingOff { .. }))).await;
+    let (store, clock) = stage.crash().await;
+    tokio::time::sleep(std::time::Duration::from_secs(3_600)).await;
+    let began = clock.now();
+    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    stage.completed().await;
+    assert_eq!(stage.clock.now().since(began), Span::ZERO);
+}
