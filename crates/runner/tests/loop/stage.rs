@@ -17,10 +17,10 @@ use unstuck_runner::{Clock, Ended, Handle, Order, Report, Runner, Scope, Setup, 
 use unstuck_store::{Holder, MemoryStore};
 
 /// The test runtime's own time: it passes when nothing else is left to do.
-pub struct VirtualClock(Instant);
+pub(crate) struct VirtualClock(Instant);
 
 impl VirtualClock {
-    pub const START: Time = Time::from_millis(1_700_000_000_000);
+    pub(crate) const START: Time = Time::from_millis(1_700_000_000_000);
 }
 
 #[async_trait]
@@ -38,7 +38,7 @@ impl Clock for VirtualClock {
 type Rule = dyn Fn(&Order, u32) -> Reaction + Send + Sync;
 
 /// What the world does about an effect.
-pub enum Reaction {
+pub(crate) enum Reaction {
     /// It ends like this.
     Ends(Outcome),
     /// It goes on until it is stopped.
@@ -48,12 +48,12 @@ pub enum Reaction {
 }
 
 /// A world that follows a rule and remembers what it was asked to do.
-pub struct Told {
+pub(crate) struct Told {
     rule: Box<Rule>,
-    pub done: Mutex<Vec<Order>>,
+    pub(crate) done: Mutex<Vec<Order>>,
     times: Mutex<BTreeMap<(TaskId, String), u32>>,
-    pub started: mpsc::UnboundedSender<Order>,
-    pub cleared: Mutex<Vec<TaskId>>,
+    pub(crate) started: mpsc::UnboundedSender<Order>,
+    pub(crate) cleared: Mutex<Vec<TaskId>>,
 }
 
 #[async_trait]
@@ -61,7 +61,8 @@ impl World for Told {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         let times = {
             let mut times = self.times.lock().unwrap();
-            let key = (order.effect.task, serde_json::to_string(&order.effect.what).unwrap());
+            let what = serde_json::to_value(order.effect.what).unwrap()["do"].to_string();
+            let key = (order.effect.task, what);
             let times = times.entry(key).or_default();
             *times += 1;
             *times
@@ -88,7 +89,7 @@ impl World for Told {
 }
 
 /// What an effect that goes well comes to.
-pub fn goes_well(order: &Order) -> Outcome {
+pub(crate) fn goes_well(order: &Order) -> Outcome {
     match order.effect.what {
         Work::Attempt { .. } => Outcome::Attempted { approach: Arc::new(Approach::default()) },
         Work::Perform { .. } => Outcome::Applied { result: Arc::from("ok") },
@@ -98,22 +99,24 @@ pub fn goes_well(order: &Order) -> Outcome {
 }
 
 /// A loop that runs, and what it works with.
-pub struct Stage {
-    pub store: MemoryStore,
-    pub handle: Handle,
-    pub world: Arc<Told>,
-    pub started: mpsc::UnboundedReceiver<Order>,
-    pub running: JoinHandle<Ended>,
-    pub clock: Arc<VirtualClock>,
+pub(crate) struct Stage {
+    pub(crate) store: MemoryStore,
+    pub(crate) handle: Handle,
+    pub(crate) world: Arc<Told>,
+    pub(crate) started: mpsc::UnboundedReceiver<Order>,
+    pub(crate) running: JoinHandle<Ended>,
+    pub(crate) clock: Arc<VirtualClock>,
 }
 
 impl Stage {
-    pub async fn new(rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static) -> Self {
+    pub(crate) async fn new(
+        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
         Self::on(MemoryStore::new(), Arc::new(VirtualClock(Instant::now())), rule).await
     }
 
     /// A loop on what a store holds.
-    pub async fn on(
+    pub(crate) async fn on(
         store: MemoryStore,
         clock: Arc<VirtualClock>,
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
@@ -124,7 +127,7 @@ impl Stage {
     }
 
     /// A loop nobody performs anything for.
-    pub async fn alone(
+    pub(crate) async fn alone(
         store: MemoryStore,
         clock: Arc<VirtualClock>,
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
@@ -152,13 +155,13 @@ impl Stage {
     }
 
     /// The process dies here: what another one finds.
-    pub async fn crash(self) -> (MemoryStore, Arc<VirtualClock>) {
+    pub(crate) async fn crash(self) -> (MemoryStore, Arc<VirtualClock>) {
         self.running.abort();
         let _ = self.running.await;
         (self.store.crash(), self.clock)
     }
 
-    pub async fn build(&self, tasks: u32, slots: u32) {
+    pub(crate) async fn build(&self, tasks: u32, slots: u32) {
         let tasks = (0..tasks)
             .map(|n| TaskSpec { name: format!("task {n}"), ..TaskSpec::default() })
             .collect();
@@ -167,7 +170,7 @@ impl Stage {
         self.handle.command(start).await.unwrap();
     }
 
-    pub async fn look<T: Send + 'static>(
+    pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> T {
@@ -175,7 +178,7 @@ impl Stage {
     }
 
     /// Waits until the state is as wanted; it moves only when something is told.
-    pub async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
+    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
         let mut notices = self.handle.watch();
         while !self.look(wanted.clone()).await {
             notices.recv().await.ok();
@@ -183,17 +186,17 @@ impl Stage {
     }
 
     /// Waits until all builds have ended.
-    pub async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         self.until(|state| state.builds().all(|build| build.state.has_ended())).await;
     }
 
-    pub async fn completed(&self) {
+    pub(crate) async fn completed(&self) {
         self.ended().await;
         let all = |state: &State| state.builds().all(|b| b.state == BuildState::Completed);
         assert!(self.look(all).await);
     }
 
-    pub fn performed(&self, what: impl Fn(&Work) -> bool) -> usize {
+    pub(crate) fn performed(&self, what: impl Fn(&Work) -> bool) -> usize {
         self.world.done.lock().unwrap().iter().filter(|order| what(&order.effect.what)).count()
     }
 }
