@@ -11,6 +11,7 @@ mod batch;
 mod error;
 pub mod memory;
 mod snapshot;
+pub mod sqlite;
 mod store;
 pub mod tables;
 
@@ -18,4 +19,5 @@ pub use batch::Batch;
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use snapshot::{Tail, snapshot};
+pub use sqlite::SqliteStore;
 pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, Receipt, Store};

@@ -7,6 +7,9 @@ use unstuck_core::engine::State;
 /// The least amount of events since the last snapshot for which a new one is worth it.
 const TAIL_BYTES_MIN: u64 = 1024 * 1024;
 
+/// A tail that is a smaller part of the snapshot than this is read in no time.
+const TAIL_SHARE_MAX: u64 = 8;
+
 /// The state written down.
 pub fn snapshot(state: &State) -> Vec<u8> {
     // A state is made of maps with plain keys, which always can be written. An empty snapshot could
@@ -47,6 +50,11 @@ impl Tail {
     /// writing one costs no more than the events already did.
     pub fn is_due(self) -> bool {
         self.events_bytes > TAIL_BYTES_MIN.max(self.snapshot_bytes.saturating_mul(2))
+    }
+
+    /// Whether a last snapshot makes the next opening quicker than reading the tail would be.
+    pub const fn is_worth_closing(self) -> bool {
+        self.events_bytes > self.snapshot_bytes / TAIL_SHARE_MAX
     }
 }
 

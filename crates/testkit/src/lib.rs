@@ -4,6 +4,8 @@
 //!
 //! Everything follows from a seed: no clock, no threads, no randomness from outside. It stands for
 //! the runner and the world; it is not a test of them.
+//!
+//! Beside it, [`store`] is what every store has to do, told through the same engine.
 
 pub mod chance;
 pub mod check;
@@ -16,6 +18,7 @@ pub mod plans;
 pub mod profile;
 pub mod run;
 pub mod search;
+pub mod store;
 pub mod twins;
 pub mod world;
 

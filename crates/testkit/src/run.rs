@@ -39,22 +39,37 @@ pub fn seed(profile: Profile, steps: u64) -> Result<Stats, Box<Failure>> {
 
 /// The same, with all that became of it.
 pub fn played(profile: Profile, steps: u64) -> Result<Sim, Box<Failure>> {
+    watched(profile, steps, &mut |_| ())
+}
+
+/// The same, watched by somebody who sees it after every move.
+pub fn watched(
+    profile: Profile,
+    steps: u64,
+    watch: &mut dyn FnMut(&Sim),
+) -> Result<Sim, Box<Failure>> {
     let seed = profile.seed;
     let mut sim = Sim::new(profile);
     let mut moves = Vec::new();
-    match play(&mut sim, steps, &mut moves) {
+    match play(&mut sim, steps, &mut moves, watch) {
         Ok(()) => Ok(sim),
         Err(violation) => Err(Box::new(Failure { seed, violation, moves })),
     }
 }
 
-fn play(sim: &mut Sim, steps: u64, moves: &mut Vec<Move>) -> Result<(), Violation> {
+fn play(
+    sim: &mut Sim,
+    steps: u64,
+    moves: &mut Vec<Move>,
+    watch: &mut dyn FnMut(&Sim),
+) -> Result<(), Violation> {
     let mut chance = Chance::at(sim.profile.seed, &["moves"], 0);
     for _ in 0..steps {
         let Some(next) = pick(sim, &mut chance) else { continue };
         take(sim, &next, moves)?;
+        watch(sim);
     }
-    close(sim, &mut chance, moves)?;
+    close(sim, &mut chance, moves, watch)?;
     sim.check_journal()
 }
 
@@ -138,7 +153,12 @@ fn stale(sim: &mut Sim, chance: &mut Chance) -> Option<Command> {
 }
 
 /// I7: with every question answered, everything comes to its end.
-fn close(sim: &mut Sim, chance: &mut Chance, moves: &mut Vec<Move>) -> Result<(), Violation> {
+fn close(
+    sim: &mut Sim,
+    chance: &mut Chance,
+    moves: &mut Vec<Move>,
+    watch: &mut dyn FnMut(&Sim),
+) -> Result<(), Violation> {
     let mut answered: BTreeMap<Subject, u32> = BTreeMap::new();
     for _ in 0..CLOSING_MAX {
         let next = if !sim.is_durable() {
@@ -155,6 +175,7 @@ fn close(sim: &mut Sim, chance: &mut Chance, moves: &mut Vec<Move>) -> Result<()
             return ended(sim);
         };
         take(sim, &next, moves)?;
+        watch(sim);
     }
     let last = sim.journal.len().saturating_sub(24);
     let events: Vec<String> =
@@ -223,7 +244,11 @@ pub fn replay(profile: Profile, moves: &[Move], to_the_end: bool) -> Option<(usi
         }
     }
     let mut chance = Chance::new(0);
-    let ends = if to_the_end { close(&mut sim, &mut chance, &mut Vec::new()) } else { Ok(()) };
+    let ends = if to_the_end {
+        close(&mut sim, &mut chance, &mut Vec::new(), &mut |_| ())
+    } else {
+        Ok(())
+    };
     ends.and_then(|()| sim.check_journal()).err().map(|violation| (moves.len(), violation))
 }
 

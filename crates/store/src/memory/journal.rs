@@ -68,7 +68,8 @@ impl Journal for MemoryJournal {
     }
 
     async fn close(mut self: Box<Self>, state: &State) -> Result<(), StoreError> {
-        self.write(Batch { snapshot: Some(snapshot(state)), ..Batch::default() })?;
+        let snapshot = self.tail.is_worth_closing().then(|| snapshot(state));
+        self.write(Batch { snapshot, ..Batch::default() })?;
         let mut shared = self.store.lock();
         let project = shared.projects.entry(self.project.clone()).or_default();
         project.content.let_go(self.epoch)

@@ -1,0 +1,78 @@
+//! Looking through the whole database in the background, after an end that was not proper.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rusqlite::InterruptHandle;
+
+use super::fail::{self, Doing};
+use super::readers::reader;
+use crate::error::StoreError;
+
+/// A look through the database that may be under way.
+#[derive(Debug, Default)]
+pub(super) struct Check {
+    under_way: Mutex<Option<UnderWay>>,
+    sound: Arc<OnceLock<()>>,
+    /// What was found; the writer writes nothing on top of it.
+    pub(super) damage: Arc<OnceLock<StoreError>>,
+}
+
+struct UnderWay {
+    thread: JoinHandle<()>,
+    stop: InterruptHandle,
+}
+
+impl Check {
+    /// Begins to look, unless somebody has.
+    pub(super) fn begin(&self, at: PathBuf) -> Result<(), StoreError> {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if under_way.is_some() {
+            return Ok(());
+        }
+        let conn = reader(&at)?;
+        let stop = conn.get_interrupt_handle();
+        let (sound, damage) = (Arc::clone(&self.sound), Arc::clone(&self.damage));
+        let look = move || {
+            let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+            let found = match said {
+                Ok(said) if said == "ok" => return sound.set(()).unwrap_or(()),
+                Ok(what) => StoreError::Damaged { at: at.display().to_string(), what },
+                Err(error) => fail::sqlite(&at, Doing::Reading, &error),
+            };
+            // Whether it could be read just now says nothing about what it holds.
+            if let StoreError::Damaged { .. } = found {
+                damage.set(found).unwrap_or(());
+            }
+        };
+        let started = thread::Builder::new().name("unstuck-check".to_owned()).spawn(look);
+        // A machine that cannot start a thread cannot look; the work goes on as if it had not.
+        *under_way = started.ok().map(|thread| UnderWay { thread, stop });
+        Ok(())
+    }
+
+    /// What was found; nothing while nobody has looked through all of it.
+    pub(super) fn found(&self) -> Option<Result<(), StoreError>> {
+        match self.damage.get() {
+            Some(error) => Some(Err(error.clone())),
+            None => self.sound.get().map(|()| Ok(())),
+        }
+    }
+}
+
+impl Drop for Check {
+    fn drop(&mut self) {
+        let under_way = self.under_way.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(UnderWay { thread, stop }) = under_way.take() {
+            stop.interrupt();
+            thread.join().ok();
+        }
+    }
+}
+
+impl std::fmt::Debug for UnderWay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("UnderWay").field(&self.thread).finish()
+    }
+}

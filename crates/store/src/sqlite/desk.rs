@@ -1,0 +1,206 @@
+//! What the writer's thread works with: the connection, and who may write.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use super::fail::{self, Doing};
+use super::table::{event, project, snapshot};
+use super::writer::Append;
+use crate::error::StoreError;
+
+/// What the writer's thread works with.
+#[derive(Debug)]
+pub(super) struct Desk {
+    conn: Connection,
+    at: PathBuf,
+    /// Projects that were taken here.
+    taken: HashMap<i64, Taken>,
+    /// What a check in the background found; nothing is written on top of damage.
+    damage: Arc<OnceLock<StoreError>>,
+}
+
+/// A project that was taken.
+#[derive(Debug)]
+struct Taken {
+    epoch: i64,
+    last: u64,
+    /// Why nothing can be written until it is taken again.
+    failed: Option<StoreError>,
+    written: watch::Sender<u64>,
+}
+
+/// What whoever takes a project learns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) epoch: i64,
+    pub(super) clean: bool,
+    pub(super) last: u64,
+}
+
+impl Desk {
+    pub(super) fn new(conn: Connection, at: PathBuf, damage: Arc<OnceLock<StoreError>>) -> Self {
+        Self { conn, at, taken: HashMap::new(), damage }
+    }
+
+    /// Does something in a transaction of its own.
+    pub(super) fn transaction<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.sound()?;
+        let result = begin(&self.conn).and_then(|()| work(&self.conn));
+        let result = result.and_then(|done| end(&self.conn).map(|()| done));
+        result.map_err(|error| self.give_up(&error))
+    }
+
+    /// Takes a project: from now on nobody else writes.
+    pub(super) fn take(
+        &mut self,
+        id: i64,
+        written: watch::Sender<u64>,
+    ) -> Result<Start, StoreError> {
+        let start = self.transaction(|conn| {
+            let project::Taken { epoch, clean } = project::take(conn, id)?;
+            let remembered = snapshot::positions(conn, id)?.first().copied().unwrap_or(0);
+            Ok(Start { epoch, clean, last: event::last(conn, id)?.max(remembered) })
+        })?;
+        let taken = Taken { epoch: start.epoch, last: start.last, failed: None, written };
+        taken.written.send_replace(start.last);
+        self.taken.insert(id, taken);
+        Ok(start)
+    }
+
+    /// Does something that only whoever holds the project may do.
+    pub(super) fn as_holder<T>(
+        &mut self,
+        id: i64,
+        epoch: i64,
+        work: impl FnOnce(&Connection, u64) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let last = self.holds(id, epoch)?;
+        let at = self.at.display().to_string();
+        self.transaction(|conn| {
+            if project::epoch(conn, id)? != epoch {
+                return Ok(Err(StoreError::Fenced { at }));
+            }
+            work(conn, last).map(Ok)
+        })?
+    }
+
+    /// Writes batches in one transaction and tells each how it went. One that may not be written is
+    /// left out before anything of it is; when the disk fails, all of them fail.
+    pub(super) fn commit(&mut self, group: Vec<Append>) {
+        let mut verdicts: Vec<Result<(), StoreError>> = Vec::with_capacity(group.len());
+        let written = self.sound().and_then(|()| self.write(&group, &mut verdicts));
+        if let Err(error) = written {
+            verdicts.clear();
+            verdicts.resize(group.len(), Err(error));
+        }
+        for (append, verdict) in group.iter().zip(&verdicts) {
+            self.note(append, verdict);
+        }
+        for (append, verdict) in group.into_iter().zip(verdicts) {
+            append.reply.send(verdict).ok();
+        }
+    }
+
+    fn write(
+        &mut self,
+        group: &[Append],
+        verdicts: &mut Vec<Result<(), StoreError>>,
+    ) -> Result<(), StoreError> {
+        let mut tips: HashMap<i64, Result<u64, StoreError>> = HashMap::new();
+        let result = begin(&self.conn).and_then(|()| {
+            for append in group {
+                let tip = match tips.remove(&append.project) {
+                    Some(tip) => tip,
+                    None => self.tip(append)?,
+                };
+                let tip = tip.and_then(|last| self.follows(append, last));
+                if let Ok(last) = tip {
+                    append.rows.put(&self.conn, append.project, last)?;
+                }
+                let tip = tip.map(|last| last + append.rows.events.len() as u64);
+                verdicts.push(tip.as_ref().map(drop).map_err(Clone::clone));
+                tips.insert(append.project, tip);
+            }
+            end(&self.conn)
+        });
+        result.map_err(|error| self.give_up(&error))
+    }
+
+    /// The position of the last event of a project, if it may be written to.
+    fn tip(&self, append: &Append) -> rusqlite::Result<Result<u64, StoreError>> {
+        let last = self.holds(append.project, append.epoch);
+        let epoch = project::epoch(&self.conn, append.project)?;
+        let fenced = || StoreError::Fenced { at: self.at.display().to_string() };
+        Ok(last.and_then(|last| if epoch == append.epoch { Ok(last) } else { Err(fenced()) }))
+    }
+
+    fn holds(&self, id: i64, epoch: i64) -> Result<u64, StoreError> {
+        match self.taken.get(&id) {
+            Some(taken) if taken.epoch == epoch => match &taken.failed {
+                Some(error) => Err(error.clone()),
+                None => Ok(taken.last),
+            },
+            _ => Err(StoreError::Fenced { at: self.at.display().to_string() }),
+        }
+    }
+
+    /// Events follow each other without gaps; anything else must not get into the journal.
+    fn follows(&self, append: &Append, last: u64) -> Result<u64, StoreError> {
+        let mut expected = last + 1..;
+        let gap = append.rows.events.iter().find_map(|event| {
+            let expected = expected.next()?;
+            (event.seq != expected).then_some((event.seq, expected))
+        });
+        match gap {
+            None => Ok(last),
+            Some((found, expected)) => Err(StoreError::NotWritten {
+                at: self.at.display().to_string(),
+                cause: format!("event {found} was handed in where {expected} belongs"),
+            }),
+        }
+    }
+
+    /// Remembers how it went for a project.
+    fn note(&mut self, append: &Append, verdict: &Result<(), StoreError>) {
+        let Some(taken) = self.taken.get_mut(&append.project) else { return };
+        if taken.epoch != append.epoch {
+            return;
+        }
+        match (verdict, append.rows.events.last()) {
+            (Err(error), _) => taken.failed = Some(error.clone()),
+            (Ok(()), Some(event)) => {
+                taken.last = event.seq;
+                taken.written.send_replace(event.seq);
+            }
+            (Ok(()), None) => {}
+        }
+    }
+
+    fn sound(&self) -> Result<(), StoreError> {
+        self.damage.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Takes back what a failed transaction may have left and says what happened.
+    fn give_up(&self, error: &rusqlite::Error) -> StoreError {
+        if !self.conn.is_autocommit() {
+            // Where even this fails SQLite takes it back when the file is opened again.
+            self.conn.execute_batch("ROLLBACK").ok();
+        }
+        fail::sqlite(&self.at, Doing::Writing, error)
+    }
+}
+
+fn begin(conn: &Connection) -> rusqlite::Result<()> {
+    conn.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+}
+
+fn end(conn: &Connection) -> rusqlite::Result<()> {
+    conn.prepare_cached("COMMIT")?.execute([]).map(drop)
+}

@@ -1,0 +1,70 @@
+//! The first bytes of the files, looked at before anybody may change them.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::fail;
+use super::migrate::APPLICATION;
+use crate::error::StoreError;
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+const HEADER_BYTES: usize = 100;
+const VERSION_AT: usize = 60;
+const APPLICATION_AT: usize = 68;
+/// The first bytes of a write-ahead log, in either byte order of its checksums.
+const LOG_MAGIC: [u32; 2] = [0x377f_0682, 0x377f_0683];
+
+/// Looks at the file and the log beside it. An empty file is a new database.
+pub(super) fn check(at: &Path, mut file: &File, known: u32) -> Result<(), StoreError> {
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    let read = file
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| file.take(HEADER_BYTES as u64).read_to_end(&mut header));
+    read.map_err(|error| fail::system(at, "read", &error))?;
+    if header.is_empty() {
+        return Ok(());
+    }
+    let damaged = |what: &str| {
+        Err(StoreError::Damaged { at: at.display().to_string(), what: what.to_owned() })
+    };
+    if !header.starts_with(MAGIC) {
+        return damaged("it is not a SQLite database");
+    }
+    let (Some(found), Some(application)) =
+        (number(&header, VERSION_AT), number(&header, APPLICATION_AT))
+    else {
+        return damaged("its header is cut short");
+    };
+    // A database that was never finished has neither; what it holds is looked at later.
+    if application != 0 && application != APPLICATION {
+        return damaged("it belongs to another program");
+    }
+    if application == APPLICATION && found > known {
+        return Err(StoreError::Newer { at: at.display().to_string(), found, known });
+    }
+    check_log(at)
+}
+
+/// A log that begins with anything but its mark was written by somebody else.
+fn check_log(at: &Path) -> Result<(), StoreError> {
+    let mut path = at.as_os_str().to_owned();
+    path.push("-wal");
+    let Ok(file) = File::open(&path) else { return Ok(()) };
+    let mut mark = Vec::with_capacity(4);
+    file.take(4).read_to_end(&mut mark).map_err(|e| fail::system(at, "read", &e))?;
+    match number(&mark, 0) {
+        // Nothing, or a log whose first page was never written.
+        None | Some(0) => Ok(()),
+        Some(mark) if LOG_MAGIC.contains(&mark) => Ok(()),
+        Some(_) => Err(StoreError::Damaged {
+            at: path.display().to_string(),
+            what: "the log beside the database is not one".to_owned(),
+        }),
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at + 4)?;
+    four.try_into().ok().map(u32::from_be_bytes)
+}

@@ -1,0 +1,70 @@
+//! The lock of a project: a file beside the database that its holder keeps locked.
+//!
+//! The system lets go of it when the process ends, however it ends. What is written in it tells
+//! others who holds it; without the lock it means nothing.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use unstuck_core::time::Time;
+
+use super::{fail, open};
+use crate::error::StoreError;
+use crate::store::Holder;
+
+/// How often the holder's name is looked for: it is written just after the lock is taken.
+const NAME_LOOKS: u32 = 20;
+const NAME_WAIT: Duration = Duration::from_millis(5);
+/// A name longer than this is none.
+const NAME_BYTES_MAX: u64 = 64 * 1024;
+
+/// A project that is locked until this is dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Locks a project, or says who has it.
+    pub(super) fn take(database: &Path, project: i64, holder: &Holder) -> Result<Self, StoreError> {
+        let path = path(database, project);
+        let failed = |error: &std::io::Error| fail::system(&path, "written", error);
+        let mut file = open::private(&path).map_err(|error| failed(&error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Held(named(&mut file))),
+            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+        }
+        let name = serde_json::to_vec(holder).unwrap_or_default();
+        let written = file.set_len(0).and_then(|()| file.write_all(&name));
+        written.map_err(|error| failed(&error))?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// The lock file of a project.
+fn path(database: &Path, project: i64) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(format!(".{project}.lock"));
+    PathBuf::from(path)
+}
+
+/// Who holds the lock.
+fn named(file: &mut File) -> Holder {
+    for look in 0..NAME_LOOKS {
+        let mut name = Vec::new();
+        let read = file.rewind().and_then(|()| file.take(NAME_BYTES_MAX).read_to_end(&mut name));
+        if read.is_ok()
+            && let Ok(holder) = serde_json::from_slice(&name)
+        {
+            return holder;
+        }
+        if look + 1 < NAME_LOOKS {
+            thread::sleep(NAME_WAIT);
+        }
+    }
+    Holder { pid: 0, verb: "?".to_owned(), since: Time::EPOCH }
+}

@@ -1,0 +1,91 @@
+//! From any schema that was ever released to the newest, in one transaction, after a backup.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::fail::{self, Doing};
+use super::open;
+use crate::error::StoreError;
+
+/// Marks a database as ours: `UnSt` in ASCII.
+pub(super) const APPLICATION: u32 = 0x556e_5374;
+
+/// One step forward.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// The schema it leads to.
+    pub(super) to: u32,
+    pub(super) sql: &'static str,
+}
+
+/// All steps, in order. A step that was released never changes.
+pub(super) const STEPS: &[Step] = &[Step { to: 1, sql: include_str!("sql/v1.sql") }];
+
+/// The schema the last step leads to.
+pub(super) fn newest(steps: &[Step]) -> u32 {
+    steps.last().map_or(0, |step| step.to)
+}
+
+/// Brings the database to the newest schema.
+pub(super) fn run(conn: &mut Connection, at: &Path, steps: &[Step]) -> Result<(), StoreError> {
+    let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
+    let found = schema(conn, at, newest(steps))?;
+    if found == newest(steps) {
+        return Ok(());
+    }
+    if found > 0 {
+        back_up(conn, at, found)?;
+    }
+    let transaction =
+        conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    // Somebody else may have come first.
+    let found = schema(&transaction, at, newest(steps))?;
+    for step in steps.iter().filter(|step| step.to > found) {
+        transaction.execute_batch(step.sql).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", step.to).map_err(failed)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
+    transaction.commit().map_err(failed)?;
+    if found > 0 {
+        // So that an older version sees in the file itself that it is too old.
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The schema of the database: 0 for a new one.
+fn schema(conn: &Connection, at: &Path, known: u32) -> Result<u32, StoreError> {
+    let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Reading, &error);
+    let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
+    let (application, found) =
+        (number("application_id").map_err(failed)?, number("user_version").map_err(failed)?);
+    let count = "SELECT count(*) FROM sqlite_schema";
+    let things: u32 = conn.query_row(count, [], |row| row.get(0)).map_err(failed)?;
+    let at = at.display().to_string();
+    let damaged = |what: &str| Err(StoreError::Damaged { at: at.clone(), what: what.to_owned() });
+    match (application, found) {
+        (0, 0) if things == 0 => Ok(0),
+        (APPLICATION, found) if found > known => Err(StoreError::Newer { at, found, known }),
+        (APPLICATION, 1..) if things > 0 => Ok(found),
+        (APPLICATION, _) => damaged("its tables are gone"),
+        _ => damaged("it belongs to another program"),
+    }
+}
+
+/// Keeps the database as it was: `<db>.v<N>.bak`.
+fn back_up(conn: &Connection, at: &Path, schema: u32) -> Result<(), StoreError> {
+    let backup = backup(at, schema);
+    let failed = |error: &std::io::Error| fail::system(&backup, "written", error);
+    let file = open::private(&backup).map_err(|error| failed(&error))?;
+    file.set_len(0).map_err(|error| failed(&error))?;
+    conn.execute("VACUUM INTO ?1", [backup.to_string_lossy()])
+        .map_err(|error| fail::sqlite(&backup, Doing::Writing, &error))?;
+    file.sync_all().map_err(|error| failed(&error))
+}
+
+fn backup(at: &Path, schema: u32) -> PathBuf {
+    let mut path = at.as_os_str().to_owned();
+    path.push(format!(".v{schema}.bak"));
+    PathBuf::from(path)
+}

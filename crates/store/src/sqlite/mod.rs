@@ -1,0 +1,233 @@
+//! A store in a SQLite file, for one machine.
+//!
+//! One thread writes ([`writer`]), a few connections read ([`readers`]). The file is looked at before
+//! anything is written ([`open`]), and locked per project ([`lock`]). Each table has its own file
+//! ([`table`]). What it looks like inside is in docs/design/store.md.
+
+mod check;
+mod desk;
+mod fail;
+mod header;
+mod journal;
+mod load;
+mod lock;
+mod migrate;
+mod open;
+mod readers;
+mod retain;
+mod rows;
+mod table;
+mod value;
+mod writer;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use rusqlite::Connection;
+use tokio::sync::watch;
+use tokio::task;
+use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, TaskId};
+
+use crate::error::StoreError;
+use crate::store::{Answer, AnswerError, Claim, Holder, Page, Store};
+use crate::tables::{
+    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
+    TaskRow,
+};
+
+use check::Check;
+use desk::Desk;
+use journal::SqliteJournal;
+use lock::Lock;
+use migrate::Step;
+use readers::Readers;
+use table::{
+    answer, build, cost, event, gate, mutation, project, question, run, signature, task as tasks,
+};
+use writer::Writer;
+
+/// A store in a SQLite file. Its clones are the same store.
+#[derive(Clone, Debug)]
+pub struct SqliteStore(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    // In this order: the check ends before the writer does.
+    check: Check,
+    writer: Writer,
+    readers: Readers,
+    written: Mutex<HashMap<String, watch::Sender<u64>>>,
+}
+
+impl SqliteStore {
+    /// Opens the store in a file, or makes it. This waits for the disk: call it where that is fine.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::open_with(path.into(), migrate::STEPS)
+    }
+
+    fn open_with(path: PathBuf, steps: &[Step]) -> Result<Self, StoreError> {
+        let conn = open::writer(&path, steps)?;
+        let check = Check::default();
+        let desk = Desk::new(conn, path.clone(), Arc::clone(&check.damage));
+        let writer = Writer::start(desk, path.clone())?;
+        let (readers, written) = (Readers::new(path.clone()), Mutex::default());
+        Ok(Self(Arc::new(Shared { path, check, writer, readers, written })))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// What a look through the whole file found. It is taken in the background after an end that
+    /// was not proper; before it is over there is nothing to tell.
+    pub fn checked(&self) -> Option<Result<(), StoreError>> {
+        self.0.check.found()
+    }
+
+    /// Reads something about a project; nothing where nobody knows it.
+    async fn read<T: Default + Send + 'static>(
+        &self,
+        project: &str,
+        look: impl FnOnce(&Connection, i64) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let name = project.to_owned();
+        let look = move |conn: &Connection| match project::find(conn, &name)? {
+            Some(project) => Ok(look(conn, project)?),
+            None => Ok(T::default()),
+        };
+        self.0.readers.read(look).await
+    }
+
+    /// The id of a project; one that nobody knows is made.
+    async fn id(&self, name: &str) -> Result<i64, StoreError> {
+        if let Some(id) = self.read(name, |_, project| Ok(Some(project))).await? {
+            return Ok(id);
+        }
+        let name = name.to_owned();
+        let make = move |desk: &mut Desk| desk.transaction(|conn| project::make(conn, &name));
+        self.0.writer.run(make).await
+    }
+}
+
+impl Shared {
+    /// What errors call it.
+    fn at(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn written(&self, project: &str) -> watch::Sender<u64> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.entry(project.to_owned()).or_insert_with(|| watch::Sender::new(0)).clone()
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError> {
+        let id = self.id(project).await?;
+        let (path, holder) = (self.0.path.clone(), holder.clone());
+        let lock = task::spawn_blocking(move || Lock::take(&path, id, &holder)).await;
+        let lock = lock
+            .map_err(|error| StoreError::NotRead { at: self.0.at(), cause: error.to_string() })??;
+        let written = self.0.written(project);
+        let start = self.0.writer.run(move |desk| desk.take(id, written)).await?;
+        if !start.clean {
+            self.0.check.begin(self.0.path.clone())?;
+        }
+        let (path, name) = (self.0.path.clone(), project.to_owned());
+        let load = move |conn: &Connection| load::load(conn, &path, id, &name, start.last);
+        let (state, tail) = self.0.readers.read(load).await?;
+        let journal = SqliteJournal {
+            shared: Arc::clone(&self.0),
+            project: id,
+            epoch: start.epoch,
+            tail,
+            _lock: lock,
+        };
+        Ok(Claim { state, journal: Box::new(journal), clean: start.clean })
+    }
+
+    fn subscribe(&self, project: &str) -> watch::Receiver<u64> {
+        self.0.written(project).subscribe()
+    }
+
+    async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError> {
+        let events = self.read(project, move |conn, id| event::page(conn, id, page)).await?;
+        if let Some(last) = events.last() {
+            self.0.written(project).send_if_modified(|seq| {
+                let news = last.seq > *seq;
+                *seq = last.seq.max(*seq);
+                news
+            });
+        }
+        Ok(events)
+    }
+
+    async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError> {
+        self.read(project, move |conn, id| event::decisions(conn, id, run)).await
+    }
+
+    async fn builds(&self, project: &str) -> Result<Vec<BuildRow>, StoreError> {
+        self.read(project, build::all).await
+    }
+
+    async fn tasks(&self, project: &str, build: BuildId) -> Result<Vec<TaskRow>, StoreError> {
+        self.read(project, move |conn, id| tasks::of_build(conn, id, build)).await
+    }
+
+    async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError> {
+        self.read(project, move |conn, id| run::of_task(conn, id, task)).await
+    }
+
+    async fn run(&self, project: &str, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        self.read(project, move |conn, id| run::one(conn, id, run)).await
+    }
+
+    async fn questions(
+        &self,
+        project: &str,
+        status: Option<QuestionStatus>,
+    ) -> Result<Vec<QuestionRow>, StoreError> {
+        self.read(project, move |conn, id| question::all(conn, id, status)).await
+    }
+
+    async fn question(
+        &self,
+        project: &str,
+        question: QuestionId,
+    ) -> Result<Option<QuestionRow>, StoreError> {
+        self.read(project, move |conn, id| question::one(conn, id, question)).await
+    }
+
+    async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError> {
+        self.read(project, move |conn, id| mutation::of_task(conn, id, task)).await
+    }
+
+    async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError> {
+        self.read(project, gate::all).await
+    }
+
+    async fn signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError> {
+        self.read(project, signature::all).await
+    }
+
+    async fn costs(&self, project: &str) -> Result<Vec<CostRow>, StoreError> {
+        self.read(project, cost::all).await
+    }
+
+    async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError> {
+        let name = project.to_owned();
+        let give = move |desk: &mut Desk| {
+            let given = desk.transaction(|conn| match project::find(conn, &name)? {
+                Some(project) => answer::give(conn, project, &answer),
+                None => Ok(Err(AnswerError::NoQuestion(answer.question))),
+            });
+            given.unwrap_or_else(|error| Err(error.into()))
+        };
+        self.0.writer.run(give).await
+    }
+}

@@ -1,0 +1,98 @@
+//! Opening the database: nothing is written before it is known to be ours and of a known schema.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::fail::{self, Doing};
+use super::header;
+use super::migrate::{self, Step};
+use crate::error::StoreError;
+
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+/// How long another process's transaction is waited for.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Statements kept ready; there are fewer.
+const STATEMENTS_KEPT: usize = 64;
+/// What the log beside the database shrinks back to.
+const LOG_BYTES_KEPT: u32 = 16 * 1024 * 1024;
+/// How often the change to a write-ahead log is tried while somebody else opens the same file.
+const MODE_TRIES: u32 = 100;
+const MODE_WAIT: Duration = Duration::from_millis(20);
+
+/// Opens the database for writing and brings it to the newest schema.
+pub(super) fn writer(at: &Path, steps: &[Step]) -> Result<Connection, StoreError> {
+    make_folder(at)?;
+    let file = private(at).map_err(|error| fail::system(at, "opened", &error))?;
+    header::check(at, &file, migrate::newest(steps))?;
+    drop(file);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
+    let mut conn = Connection::open_with_flags(at, flags).map_err(failed)?;
+    prepare(&conn).map_err(failed)?;
+    migrate::run(&mut conn, at, steps)?;
+    use_log(&conn).map_err(failed)?;
+    conn.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT).map_err(failed)?;
+    Ok(conn)
+}
+
+/// What every connection needs.
+pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    conn.pragma_update(None, "trusted_schema", "OFF")
+}
+
+/// Opens a file that nobody else may read, and makes it where there is none.
+pub(super) fn private(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(FILE_MODE)
+        .open(path)?;
+    let mode = file.metadata()?.permissions().mode() & 0o777;
+    if mode != FILE_MODE {
+        // Somebody else's file stays as they made it; ours is ours alone, whatever the umask.
+        file.set_permissions(Permissions::from_mode(FILE_MODE)).ok();
+    }
+    Ok(file)
+}
+
+fn make_folder(at: &Path) -> Result<(), StoreError> {
+    let Some(folder) = at.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    if fs::metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder);
+    made.map_err(|error| fail::system(folder, "made", &error))
+}
+
+/// Changes to a write-ahead log. SQLite does not wait for others here, so we do.
+fn use_log(conn: &Connection) -> rusqlite::Result<()> {
+    let mut tries = 0;
+    loop {
+        match conn
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
+        {
+            Err(rusqlite::Error::SqliteFailure(failure, _))
+                if failure.code == rusqlite::ErrorCode::DatabaseBusy && tries < MODE_TRIES =>
+            {
+                tries += 1;
+                thread::sleep(MODE_WAIT);
+            }
+            other => return other.map(drop),
+        }
+    }
+}

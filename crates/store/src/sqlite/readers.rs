@@ -1,0 +1,93 @@
+//! Reading: a few connections that cannot write, on threads that may wait for the disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Semaphore;
+use tokio::task;
+
+use super::fail::{self, Doing};
+use super::open;
+use crate::error::StoreError;
+
+/// How many read at a time.
+const READERS_MAX: usize = 4;
+
+/// Connections that only read.
+#[derive(Clone, Debug)]
+pub(super) struct Readers(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    at: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    free: Semaphore,
+}
+
+impl Readers {
+    pub(super) fn new(at: PathBuf) -> Self {
+        let (idle, free) = (Mutex::default(), Semaphore::new(READERS_MAX));
+        Self(Arc::new(Pool { at, idle, free }))
+    }
+
+    /// Reads something on a thread that may wait.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Connection) -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let pool = Arc::clone(&self.0);
+        // The semaphore is never closed.
+        let _free = self.0.free.acquire().await.ok();
+        let done = task::spawn_blocking(move || pool.read(look)).await;
+        done.unwrap_or_else(|error| {
+            let (at, cause) = (self.0.at.display().to_string(), error.to_string());
+            Err(StoreError::NotRead { at, cause })
+        })
+    }
+}
+
+impl Pool {
+    fn read<T>(
+        &self,
+        look: impl FnOnce(&Connection) -> Result<T, ReadError>,
+    ) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let conn = idle.map_or_else(|| reader(&self.at), Ok)?;
+        let found = look(&conn).map_err(|error| match error {
+            ReadError::Sqlite(error) => fail::sqlite(&self.at, Doing::Reading, &error),
+            ReadError::Store(error) => error,
+        });
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+        found
+    }
+}
+
+/// Why something could not be read.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    Sqlite(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for ReadError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for ReadError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// A connection that cannot write.
+pub(super) fn reader(at: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(at, flags).and_then(|conn| {
+        open::prepare(&conn)?;
+        Ok(conn)
+    });
+    opened.map_err(|error| fail::sqlite(at, Doing::Reading, &error))
+}

@@ -1,0 +1,48 @@
+//! Dropping what is old and not needed to open the project.
+
+use rusqlite::{Connection, params};
+use unstuck_core::time::Time;
+
+use super::table::{event, snapshot};
+use super::value::time;
+
+/// How many events go in one transaction, so that batches wait for one such step at most.
+const STEP_EVENTS: u32 = 2_000;
+
+/// Drops some of the oldest events that happened before `before`, and tells how many. What the older
+/// of two snapshots needs stays, and while there is only one, everything does.
+pub(super) fn events(conn: &Connection, project: i64, before: Time) -> rusqlite::Result<u64> {
+    let kept = snapshot::positions(conn, project)?;
+    let Some(&needed) = kept.get(usize::from(snapshot::KEPT) - 1) else { return Ok(0) };
+    event::drop_oldest(conn, project, needed, before, STEP_EVENTS)
+}
+
+/// Whether a step dropped so much that there may be more.
+pub(super) const fn may_have_left(dropped: u64) -> bool {
+    dropped >= STEP_EVENTS as u64
+}
+
+/// Drops builds that ended before `before`, with all that belongs to them. The latest build stays:
+/// until another one starts it can be revived.
+pub(super) fn builds(conn: &Connection, project: i64, before: Time) -> rusqlite::Result<()> {
+    conn.execute(
+        "DELETE FROM builds WHERE project = ?1 AND ended_at < ?2 AND standing = 0
+         AND id < (SELECT max(id) FROM builds WHERE project = ?1 AND standing = 0)",
+        params![project, time(before)],
+    )?;
+    for orphans in [
+        "DELETE FROM tasks WHERE project = ?1
+         AND build NOT IN (SELECT id FROM builds WHERE project = ?1)",
+        "DELETE FROM runs WHERE project = ?1
+         AND task NOT IN (SELECT id FROM tasks WHERE project = ?1)",
+        "DELETE FROM mutations WHERE project = ?1
+         AND task NOT IN (SELECT id FROM tasks WHERE project = ?1)",
+        "DELETE FROM questions WHERE project = ?1 AND build IS NOT NULL
+         AND build NOT IN (SELECT id FROM builds WHERE project = ?1)",
+        "DELETE FROM answers WHERE project = ?1
+         AND question NOT IN (SELECT id FROM questions WHERE project = ?1)",
+    ] {
+        conn.execute(orphans, [project])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! A batch as rows, ready to be written.
+//!
+//! Making them takes about as long as writing them, so whoever appends makes them and the writer's
+//! thread only writes.
+
+use rusqlite::Connection;
+use unstuck_core::engine::QuestionId;
+
+use super::table::{
+    answer, build, cost, event, gate, mutation, question, run, signature, snapshot, task,
+};
+use crate::batch::{Batch, runs};
+use crate::tables::{CostRow, SignatureRow};
+
+/// A batch ready to be written.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) events: Vec<event::Written>,
+    builds: Vec<build::Written>,
+    new_tasks: Vec<task::New>,
+    tasks: Vec<task::Moved>,
+    runs: Vec<run::Written>,
+    questions: Vec<question::Written>,
+    mutations: Vec<mutation::Written>,
+    gates: Vec<gate::Written>,
+    signatures: Vec<SignatureRow>,
+    costs: Vec<CostRow>,
+    taken: Vec<QuestionId>,
+    snapshot: Option<Vec<u8>>,
+}
+
+impl Rows {
+    pub(super) fn of(batch: Batch) -> serde_json::Result<Self> {
+        let credited = runs(&batch.events);
+        let events = batch.events.iter().zip(credited);
+        let events = events.map(|(event, run)| event::Written::of(event, run));
+        let changes = batch.changes;
+        Ok(Self {
+            events: events.collect::<Result<_, _>>()?,
+            builds: each(&changes.builds, build::Written::of)?,
+            new_tasks: each(&changes.new_tasks, task::New::of)?,
+            tasks: each(&changes.tasks, |(id, moved)| task::Moved::of(*id, moved))?,
+            runs: each(&changes.runs, run::Written::of)?,
+            questions: each(&changes.questions, question::Written::of)?,
+            mutations: each(&changes.mutations, mutation::Written::of)?,
+            gates: each(&changes.gates, gate::Written::of)?,
+            signatures: changes.signatures,
+            costs: changes.costs,
+            taken: batch.taken,
+            snapshot: batch.snapshot,
+        })
+    }
+
+    /// The bytes of the events.
+    pub(super) fn events_bytes(&self) -> u64 {
+        self.events.iter().map(event::Written::bytes).sum()
+    }
+
+    /// The bytes of the snapshot, where there is one.
+    pub(super) fn snapshot_bytes(&self) -> Option<u64> {
+        self.snapshot.as_ref().map(|bytes| bytes.len() as u64)
+    }
+
+    /// Writes everything; `last` is the position of the last event before these.
+    pub(super) fn put(&self, conn: &Connection, project: i64, last: u64) -> rusqlite::Result<()> {
+        self.events.iter().try_for_each(|row| row.put(conn, project))?;
+        self.builds.iter().try_for_each(|row| row.put(conn, project))?;
+        self.new_tasks.iter().try_for_each(|row| row.put(conn, project))?;
+        self.tasks.iter().try_for_each(|row| row.put(conn, project))?;
+        self.runs.iter().try_for_each(|row| row.put(conn, project))?;
+        self.questions.iter().try_for_each(|row| row.put(conn, project))?;
+        self.mutations.iter().try_for_each(|row| row.put(conn, project))?;
+        self.gates.iter().try_for_each(|row| row.put(conn, project))?;
+        self.signatures.iter().try_for_each(|row| signature::put(conn, project, row))?;
+        self.costs.iter().try_for_each(|row| cost::add(conn, project, row))?;
+        self.taken.iter().try_for_each(|id| answer::take(conn, project, *id))?;
+        match &self.snapshot {
+            Some(body) => {
+                let at = self.events.last().map_or(last, |event| event.seq);
+                snapshot::put(conn, project, at, body)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn each<T, W>(all: &[T], make: impl Fn(&T) -> serde_json::Result<W>) -> serde_json::Result<Vec<W>> {
+    all.iter().map(make).collect()
+}

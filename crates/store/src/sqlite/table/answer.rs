@@ -1,0 +1,81 @@
+//! Answers of people, until they are part of the journal.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, Row, params};
+use unstuck_core::engine::QuestionId;
+
+use super::question;
+use crate::sqlite::value::{read_shown, read_time, time};
+use crate::store::{Answer, AnswerError};
+use crate::tables::QuestionStatus;
+
+/// Takes an answer down, or says why not. The caller holds a write transaction, so that of two at
+/// the same time one comes second.
+pub(crate) fn give(
+    conn: &Connection,
+    project: i64,
+    answer: &Answer,
+) -> rusqlite::Result<Result<(), AnswerError>> {
+    let id = answer.question;
+    let Some(question) = question::one(conn, project, id)? else {
+        return Ok(Err(AnswerError::NoQuestion(id)));
+    };
+    match question.status {
+        QuestionStatus::Pending => {}
+        QuestionStatus::Resolved | QuestionStatus::Skipped => {
+            return Ok(Err(AnswerError::Answered(id)));
+        }
+        QuestionStatus::Withdrawn => return Ok(Err(AnswerError::Withdrawn(id))),
+    }
+    if is_given(conn, project, id)? {
+        return Ok(Err(AnswerError::Answered(id)));
+    }
+    if !question.offers(answer.decision) {
+        let decision = answer.decision;
+        return Ok(Err(AnswerError::NotAnOption { question: id, decision }));
+    }
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO answers (project, question, decision, guidance, by, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    insert.execute(params![
+        project,
+        id.0,
+        answer.decision.as_str(),
+        answer.guidance,
+        answer.by,
+        time(answer.at)
+    ])?;
+    Ok(Ok(()))
+}
+
+fn is_given(conn: &Connection, project: i64, question: QuestionId) -> rusqlite::Result<bool> {
+    let mut find =
+        conn.prepare_cached("SELECT 1 FROM answers WHERE project = ?1 AND question = ?2")?;
+    find.exists(params![project, question.0])
+}
+
+/// Answers that nobody has taken up, in the order they were given.
+pub(crate) fn waiting(conn: &Connection, project: i64) -> rusqlite::Result<Vec<Answer>> {
+    let mut find = conn.prepare_cached(
+        "SELECT question, decision, guidance, by, at FROM answers
+         WHERE project = ?1 AND taken = 0 ORDER BY id",
+    )?;
+    let found = find.query_map([project], read)?;
+    found.collect()
+}
+
+/// An answer has become part of the journal.
+pub(crate) fn take(conn: &Connection, project: i64, question: QuestionId) -> rusqlite::Result<()> {
+    let mut update =
+        conn.prepare_cached("UPDATE answers SET taken = 1 WHERE project = ?1 AND question = ?2")?;
+    update.execute(params![project, question.0])?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Answer> {
+    let guidance: Option<Arc<str>> = row.get(2)?;
+    let (question, decision) = (QuestionId(row.get(0)?), read_shown(row, 1)?);
+    Ok(Answer { question, decision, guidance, by: row.get(3)?, at: read_time(row, 4)? })
+}

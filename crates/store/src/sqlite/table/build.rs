@@ -1,0 +1,64 @@
+//! Builds.
+
+use rusqlite::{Connection, Row, params};
+
+use crate::sqlite::value::{json, maybe_uint, read_json, read_time, time};
+use crate::tables::BuildRow;
+use unstuck_core::time::Time;
+
+/// A build ready to be written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    id: u32,
+    standing: bool,
+    started_at: i64,
+    ended_at: Option<i64>,
+    body: String,
+}
+
+impl Written {
+    pub(crate) fn of(row: &BuildRow) -> serde_json::Result<Self> {
+        Ok(Self {
+            id: row.id.0,
+            standing: row.standing,
+            started_at: time(row.started_at),
+            ended_at: row.ended_at.map(time),
+            body: json(row)?,
+        })
+    }
+
+    /// The first start stays, and so does the first end until the build is alive again.
+    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+        let mut upsert = conn.prepare_cached(
+            "INSERT INTO builds (project, id, standing, started_at, ended_at, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (project, id) DO UPDATE SET body = excluded.body, ended_at = CASE
+               WHEN excluded.ended_at IS NULL THEN NULL
+               ELSE coalesce(ended_at, excluded.ended_at) END",
+        )?;
+        upsert.execute(params![
+            project,
+            self.id,
+            self.standing,
+            self.started_at,
+            self.ended_at,
+            self.body
+        ])?;
+        Ok(())
+    }
+}
+
+/// All builds, newest first.
+pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<BuildRow>> {
+    let mut find = conn.prepare_cached(
+        "SELECT body, started_at, ended_at FROM builds WHERE project = ?1 ORDER BY id DESC",
+    )?;
+    let found = find.query_map([project], read)?;
+    found.collect()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<BuildRow> {
+    let written: BuildRow = read_json(row, 0)?;
+    let ended_at = maybe_uint(row, 2)?.map(Time::from_millis);
+    Ok(BuildRow { started_at: read_time(row, 1)?, ended_at, ..written })
+}

@@ -1,0 +1,42 @@
+//! What was spent.
+
+use rusqlite::{Connection, Row, params};
+use unstuck_core::engine::TaskId;
+
+use crate::sqlite::value::{int, read_amount, uint};
+use crate::tables::CostRow;
+
+/// Adds what was spent besides.
+pub(crate) fn add(conn: &Connection, project: i64, row: &CostRow) -> rusqlite::Result<()> {
+    let mut upsert = conn.prepare_cached(
+        "INSERT INTO costs (project, day, task, money_micros, tokens, time_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (project, day, task) DO UPDATE SET
+           money_micros = money_micros + excluded.money_micros,
+           tokens = tokens + excluded.tokens, time_ms = time_ms + excluded.time_ms",
+    )?;
+    let spent = row.spent;
+    upsert.execute(params![
+        project,
+        int(row.day),
+        row.task.0,
+        int(spent.money_micros),
+        int(spent.tokens),
+        int(spent.time_ms)
+    ])?;
+    Ok(())
+}
+
+/// What was spent, by day and task.
+pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<CostRow>> {
+    let mut find = conn.prepare_cached(
+        "SELECT day, task, money_micros, tokens, time_ms FROM costs
+         WHERE project = ?1 ORDER BY day, task",
+    )?;
+    let found = find.query_map([project], read)?;
+    found.collect()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<CostRow> {
+    Ok(CostRow { day: uint(row, 0)?, task: TaskId(row.get(1)?), spent: read_amount(row, 2)? })
+}

@@ -1,0 +1,14 @@
+//! One file per table: its rows ready to be written, how they are written, how they are read.
+
+pub(super) mod answer;
+pub(super) mod build;
+pub(super) mod cost;
+pub(super) mod event;
+pub(super) mod gate;
+pub(super) mod mutation;
+pub(super) mod project;
+pub(super) mod question;
+pub(super) mod run;
+pub(super) mod signature;
+pub(super) mod snapshot;
+pub(super) mod task;

@@ -1,0 +1,137 @@
+//! Questions.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use unstuck_core::engine::QuestionId;
+use unstuck_core::time::Time;
+
+use crate::sqlite::value::{json, maybe_uint, read_json, read_shown, read_word, time, word};
+use crate::tables::{QuestionChange, QuestionEnding, QuestionRow, QuestionStatus};
+
+/// What a batch changes about a question, ready to be written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    id: u32,
+    asked: Option<Asked>,
+    ended: Option<Ended>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    build: Option<u32>,
+    status: String,
+    body: String,
+}
+
+#[derive(Debug)]
+struct Ended {
+    status: String,
+    decision: Option<&'static str>,
+    guidance: Option<Arc<str>>,
+    by: Option<Arc<str>>,
+    at: i64,
+}
+
+impl Written {
+    pub(crate) fn of(change: &QuestionChange) -> serde_json::Result<Self> {
+        let asked = change.asked.as_deref().map(Asked::of).transpose()?;
+        let ended = change.ended.as_ref().map(Ended::of).transpose()?;
+        Ok(Self { id: change.id.0, asked, ended })
+    }
+
+    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+        if let Some(asked) = &self.asked {
+            asked.put(conn, project, self.id)?;
+        }
+        if let Some(ended) = &self.ended {
+            ended.put(conn, project, self.id)?;
+        }
+        Ok(())
+    }
+}
+
+impl Asked {
+    fn of(row: &QuestionRow) -> serde_json::Result<Self> {
+        let build = row.build.map(|id| id.0);
+        Ok(Self { build, status: word(&row.status)?, body: json(row)? })
+    }
+
+    fn put(&self, conn: &Connection, project: i64, id: u32) -> rusqlite::Result<()> {
+        let mut upsert = conn.prepare_cached(
+            "INSERT INTO questions (project, id, build, status, body)
+             VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (project, id) DO UPDATE SET build = excluded.build,
+               status = excluded.status, body = excluded.body, decision = NULL,
+               guidance = NULL, answered_by = NULL, resolved_at = NULL",
+        )?;
+        upsert.execute(params![project, id, self.build, self.status, self.body])?;
+        Ok(())
+    }
+}
+
+impl Ended {
+    fn of(ended: &QuestionEnding) -> serde_json::Result<Self> {
+        Ok(Self {
+            status: word(&ended.status)?,
+            decision: ended.decision.map(unstuck_core::question::Decision::as_str),
+            guidance: ended.guidance.clone(),
+            by: ended.by.clone(),
+            at: time(ended.at),
+        })
+    }
+
+    fn put(&self, conn: &Connection, project: i64, id: u32) -> rusqlite::Result<()> {
+        let mut update = conn.prepare_cached(
+            "UPDATE questions SET status = ?3, decision = ?4, guidance = ?5, answered_by = ?6,
+               resolved_at = ?7 WHERE project = ?1 AND id = ?2",
+        )?;
+        let (guidance, by) = (&self.guidance, &self.by);
+        update.execute(params![project, id, self.status, self.decision, guidance, by, self.at])?;
+        Ok(())
+    }
+}
+
+const COLUMNS: &str = "body, status, decision, guidance, answered_by, resolved_at";
+
+/// Questions, oldest first; with a status only those.
+pub(crate) fn all(
+    conn: &Connection,
+    project: i64,
+    status: Option<QuestionStatus>,
+) -> rusqlite::Result<Vec<QuestionRow>> {
+    let status = status.and_then(|status| word(&status).ok());
+    let sql = format!(
+        "SELECT {COLUMNS} FROM questions
+         WHERE project = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY id"
+    );
+    let mut find = conn.prepare_cached(&sql)?;
+    let found = find.query_map(params![project, status], read)?;
+    found.collect()
+}
+
+/// One question.
+pub(crate) fn one(
+    conn: &Connection,
+    project: i64,
+    question: QuestionId,
+) -> rusqlite::Result<Option<QuestionRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM questions WHERE project = ?1 AND id = ?2");
+    let mut find = conn.prepare_cached(&sql)?;
+    find.query_row(params![project, question.0], read).optional()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<QuestionRow> {
+    let decision = match row.get_ref(2)? {
+        rusqlite::types::ValueRef::Null => None,
+        _ => Some(read_shown(row, 2)?),
+    };
+    Ok(QuestionRow {
+        status: read_word(row, 1)?,
+        decision,
+        guidance: row.get(3)?,
+        answered_by: row.get(4)?,
+        resolved_at: maybe_uint(row, 5)?.map(Time::from_millis),
+        ..read_json(row, 0)?
+    })
+}

@@ -1,0 +1,45 @@
+//! Errors and their tries.
+
+use rusqlite::{Connection, Row, params};
+
+use crate::sqlite::value::{int, read_shown, read_time, time, uint};
+use crate::tables::SignatureRow;
+
+pub(crate) fn put(conn: &Connection, project: i64, row: &SignatureRow) -> rusqlite::Result<()> {
+    let mut upsert = conn.prepare_cached(
+        "INSERT INTO signatures (project, signature, count, total, first_seen, last_seen)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (project, signature) DO UPDATE SET count = excluded.count,
+           total = excluded.total, first_seen = excluded.first_seen,
+           last_seen = excluded.last_seen",
+    )?;
+    upsert.execute(params![
+        project,
+        row.signature.to_string(),
+        row.count,
+        int(row.total),
+        time(row.first_seen),
+        time(row.last_seen)
+    ])?;
+    Ok(())
+}
+
+/// All errors, the latest first.
+pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<SignatureRow>> {
+    let mut find = conn.prepare_cached(
+        "SELECT signature, count, total, first_seen, last_seen FROM signatures
+         WHERE project = ?1 ORDER BY last_seen DESC, signature",
+    )?;
+    let found = find.query_map([project], read)?;
+    found.collect()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<SignatureRow> {
+    Ok(SignatureRow {
+        signature: read_shown(row, 0)?,
+        count: row.get(1)?,
+        total: uint(row, 2)?,
+        first_seen: read_time(row, 3)?,
+        last_seen: read_time(row, 4)?,
+    })
+}

@@ -1,0 +1,129 @@
+//! The one thread that writes, and the way to it.
+//!
+//! It takes all batches that wait into one transaction, so that they share one wait for the disk,
+//! and then answers their receipts in order. Whatever else writes is done between two transactions.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::oneshot;
+
+use super::desk::Desk;
+use super::rows::Rows;
+use crate::error::StoreError;
+
+/// How many batches may wait. Whoever hands in one more waits with it, no longer than a commit.
+const QUEUE_MAX: usize = 4_096;
+/// How many batches one transaction takes.
+const GROUP_BATCHES_MAX: usize = 1_024;
+/// How many bytes of events one transaction takes; the batch that passes it is the last.
+const GROUP_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// A batch on its way to the disk.
+pub(super) struct Append {
+    pub(super) project: i64,
+    pub(super) epoch: i64,
+    /// On the heap: the queue has room for many.
+    pub(super) rows: Box<Rows>,
+    pub(super) reply: oneshot::Sender<Result<(), StoreError>>,
+}
+
+enum Job {
+    Append(Append),
+    Do(Box<dyn FnOnce(&mut Desk) + Send>),
+}
+
+/// The way to the writer's thread. When it is dropped, the thread finishes what waits and ends.
+#[derive(Debug)]
+pub(super) struct Writer {
+    jobs: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    at: PathBuf,
+}
+
+impl Writer {
+    pub(super) fn start(desk: Desk, at: PathBuf) -> Result<Self, StoreError> {
+        let (jobs, queue) = sync_channel(QUEUE_MAX);
+        let work = move || serve(desk, &queue);
+        let started = thread::Builder::new().name("unstuck-store".to_owned()).spawn(work);
+        let thread = started.map_err(|error| StoreError::NotWritten {
+            at: at.display().to_string(),
+            cause: error.to_string(),
+        })?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), at })
+    }
+
+    /// Hands in a batch. Where the thread is gone its receipt says so.
+    pub(super) fn append(&self, append: Append) {
+        if let Some(jobs) = &self.jobs {
+            jobs.send(Job::Append(append)).ok();
+        }
+    }
+
+    /// Has something done on the writer's thread, after all that was handed in before.
+    pub(super) async fn run<T, E>(
+        &self,
+        work: impl FnOnce(&mut Desk) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (reply, done) = oneshot::channel();
+        let job = move |desk: &mut Desk| {
+            reply.send(work(desk)).ok();
+        };
+        if let Some(jobs) = &self.jobs {
+            jobs.send(Job::Do(Box::new(job))).ok();
+        }
+        done.await.unwrap_or_else(|_| {
+            let at = self.at.display().to_string();
+            let cause = "the writer is gone".to_owned();
+            Err(StoreError::NotWritten { at, cause }.into())
+        })
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+fn serve(mut desk: Desk, queue: &Receiver<Job>) {
+    let mut next = queue.recv().ok();
+    while let Some(job) = next.take() {
+        match job {
+            Job::Do(work) => work(&mut desk),
+            Job::Append(first) => {
+                let (group, other) = gather(first, queue);
+                desk.commit(group);
+                next = other;
+            }
+        }
+        if next.is_none() {
+            next = queue.recv().ok();
+        }
+    }
+}
+
+/// All batches that wait, up to the limits, and what came after them if it was something else.
+fn gather(first: Append, queue: &Receiver<Job>) -> (Vec<Append>, Option<Job>) {
+    let mut bytes = first.rows.events_bytes();
+    let mut group = vec![first];
+    while group.len() < GROUP_BATCHES_MAX && bytes < GROUP_BYTES_MAX {
+        match queue.try_recv() {
+            Ok(Job::Append(append)) => {
+                bytes += append.rows.events_bytes();
+                group.push(append);
+            }
+            Ok(other) => return (group, Some(other)),
+            Err(_) => break,
+        }
+    }
+    (group, None)
+}

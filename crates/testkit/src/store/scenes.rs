@@ -1,0 +1,120 @@
+//! The simulated runner on top of a store: what it wrote, and where it died.
+
+use unstuck_core::engine::{Recorded, State};
+use unstuck_store::{Batch, Receipt, snapshot};
+
+use super::{Checked, Dump, PROJECT, Place, holder, same};
+use crate::chance::Chance;
+use crate::driver::Sim;
+use crate::profile::Profile;
+use crate::run;
+
+/// What happens to a store.
+#[derive(Clone, Debug)]
+pub enum Scene {
+    /// A decision becomes durable.
+    Write(Vec<Recorded>),
+    /// The process dies, or a write fails, and the project is taken again.
+    Restart,
+}
+
+/// What a seed of the simulator does to a store: only what became durable is written, and each death
+/// and each failed write is a restart.
+pub fn scenes(seed: u64, steps: u64) -> Checked<Vec<Scene>> {
+    let mut watcher = Watcher::default();
+    let sim = run::watched(Profile::wild(seed), steps, &mut |sim| watcher.see(sim));
+    sim.map_err(|failure| failure.violation)?;
+    Ok(watcher.scenes)
+}
+
+#[derive(Default)]
+struct Watcher {
+    journal: Vec<Recorded>,
+    /// Where the decisions end that are not durable yet.
+    pending: Vec<usize>,
+    written: usize,
+    restarts: u64,
+    scenes: Vec<Scene>,
+}
+
+impl Watcher {
+    fn see(&mut self, sim: &Sim) {
+        let restarts = sim.stats.crashes + sim.stats.lost_writes;
+        if restarts > self.restarts {
+            self.restarts = restarts;
+            let both = self.journal.iter().zip(&sim.journal);
+            let common = both.take_while(|(old, new)| old == new).count();
+            // What is still there was durable, if only just: a decision is lost as a whole.
+            let kept = self.pending.iter().copied().filter(|end| *end <= common).max();
+            self.write(kept.unwrap_or(self.written));
+            self.journal.truncate(self.written);
+            self.pending.clear();
+            self.scenes.push(Scene::Restart);
+        }
+        if sim.journal.len() > self.journal.len() {
+            self.journal.extend_from_slice(&sim.journal[self.journal.len()..]);
+            self.pending.push(self.journal.len());
+        }
+        if sim.is_durable() {
+            self.write(self.journal.len());
+        }
+    }
+
+    fn write(&mut self, upto: usize) {
+        for end in std::mem::take(&mut self.pending) {
+            if end > upto {
+                self.pending.push(end);
+                continue;
+            }
+            self.scenes.push(Scene::Write(self.journal[self.written..end].to_vec()));
+            self.written = end;
+        }
+    }
+}
+
+/// Plays scenes on a store and tells what it holds in the end. At every restart, what is found is
+/// what was written.
+pub async fn told(place: &dyn Place, scenes: &[Scene], seed: u64) -> Checked<Dump> {
+    let mut chance = Chance::at(seed, &["store"], 0);
+    let mut state = State::new(PROJECT);
+    let mut store = place.open();
+    let mut claim = store.claim(PROJECT, &holder("run")).await?;
+    let mut receipts: Vec<Receipt> = Vec::new();
+    for scene in scenes {
+        match scene {
+            Scene::Write(events) => {
+                for recorded in events {
+                    state.apply(recorded);
+                }
+                let mut batch = Batch::new(&state, events.clone());
+                if chance.one_in(16) {
+                    batch.snapshot = Some(snapshot(&state));
+                }
+                receipts.push(claim.journal.append(batch));
+            }
+            Scene::Restart => {
+                for receipt in receipts.drain(..) {
+                    receipt.durable().await?;
+                }
+                drop(claim);
+                if chance.one_in(4) {
+                    drop(store);
+                    store = place.open();
+                }
+                claim = store.claim(PROJECT, &holder("run")).await?;
+                same("what is found is what was written", &claim.state, &state)?;
+            }
+        }
+    }
+    for receipt in receipts {
+        receipt.durable().await?;
+    }
+    claim.journal.close(&state).await?;
+    drop(store);
+    let store = place.open();
+    let claim = store.claim(PROJECT, &holder("run")).await?;
+    same("what is found after a proper end is what was written", &claim.state, &state)?;
+    let dump = Dump::of(&*store, PROJECT).await?;
+    dump.agrees(&state)?;
+    Ok(dump)
+}

@@ -1,0 +1,21 @@
+//! The parts of the suite, one behaviour each.
+
+mod answers;
+mod journal;
+mod retention;
+mod rows;
+
+pub use answers::{
+    answers_are_taken_once, one_of_many_answers_wins, questions_come_back_as_they_were_asked,
+    wrong_answers_are_refused,
+};
+pub use journal::{
+    a_failed_batch_leaves_nothing_behind, a_held_project_is_refused_by_name,
+    a_journal_is_read_in_pages, broken_snapshots_are_passed_over, followers_are_told,
+    state_survives_deaths_and_ends, two_projects_do_not_meet,
+};
+pub use retention::what_is_old_goes;
+pub use rows::{
+    actions_are_remembered, costs_add_up, counters_are_saved_with_their_failure,
+    runs_are_remembered, the_reasons_of_a_run_are_found,
+};
