@@ -118,12 +118,13 @@ impl<'a> Kept<'a> {
         let mut pause = ROUND_FIRST;
         // A killed parent leaves its children to us, so there is a round for each generation.
         while self.collect() {
+            // The group comes second: whom it has killed can no longer be counted.
+            let round = tree::signal_descendants(self.main, Signal::KILL);
+            killed.get_or_insert(round);
             #[cfg(target_os = "linux")]
             if let Some(group) = &self.group {
                 let _ = group.kill();
             }
-            let round = tree::signal_descendants(self.main, Signal::KILL);
-            killed.get_or_insert(round);
             self.awaited.wait(Some(pause), false);
             pause = (pause * 2).min(ROUND_LAST);
         }
