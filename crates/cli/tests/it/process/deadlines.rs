@@ -7,7 +7,7 @@ use unstuck_world::process::{Deadline, Deadlines, How};
 use super::stage::{Stage, run};
 
 const SHORT: Duration = Duration::from_millis(50);
-const LONG: Duration = Duration::from_secs(600);
+const LONG: Duration = Duration::from_mins(10);
 
 // B7: in part; what an agent is allowed to take long for is decided elsewhere.
 #[test]

@@ -90,7 +90,7 @@ fn what_a_program_leaves_behind_is_ended_and_counted() {
     let stage = Stage::new();
     let script = "exec 9>alive; sleep 1000 & setsid sleep 1000 & (sleep 1000 &); exit 3";
     let runtime = runtime();
-    for grace in [Duration::ZERO, Duration::from_secs(60)] {
+    for grace in [Duration::ZERO, Duration::from_mins(1)] {
         let mut launch = stage.script(script);
         launch.grace = grace;
         let process = start(&runtime, launch);
@@ -115,7 +115,7 @@ fn a_tree_that_listens_gets_its_time() {
     let mut launch = stage.script(
         "exec 9>alive; trap 'echo bye; exit 0' TERM; echo ready >&9; while :; do sleep 1000 & wait; done",
     );
-    launch.grace = Duration::from_secs(60);
+    launch.grace = Duration::from_mins(1);
     let runtime = runtime();
     let process = start(&runtime, launch);
     let mut alive = stage.alive();

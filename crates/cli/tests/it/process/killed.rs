@@ -16,7 +16,7 @@ use super::stage::{Alive, HARD_TREE, HARD_TREE_LINES, Stage, run, runtime, start
 const STAGE: &str = "UNSTUCK_TEST_STAGE";
 const SCRIPT: &str = "UNSTUCK_TEST_SCRIPT";
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
 #[ignore = "it plays the supervisor for the tests below"]

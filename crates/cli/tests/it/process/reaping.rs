@@ -8,7 +8,7 @@ use unstuck_world::process::reap;
 
 use super::stage::{Stage, runtime, start};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A program that runs until its input ends, with a mark of our choosing.
 fn marked(mark: &Path) -> Child {

@@ -1,7 +1,7 @@
 //! A directory for one run, the launches in it, and a way to know who is alive without waiting.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -111,11 +111,8 @@ impl Alive {
     /// Whether nobody is left at this very moment.
     pub(crate) fn nobody(&mut self) -> bool {
         fcntl_setfl(&self.fifo, OFlags::NONBLOCK).unwrap();
-        match self.fifo.read(&mut [0; 64]) {
-            Ok(length) => length == 0,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
-            Err(error) => panic!("{error}"),
-        }
+        let heard = self.fifo.read(&mut [0; 64]);
+        heard.is_ok_and(|length| length == 0)
     }
 
     /// Reads on until nobody is left.

@@ -23,7 +23,7 @@ const ROUND_FIRST: Duration = Duration::from_millis(5);
 const ROUND_LAST: Duration = Duration::from_secs(1);
 
 /// Keeps a program until nothing of it is left.
-pub(super) fn keep(order: &Order, control: &PipeReader, status: PipeWriter) {
+pub(super) fn keep(order: &Order, control: &PipeReader, status: &PipeWriter) {
     let report = match Kept::begin(order, control) {
         Err(refusal) => Report::Refused(refusal),
         Ok(Err(reason)) => Report::Gone(Gone {
@@ -32,12 +32,12 @@ pub(super) fn keep(order: &Order, control: &PipeReader, status: PipeWriter) {
             leftovers: 0,
         }),
         Ok(Ok(kept)) => {
-            Report::Started.send(&status);
+            Report::Started.send(status);
             Report::Gone(kept.until_gone(order.grace))
         }
     };
     // The lock is free by now: whoever reads this may take it.
-    report.send(&status);
+    report.send(status);
 }
 
 /// A program with everything it started.
@@ -83,7 +83,9 @@ impl<'a> Kept<'a> {
             })),
             Err(error) => {
                 #[cfg(target_os = "linux")]
-                group.map(Cgroup::remove);
+                if let Some(group) = group {
+                    group.remove();
+                }
                 Ok(Err(reason(&error)))
             }
         }
