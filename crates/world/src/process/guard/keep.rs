@@ -121,7 +121,8 @@ impl<'a> Kept<'a> {
         // A killed parent leaves its children to us, so there is a round for each generation.
         while self.collect() {
             // The group comes second: whom it has killed can no longer be counted.
-            let round = tree::signal_descendants(self.main, Signal::KILL);
+            let everybody = &mut tree::Known::default();
+            let round = tree::signal_descendants(self.main, Signal::KILL, everybody);
             killed.get_or_insert(round);
             #[cfg(target_os = "linux")]
             if let Some(group) = &self.group {
@@ -137,10 +138,12 @@ impl<'a> Kept<'a> {
     #[expect(clippy::disallowed_methods, reason = "a guard is a program: nobody tells it the time")]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
-        let asked = tree::signal_descendants(self.main, Signal::TERM);
+        let (mut known, mut asked) = (tree::Known::default(), 0);
         while self.collect()
             && let Some(left) = grace.checked_sub(begun.elapsed())
         {
+            // Again each time: one that ends may have started another just before.
+            asked += tree::signal_descendants(self.main, Signal::TERM, &mut known);
             self.awaited.wait(Some(left), false);
         }
         asked
