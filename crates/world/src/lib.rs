@@ -7,4 +7,9 @@
 //! Where to look:
 //! - [`process`]: programs and everything they start, under a guard that ends all of it.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "a fault is the error of everything here; it carries its facts, and it is rare"
+)]
+
 pub mod process;

@@ -11,5 +11,6 @@ mod completions;
 mod demo;
 mod explain;
 mod help;
+mod process;
 mod program;
 mod terminal;

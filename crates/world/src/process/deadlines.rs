@@ -43,9 +43,11 @@ impl Deadlines {
             let Some(due) = self.next(started, flow) else {
                 return std::future::pending().await;
             };
-            sleep_until(due.at).await;
+            // A first byte brings an earlier deadline, but none that is nearer than a whole idle time.
+            let idle = self.idle.and_then(|idle| Instant::now().checked_add(idle));
+            sleep_until(idle.map_or(due.at, |idle| idle.min(due.at))).await;
             // Output that came meanwhile has moved it.
-            if self.next(started, flow) == Some(due) {
+            if due.at <= Instant::now() && self.next(started, flow) == Some(due) {
                 return (due.which, due.limit);
             }
         }

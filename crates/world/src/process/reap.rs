@@ -48,7 +48,9 @@ fn end_tree(mut lock: Lock, patience: Duration) -> Result<Lock, Fault> {
     if emptied.is_none() {
         return Err(fault(lock.path(), "is ours, but something of its last program lives on"));
     }
-    group.map(Cgroup::remove);
+    if let Some(group) = group {
+        group.remove();
+    }
     Ok(lock)
 }
 

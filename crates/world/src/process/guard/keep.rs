@@ -23,7 +23,7 @@ const ROUND_FIRST: Duration = Duration::from_millis(5);
 const ROUND_LAST: Duration = Duration::from_secs(1);
 
 /// Keeps a program until nothing of it is left.
-pub(super) fn keep(order: &Order, control: &PipeReader, status: PipeWriter) {
+pub(super) fn keep(order: &Order, control: &PipeReader, status: &PipeWriter) {
     let report = match Kept::begin(order, control) {
         Err(refusal) => Report::Refused(refusal),
         Ok(Err(reason)) => Report::Gone(Gone {
@@ -32,12 +32,12 @@ pub(super) fn keep(order: &Order, control: &PipeReader, status: PipeWriter) {
             leftovers: 0,
         }),
         Ok(Ok(kept)) => {
-            Report::Started.send(&status);
+            Report::Started.send(status);
             Report::Gone(kept.until_gone(order.grace))
         }
     };
     // The lock is free by now: whoever reads this may take it.
-    report.send(&status);
+    report.send(status);
 }
 
 /// A program with everything it started.
@@ -83,7 +83,9 @@ impl<'a> Kept<'a> {
             })),
             Err(error) => {
                 #[cfg(target_os = "linux")]
-                group.map(Cgroup::remove);
+                if let Some(group) = group {
+                    group.remove();
+                }
                 Ok(Err(reason(&error)))
             }
         }
@@ -118,12 +120,14 @@ impl<'a> Kept<'a> {
         let mut pause = ROUND_FIRST;
         // A killed parent leaves its children to us, so there is a round for each generation.
         while self.collect() {
+            // The group comes second: whom it has killed can no longer be counted.
+            let everybody = &mut tree::Known::default();
+            let round = tree::signal_descendants(self.main, Signal::KILL, everybody);
+            killed.get_or_insert(round);
             #[cfg(target_os = "linux")]
             if let Some(group) = &self.group {
                 let _ = group.kill();
             }
-            let round = tree::signal_descendants(self.main, Signal::KILL);
-            killed.get_or_insert(round);
             self.awaited.wait(Some(pause), false);
             pause = (pause * 2).min(ROUND_LAST);
         }
@@ -134,10 +138,12 @@ impl<'a> Kept<'a> {
     #[expect(clippy::disallowed_methods, reason = "a guard is a program: nobody tells it the time")]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
-        let asked = tree::signal_descendants(self.main, Signal::TERM);
+        let (mut known, mut asked) = (tree::Known::default(), 0);
         while self.collect()
             && let Some(left) = grace.checked_sub(begun.elapsed())
         {
+            // Again each time: one that ends may have started another just before.
+            asked += tree::signal_descendants(self.main, Signal::TERM, &mut known);
             self.awaited.wait(Some(left), false);
         }
         asked

@@ -41,7 +41,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let pipes = inherited::pipes();
     match (order, pipes) {
         (Some(order), Ok((control, status))) => {
-            keep::keep(&order, &control, status);
+            keep::keep(&order, &control, &status);
             ExitCode::SUCCESS
         }
         _ => ExitCode::from(MISUSED),

@@ -1,6 +1,6 @@
 //! The processes below this one, as `/proc` shows them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::fd::OwnedFd;
 
@@ -15,9 +15,12 @@ pub(crate) fn adopt_orphans() -> Result<()> {
     set_child_subreaper(Some(getpid()))
 }
 
-/// Signals every descendant of this process; how many of them were alive. The main child needs no
-/// mention: it is one of them.
-pub(crate) fn signal_descendants(_main: Pid, signal: Signal) -> u32 {
+/// Processes, by number and start: no two are the same.
+pub(crate) type Known = HashSet<(Pid, u64)>;
+
+/// Signals every descendant of this process that is not known yet, and gets to know it; how many
+/// of them were alive. The main child needs no mention: it is one of them.
+pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut Known) -> u32 {
     let mut children: HashMap<Option<Pid>, Vec<Seen>> = HashMap::new();
     for process in all().filter_map(Seen::at) {
         children.entry(process.parent).or_default().push(process);
@@ -27,7 +30,9 @@ pub(crate) fn signal_descendants(_main: Pid, signal: Signal) -> u32 {
     while let Some(parent) = parents.pop() {
         for process in children.remove(&Some(parent)).unwrap_or_default() {
             parents.push(process.pid);
-            alive += u32::from(process.signal(signal) && !process.is_zombie);
+            if known.insert((process.pid, process.started)) {
+                alive += u32::from(process.signal(signal) && !process.is_zombie);
+            }
         }
     }
     alive

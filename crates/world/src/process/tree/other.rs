@@ -9,8 +9,14 @@ pub(crate) fn adopt_orphans() -> Result<()> {
     Ok(())
 }
 
-/// Signals the group of `main`, where it has one of its own.
-pub(crate) fn signal_descendants(main: Pid, signal: Signal) -> u32 {
+/// Whether the group was signalled.
+pub(crate) type Known = bool;
+
+/// Signals the group of `main` once, where it has one of its own.
+pub(crate) fn signal_descendants(main: Pid, signal: Signal, known: &mut Known) -> u32 {
+    if std::mem::replace(known, true) {
+        return 0;
+    }
     match kill_process_group(main, signal) {
         Err(Errno::SRCH) | Ok(()) => 0,
         Err(_) => u32::from(rustix::process::kill_process(main, signal).is_ok()),

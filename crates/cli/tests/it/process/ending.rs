@@ -1,0 +1,197 @@
+//! How programs end, and that nothing is left of them.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use unstuck_world::process::{Deadline, Deadlines, How, Launch, NotStarted, Session};
+
+use super::stage::{HARD_TREE, HARD_TREE_LINES, Stage, has_content, run, runtime, start, text};
+
+#[test]
+fn an_exit_status_and_a_signal_are_facts() {
+    let stage = Stage::new();
+    for status in [0, 1, 7, 75, 127, 255] {
+        assert_eq!(stage.run(&format!("exit {status}")).how, How::Exited(status));
+    }
+    for signal in [1, 2, 6, 9, 11, 15] {
+        assert_eq!(stage.run(&format!("kill -{signal} $$")).how, How::Signalled(signal));
+    }
+}
+
+#[test]
+fn a_program_that_cannot_start_says_why() {
+    let stage = Stage::new();
+    let how = |launch: Launch| run(launch).how;
+    std::fs::write(stage.path("plain.txt"), "no program").unwrap();
+    let missing = stage.program("no-such-program-anywhere");
+    assert_eq!(how(missing), How::NotStarted(NotStarted::NotFound));
+    let plain = stage.program(stage.path("plain.txt").to_str().unwrap());
+    assert_eq!(how(plain), How::NotStarted(NotStarted::AccessDenied));
+    let mut nowhere = stage.program("true");
+    nowhere.directory = stage.path("nowhere");
+    assert_eq!(how(nowhere), How::NotStarted(NotStarted::DirectoryMissing));
+}
+
+// TX15
+#[test]
+fn a_timeout_ends_children_in_sessions_of_their_own_and_daemons() {
+    for grace in [Duration::ZERO, Duration::from_millis(20)] {
+        let stage = Stage::new();
+        let mut launch = stage.script(HARD_TREE);
+        launch.grace = grace;
+        let limit = Duration::from_millis(1);
+        launch.deadlines = Deadlines { total: Some(limit), ..Deadlines::default() };
+        let runtime = runtime();
+        let process = start(&runtime, launch);
+        let mut alive = stage.alive();
+        alive.hear(HARD_TREE_LINES);
+        let ended = runtime.block_on(process.wait());
+        // At the moment of the report nobody is left who could write.
+        assert!(alive.nobody());
+        assert_eq!(ended.how, How::TimedOut { which: Deadline::Total, limit });
+    }
+}
+
+// TX15: what was running really wrote until then.
+#[test]
+fn a_cancel_ends_the_tree_however_often_it_is_asked_for() {
+    let stage = Stage::new();
+    let runtime = runtime();
+    let process = start(&runtime, stage.script(HARD_TREE));
+    let mut alive = stage.alive();
+    alive.hear(HARD_TREE_LINES);
+    while !has_content(&stage.path("writes")) {
+        std::thread::yield_now();
+    }
+    let stopper = process.stopper();
+    stopper.stop();
+    stopper.stop();
+    let ended = runtime.block_on(process.wait());
+    assert!(alive.nobody());
+    assert_eq!(ended.how, How::Stopped);
+    stopper.stop();
+}
+
+#[test]
+fn dropping_a_process_ends_its_tree() {
+    let stage = Stage::new();
+    let runtime = runtime();
+    let process = start(&runtime, stage.script(HARD_TREE));
+    let mut alive = stage.alive();
+    alive.hear(HARD_TREE_LINES);
+    let stopper = process.stopper();
+    drop(process);
+    alive.until_nobody();
+    drop(stopper);
+}
+
+#[test]
+fn what_a_program_leaves_behind_is_ended_and_counted() {
+    let stage = Stage::new();
+    let script = "exec 9>alive; sleep 1000 & setsid sleep 1000 & (sleep 1000 &); exit 3";
+    let runtime = runtime();
+    for grace in [Duration::ZERO, Duration::from_mins(1)] {
+        let mut launch = stage.script(script);
+        launch.grace = grace;
+        let process = start(&runtime, launch);
+        let mut alive = stage.alive();
+        let ended = runtime.block_on(process.wait());
+        assert!(alive.nobody());
+        assert_eq!((ended.how, ended.leftovers_ended), (How::Exited(3), 3));
+    }
+    assert_eq!(stage.run("sleep 0 & wait").leftovers_ended, 0);
+}
+
+#[test]
+fn a_leaked_stream_does_not_keep_us_waiting() {
+    let stage = Stage::new();
+    let ended = stage.run("setsid sleep 1000 & echo done");
+    assert_eq!((ended.how, text(&ended).as_str()), (How::Exited(0), "done\n"));
+}
+
+#[test]
+fn a_tree_that_listens_gets_its_time() {
+    let stage = Stage::new();
+    let mut launch = stage.script(
+        "exec 9>alive; trap 'echo bye; exit 0' TERM; echo ready >&9; while :; do sleep 1000 & wait; done",
+    );
+    launch.grace = Duration::from_mins(1);
+    let runtime = runtime();
+    let process = start(&runtime, launch);
+    let mut alive = stage.alive();
+    alive.hear(1);
+    process.stopper().stop();
+    let ended = runtime.block_on(process.wait());
+    assert_eq!((ended.how, text(&ended).as_str()), (How::Stopped, "bye\n"));
+}
+
+#[test]
+fn a_program_may_signal_its_group_without_ending_its_guard() {
+    let stage = Stage::new();
+    let ended =
+        stage.run("mkfifo up; setsid sh -c 'echo >up; exec sleep 1000' & read line <up; kill -9 0");
+    assert_eq!((ended.how, ended.leftovers_ended), (How::Signalled(9), 1));
+}
+
+#[test]
+fn a_held_lock_is_refused_and_free_again_when_the_tree_is_gone() {
+    let stage = Stage::new();
+    let runtime = runtime();
+    let process = start(&runtime, stage.script("exec 9>alive; sleep 1000"));
+    let mut alive = stage.alive();
+    let refused = runtime.block_on(stage.program("true").start()).unwrap_err();
+    assert!(refused.message.contains("is held"), "{refused}");
+    process.stopper().stop();
+    runtime.block_on(process.wait());
+    assert!(alive.nobody());
+    assert_eq!(run(stage.program("true")).how, How::Exited(0));
+}
+
+#[test]
+fn a_lock_that_cannot_be_made_is_an_error_of_ours() {
+    let stage = Stage::new();
+    let mut launch = stage.program("true");
+    launch.lock = stage.path("nowhere/lock");
+    let refused = runtime().block_on(launch.start()).unwrap_err();
+    assert!(refused.message.contains("cannot be used"), "{refused}");
+}
+
+#[test]
+fn what_is_no_guard_is_found_out() {
+    let stage = Stage::new();
+    let mut launch = stage.program("true");
+    launch.guard.executable = "true".into();
+    let refused = runtime().block_on(launch.start()).unwrap_err();
+    assert!(refused.message.contains("is no guard"), "{refused}");
+    let mut launch = stage.program("true");
+    launch.guard.executable = stage.path("nowhere");
+    assert!(runtime().block_on(launch.start()).is_err());
+}
+
+#[test]
+fn a_program_finds_what_it_would_find_without_us() {
+    let stage = Stage::new();
+    // Open files, traps and signals that are blocked, ignored or handled.
+    let script = "ls /proc/self/fd; trap; grep '^Sig[BIC]' /proc/self/status";
+    let bare = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(text(&stage.run(script)), String::from_utf8(bare.stdout).unwrap());
+}
+
+#[test]
+fn a_program_gets_the_environment_it_should() {
+    let stage = Stage::new();
+    let mut launch = stage.script("echo $UNSTUCK_GUARD $NEW ${HOME-none}");
+    launch.environment = vec![("NEW".into(), Some("value".into())), ("HOME".into(), None)];
+    let lock = stage.directory().join("lock");
+    assert_eq!(text(&run(launch)), format!("{} value none\n", lock.display()));
+}
+
+#[test]
+fn one_run_inside_another_carries_the_marks_of_both() {
+    let stage = Stage::new();
+    let mut launch = stage.script("echo $UNSTUCK_GUARD");
+    launch.environment = vec![("UNSTUCK_GUARD".into(), Some("/outer".into()))];
+    launch.session = Session::Caller;
+    let lock = stage.directory().join("lock");
+    assert_eq!(text(&run(launch)), format!("/outer:{}\n", lock.display()));
+}

@@ -1,0 +1,9 @@
+//! Process trees under the real guard: what ends, what is told, what is left (nothing).
+
+mod deadlines;
+mod ending;
+mod killed;
+mod output;
+mod reaping;
+mod stage;
+mod verdicts;

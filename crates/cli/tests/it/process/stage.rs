@@ -1,0 +1,147 @@
+//! A directory for one run, the launches in it, and a way to know who is alive without waiting.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::process::Pid;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use unstuck_world::process::{Ended, Guard, Launch, Process, guard};
+
+/// A tree with everything that is hard to end: a child in a session of its own that writes without
+/// a pause, a daemon that has lost its parents, and one that refuses to be asked. All of them hold
+/// descriptor 9 and say their name and number through it; the main program says its guard's, too.
+pub(crate) const HARD_TREE: &str = r#"
+exec 9>alive
+setsid sh -c 'echo session $$ >&9; while :; do echo more >>writes; done' &
+(setsid sh -c 'trap "" TERM HUP; echo daemon $$ >&9; while :; do sleep 1000; done' &)
+echo main $$ >&9
+echo guard $PPID >&9
+while :; do sleep 1000; done
+"#;
+/// How many lines it says.
+pub(crate) const HARD_TREE_LINES: usize = 4;
+
+pub(crate) struct Stage {
+    directory: PathBuf,
+    /// None for a second look at somebody else's stage.
+    _owned: Option<TempDir>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let owned = tempfile::tempdir().unwrap();
+        let directory = owned.path().canonicalize().unwrap();
+        let stage = Self { directory, _owned: Some(owned) };
+        let made = Command::new("mkfifo").arg(stage.path("alive")).status().unwrap();
+        assert!(made.success());
+        stage
+    }
+
+    pub(crate) fn at(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), _owned: None }
+    }
+
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.directory.clone()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.path("lock")
+    }
+
+    /// A launch of a shell script.
+    pub(crate) fn script(&self, script: &str) -> Launch {
+        let mut launch = self.program("sh");
+        launch.arguments = vec!["-c".into(), script.into()];
+        launch
+    }
+
+    pub(crate) fn program(&self, program: &str) -> Launch {
+        let guard = Guard {
+            executable: env!("CARGO_BIN_EXE_unstuck").into(),
+            arguments: vec![guard::ARGUMENT.into()],
+        };
+        let mut launch = Launch::new(guard, self.lock(), &self.directory, program);
+        launch.grace = std::time::Duration::ZERO;
+        launch
+    }
+
+    /// Runs a script to its end.
+    pub(crate) fn run(&self, script: &str) -> Ended {
+        run(self.script(script))
+    }
+
+    /// Waits until somebody holds the fifo for writing.
+    pub(crate) fn alive(&self) -> Alive {
+        Alive { fifo: File::open(self.path("alive")).unwrap(), said: String::new() }
+    }
+}
+
+/// The other ends of a fifo: as long as somebody of the tree lives, it is open.
+pub(crate) struct Alive {
+    fifo: File,
+    said: String,
+}
+
+impl Alive {
+    /// Reads until so many lines were said.
+    pub(crate) fn hear(&mut self, lines: usize) {
+        let mut byte = [0];
+        while self.said.lines().count() < lines || !self.said.ends_with('\n') {
+            assert_eq!(self.fifo.read(&mut byte).unwrap(), 1, "all ended after {:?}", self.said);
+            self.said.push(char::from(byte[0]));
+        }
+    }
+
+    /// The number that a line with this name said.
+    pub(crate) fn pid(&self, name: &str) -> Pid {
+        let line = self.said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Pid::from_raw(line.unwrap().parse().unwrap()).unwrap()
+    }
+
+    /// Whether nobody is left at this very moment.
+    pub(crate) fn nobody(&mut self) -> bool {
+        fcntl_setfl(&self.fifo, OFlags::NONBLOCK).unwrap();
+        let heard = self.fifo.read(&mut [0; 64]);
+        heard.is_ok_and(|length| length == 0)
+    }
+
+    /// Reads on until nobody is left.
+    pub(crate) fn until_nobody(mut self) -> String {
+        self.fifo.read_to_string(&mut self.said).unwrap();
+        self.said
+    }
+}
+
+pub(crate) fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+pub(crate) fn start(runtime: &Runtime, launch: Launch) -> Process {
+    runtime.block_on(launch.start()).unwrap()
+}
+
+pub(crate) fn run(launch: Launch) -> Ended {
+    let runtime = runtime();
+    let process = start(&runtime, launch);
+    runtime.block_on(process.wait())
+}
+
+/// What is kept of an output, as text.
+pub(crate) fn text(ended: &Ended) -> String {
+    String::from_utf8(ended.output.to_bytes()).unwrap()
+}
+
+/// The first byte of a file, to prove that it is there and was written.
+pub(crate) fn has_content(file: &PathBuf) -> bool {
+    File::open(file).is_ok_and(|file| file.read_at(&mut [0], 0).is_ok_and(|length| length == 1))
+}
