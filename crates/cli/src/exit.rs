@@ -4,36 +4,37 @@ use std::process::ExitCode;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Exit {
     /// All done.
-    Done = 0,
+    Done,
     /// Some work failed or was skipped.
-    SomeFailed = 1,
+    SomeFailed,
     /// The command line, or the input it names, cannot be understood.
-    Usage = 2,
+    Usage,
     /// Waiting for a person.
-    Waiting = 3,
+    Waiting,
     /// Paused.
-    Paused = 4,
+    Paused,
     /// A fault of Unstuck itself.
-    Internal = 70,
+    Internal,
     /// Limited for now; try again later.
-    Limited = 75,
+    Limited,
     /// Credentials or permissions are missing.
-    Denied = 77,
+    Denied,
     /// The settings cannot work.
-    Config = 78,
+    Config,
     /// Took too long.
-    Timeout = 124,
+    Timeout,
     /// Interrupted from the keyboard.
-    Interrupted = 130,
+    Interrupted,
     /// Asked to end by a signal.
-    Terminated = 143,
+    Terminated,
+    /// What the command itself ended with.
+    Command(u8),
 }
 
 impl Exit {
-    /// Every exit code, in ascending order.
+    /// Every exit code of our own, in ascending order.
     const ALL: &[Self] = &[
         Self::Done,
         Self::SomeFailed,
@@ -51,7 +52,21 @@ impl Exit {
 
     /// The number.
     pub(crate) const fn number(self) -> u8 {
-        self as u8
+        match self {
+            Self::Done => 0,
+            Self::SomeFailed => 1,
+            Self::Usage => 2,
+            Self::Waiting => 3,
+            Self::Paused => 4,
+            Self::Internal => 70,
+            Self::Limited => 75,
+            Self::Denied => 77,
+            Self::Config => 78,
+            Self::Timeout => 124,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+            Self::Command(status) => status,
+        }
     }
 
     /// What it means, in a few words.
@@ -69,13 +84,14 @@ impl Exit {
             Self::Timeout => "took too long",
             Self::Interrupted => "interrupted from the keyboard",
             Self::Terminated => "asked to end by a signal",
+            Self::Command(_) => "what the command itself ended with",
         }
     }
 
     /// Whether a verb of this version ends with it. The others are reserved: their numbers will
     /// not be used for anything else.
     const fn given_today(self) -> bool {
-        matches!(self, Self::Done | Self::SomeFailed | Self::Usage)
+        !matches!(self, Self::Paused)
     }
 }
 

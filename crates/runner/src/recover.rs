@@ -35,10 +35,11 @@ impl Runner {
         for effect in self.state.outstanding() {
             let Some(order) = self.order(effect) else { continue };
             match leftover.contains(&order.effect.id) {
-                true if scope.covers(&order) => {
+                true if !scope.covers(&order) => self.leftover.push(order.effect.id),
+                true if world.is_performing(order.effect.id) => self.work.perform(order),
+                true => {
                     tasks.insert(order.effect.task);
                 }
-                true => self.leftover.push(order.effect.id),
                 false => {}
             }
         }

@@ -11,7 +11,7 @@ use tokio::sync::{broadcast, mpsc};
 use unstuck_core::chance::Rng;
 use unstuck_core::engine::{Command, EffectId, QuestionId, Rejected, State, decide};
 use unstuck_core::policy::Policy;
-use unstuck_store::{Batch, Holder, Journal, Store, StoreError};
+use unstuck_store::{Batch, Holder, Journal, Store, StoreError, snapshot};
 
 use crate::clock::Clock;
 use crate::handle::{CommandError, Decided, Handle, Reply, Request};
@@ -217,7 +217,15 @@ impl Runner {
     }
 
     /// Hands a batch to the writer; what follows from it waits for its turn.
-    pub(crate) fn write(&mut self, batch: Batch, result: Option<Command>, reply: Option<Reply>) {
+    pub(crate) fn write(
+        &mut self,
+        mut batch: Batch,
+        result: Option<Command>,
+        reply: Option<Reply>,
+    ) {
+        if self.journal.as_ref().is_some_and(|journal| journal.snapshot_due()) {
+            batch.snapshot = Some(snapshot(&self.state));
+        }
         let steps = batch.events.iter().flat_map(|recorded| self.steps(recorded)).collect();
         let events: Arc<[_]> = batch.events.iter().cloned().map(Arc::new).collect();
         let notices = self.notices(&events);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{BuildId, Effect, Mutation, Outcome, TaskId};
+use unstuck_core::engine::{BuildId, Effect, EffectId, Mutation, Outcome, TaskId};
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
 
@@ -16,6 +16,11 @@ pub trait World: Send + Sync {
     /// Performs an effect to its end. When `stop` is cancelled, ends what was started and returns
     /// nothing, unless the effect had ended by itself before.
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report>;
+
+    /// Whether it is performing this effect already, for a loop that has ended.
+    fn is_performing(&self, _effect: EffectId) -> bool {
+        false
+    }
 
     /// Ends whatever an earlier process may have left running for these tasks, and returns when it
     /// is gone. Nothing of them is looked up or started before.

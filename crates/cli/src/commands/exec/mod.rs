@@ -1,0 +1,78 @@
+//! `unstuck exec`: keeps one command alive.
+//!
+//! The command is a job with one firing. A firing that did not come to its end, because a person is
+//! needed or something died, is taken up again by the next `exec` of the same name.
+
+mod job;
+mod seat;
+mod tell;
+mod wait;
+
+use std::env;
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_runner::control::TokenKey;
+use unstuck_runner::{Script, ScriptWorld};
+use unstuck_world::process::{Guard, guard};
+
+use crate::args::Exec;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::render::Terminal;
+use seat::Seat;
+use tell::Teller;
+use wait::Ending;
+
+/// Carries it out.
+pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
+    let project = Project::find(dir)?;
+    project::runtime()?.block_on(keep_alive(args, &project, dir))
+}
+
+async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result<Exit, Error> {
+    let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
+    let store = project.make_store()?;
+    let world = ScriptWorld::new(script(&args, project, dir)?);
+    let teller = Teller::new(args.quiet, Arc::clone(&store), project);
+    let mut seat = Seat::take(project, &store).await?;
+    let ending = loop {
+        let task = job::take_up(&seat, &store, project, &name, &world).await?;
+        match wait::until_it_ends(&mut seat, task, &teller, args.max_wait).await? {
+            // Whoever held the project is gone, and what we do goes on.
+            Ending::HolderGone => seat = Seat::take(project, &store).await?,
+            ending => break ending,
+        }
+    };
+    seat.leave().await?;
+    Ok(match (args.passthrough, world.last_status()) {
+        (true, Some(status)) => Exit::Command(u8::try_from(status).unwrap_or(u8::MAX)),
+        _ => ending.exit(),
+    })
+}
+
+fn script(args: &Exec, project: &Project, dir: Option<&Path>) -> Result<Script, Error> {
+    let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
+    let executable = env::current_exe().map_err(|source| unusable("this program", source))?;
+    let key_path = project.token_key();
+    let key = TokenKey::open(&key_path)
+        .map_err(|source| unusable(&key_path.display().to_string(), source))?;
+    let here = dir.unwrap_or(Path::new("."));
+    let directory = std::path::absolute(here)
+        .map_err(|source| unusable(&here.display().to_string(), source))?;
+    Ok(Script {
+        guard: Guard { executable, arguments: vec![guard::ARGUMENT.into()] },
+        runs: project.runs(),
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+        directory,
+        timeout: args.timeout.map(Into::into),
+        socket: project.socket(),
+        key,
+    })
+}
+
+fn unusable(place: &str, source: std::io::Error) -> Error {
+    Error::Folder { place: place.to_owned(), source }
+}

@@ -1,0 +1,207 @@
+//! Waiting for a job to come to its end, a person, or a signal.
+
+use std::future::pending;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, sleep_until};
+use unstuck_core::engine::{Event, QuestionId, Recorded, TaskId, TaskState};
+use unstuck_core::fault::{Category, Code, ErrorType};
+use unstuck_core::time::Span;
+use unstuck_runner::Notice;
+
+use super::seat::{Heard, Seat};
+use super::tell::Teller;
+use crate::error::Error;
+use crate::exit::Exit;
+
+/// How it ended for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The command succeeded.
+    Done,
+    /// A person left it out, or ended it.
+    LeftOut,
+    /// It failed for good.
+    Failed(Code),
+    /// A person is needed, and we do not wait any longer.
+    NeedsPerson,
+    /// Interrupted from the keyboard.
+    Interrupted,
+    /// Asked to end.
+    Terminated,
+    /// Whoever held the project is gone.
+    HolderGone,
+}
+
+impl Ending {
+    pub(super) const fn exit(self) -> Exit {
+        match self {
+            Self::Done => Exit::Done,
+            Self::LeftOut | Self::HolderGone => Exit::SomeFailed,
+            Self::Failed(code) => of_code(code),
+            Self::NeedsPerson => Exit::Waiting,
+            Self::Interrupted => Exit::Interrupted,
+            Self::Terminated => Exit::Terminated,
+        }
+    }
+}
+
+const fn of_code(code: Code) -> Exit {
+    let row = code.row();
+    match (row.category, row.error_type) {
+        (Category::Timeout, _) => Exit::Timeout,
+        (_, ErrorType::Auth | ErrorType::Permission) => Exit::Denied,
+        (_, ErrorType::Config) => Exit::Config,
+        (_, ErrorType::Internal) => Exit::Internal,
+        (_, ErrorType::Network) => Exit::Limited,
+        (_, ErrorType::Logic | ErrorType::Precondition) => Exit::SomeFailed,
+    }
+}
+
+/// Follows a task until there is nothing left to wait for.
+pub(super) async fn until_it_ends(
+    seat: &mut Seat,
+    task: TaskId,
+    teller: &Teller,
+    max_wait: Option<Span>,
+) -> Result<Ending, Error> {
+    let mut signals = Signals::new()?;
+    let mut stopping = None;
+    let mut patience: Option<Instant> = None;
+    // What happened before we listened is in the tables.
+    if let Some(ending) = look(task, teller, max_wait, &mut patience).await? {
+        return Ok(ending);
+    }
+    loop {
+        tokio::select! {
+            biased;
+            ending = signals.next() => {
+                seat.stop(stopping.is_some()).await;
+                if stopping.is_some() || matches!(seat, Seat::Guest { .. }) {
+                    return Ok(ending);
+                }
+                teller.ending();
+                stopping = Some(ending);
+            }
+            heard = seat.hear() => match (heard, stopping) {
+                (Err(Error::Command(_)) | Ok(Heard::HolderGone), Some(ending)) => {
+                    return Ok(ending);
+                }
+                (Err(error), _) => return Err(error),
+                (Ok(Heard::HolderGone), None) => return Ok(Ending::HolderGone),
+                (Ok(Heard::Notice(Notice::Event { recorded, narration })), _) => {
+                    teller.event(task, &recorded, narration.as_deref());
+                    let ending = on(task, &recorded, teller, max_wait, &mut patience).await?;
+                    if let Some(ending) = ending {
+                        return Ok(ending);
+                    }
+                }
+                (Ok(Heard::Notice(Notice::StoreWaiting { message, .. })), _) => {
+                    teller.store_waiting(&message);
+                }
+                (Ok(Heard::Notice(Notice::StoreBack)), _) => teller.store_back(),
+                (Ok(Heard::Notice(Notice::Gap)), _) => {
+                    if let Some(ending) = look(task, teller, max_wait, &mut patience).await? {
+                        return Ok(ending);
+                    }
+                }
+            },
+            () = over(patience) => return Ok(Ending::NeedsPerson),
+        }
+    }
+}
+
+/// What an event means for us.
+async fn on(
+    task: TaskId,
+    recorded: &Recorded,
+    teller: &Teller,
+    max_wait: Option<Span>,
+    patience: &mut Option<Instant>,
+) -> Result<Option<Ending>, Error> {
+    match &recorded.event {
+        Event::TaskDone { task: of } if *of == task => Ok(Some(Ending::Done)),
+        Event::TaskSkipped { task: of, .. } | Event::TaskCancelled { task: of } if *of == task => {
+            Ok(Some(Ending::LeftOut))
+        }
+        Event::TaskFailed { task: of, code } if *of == task => Ok(Some(Ending::Failed(*code))),
+        Event::TaskParked { task: of, question, .. } if *of == task => {
+            parked(*question, teller, max_wait, patience).await
+        }
+        Event::TaskUnparked { task: of, .. } if *of == task => {
+            *patience = None;
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What the tables say about the task.
+async fn look(
+    task: TaskId,
+    teller: &Teller,
+    max_wait: Option<Span>,
+    patience: &mut Option<Instant>,
+) -> Result<Option<Ending>, Error> {
+    Ok(match teller.state(task).await? {
+        Some(TaskState::Done) => Some(Ending::Done),
+        Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(Ending::LeftOut),
+        Some(TaskState::Failed { code }) => Some(Ending::Failed(code)),
+        Some(TaskState::Parked { question, .. }) => {
+            parked(question, teller, max_wait, patience).await?
+        }
+        _ => None,
+    })
+}
+
+/// A person is needed: they are told, and waited for as long as we may.
+async fn parked(
+    question: QuestionId,
+    teller: &Teller,
+    max_wait: Option<Span>,
+    patience: &mut Option<Instant>,
+) -> Result<Option<Ending>, Error> {
+    if patience.is_none() {
+        teller.question(question, max_wait).await?;
+    }
+    match max_wait {
+        Some(Span::ZERO) => Ok(Some(Ending::NeedsPerson)),
+        Some(wait) => {
+            patience.get_or_insert(Instant::now() + wait.into());
+            Ok(None)
+        }
+        None => Ok(None),
+    }
+}
+
+async fn over(patience: Option<Instant>) {
+    match patience {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}
+
+/// What ends us from outside.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Error> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Ending {
+        tokio::select! {
+            _ = self.interrupt.recv() => Ending::Interrupted,
+            _ = self.terminate.recv() => Ending::Terminated,
+            _ = self.hangup.recv() => Ending::Terminated,
+        }
+    }
+}

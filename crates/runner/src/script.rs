@@ -1,0 +1,248 @@
+//! A command that is kept alive: runs it under the guard and says how it ended.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{EffectId, Outcome, RunId, TaskId, Work};
+use unstuck_core::policy::Amount;
+use unstuck_world::process::{
+    Deadlines, Ended, Guard, How, Input, Launch, Output, Session, reap, verdict,
+};
+
+use crate::control::TokenKey;
+use crate::world::{Order, Report, World};
+
+/// How long one look takes at whether an earlier process is gone.
+const REAP_PATIENCE: Duration = Duration::from_secs(10);
+/// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
+const CTRL_C_GRACE: Duration = Duration::from_millis(300);
+/// The signal of Ctrl-C, and the status a shell gives for it.
+const SIGINT: i32 = 2;
+const STATUS_SIGINT: i32 = 130;
+
+/// A command, and what it needs to be run.
+#[derive(Debug)]
+pub struct Script {
+    /// What becomes its guard.
+    pub guard: Guard,
+    /// Where lock files of runs are.
+    pub runs: PathBuf,
+    /// The program.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// Where it can reach whoever holds the project.
+    pub socket: PathBuf,
+    /// What its token is made with.
+    pub key: TokenKey,
+}
+
+/// A script that is performed here. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct ScriptWorld(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    script: Script,
+    running: Mutex<BTreeMap<EffectId, Running>>,
+    last_status: Mutex<Option<i32>>,
+}
+
+/// An execution, under way or over. It outlives the loop that asked for it: when the process that
+/// held the project ends before the result is on disk, another one asks for the same effect again
+/// and gets the same result.
+#[derive(Clone, Debug)]
+struct Running {
+    stop: CancellationToken,
+    ended: watch::Receiver<Option<Option<Report>>>,
+}
+
+impl ScriptWorld {
+    /// Performs `script`.
+    pub fn new(script: Script) -> Self {
+        let (running, last_status) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Shared { script, running, last_status }))
+    }
+
+    /// The status the command ended with last, where it ended by itself.
+    pub fn last_status(&self) -> Option<i32> {
+        *lock(&self.0.last_status)
+    }
+
+    async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        let effect = order.effect.id;
+        let mut running = self.begin(order);
+        let wait = running.ended.wait_for(Option::is_some);
+        tokio::select! {
+            ended = wait => return ended.ok().and_then(|report| report.clone()).flatten(),
+            () = stop.cancelled() => {}
+        }
+        running.stop.cancel();
+        let report = running.ended.wait_for(Option::is_some).await.ok()?.clone().flatten();
+        lock(&self.0.running).remove(&effect);
+        report
+    }
+
+    /// Starts the command, unless it runs already.
+    fn begin(&self, order: Order) -> Running {
+        let effect = order.effect.id;
+        let mut all = lock(&self.0.running);
+        if let Some(running) = all.get(&effect) {
+            return running.clone();
+        }
+        // Another effect comes only when the results of all earlier ones are on disk.
+        all.retain(|_, earlier| earlier.ended.borrow().is_none());
+        let (say, ended) = watch::channel(None);
+        let running = Running { stop: CancellationToken::new(), ended };
+        all.insert(effect, running.clone());
+        let (world, stop) = (self.clone(), running.stop.clone());
+        tokio::spawn(async move {
+            let report = world.0.run(&order, &stop).await;
+            say.send_replace(Some(report));
+        });
+        running
+    }
+}
+
+#[async_trait]
+impl World for ScriptWorld {
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        match order.effect.what {
+            Work::Execute { .. } => self.execute(order, stop).await,
+            // Whoever sent the action looks it up; if they are gone, a person has to.
+            Work::Probe { .. } | Work::Perform { .. } => Some(Outcome::CannotTell.into()),
+            _ => Some(Outcome::Done.into()),
+        }
+    }
+
+    fn is_performing(&self, effect: EffectId) -> bool {
+        lock(&self.0.running).contains_key(&effect)
+    }
+
+    async fn clear(&self, tasks: &[TaskId]) {
+        let (runs, tasks) = (self.0.script.runs.clone(), tasks.to_vec());
+        let cleared = tokio::task::spawn_blocking(move || {
+            for task in tasks {
+                clear(&runs, task);
+            }
+        });
+        if cleared.await.is_err() {
+            tracing::error!("what earlier runs left could not be cleared away");
+        }
+    }
+}
+
+impl Shared {
+    async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        let path = lock_path(&self.script.runs, order.effect.task, order.effect.run);
+        let source = format!("exec:{}", order.task.name);
+        let report = match self.launch(order, path.clone()).start().await {
+            Ok(process) => {
+                let stopper = process.stopper();
+                let wait = process.wait();
+                tokio::pin!(wait);
+                let ended = tokio::select! {
+                    ended = &mut wait => ended,
+                    () = stop.cancelled() => {
+                        stopper.stop();
+                        wait.await
+                    }
+                };
+                self.report(&ended, &source, stop).await
+            }
+            Err(fault) => Some(Outcome::Failed { fault: Arc::new(fault), approach: None }.into()),
+        };
+        // The tree is gone, and with it the need for its lock.
+        let _ = fs::remove_file(path);
+        report
+    }
+
+    async fn report(
+        &self,
+        ended: &Ended,
+        source: &str,
+        stop: &CancellationToken,
+    ) -> Option<Report> {
+        *lock(&self.last_status) = match ended.how {
+            How::Exited(status) => Some(status),
+            How::Signalled(signal) => Some(128 + signal),
+            _ => None,
+        };
+        let by_ctrl_c = matches!(ended.how, How::Signalled(SIGINT) | How::Exited(STATUS_SIGINT));
+        if ended.how == How::Stopped || by_ctrl_c && asked_to_stop(stop).await {
+            return None;
+        }
+        let command = self.script.program.to_string_lossy();
+        let outcome = match verdict(ended, source, &command) {
+            None => Outcome::Done,
+            Some(fault) => Outcome::Failed { fault: Arc::new(fault), approach: None },
+        };
+        let time_ms = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
+        Some(Report { outcome, spent: Amount { time_ms, ..Amount::ZERO } })
+    }
+
+    fn launch(&self, order: &Order, lock: PathBuf) -> Launch {
+        let script = &self.script;
+        let retry = match order.effect.what {
+            Work::Execute { retry } => retry,
+            _ => 0,
+        };
+        let own = |name: &str, value: OsString| (OsString::from(name), Some(value));
+        let mut launch =
+            Launch::new(script.guard.clone(), lock, &script.directory, &script.program);
+        launch.arguments.clone_from(&script.arguments);
+        launch.environment = vec![
+            own("UNSTUCK_SOCKET", script.socket.clone().into()),
+            own("UNSTUCK_TOKEN", script.key.token(order.effect.id).as_str().into()),
+            own("UNSTUCK_RUN", order.effect.run.to_string().into()),
+            own("UNSTUCK_RETRY", retry.to_string().into()),
+        ];
+        launch.input = Input::Inherit;
+        launch.output = Output::PassThrough;
+        // Its terminal is ours, so that it can ask for a password as it always does.
+        launch.session = Session::Caller;
+        launch.deadlines = Deadlines { total: script.timeout, ..Deadlines::default() };
+        launch
+    }
+}
+
+async fn asked_to_stop(stop: &CancellationToken) -> bool {
+    tokio::time::timeout(CTRL_C_GRACE, stop.cancelled()).await.is_ok()
+}
+
+fn lock_path(runs: &Path, task: TaskId, run: RunId) -> PathBuf {
+    runs.join(format!("{task}-{run}.lock"))
+}
+
+/// Ends whatever earlier runs of a task left, and does not come back before it is gone.
+fn clear(runs: &Path, task: TaskId) {
+    let prefix = format!("{task}-");
+    let Ok(files) = fs::read_dir(runs) else { return };
+    let of_task = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+    };
+    for path in files.flatten().map(|file| file.path()).filter(of_task) {
+        loop {
+            match reap(&path, REAP_PATIENCE) {
+                Ok(_held) => break,
+                Err(fault) => tracing::error!(message = fault.message, "an old run is not gone"),
+            }
+        }
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
