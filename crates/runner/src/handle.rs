@@ -1,6 +1,7 @@
 //! How everybody else talks to the loop.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{broadcast, mpsc, oneshot};
 use unstuck_core::engine::{Command, Recorded, Rejected, State};
@@ -47,6 +48,8 @@ pub enum CommandError {
 pub struct Handle {
     pub(crate) requests: mpsc::Sender<Request>,
     pub(crate) notices: broadcast::Sender<Notice>,
+    /// Decisions that are on their way to the disk.
+    pub(crate) unwritten: Arc<AtomicUsize>,
 }
 
 impl Handle {
@@ -94,6 +97,12 @@ impl Handle {
     /// What happens from now on. A reader that is too slow is told how much it missed.
     pub fn watch(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
+    }
+
+    /// Whether everything that was asked is decided and on disk.
+    pub fn is_idle(&self) -> bool {
+        self.requests.capacity() == self.requests.max_capacity()
+            && self.unwritten.load(Ordering::Acquire) == 0
     }
 
     /// Ends the loop: what cannot be interrupted is finished and recorded, everything else is

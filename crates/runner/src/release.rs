@@ -35,8 +35,9 @@ impl Runner {
             }
             _ => (None, None),
         };
-        let (build, spec, firing) = (task.build, Arc::clone(&task.spec), task.firing);
-        Some(Order { effect, build, task: spec, firing, mutation, context })
+        let (build, spec) = (task.build, Arc::clone(&task.spec));
+        let (firing, attempt) = (task.firing, task.attempts);
+        Some(Order { effect, build, task: spec, firing, attempt, mutation, context })
     }
 
     /// What watchers are told; nothing is put into words when nobody watches.

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::{broadcast, mpsc};
 use unstuck_core::chance::Rng;
 use unstuck_core::engine::{Command, EffectId, QuestionId, Rejected, State, decide};
 use unstuck_core::policy::Policy;
-use unstuck_store::{Batch, Holder, Journal, Store, StoreError, snapshot};
+use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, snapshot};
 
 use crate::clock::Clock;
 use crate::handle::{CommandError, Decided, Handle, Reply, Request};
@@ -83,7 +84,7 @@ impl Runner {
             state: claim.state,
             journal: Some(claim.journal),
             clean: claim.clean,
-            handle: Handle { requests: send, notices },
+            handle: Handle { requests: send, notices, unwritten: Arc::default() },
             work: WorkList::new(EFFECTS_MAX),
             pending: Pending::default(),
             requests,
@@ -108,6 +109,7 @@ impl Runner {
     pub async fn run(mut self) -> Ended {
         self.take_answers().await?;
         while !self.is_over() {
+            self.handle.unwritten.store(self.pending.len(), Ordering::Release);
             let room = self.pending.len() < PENDING_MAX;
             let wake = self.state.next_wake().filter(|_| !self.closing && room);
             tokio::select! {
@@ -182,6 +184,7 @@ impl Runner {
     }
 
     fn settle(&mut self, effect: EffectId, report: Report) {
+        crash::point();
         let command = Command::Settle { effect, outcome: report.outcome, spent: report.spent };
         let result = Some(command.clone());
         self.decide(command, result, None);
@@ -242,6 +245,7 @@ impl Runner {
     fn let_go(&mut self, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
         for step in entry.steps {
+            crash::point();
             match step {
                 Step::Perform(order) => self.work.perform(*order),
                 Step::Stop(effect) => self.work.stop(effect),

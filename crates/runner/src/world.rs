@@ -38,6 +38,8 @@ pub struct Order {
     pub task: Arc<TaskSpec>,
     /// How often the job was fired; a task is fired once.
     pub firing: u32,
+    /// How often an agent or the script began on it anew, in this firing.
+    pub attempt: u32,
     /// The action that is to be performed or looked up.
     pub mutation: Option<Mutation>,
     /// What an agent has to know about what failed before.

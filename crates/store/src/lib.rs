@@ -8,6 +8,7 @@
 //! Nothing here decides, performs or prints.
 
 mod batch;
+pub mod crash;
 mod error;
 pub mod memory;
 mod snapshot;

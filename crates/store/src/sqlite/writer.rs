@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::desk::Desk;
 use super::rows::Rows;
+use crate::crash;
 use crate::error::StoreError;
 
 /// How many batches may wait. Whoever hands in one more waits with it, no longer than a commit.
@@ -101,7 +102,9 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
             Job::Do(work) => work(&mut desk),
             Job::Append(first) => {
                 let (group, other) = gather(first, queue);
+                crash::point();
                 desk.commit(group);
+                crash::point();
                 next = other;
             }
         }
