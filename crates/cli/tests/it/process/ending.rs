@@ -1,5 +1,7 @@
 //! How programs end, and that nothing is left of them.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -24,6 +26,14 @@ fn a_program_that_cannot_start_says_why() {
     let how = |launch: Launch| run(launch).how;
     std::fs::write(stage.path("plain.txt"), "no program").unwrap();
     let missing = stage.program("no-such-program-anywhere");
+    assert_eq!(how(missing), How::NotStarted(NotStarted::NotFound));
+    let mut missing = stage.program("no-such-program-anywhere");
+    // A directory that may not be looked into does not turn "not there" into "denied".
+    let closed = stage.path("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+    let search = format!("{}:/usr/bin:/bin", closed.display());
+    missing.environment = vec![("PATH".into(), Some(search.into()))];
     assert_eq!(how(missing), How::NotStarted(NotStarted::NotFound));
     let plain = stage.program(stage.path("plain.txt").to_str().unwrap());
     assert_eq!(how(plain), How::NotStarted(NotStarted::AccessDenied));
@@ -112,14 +122,17 @@ fn a_leaked_stream_does_not_keep_us_waiting() {
 #[test]
 fn a_tree_that_listens_gets_its_time() {
     let stage = Stage::new();
+    // Nothing is started any more once both have spoken: a shell that is just starting something
+    // may lose the signal.
     let mut launch = stage.script(
-        "exec 9>alive; trap 'echo bye; exit 0' TERM; echo ready >&9; while :; do sleep 1000 & wait; done",
+        "exec 9>alive; trap 'echo bye; exit 0' TERM; sh -c 'echo up >&9; exec sleep 1000' & \
+         echo ready >&9; wait; wait",
     );
     launch.grace = Duration::from_mins(1);
     let runtime = runtime();
     let process = start(&runtime, launch);
     let mut alive = stage.alive();
-    alive.hear(1);
+    alive.hear(2);
     process.stopper().stop();
     let ended = runtime.block_on(process.wait());
     assert_eq!((ended.how, text(&ended).as_str()), (How::Stopped, "bye\n"));

@@ -23,7 +23,9 @@ fn each_end_has_its_code() {
     let refused =
         stage.script("echo 'curl: (7) Failed to connect: Connection refused' >&2; exit 7");
     assert_eq!(code(refused), Some(Code::EnvConnection));
-    let missing = stage.script("no-such-command-anywhere");
+    let mut missing = stage.script("no-such-command-anywhere");
+    // A shell says "permission denied" about it where it may not look into a directory.
+    missing.environment = vec![("PATH".into(), Some("/usr/bin:/bin".into()))];
     assert_eq!(code(missing), Some(Code::ToolMissing));
     let mut slow = stage.script("sleep 1000");
     slow.deadlines = Deadlines { idle: Some(Duration::from_millis(20)), ..Deadlines::default() };

@@ -1,6 +1,8 @@
 //! The life of a guard: take the lock, start the program, wait, end what is left, let go.
 
+use std::ffi::OsStr;
 use std::io::{self, PipeReader, PipeWriter};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -86,7 +88,7 @@ impl<'a> Kept<'a> {
                 if let Some(group) = group {
                     group.remove();
                 }
-                Ok(Err(reason(&error)))
+                Ok(Err(reason(&error, &order.program)))
             }
         }
     }
@@ -179,12 +181,21 @@ fn spawn(command: &mut Command) -> io::Result<Pid> {
     command.spawn().map(|child| Pid::from_child(&child))
 }
 
-fn reason(error: &io::Error) -> NotStarted {
+fn reason(error: &io::Error, program: &OsStr) -> NotStarted {
     let number = error.raw_os_error().unwrap_or_default();
     match Errno::from_raw_os_error(number) {
         Errno::NOENT => NotStarted::NotFound,
+        Errno::ACCESS if !is_anywhere(program) => NotStarted::NotFound,
         Errno::ACCESS | Errno::PERM => NotStarted::AccessDenied,
         Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE => NotStarted::NoRoom,
         _ => NotStarted::Other(number),
     }
+}
+
+/// Whether a program that is looked up is in any directory that we may look into. One that we may
+/// not makes the system say "access denied" about every program that does not exist.
+fn is_anywhere(program: &OsStr) -> bool {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let looked_up = !program.as_bytes().contains(&b'/');
+    !looked_up || std::env::split_paths(&search).any(|place| place.join(program).is_file())
 }
