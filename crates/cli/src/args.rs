@@ -257,11 +257,11 @@ pub(crate) struct Classify {
 /// Show a whole night in a minute: no key, no network
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Plays one night of six tasks on the real engine in virtual time: checks that are \
+    long_about = "Plays one night of six tasks on the real loop and a real store, in virtual time: checks that are \
         red, an account that is limited, a change outside the fence, a lost connection during a \
         push, a killed program, and a question for you. The agent and what goes wrong are \
-        scripted; every decision, wait and sentence is the engine's own. Nothing is written and \
-        nothing is sent.\n\n\
+        scripted; every decision, wait and sentence is the engine's own. Nothing is sent, and what \
+        is written is removed at the end. If you kill it, the next `unstuck demo` goes on.\n\n\
         Where nobody is at the keyboard the recommended answer is taken.",
     after_long_help = DEMO_EXAMPLES
 )]
@@ -273,6 +273,18 @@ pub(crate) struct Demo {
     /// The seed of chance: it spreads the waits
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,
+
+    /// Play the night in this folder, in this process
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) night: Option<PathBuf>,
+
+    /// Do not kill it half-way
+    #[arg(long, hide = true)]
+    pub(crate) gently: bool,
+
+    /// Have it die at the nth place where it can, in builds that are not for release
+    #[arg(long, value_name = "NTH", hide = true)]
+    pub(crate) crash_at: Option<u64>,
 }
 
 /// Write the completion script of a shell

@@ -23,6 +23,7 @@ pub fn point() {
     #[cfg(debug_assertions)]
     if LEFT.load(Ordering::SeqCst) > 0 && LEFT.fetch_sub(1, Ordering::SeqCst) == 1 {
         // As `kill -9` would: nothing is flushed, closed or unwound.
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        let _ =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }

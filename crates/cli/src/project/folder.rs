@@ -3,6 +3,7 @@
 //! Everything Unstuck keeps about a project lies in `.unstuck/` at its root, for its user's eyes
 //! only, and is ignored by git through a file of its own.
 
+use std::env;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -93,6 +94,15 @@ impl Project {
         let made = builder.recursive(true).mode(0o700).create(folder);
         made.map_err(|source| unusable(folder, source))
     }
+}
+
+/// Where Unstuck keeps what belongs to the user and to no project.
+pub(crate) fn state_folder() -> PathBuf {
+    let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    set("XDG_STATE_HOME")
+        .or_else(|| Some(set("HOME")?.join(".local/state")))
+        .unwrap_or_else(env::temp_dir)
+        .join("unstuck")
 }
 
 /// Who we are, to others who want the project.

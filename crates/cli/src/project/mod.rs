@@ -4,7 +4,7 @@ mod desk;
 mod folder;
 
 pub(crate) use desk::{send, take_answers};
-pub(crate) use folder::{Project, holder, now};
+pub(crate) use folder::{Project, holder, now, state_folder};
 
 use std::io;
 

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::fail::{self, Doing};
 use super::table::{event, project, snapshot};
 use super::writer::Append;
+use crate::crash;
 use crate::error::StoreError;
 
 /// What the writer's thread works with.
@@ -96,6 +97,7 @@ impl Desk {
     pub(super) fn commit(&mut self, group: Vec<Append>) {
         let mut verdicts: Vec<Result<(), StoreError>> = Vec::with_capacity(group.len());
         let written = self.sound().and_then(|()| self.write(&group, &mut verdicts));
+        crash::point();
         if let Err(error) = written {
             verdicts.clear();
             verdicts.resize(group.len(), Err(error));

@@ -104,7 +104,6 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
                 let (group, other) = gather(first, queue);
                 crash::point();
                 desk.commit(group);
-                crash::point();
                 next = other;
             }
         }

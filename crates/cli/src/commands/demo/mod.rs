@@ -1,58 +1,73 @@
-//! `unstuck demo`: one night, told on the real engine in virtual time, with no key and no network.
+//! `unstuck demo`: one night on the real loop and a real store, in virtual time, with no key and no
+//! network.
 //!
 //! The plan and what goes wrong are scripted ([`story`]); every decision, wait, question and
-//! sentence is the engine's own. Half-way the program is "killed": the journal is read back and
-//! the night goes on.
+//! sentence is the engine's own. The night runs in a process of its own, and half-way that process
+//! is killed: another one reads the store and goes on. So does the next `unstuck demo` when this
+//! one is killed.
 
 mod ask;
+mod clock;
+mod folder;
 mod night;
+mod play;
 mod show;
 mod story;
+mod world;
 
-use std::io::Write;
-
-use unstuck_core::engine::Command;
+use std::env;
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, ExitStatus};
 
 use crate::args::Demo;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::project;
 use crate::render::Terminal;
-use night::Night;
+use folder::Folder;
+
+/// The signal nobody can refuse.
+const SIGKILL: i32 = 9;
+/// A night that is killed more often than this is not the story's doing.
+const KILLED_MAX: u32 = 3;
 
 /// Carries it out.
 pub(crate) fn run(args: &Demo, terminal: &Terminal) -> Result<Exit, Error> {
+    if let Some(folder) = &args.night {
+        return project::runtime()?.block_on(play::night(args, folder, terminal));
+    }
+    let folder = Folder::open(args.seed)?;
     let mut out = terminal.styled();
-    let width = terminal.width();
-    let mut person = ask::Person::new(args.auto);
-    let mut night = Night::new(args.seed);
-    show::opening(&mut out, args.seed, person.is_scripted())?;
-    night.command(Command::StartBuild { plan: story::plan(), slots: 3, in_place: false });
-    let mut killed = false;
-    while let Some(moment) = night.next() {
-        for told in night.take_told() {
-            show::happening(&mut out, &told, width)?;
+    show::opening(
+        &mut out,
+        args.seed,
+        ask::Person::new(args.auto).is_scripted(),
+        folder.goes_on(),
+    )?;
+    out.flush()?;
+    drop(out);
+    for _ in 0..=KILLED_MAX {
+        let status = night_process(args, &folder)?;
+        if status.signal() != Some(SIGKILL) {
+            folder.remove();
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            return Ok(Exit::Command(code.unwrap_or(Exit::Internal.number())));
         }
-        if !killed && night.has_waited_for_the_account() {
-            killed = true;
-            show::killed(&mut out, night.clock(), night.kill_and_read_back())?;
-        }
-        match moment {
-            night::Moment::Went => {}
-            night::Moment::AsksAPerson(question) => {
-                show::question(&mut out, &night, question, width)?;
-                out.flush()?;
-                let answer = person.answer(&mut out, night.words(question).as_ref())?;
-                show::answered(&mut out, &answer)?;
-                night.answer(question, &answer);
-            }
-        }
+        let mut out = terminal.styled();
+        show::killed(&mut out)?;
         out.flush()?;
     }
-    for told in night.take_told() {
-        show::happening(&mut out, &told, width)?;
+    Ok(Exit::Internal)
+}
+
+/// The night, in a process of its own.
+fn night_process(args: &Demo, folder: &Folder) -> Result<ExitStatus, Error> {
+    let unusable = |source| Error::Folder { place: "this program".to_owned(), source };
+    let mut command = Command::new(env::current_exe().map_err(unusable)?);
+    command.args(env::args_os().skip(1)).arg("--night").arg(folder.path());
+    if args.auto {
+        command.stdin(std::process::Stdio::null());
     }
-    show::morning(&mut out, &night)?;
-    show::why(&mut out, &night, width)?;
-    out.flush()?;
-    Ok(Exit::Done)
+    command.status().map_err(unusable)
 }

@@ -1,216 +1,151 @@
-//! The night itself: the engine, a virtual clock, and effects that take their time.
+//! The night itself, in a process of its own: the real loop on a real store, in virtual time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_core::engine::{
-    BuildState, Command, Effect, EffectId, Event, Outcome, QuestionId, Recorded, Rng, State, Task,
-    Work, decide, effects,
-};
-use unstuck_core::policy::{Amount, Policy};
-use unstuck_core::question::QuestionText;
-use unstuck_core::tell;
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use unstuck_core::engine::{BuildState, Command, QuestionId, Recorded, State, Task};
+use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
+use unstuck_runner::{Clock as _, CommandError, Ended, Handle, Notice, Runner, Scope, Setup};
+use unstuck_store::tables::QuestionRow;
+use unstuck_store::{Answer, Page, SqliteStore, Store};
 
-use super::ask::Answer;
+use super::clock::NightClock;
 use super::story;
+use super::world::StoryWorld;
+use crate::error::Error;
+use crate::project;
 
 /// 23:00 on some evening.
 const EVENING: Time = Time::from_millis(23 * 3_600_000);
-/// What an agent's minute costs in the story, in millionths.
-const MICROS_PER_SECOND: u64 = 1_200;
 /// A person needs this long to see a question and act on it.
 const ANSWER_TAKES: Span = Span::from_mins(6);
-
-/// What happened, ready to be shown.
-pub(super) struct Told {
-    pub(super) at: Time,
-    pub(super) event: Event,
-    pub(super) sentence: String,
-}
-
-/// What comes next.
-pub(super) enum Moment {
-    /// Something happened by itself.
-    Went,
-    /// Nothing happens until a person answers.
-    AsksAPerson(QuestionId),
-}
+/// How many events are read at once.
+const PAGE: u32 = 10_000;
 
 /// One night.
 pub(super) struct Night {
-    state: State,
-    policy: Policy,
-    now: Time,
-    seed: u64,
-    journal: Vec<Recorded>,
-    /// What is under way, by when it ends.
-    under_way: BTreeSet<(Time, EffectId)>,
-    effects: BTreeMap<EffectId, Effect>,
-    /// How often each thing was done before.
-    times: BTreeMap<String, u32>,
-    told: Vec<Told>,
+    project: Arc<str>,
+    store: Arc<dyn Store>,
+    clock: Arc<NightClock>,
+    handle: Handle,
+    running: JoinHandle<Ended>,
+    notices: broadcast::Receiver<Notice>,
+    /// How many events were there when it began.
+    pub(super) read_back: u64,
+    /// The last event that was told.
+    told: u64,
+}
+
+/// How things stand.
+pub(super) enum Look {
+    /// Something happens by itself.
+    GoesOn,
+    /// Nothing happens before this is answered.
+    StandsStill(QuestionId),
+    /// The night is over.
+    Over,
 }
 
 impl Night {
-    pub(super) fn new(seed: u64) -> Self {
-        Self {
-            state: State::new("demo"),
-            policy: Policy::default(),
-            now: EVENING,
-            seed,
-            journal: Vec::new(),
-            under_way: BTreeSet::new(),
-            effects: BTreeMap::new(),
-            times: BTreeMap::new(),
-            told: Vec::new(),
-        }
-    }
-
-    pub(super) const fn clock(&self) -> Time {
-        self.now
-    }
-
-    pub(super) fn command(&mut self, command: Command) {
-        let mut rng = Rng::seeded(self.seed ^ self.state.seq());
-        let decided = decide(&mut self.state, command, &self.policy, self.now, &mut rng);
-        for recorded in decided.unwrap_or_default() {
-            if let Some(sentence) = tell::narration(&self.state, &self.policy, &recorded) {
-                let (at, event) = (recorded.at, recorded.event.clone());
-                self.told.push(Told { at, event, sentence });
-            }
-            for effect in effects(&self.state, &recorded) {
-                self.begin(effect);
-            }
-            self.journal.push(recorded);
-        }
-    }
-
-    fn begin(&mut self, effect: Effect) {
-        if let Work::Stop { effect } = effect.what {
-            self.effects.remove(&effect);
-            return;
-        }
-        let (takes, _) = self.outcome(&effect);
-        self.under_way.insert((self.now + takes, effect.id));
-        self.effects.insert(effect.id, effect);
-    }
-
-    fn outcome(&self, effect: &Effect) -> (Span, Outcome) {
-        let nth = self.times.get(&self.what(effect)).copied().unwrap_or_default();
-        story::outcome(self.name(effect), effect.what, self.key(effect), nth)
-    }
-
-    fn name(&self, effect: &Effect) -> &str {
-        self.state.task(effect.task).map_or("", |task| task.spec.name.as_str())
-    }
-
-    fn key(&self, effect: &Effect) -> Option<&str> {
-        let (Work::Perform { mutation } | Work::Probe { mutation }) = effect.what else {
-            return None;
+    /// Begins a night in a folder, or goes on with the one that was cut short there.
+    pub(super) async fn begin(folder: &Path, seed: u64) -> Result<Self, Error> {
+        let project: Arc<str> = Arc::from(format!("demo-{seed}"));
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder.join("state.db"))?);
+        let clock = Arc::new(NightClock::starting_at(EVENING));
+        let setup = Setup {
+            store: Arc::clone(&store),
+            project: Arc::clone(&project),
+            holder: project::holder("demo"),
+            policy: Arc::new(Policy::default()),
+            clock: Arc::clone(&clock) as _,
         };
-        Some(self.state.mutation(mutation)?.spec.key.as_str())
+        let runner = Runner::open(setup).await?;
+        let (handle, read_back) = (runner.handle(), runner.state().seq());
+        if read_back > 0 {
+            let page = Page { after: read_back - 1, limit: 1 };
+            let last = store.events(&project, page).await?;
+            clock.at_least(last.first().map_or(EVENING, |recorded| recorded.at));
+        }
+        clock.belongs_to(handle.clone());
+        let notices = handle.watch();
+        let running = tokio::spawn(runner.run());
+        let world = Arc::new(StoryWorld::new(folder.to_owned(), Arc::clone(&clock)));
+        handle.attach(Scope::Project, world).await?;
+        let night =
+            Self { project, store, clock, handle, running, notices, read_back, told: read_back };
+        if read_back == 0 {
+            let start = Command::StartBuild { plan: story::plan(), slots: 3, in_place: false };
+            night.handle.command(start).await?;
+        }
+        Ok(night)
     }
 
-    /// Names what an effect does, whichever run it belongs to.
-    fn what(&self, effect: &Effect) -> String {
-        let kind = match effect.what {
-            Work::Attempt { .. } => "attempt",
-            Work::Check => "check",
-            Work::Perform { .. } => "perform",
-            _ => "other",
-        };
-        format!("{} {kind} {}", self.name(effect), self.key(effect).unwrap_or_default())
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
     }
 
-    /// Lets the next thing happen; none when the night is over.
-    pub(super) fn next(&mut self) -> Option<Moment> {
-        let ends = self.under_way.first().copied();
-        let wakes = self.state.next_wake();
-        match (ends, wakes) {
-            (Some((at, id)), wake) if wake.is_none_or(|wake| at <= wake) => {
-                self.under_way.pop_first();
-                self.now = self.now.max(at);
-                self.settle(id);
-                Some(Moment::Went)
-            }
-            (_, Some(wake)) => {
-                self.now = self.now.max(wake);
-                self.command(Command::Wake);
-                Some(Moment::Went)
-            }
-            (_, None) => {
-                let question = self.state.questions().next()?.id;
-                Some(Moment::AsksAPerson(question))
+    /// The next thing that happens.
+    pub(super) async fn next(&mut self) -> Result<(Arc<Recorded>, Option<Arc<str>>), Error> {
+        loop {
+            match self.notices.recv().await {
+                Ok(Notice::Event { recorded, narration }) => {
+                    self.told = recorded.seq;
+                    return Ok((recorded, narration));
+                }
+                Ok(_) => {}
+                Err(_) => return Err(CommandError::Ended.into()),
             }
         }
     }
 
-    fn settle(&mut self, id: EffectId) {
-        let Some(effect) = self.effects.remove(&id) else { return };
-        let (takes, outcome) = self.outcome(&effect);
-        *self.times.entry(self.what(&effect)).or_default() += 1;
-        let spent = match effect.what {
-            Work::Attempt { .. } => Amount {
-                money_micros: takes.as_millis() / 1_000 * MICROS_PER_SECOND,
-                ..Amount::ZERO
-            },
-            _ => Amount::ZERO,
-        };
-        self.command(Command::Settle { effect: id, outcome, spent });
-    }
-
-    /// Whether the account has been waited for: a good moment to be killed.
-    pub(super) fn has_waited_for_the_account(&self) -> bool {
-        let waited = |recorded: &Recorded| matches!(recorded.event, Event::GatePassing { .. });
-        self.journal.iter().any(waited)
-    }
-
-    /// Ends the program as `kill -9` would and starts it again: all that is left is the journal,
-    /// as it would be on disk. Returns how many events were read back.
-    pub(super) fn kill_and_read_back(&mut self) -> usize {
-        let written: Vec<String> =
-            self.journal.iter().filter_map(|event| serde_json::to_string(event).ok()).collect();
-        self.under_way.clear();
-        self.effects.clear();
-        self.state = State::new("demo");
-        for line in &written {
-            if let Ok(recorded) = serde_json::from_str::<Recorded>(line) {
-                self.state.apply(&recorded);
+    /// How things stand, once everything that happened has been told.
+    pub(super) async fn look(&self) -> Result<Look, Error> {
+        let told = self.told;
+        let look = move |state: &State| {
+            let waits = state.outstanding().is_empty() && state.next_wake().is_none();
+            match state.questions().next() {
+                _ if told < state.seq() => Look::GoesOn,
+                _ if state.builds().all(|build| build.state.has_ended()) => Look::Over,
+                Some(question) if waits => Look::StandsStill(question.id),
+                _ => Look::GoesOn,
             }
-        }
-        self.command(Command::Recover { task: None, clean: false });
-        written.len()
+        };
+        Ok(self.handle.look(look).await?)
     }
 
-    pub(super) fn take_told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.told)
+    pub(super) async fn question(&self, id: QuestionId) -> Result<Option<QuestionRow>, Error> {
+        Ok(self.store.question(&self.project, id).await?)
     }
 
-    pub(super) fn words(&self, id: QuestionId) -> Option<QuestionText> {
-        let question = self.state.question(id)?;
-        Some(tell::question_text(&self.state, question, self.now))
+    /// A person answers, as anybody would: a row in the store, and word that it is there.
+    pub(super) async fn answer(&self, answer: Answer) -> Result<(), Error> {
+        self.clock.at_least(self.clock.now() + ANSWER_TAKES);
+        self.store.answer(&self.project, answer).await?;
+        self.handle.take_answers().await?;
+        Ok(())
     }
 
-    pub(super) fn answer(&mut self, question: QuestionId, answer: &Answer) {
-        self.now = self.now + ANSWER_TAKES;
-        self.command(Command::Answer {
-            question,
-            decision: answer.decision,
-            guidance: answer.guidance.as_deref().map(Arc::from),
-            by: Arc::from("you"),
-        });
+    pub(super) async fn tasks(&self) -> Result<Vec<Task>, Error> {
+        Ok(self.handle.look(|state| state.tasks().cloned().collect()).await?)
     }
 
-    pub(super) fn tasks(&self) -> impl Iterator<Item = &Task> {
-        self.state.tasks()
+    pub(super) async fn is_complete(&self) -> Result<bool, Error> {
+        let complete =
+            |state: &State| state.builds().all(|build| build.state == BuildState::Completed);
+        Ok(self.handle.look(complete).await?)
     }
 
-    pub(super) fn journal(&self) -> &[Recorded] {
-        &self.journal
+    pub(super) async fn journal(&self) -> Result<Vec<Recorded>, Error> {
+        Ok(self.store.events(&self.project, Page { after: 0, limit: PAGE }).await?)
     }
 
-    pub(super) fn is_complete(&self) -> bool {
-        self.state.builds().all(|build| build.state == BuildState::Completed)
+    /// Lets go of the store properly.
+    pub(super) async fn end(self) -> Result<(), Error> {
+        self.handle.shut_down(false).await;
+        self.running.await.map_err(|_| CommandError::Ended)??;
+        Ok(())
     }
 }

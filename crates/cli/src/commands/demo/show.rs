@@ -3,17 +3,22 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use unstuck_core::engine::{Event, QuestionId, Recorded, TaskState};
+use unstuck_core::engine::{Event, Recorded, Task, TaskState};
+use unstuck_core::question::QuestionText;
 use unstuck_core::time::{Span, Time};
 
 use super::ask::Answer;
-use super::night::{Night, Told};
 use crate::render::{style, wrapped};
 
 /// Where the sentences begin.
 const INDENT: usize = 14;
 
-pub(super) fn opening(out: &mut impl Write, seed: u64, scripted: bool) -> io::Result<()> {
+pub(super) fn opening(
+    out: &mut impl Write,
+    seed: u64,
+    scripted: bool,
+    goes_on: bool,
+) -> io::Result<()> {
     let (title, dim) = (style::TITLE, style::DIM);
     writeln!(
         out,
@@ -26,14 +31,22 @@ pub(super) fn opening(out: &mut impl Write, seed: u64, scripted: bool) -> io::Re
     if scripted {
         writeln!(out, "{dim}Nobody is at the keyboard: the recommended answers are taken.{dim:#}")?;
     }
+    if goes_on {
+        writeln!(out, "{dim}An earlier night was cut short: it goes on.{dim:#}")?;
+    }
     writeln!(out)
 }
 
-pub(super) fn happening(out: &mut impl Write, told: &Told, width: usize) -> io::Result<()> {
-    let (mark, color) = mark(&told.event);
+pub(super) fn happening(
+    out: &mut impl Write,
+    recorded: &Recorded,
+    sentence: &str,
+    width: usize,
+) -> io::Result<()> {
+    let (mark, color) = mark(&recorded.event);
     let dim = style::DIM;
-    let sentence = wrapped(&told.sentence, INDENT, width);
-    writeln!(out, "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}", clock(told.at))
+    let sentence = wrapped(sentence, INDENT, width);
+    writeln!(out, "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}", clock(recorded.at))
 }
 
 /// The sign in front of a line; it only repeats what the sentence says.
@@ -57,23 +70,21 @@ fn clock(at: Time) -> String {
     format!("{:02}:{:02}:{:02}", secs / 3_600 % 24, secs / 60 % 60, secs % 60)
 }
 
-pub(super) fn killed(out: &mut impl Write, at: Time, events: usize) -> io::Result<()> {
-    let (dim, error) = (style::DIM, style::ERROR);
+pub(super) fn killed(out: &mut impl Write) -> io::Result<()> {
+    let error = style::ERROR;
+    writeln!(out, "            {error}✝{error:#} kill -9: nothing is left but what is on disk.")
+}
+
+pub(super) fn read_back(out: &mut impl Write, at: Time, events: u64) -> io::Result<()> {
+    let dim = style::DIM;
     writeln!(
         out,
-        "  {dim}{}{dim:#}  {error}✝{error:#} kill -9: nothing is left but the journal. {events} events \
-         read back; it goes on.",
+        "  {dim}{}{dim:#}  {dim}▸{dim:#} {events} events read back by another process; it goes on.",
         clock(at)
     )
 }
 
-pub(super) fn question(
-    out: &mut impl Write,
-    night: &Night,
-    id: QuestionId,
-    width: usize,
-) -> io::Result<()> {
-    let Some(words) = night.words(id) else { return Ok(()) };
+pub(super) fn question(out: &mut impl Write, words: &QuestionText, width: usize) -> io::Result<()> {
     let (title, dim) = (style::TITLE, style::DIM);
     writeln!(out)?;
     writeln!(out, "  {title}A question for you{title:#}")?;
@@ -95,11 +106,11 @@ pub(super) fn answered(out: &mut impl Write, answer: &Answer) -> io::Result<()> 
     writeln!(out, "  {dim}{who}: {}{dim:#}\n", answer.decision)
 }
 
-pub(super) fn morning(out: &mut impl Write, night: &Night) -> io::Result<()> {
+pub(super) fn morning(out: &mut impl Write, tasks: &[Task], complete: bool) -> io::Result<()> {
     let (title, dim) = (style::TITLE, style::DIM);
-    let said = if night.is_complete() { "In the morning" } else { "So far" };
+    let said = if complete { "In the morning" } else { "So far" };
     writeln!(out, "\n{title}{said}{title:#}")?;
-    for task in night.tasks() {
+    for task in tasks {
         let (mark, color) = match task.state {
             TaskState::Done => ("✔", style::HINT),
             _ => ("✘", style::ERROR),
@@ -120,14 +131,14 @@ pub(super) fn morning(out: &mut impl Write, night: &Night) -> io::Result<()> {
 }
 
 /// Why things were decided: one decision of each kind.
-pub(super) fn why(out: &mut impl Write, night: &Night, width: usize) -> io::Result<()> {
+pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> io::Result<()> {
     let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
     writeln!(
         out,
         "\n{title}Why?{title:#} {dim}Every decision names its rule and its counters.{dim:#}"
     )?;
     let mut shown = Vec::new();
-    for recorded in night.journal() {
+    for recorded in journal {
         let Some(why) = &recorded.why else { continue };
         let (Some(about), false) = (why.code, shown.contains(&why.rule)) else { continue };
         shown.push(why.rule);
@@ -141,8 +152,8 @@ pub(super) fn why(out: &mut impl Write, night: &Night, width: usize) -> io::Resu
         let sentence = format!("{}{counts}", why.rule.sentence());
         writeln!(out, "  {code}{about}{code:#}\n    {}", wrapped(&sentence, 4, width))?;
     }
-    let events = night.journal().len();
-    let took = length(night.journal());
+    let events = journal.len();
+    let took = length(journal);
     let closing = format!(
         "{events} events over {took} of virtual time. `unstuck explain CODE` says more about each \
          code."

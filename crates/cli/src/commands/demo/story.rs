@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest};
-use unstuck_core::engine::{GateKey, Outcome, Work};
-use unstuck_core::fault::{Auth, Fault, Files, GitOperation, Http, RateLimit, Validation};
-use unstuck_core::plan::{MutationKind, MutationSpec, Plan, TaskSpec};
+use unstuck_core::engine::{Outcome, Start, Work};
+use unstuck_core::fault::{Auth, Fault, Files, GitOperation, Http, RateLimit, Tool, Validation};
+use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, Plan, TaskSpec};
 use unstuck_core::time::Span;
 
 /// The account all agents of the night work with.
@@ -44,28 +44,23 @@ fn action(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
     Arc::new(MutationSpec { key: key.to_owned(), kind, probe: true, ..MutationSpec::default() })
 }
 
-/// What becomes of the `nth` time that `work` is done for a task, and how long it takes.
-pub(super) fn outcome(task: &str, work: Work, key: Option<&str>, nth: u32) -> (Span, Outcome) {
+/// How long something takes.
+pub(super) fn takes(task: &str, work: Work, attempt: u32) -> Span {
     match work {
-        Work::Attempt { .. } => (minutes(task, nth), attempt(task, nth)),
-        Work::Check => (Span::from_secs(40), check(task, nth)),
-        Work::Perform { .. } => (Span::from_secs(3), perform(task, key.unwrap_or_default(), nth)),
-        Work::Probe { .. } => (Span::from_secs(1), applied("it had arrived")),
-        Work::Commit | Work::Emit | Work::TakeBack | Work::Repair { .. } => {
-            (Span::from_secs(1), Outcome::Done)
+        Work::Attempt { .. } => {
+            let length = u64::try_from(task.len()).unwrap_or_default();
+            Span::from_secs(35 + 37 * length % 180 + 60 * u64::from(attempt))
         }
-        Work::Execute { .. } | Work::Stop { .. } => (Span::ZERO, Outcome::Done),
+        Work::Check => Span::from_secs(40),
+        Work::Perform { .. } => Span::from_secs(3),
+        _ => Span::from_secs(1),
     }
 }
 
-fn minutes(task: &str, nth: u32) -> Span {
-    let length = u64::try_from(task.len()).unwrap_or_default();
-    Span::from_secs(95 + 37 * length % 180 + 60 * u64::from(nth))
-}
-
-fn attempt(task: &str, nth: u32) -> Outcome {
-    match (task, nth) {
-        ("importer", 0) => failed(
+/// What becomes of an attempt at a task: it may be the first, or go on where another stopped.
+pub(super) fn attempt(task: &str, start: Start, attempt: u32) -> Outcome {
+    match (task, start) {
+        ("importer", Start::Fresh) => failed(
             Fault::provider_usage_limit(
                 "claude-cli",
                 "the plan's five hour window is used up",
@@ -73,21 +68,21 @@ fn attempt(task: &str, nth: u32) -> Outcome {
             )
             .retry_after(Span::from_mins(107)),
         ),
-        ("tidy", 0) => failed(Fault::provider_api_error(
+        ("tidy", Start::Fresh) => failed(Fault::provider_api_error(
             "claude-cli",
             "502 from the service",
             Http { status: Some(502), ..Http::default() },
         )),
-        _ => Outcome::Attempted { approach: Arc::new(approach(task, nth)) },
+        _ => Outcome::Attempted { approach: Arc::new(approach(task, attempt)) },
     }
 }
 
 fn approach(task: &str, nth: u32) -> Approach {
     let summary = match (task, nth) {
-        ("webhook", 0) => "checked the signature by hand",
-        ("webhook", 1) => "moved the check before the parsing",
+        ("webhook", 1) => "checked the signature by hand",
+        ("webhook", 2) => "moved the check before the parsing",
         ("webhook", _) => "used the payment kit's own check",
-        ("timeouts", 0) => "added one timeout for all calls",
+        ("timeouts", 1) => "added one timeout for all calls",
         _ => "made the change and ran the tests",
     };
     let name: u64 = task.bytes().map(u64::from).sum();
@@ -95,16 +90,17 @@ fn approach(task: &str, nth: u32) -> Approach {
         digest: Some(Digest(name * 100 + u64::from(nth))),
         summary: summary.to_owned(),
         files: vec![format!("src/{task}.rs")],
-        files_changed: 1 + nth,
+        files_changed: nth,
         commands: 3,
     }
 }
 
-fn check(task: &str, nth: u32) -> Outcome {
+/// What the checks of an attempt say.
+pub(super) fn check(task: &str, nth: u32) -> Outcome {
     match (task, nth) {
-        ("timeouts", 0) => red("test client::gives_up ... FAILED\nassertion failed: elapsed < 5"),
-        ("webhook", 0 | 1) => red("test webhook::rejects_a_bad_signature ... FAILED"),
-        ("tidy", 0) => failed(Fault::scope_forbidden(
+        ("timeouts", 1) => red("test client::gives_up ... FAILED\nassertion failed: elapsed < 5"),
+        ("webhook", 1 | 2) => red("test webhook::rejects_a_bad_signature ... FAILED"),
+        ("tidy", 1) => failed(Fault::scope_forbidden(
             "scope",
             "a file outside the fence was changed",
             Files { files: vec!["billing/prices.toml".to_owned()], patch: None },
@@ -113,22 +109,45 @@ fn check(task: &str, nth: u32) -> Outcome {
     }
 }
 
-fn perform(task: &str, key: &str, nth: u32) -> Outcome {
-    match (task, key, nth) {
-        ("preview", "preview", 0) => failed(Fault::auth_invalid(
-            "deploy",
-            "403: the token was revoked",
-            Auth { account: "hosting".to_owned(), variable: None },
-        )),
-        ("notes", "push", 0) => Outcome::Unknown {
-            fault: Arc::new(Fault::git_push_failed(
-                "git.push",
-                "the connection was lost while pushing",
-                GitOperation { operation: "push".to_owned(), ..GitOperation::default() },
-            )),
-        },
-        _ => applied("done"),
+/// How an action travels.
+pub(super) enum Push {
+    /// It arrives.
+    Arrives,
+    /// It arrives, and nobody hears of it.
+    Lost,
+}
+
+/// How this one does.
+pub(super) fn push(task: &str, key: &str) -> Push {
+    match (task, key) {
+        ("notes", "push") => Push::Lost,
+        _ => Push::Arrives,
     }
+}
+
+/// The hosting account has revoked the key.
+pub(super) fn locked_out() -> Outcome {
+    failed(Fault::auth_invalid(
+        "deploy",
+        "403: the token was revoked",
+        Auth { account: "hosting".to_owned(), variable: None },
+    ))
+}
+
+/// The connection broke while something was being sent.
+pub(super) fn lost() -> Outcome {
+    Outcome::Unknown {
+        fault: Arc::new(Fault::git_push_failed(
+            "git.push",
+            "the connection was lost while pushing",
+            GitOperation { operation: "push".to_owned(), ..GitOperation::default() },
+        )),
+    }
+}
+
+/// The story's own folder could not be written.
+pub(super) fn disk(error: &std::io::Error) -> Outcome {
+    failed(Fault::env_disk_full("demo", error.to_string(), Tool::default()))
 }
 
 fn red(output: &str) -> Outcome {
@@ -141,6 +160,7 @@ fn failed(fault: Fault) -> Outcome {
     Outcome::Failed { fault: Arc::new(fault), approach: None }
 }
 
-fn applied(result: &str) -> Outcome {
+/// It happened.
+pub(super) fn applied(result: &str) -> Outcome {
     Outcome::Applied { result: Arc::from(result) }
 }

@@ -1,0 +1,105 @@
+//! The clock of the night: when nothing else is left to do, it moves on to what comes next.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use unstuck_core::time::Time;
+use unstuck_runner::{Clock, Handle};
+
+/// How often everything that could run is let run before time moves on.
+const ROUNDS: u32 = 64;
+/// A look at whether the disk has caught up.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// The clock of the night.
+pub(super) struct NightClock {
+    now: watch::Sender<Time>,
+    sleepers: Mutex<Sleepers>,
+    /// The loop whose time this is.
+    handle: OnceLock<Handle>,
+}
+
+#[derive(Default)]
+struct Sleepers {
+    next: u64,
+    /// Who waits, by when and in which order they began.
+    until: BTreeMap<(Time, u64), ()>,
+}
+
+impl NightClock {
+    pub(super) fn starting_at(now: Time) -> Self {
+        Self { now: watch::Sender::new(now), sleepers: Mutex::default(), handle: OnceLock::new() }
+    }
+
+    /// Time stands still until it is known whose it is.
+    pub(super) fn belongs_to(&self, handle: Handle) {
+        // There is one loop.
+        let _ = self.handle.set(handle);
+    }
+
+    /// Something took this long.
+    pub(super) fn at_least(&self, at: Time) {
+        self.now.send_if_modified(|now| {
+            let moves = at > *now;
+            *now = at.max(*now);
+            moves
+        });
+    }
+
+    fn sleepers(&self) -> MutexGuard<'_, Sleepers> {
+        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything that was asked is on disk, and everybody who could run has run.
+    async fn is_quiet(&self) -> bool {
+        for _ in 0..ROUNDS {
+            if !self.handle.get().is_some_and(Handle::is_idle) {
+                tokio::time::sleep(LOOK).await;
+                return false;
+            }
+            tokio::task::yield_now().await;
+        }
+        true
+    }
+}
+
+/// A place among those who wait, given up however the waiting ends.
+struct Place<'a> {
+    clock: &'a NightClock,
+    key: (Time, u64),
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.clock.sleepers().until.remove(&self.key);
+    }
+}
+
+#[async_trait]
+impl Clock for NightClock {
+    fn now(&self) -> Time {
+        *self.now.borrow()
+    }
+
+    async fn until(&self, at: Time) {
+        let place = {
+            let mut sleepers = self.sleepers();
+            sleepers.next += 1;
+            let key = (at, sleepers.next);
+            sleepers.until.insert(key, ());
+            Place { clock: self, key }
+        };
+        while self.now() < at {
+            let first = self.sleepers().until.keys().next() == Some(&place.key);
+            if first && self.is_quiet().await {
+                self.at_least(at);
+            } else if !first {
+                // Whoever is first moves the time on, or gives up its place.
+                tokio::time::sleep(LOOK).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Plays the night in its folder and shows it, from wherever it was cut short.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_core::engine::{Event, QuestionId};
+use unstuck_core::question::Decision;
+use unstuck_store::{Answer, crash};
+
+use super::ask::Person;
+use super::night::{Look, Night};
+use super::{show, world};
+use crate::args::Demo;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::render::Terminal;
+
+/// Plays the night to its end.
+pub(super) async fn night(args: &Demo, folder: &Path, terminal: &Terminal) -> Result<Exit, Error> {
+    if let Some(nth) = args.crash_at {
+        crash::arm(nth);
+    }
+    let mut out = terminal.styled();
+    let width = terminal.width();
+    let mut person = Person::new(args.auto);
+    let mut night = Night::begin(folder, args.seed).await?;
+    if night.read_back > 0 {
+        show::read_back(&mut out, night.now(), night.read_back)?;
+    }
+    loop {
+        match night.look().await? {
+            Look::Over => break,
+            Look::StandsStill(question) => {
+                ask(&night, question, &mut person, folder, &mut out, width).await?;
+            }
+            Look::GoesOn => {}
+        }
+        let (recorded, narration) = night.next().await?;
+        if let Some(sentence) = narration {
+            show::happening(&mut out, &recorded, &sentence, width)?;
+            out.flush()?;
+        }
+        if let Event::GatePassing { .. } = recorded.event
+            && !args.gently
+            && first_time(folder)
+        {
+            die();
+        }
+    }
+    show::morning(&mut out, &night.tasks().await?, night.is_complete().await?)?;
+    show::why(&mut out, &night.journal().await?, width)?;
+    out.flush()?;
+    night.end().await?;
+    Ok(Exit::Done)
+}
+
+async fn ask(
+    night: &Night,
+    id: QuestionId,
+    person: &mut Person,
+    folder: &Path,
+    out: &mut impl Write,
+    width: usize,
+) -> Result<(), Error> {
+    let Some(question) = night.question(id).await? else { return Ok(()) };
+    show::question(out, &question.text, width)?;
+    out.flush()?;
+    let answer = person.answer(out, Some(&question.text))?;
+    show::answered(out, &answer)?;
+    if answer.decision == Decision::ProvideCredentials {
+        world::renew_key(folder)?;
+    }
+    let guidance = answer.guidance.as_deref().map(Arc::from);
+    let (decision, by, at) = (answer.decision, Arc::from("you"), night.now());
+    night.answer(Answer { question: id, decision, guidance, by, at }).await
+}
+
+/// Whether it is the first time: once is enough.
+fn first_time(folder: &Path) -> bool {
+    fs::OpenOptions::new().write(true).create_new(true).open(folder.join("killed")).is_ok()
+}
+
+/// As `kill -9` would.
+fn die() {
+    let own = rustix::process::getpid();
+    let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+}
