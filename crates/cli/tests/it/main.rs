@@ -11,6 +11,7 @@ mod completions;
 mod demo;
 mod explain;
 mod help;
+mod night;
 mod process;
 mod program;
 mod terminal;

@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a run of the program came to.
 pub(crate) struct Ran {
@@ -23,8 +25,15 @@ impl fmt::Display for Ran {
 /// The program, away from whatever the machine that runs the tests has set.
 pub(crate) fn command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unstuck"));
-    command.args(args).env_clear().env("COLUMNS", "100");
+    command.args(args).env_clear().env("COLUMNS", "100").env("XDG_STATE_HOME", state_folder());
     command
+}
+
+/// A place of its own for what belongs to the user: tests run side by side.
+fn state_folder() -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 /// Runs it without input.

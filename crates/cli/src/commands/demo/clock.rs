@@ -72,6 +72,12 @@ struct Place<'a> {
     key: (Time, u64),
 }
 
+impl Place<'_> {
+    fn is_first(&self) -> bool {
+        self.clock.sleepers().until.keys().next() == Some(&self.key)
+    }
+}
+
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.clock.sleepers().until.remove(&self.key);
@@ -92,13 +98,12 @@ impl Clock for NightClock {
             sleepers.until.insert(key, ());
             Place { clock: self, key }
         };
-        while self.now() < at {
-            let first = self.sleepers().until.keys().next() == Some(&place.key);
-            if first && self.is_quiet().await {
-                self.at_least(at);
-            } else if !first {
-                // Whoever is first moves the time on, or gives up its place.
+        // One after the other, also at the same time: the same night is the same every time.
+        loop {
+            if !place.is_first() {
                 tokio::time::sleep(LOOK).await;
+            } else if self.is_quiet().await && place.is_first() {
+                return self.at_least(at);
             }
         }
     }
