@@ -2,8 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use unstuck_core::engine::{QuestionId, RunId};
+use unstuck_core::time::Span;
 
 use crate::exit;
 
@@ -30,6 +33,10 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
+    /// Work as if started in this directory
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, display_order = 899)]
+    pub(crate) dir: Option<PathBuf>,
+
     /// Write without colours, as with `NO_COLOR` set
     #[arg(long, global = true, display_order = 900)]
     pub(crate) no_color: bool,
@@ -38,10 +45,160 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Exec(Exec),
+    Inbox(Inbox),
+    Status(Status),
+    Log(Log),
+    Why(Why),
+    Forget(Forget),
     Explain(Explain),
     Classify(Classify),
     Demo(Demo),
     Completions(Completions),
+}
+
+/// Keep a command alive: wait out what passes, ask about what does not
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Runs a command and keeps it alive. When it fails, the failure gets a code: by its \
+        exit status, its signal, a timeout, or what it wrote. What passes by itself is waited out \
+        and tried again, up to five times; what needs a person becomes one question in the inbox, \
+        and the command goes on after the answer.\n\n\
+        Its output passes through unchanged; what Unstuck has to say goes to standard error. \
+        Everything is on disk before it happens: after a crash, the same command takes up where \
+        it was.",
+    after_long_help = EXEC_EXAMPLES
+)]
+pub(crate) struct Exec {
+    /// What to call it; the command itself without this
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// End it when it takes longer, and try again: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(crate) timeout: Option<Span>,
+
+    /// Give up waiting for a person after this long; 0 does not wait at all
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(crate) max_wait: Option<Span>,
+
+    /// End with the last exit status of the command itself
+    #[arg(long)]
+    pub(crate) passthrough: bool,
+
+    /// Say nothing but errors and questions
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// See and answer the questions that wait for you
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Lists the questions that wait for a person, shows one, or answers one. It works \
+        while something runs and while nothing does: an answer given now is taken up at once, or \
+        at the next start.",
+    after_long_help = INBOX_EXAMPLES
+)]
+pub(crate) struct Inbox {
+    /// What to do; lists the open questions without it
+    #[command(subcommand)]
+    pub(crate) command: Option<InboxCommand>,
+
+    /// Write JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What can be done with questions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InboxCommand {
+    /// List the open questions
+    List {
+        /// Those that are answered or withdrawn too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one question in full
+    Show {
+        /// Its number, such as `3` or `q3`
+        #[arg(value_parser = question)]
+        question: QuestionId,
+    },
+    /// Answer a question
+    Answer {
+        /// Its number, such as `3` or `q3`
+        #[arg(value_parser = question)]
+        question: QuestionId,
+        /// One of its choices
+        decision: String,
+        /// What you want to tell the agent
+        #[arg(long, value_name = "TEXT")]
+        guidance: Option<String>,
+    },
+    /// Have it looked up again whether an action happened
+    Check {
+        /// Its number, such as `3` or `q3`
+        #[arg(value_parser = question)]
+        question: QuestionId,
+    },
+}
+
+/// Show where everything stands
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what happened, and what happens
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = LOG_EXAMPLES)]
+pub(crate) struct Log {
+    /// Go on as things happen
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+
+    /// How many of the latest events to begin with
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    pub(crate) lines: u32,
+
+    /// Only events after this position
+    #[arg(long, value_name = "SEQ", conflicts_with = "lines")]
+    pub(crate) after: Option<u64>,
+
+    /// Write each event as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say why a run was decided upon as it was
+#[derive(Debug, clap::Args)]
+pub(crate) struct Why {
+    /// The run, such as `12` or `r12`; `unstuck status` shows them
+    #[arg(value_parser = run)]
+    pub(crate) run: RunId,
+
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Forget the tries of an error, so that it starts with a clean slate
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = FORGET_EXAMPLES)]
+pub(crate) struct Forget {
+    /// The error, as `unstuck status` names it
+    #[arg(value_name = "SIGNATURE", required_unless_present = "all")]
+    pub(crate) signature: Option<String>,
+
+    /// All errors of the project
+    #[arg(long, conflicts_with = "signature")]
+    pub(crate) all: bool,
 }
 
 /// Say what a fault code means and what Unstuck does about it
@@ -128,10 +285,39 @@ pub(crate) struct Completions {
 
 const EXAMPLES: &str = "\
 Examples:
+  unstuck exec -- ./backup.sh        keep a script alive
+  unstuck inbox                      what waits for you
   unstuck demo                       a whole night in a minute, no key, no network
   unstuck explain                    all codes, by category
   unstuck explain AUTH_EXPIRED       one of them, in full
   make 2>&1 | unstuck classify       name the failure in a program's output";
+
+const EXEC_EXAMPLES: &str = "\
+Examples:
+  unstuck exec -- ./backup.sh
+  unstuck exec --name nightly --timeout 2h -- make publish
+  unstuck exec --max-wait 0 -- ./sync      from cron: do not wait for a person
+
+Exit codes: 0 when it succeeded in the end; 3 when a person is needed and --max-wait is over;
+1 when it was left out; 70, 75, 77, 78 and 124 as `unstuck --help` says.";
+
+const INBOX_EXAMPLES: &str = "\
+Examples:
+  unstuck inbox
+  unstuck inbox show 3
+  unstuck inbox answer 3 provide_credentials
+  unstuck inbox answer 4 provide_guidance --guidance 'use the test account'";
+
+const LOG_EXAMPLES: &str = "\
+Examples:
+  unstuck log -n 20                  the last twenty events, in plain words
+  unstuck log -f                     go on as things happen
+  unstuck log --json --after 1200    for a program, from a position on";
+
+const FORGET_EXAMPLES: &str = "\
+Examples:
+  unstuck forget LOGIC_ERROR:3f2a9c0d11e4
+  unstuck forget --all";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -157,6 +343,36 @@ const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   source <(unstuck completions bash)
   unstuck completions fish > ~/.config/fish/completions/unstuck.fish";
+
+/// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
+fn span(text: &str) -> Result<Span, String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return Err("write a number with s, m, h or d, such as 90s or 2h".to_owned()),
+    };
+    let number: u64 = text[..text.len() - unit.len()]
+        .parse()
+        .map_err(|_| "write a number with s, m, h or d, such as 90s or 2h".to_owned())?;
+    Ok(Span::from_secs(number.saturating_mul(seconds)))
+}
+
+fn question(text: &str) -> Result<QuestionId, String> {
+    number(text, 'q').map(QuestionId)
+}
+
+fn run(text: &str) -> Result<RunId, String> {
+    number(text, 'r').map(RunId)
+}
+
+/// A number, with or without the letter that says of what.
+fn number<N: FromStr>(text: &str, letter: char) -> Result<N, String> {
+    let digits = text.strip_prefix(letter).unwrap_or(text);
+    digits.parse().map_err(|_| format!("write its number, such as 3 or {letter}3"))
+}
 
 /// Reads the command line; on a mistake, `--help` or `--version` it answers and ends the process.
 pub(crate) fn parse() -> Args {

@@ -4,8 +4,12 @@
 //! looks after; an error here is a command that could not be carried out.
 
 use std::io;
+use std::path::PathBuf;
 
 use unstuck_core::fault::UnknownCode;
+use unstuck_runner::CommandError;
+use unstuck_runner::control::{ClientError, Refusal};
+use unstuck_store::{AnswerError, Holder, StoreError};
 
 use crate::exit::Exit;
 
@@ -36,6 +40,50 @@ pub(crate) enum Error {
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
+    /// Nothing was ever run in this project.
+    #[error("nothing was run yet in {}", root.display())]
+    NothingHere {
+        /// Its root.
+        root: PathBuf,
+    },
+    /// There is nothing with this name.
+    #[error("there is no {what} {name}")]
+    Unknown {
+        /// What kind of thing.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What shows the names there are.
+        list: &'static str,
+    },
+    /// A folder or file of ours could not be made or used.
+    #[error("cannot use {place}: {source}")]
+    Folder {
+        /// Which one.
+        place: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Whoever holds the project does not answer.
+    #[error("{holder} holds the project and does not answer: {source}")]
+    NoAnswer {
+        /// Who.
+        holder: Holder,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Whoever holds the project refused.
+    #[error("{0}")]
+    Refused(#[from] ClientError),
+    /// A command was not carried out.
+    #[error("{0}")]
+    Command(#[from] CommandError),
+    /// An answer was not taken.
+    #[error("{0}")]
+    Answer(#[from] AnswerError),
+    /// The store could not do its part.
+    #[error("{0}")]
+    Store(#[from] StoreError),
 }
 
 impl Error {
@@ -51,6 +99,16 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
+            Self::NothingHere { .. } | Self::Unknown { .. } => Exit::Usage,
+            Self::Folder { .. } => Exit::Config,
+            Self::NoAnswer { .. } => Exit::Limited,
+            Self::Refused(ClientError::Refused { why: Refusal::Store, .. }) => Exit::Internal,
+            Self::Refused(_) | Self::Command(CommandError::Rejected(_)) => Exit::Usage,
+            Self::Command(CommandError::Ended) => Exit::Internal,
+            Self::Answer(AnswerError::Store(error))
+            | Self::Command(CommandError::Store(error))
+            | Self::Store(error) => of_store(error),
+            Self::Answer(_) => Exit::Usage,
         }
     }
 
@@ -65,12 +123,44 @@ impl Error {
                 vec!["without a file, or with `-`, the text is read from standard input".to_owned()]
             }
             Self::Output(_) => Vec::new(),
+            Self::NothingHere { .. } => vec![
+                "`unstuck exec -- COMMAND` runs one; -C DIR names another project".to_owned(),
+            ],
+            Self::Unknown { list, .. } => vec![format!("`{list}` shows what there is")],
+            Self::Folder { .. } => {
+                vec!["give your user the right to it, or work in another folder".to_owned()]
+            }
+            Self::NoAnswer { .. } => vec!["wait until it is done, or stop it; then try again".to_owned()],
+            Self::Answer(AnswerError::Store(error))
+            | Self::Command(CommandError::Store(error))
+            | Self::Store(error) => vec![error.hint().to_owned()],
+            Self::Answer(AnswerError::NotAnOption { question, .. }) => {
+                vec![format!("`unstuck inbox show {question}` lists the choices")]
+            }
+            Self::Answer(_) => vec!["`unstuck inbox` lists the open questions".to_owned()],
+            Self::Refused(_) | Self::Command(_) => {
+                vec!["`unstuck status` shows where everything stands".to_owned()]
+            }
         }
     }
 
     /// Whether there is anybody left to tell, and anything to say.
     pub(crate) fn is_silent(&self) -> bool {
         self.exit() == Exit::Done
+    }
+}
+
+/// A store that is away or in use may come back; one that cannot work needs a person.
+const fn of_store(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Held(_) | StoreError::Full { .. } | StoreError::Unavailable { .. } => {
+            Exit::Limited
+        }
+        StoreError::Newer { .. } | StoreError::Rights { .. } => Exit::Config,
+        StoreError::Damaged { .. }
+        | StoreError::NotWritten { .. }
+        | StoreError::NotRead { .. }
+        | StoreError::Fenced { .. } => Exit::Internal,
     }
 }
 

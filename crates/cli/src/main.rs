@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod exit;
 mod input;
+mod project;
 mod render;
 
 use std::process::ExitCode;
@@ -20,11 +21,12 @@ fn main() -> ExitCode {
         return guard::main(raw);
     }
     let args = args::parse();
-    let terminal = render::Terminal::new(args.no_color);
-    match commands::run(args.command, &terminal) {
+    let no_color = args.no_color;
+    let terminal = render::Terminal::new(no_color);
+    match commands::run(args, &terminal) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            render::error(&error, args.no_color);
+            render::error(&error, no_color);
             error.exit().into()
         }
     }

@@ -3,16 +3,29 @@
 mod classify;
 mod completions;
 mod demo;
+mod exec;
 mod explain;
+mod forget;
+mod inbox;
+mod log;
+mod status;
+mod why;
 
-use crate::args::Command;
+use crate::args::{Args, Command};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::render::Terminal;
 
 /// Carries out one command.
-pub(crate) fn run(command: Command, terminal: &Terminal) -> Result<Exit, Error> {
-    match command {
+pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
+    let dir = args.dir.as_deref();
+    match args.command {
+        Command::Exec(args) => exec::run(args, dir, terminal),
+        Command::Inbox(args) => inbox::run(&args, dir, terminal),
+        Command::Status(args) => status::run(&args, dir, terminal),
+        Command::Log(args) => log::run(&args, dir, terminal),
+        Command::Why(args) => why::run(&args, dir, terminal),
+        Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),
         Command::Demo(args) => demo::run(&args, terminal),

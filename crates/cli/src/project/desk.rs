@@ -1,0 +1,58 @@
+//! Having a command decided: by whoever holds the project, or by ourselves where nobody does.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, Recorded};
+use unstuck_core::policy::Policy;
+use unstuck_runner::control::Client;
+use unstuck_runner::{CommandError, Runner, Setup, SystemClock};
+use unstuck_store::{Store, StoreError};
+
+use super::folder::{Project, holder};
+use crate::error::Error;
+
+/// Has a command decided and written down. Where nobody holds the project nothing is performed:
+/// whoever takes it up next does that.
+pub(crate) async fn send(
+    project: &Project,
+    store: &Arc<dyn Store>,
+    verb: &str,
+    command: Command,
+) -> Result<Vec<Recorded>, Error> {
+    let setup = Setup {
+        store: Arc::clone(store),
+        project: Arc::clone(project.name()),
+        holder: holder(verb),
+        policy: Arc::new(Policy::default()),
+        clock: Arc::new(SystemClock),
+    };
+    match Runner::open(setup).await {
+        Ok(runner) => {
+            let handle = runner.handle();
+            let running = tokio::spawn(runner.run());
+            let decided = handle.command(command).await;
+            handle.shut_down(false).await;
+            running.await.map_err(|_| CommandError::Ended)??;
+            Ok(decided?.events.iter().map(|recorded| (**recorded).clone()).collect())
+        }
+        Err(StoreError::Held(holder)) => {
+            let connected = Client::connect(&project.socket(), None).await;
+            let (client, _) =
+                connected.map_err(|source| Error::NoAnswer { holder, source })?;
+            Ok(client.command(command).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Tells whoever holds the project that there is an answer. Where nobody does, the next one who
+/// takes it up finds it.
+pub(crate) async fn take_answers(project: &Project) -> Result<bool, Error> {
+    match Client::connect(&project.socket(), None).await {
+        Ok((client, _)) => {
+            client.take_answers().await?;
+            Ok(true)
+        }
+        Err(_) => Ok(false),
+    }
+}

@@ -1,0 +1,108 @@
+//! Where a project is, and where its things are.
+//!
+//! Everything Unstuck keeps about a project lies in `.unstuck/` at its root, for its user's eyes
+//! only, and is ignored by git through a file of its own.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use unstuck_core::time::Time;
+use unstuck_runner::{Clock as _, SystemClock};
+use unstuck_store::{Holder, SqliteStore, Store};
+
+use crate::error::Error;
+
+/// The folder of a project that holds what Unstuck keeps.
+const FOLDER: &str = ".unstuck";
+/// What marks the root of a project, the surest sign first.
+const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
+
+/// A project.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    root: PathBuf,
+    name: Arc<str>,
+}
+
+impl Project {
+    /// The project that `dir`, or the current directory, belongs to: the nearest folder upwards
+    /// that is marked as one, or the directory itself.
+    pub(crate) fn find(dir: Option<&Path>) -> Result<Self, Error> {
+        let dir = dir.unwrap_or(Path::new("."));
+        let place = || dir.display().to_string();
+        let start = fs::canonicalize(dir).map_err(|source| Error::Input { place: place(), source })?;
+        let marked = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
+        let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
+        let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
+        Ok(Self { name: Arc::from(name.as_ref()), root })
+    }
+
+    pub(crate) const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The control socket of whoever holds it.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder().join("control.sock")
+    }
+
+    /// The key that tokens are made with.
+    pub(crate) fn token_key(&self) -> PathBuf {
+        self.folder().join("token-key")
+    }
+
+    /// Where the lock files of runs are.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.folder().join("runs")
+    }
+
+    /// The store, made if there is none.
+    pub(crate) fn make_store(&self) -> Result<Arc<dyn Store>, Error> {
+        self.make_folder(&self.folder())?;
+        self.make_folder(&self.runs())?;
+        let ignore = self.folder().join(".gitignore");
+        if !ignore.exists() {
+            fs::write(&ignore, "*\n").map_err(|source| unusable(&ignore, source))?;
+        }
+        Ok(Arc::new(SqliteStore::open(self.database())?))
+    }
+
+    /// The store, if anything was ever run here.
+    pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Error> {
+        if self.database().exists() {
+            Ok(Arc::new(SqliteStore::open(self.database())?))
+        } else {
+            Err(Error::NothingHere { root: self.root.clone() })
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.root.join(FOLDER)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder().join("state.db")
+    }
+
+    fn make_folder(&self, folder: &Path) -> Result<(), Error> {
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(folder);
+        made.map_err(|source| unusable(folder, source))
+    }
+}
+
+/// Who we are, to others who want the project.
+pub(crate) fn holder(verb: &str) -> Holder {
+    Holder { pid: std::process::id(), verb: verb.to_owned(), since: now() }
+}
+
+pub(crate) fn now() -> Time {
+    SystemClock.now()
+}
+
+fn unusable(at: &Path, source: io::Error) -> Error {
+    Error::Folder { place: at.display().to_string(), source }
+}

@@ -1,0 +1,16 @@
+//! The project a command is about: its folder, its store, and whoever holds it.
+
+mod desk;
+mod folder;
+
+pub(crate) use desk::{send, take_answers};
+pub(crate) use folder::Project;
+
+use std::io;
+
+use tokio::runtime::{Builder, Runtime};
+
+/// What runs everything that waits. One thread is enough: the work is done by other processes.
+pub(crate) fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
