@@ -6,7 +6,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use unstuck_core::engine::QuestionId;
 use unstuck_core::fault::UnknownCode;
+use unstuck_core::question::Decision;
+use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
 use unstuck_runner::control::{ClientError, Refusal};
 use unstuck_store::{AnswerError, Holder, StoreError};
@@ -84,6 +87,36 @@ pub(crate) enum Error {
     /// An answer was not taken.
     #[error("{0}")]
     Answer(#[from] AnswerError),
+    /// A word that no question offers.
+    #[error("question {question} does not offer {word:?}")]
+    NoSuchChoice {
+        /// Which question.
+        question: QuestionId,
+        /// The word.
+        word: String,
+        /// What it offers.
+        choices: Vec<Decision>,
+    },
+    /// A hint was chosen and none was given. There is one answer, so it is not taken like this.
+    #[error("this answer needs your words")]
+    NoGuidance {
+        /// The question.
+        question: QuestionId,
+    },
+    /// There is nothing that could be looked up again.
+    #[error("question {question} does not ask whether something happened")]
+    NothingToCheck {
+        /// The question.
+        question: QuestionId,
+    },
+    /// An error that this project has never met.
+    #[error("this project has met no error {given:?}")]
+    UnknownSignature {
+        /// What was given.
+        given: String,
+        /// Those that look most like it.
+        near: Vec<Signature>,
+    },
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -102,7 +135,13 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
-            Self::NoCommand | Self::NothingHere { .. } | Self::Unknown { .. } => Exit::Usage,
+            Self::NoCommand
+            | Self::NothingHere { .. }
+            | Self::Unknown { .. }
+            | Self::NoSuchChoice { .. }
+            | Self::NoGuidance { .. }
+            | Self::NothingToCheck { .. }
+            | Self::UnknownSignature { .. } => Exit::Usage,
             Self::Folder { .. } => Exit::Config,
             Self::NoAnswer { .. } => Exit::Limited,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. }) => Exit::Internal,
@@ -141,8 +180,23 @@ impl Error {
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => vec![error.hint().to_owned()],
             Self::Answer(AnswerError::NotAnOption { question, .. }) => {
-                vec![format!("`unstuck inbox show {question}` lists the choices")]
+                vec![format!("`unstuck inbox show {}` lists the choices", question.0)]
             }
+            Self::NoSuchChoice { question, choices, .. } => {
+                let choices: Vec<&str> = choices.iter().map(|choice| choice.as_str()).collect();
+                vec![
+                    format!("its choices are {}", choices.join(", ")),
+                    format!("`unstuck inbox show {}` says what each leads to", question.0),
+                ]
+            }
+            Self::NoGuidance { question } => {
+                let answer = format!("unstuck inbox answer {} provide_guidance", question.0);
+                vec![format!("`{answer} --guidance 'what you would try'`")]
+            }
+            Self::NothingToCheck { question } => {
+                vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
+            }
+            Self::UnknownSignature { near, .. } => unknown_signature(near),
             Self::Answer(_) => vec!["`unstuck inbox` lists the open questions".to_owned()],
             Self::Refused(_) | Self::Command(_) => {
                 vec!["`unstuck status` shows where everything stands".to_owned()]
@@ -168,6 +222,13 @@ const fn of_store(error: &StoreError) -> Exit {
         | StoreError::NotRead { .. }
         | StoreError::Fenced { .. } => Exit::Internal,
     }
+}
+
+fn unknown_signature(near: &[Signature]) -> Vec<String> {
+    let list = "`unstuck status` shows the errors there are".to_owned();
+    let near: Vec<String> = near.iter().map(Signature::to_string).collect();
+    let near = (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")));
+    near.into_iter().chain([list]).collect()
 }
 
 fn unknown_code(unknown: &UnknownCode) -> Vec<String> {

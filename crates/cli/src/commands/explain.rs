@@ -17,9 +17,14 @@ pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
     let code = args.code.as_deref().map(str::parse::<Code>).transpose()?;
     let mut out = terminal.styled();
     match (code, args.json) {
-        (Some(code), true) => json(&mut out, &Entry { page: Some(page(code)), ..entry(code) })?,
+        (Some(code), true) => {
+            render::json(&mut out, &Entry { page: Some(page(code)), ..entry(code) })?
+        }
         (None, true) => {
-            json(&mut out, &Table { codes: Code::ALL.iter().copied().map(entry).collect() })?;
+            render::json(
+                &mut out,
+                &Table { codes: Code::ALL.iter().copied().map(entry).collect() },
+            )?;
         }
         (Some(code), false) if terminal.is_terminal() => {
             render::markdown(&mut out, page(code), terminal.width())?;
@@ -104,10 +109,4 @@ fn entry(code: Code) -> Entry {
         asks: (row.asks != Asks::Nobody).then_some(row.asks),
         page: None,
     }
-}
-
-fn json(out: &mut impl Write, value: &impl Serialize) -> Result<(), Error> {
-    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{Command, Recorded};
 use unstuck_core::policy::Policy;
-use unstuck_runner::control::Client;
+use unstuck_runner::control::{Client, ClientError, Refusal};
 use unstuck_runner::{CommandError, Runner, Setup, SystemClock};
-use unstuck_store::{Store, StoreError};
+use unstuck_store::{Holder, Store, StoreError};
 
 use super::folder::{Project, holder};
 use crate::error::Error;
@@ -44,14 +44,20 @@ pub(crate) async fn send(
     }
 }
 
-/// Tells whoever holds the project that there is an answer. Where nobody does, the next one who
-/// takes it up finds it.
+/// Tells whoever holds the project that there is an answer. Where nobody does, or they are ending,
+/// the next one who takes it up finds it: the answer itself is in the store.
 pub(crate) async fn take_answers(project: &Project) -> Result<bool, Error> {
-    match Client::connect(&project.socket(), None).await {
-        Ok((client, _)) => {
-            client.take_answers().await?;
-            Ok(true)
-        }
-        Err(_) => Ok(false),
+    let Ok((client, _)) = Client::connect(&project.socket(), None).await else { return Ok(false) };
+    match client.take_answers().await {
+        Ok(()) => Ok(true),
+        Err(
+            ClientError::Gone | ClientError::Refused { why: Refusal::Store | Refusal::Ended, .. },
+        ) => Ok(false),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// Who holds the project and can be talked to.
+pub(crate) async fn current_holder(project: &Project) -> Option<Holder> {
+    Client::connect(&project.socket(), None).await.ok().map(|(_, holder)| holder)
 }

@@ -2,9 +2,11 @@
 
 mod desk;
 mod folder;
+mod look;
 
-pub(crate) use desk::{send, take_answers};
+pub(crate) use desk::{current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder};
+pub(crate) use look::{task, tasks_of};
 
 use std::io;
 

@@ -1,12 +1,18 @@
-//! How things look: colours, widths, pages and errors.
+//! How things look: colours, widths, words, pages and errors.
 
 mod error;
+mod happened;
+mod json;
 mod markdown;
 pub(crate) mod style;
 mod terminal;
+pub(crate) mod when;
+pub(crate) mod words;
 mod wrap;
 
 pub(crate) use error::{error, note};
+pub(crate) use happened::{happened, stands};
+pub(crate) use json::{json, json_line};
 pub(crate) use markdown::markdown;
 pub(crate) use terminal::Terminal;
 pub(crate) use wrap::wrapped;

@@ -1,0 +1,122 @@
+//! `unstuck forget`: an error, or all of them, starts with a clean slate.
+
+use std::io::Write;
+use std::path::Path;
+
+use unstuck_core::engine::Command;
+use unstuck_core::signature::Signature;
+use unstuck_store::tables::SignatureRow;
+
+use crate::args::Forget;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::render::{Terminal, words};
+
+/// How many that look alike are worth naming.
+const NEAR_MAX: usize = 3;
+
+/// Carries it out.
+pub(crate) fn run(args: &Forget, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
+    let project = Project::find(dir)?;
+    let store = project.store()?;
+    let said = project::runtime()?.block_on(async {
+        let known = store.signatures(project.name()).await?;
+        let wanted = match args.signature.as_deref() {
+            Some(given) => Some(find(project.name(), given, &known)?),
+            None if known.is_empty() => return Ok("There is no error to forget.".to_owned()),
+            None => None,
+        };
+        let command = Command::Forget { signature: wanted.map(|row| row.signature) };
+        project::send(&project, &store, "forget", command).await?;
+        Ok::<_, Error>(forgotten(wanted, known.len()))
+    })?;
+    let mut out = terminal.styled();
+    writeln!(out, "{said}")?;
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+fn forgotten(wanted: Option<&SignatureRow>, known: usize) -> String {
+    match wanted {
+        Some(SignatureRow { signature, count: 0, .. }) => {
+            format!("No tries were counted for {signature}. It keeps its clean slate.")
+        }
+        Some(row) => format!(
+            "Forgot {} of {}. It starts with a clean slate.",
+            words::number(row.count as usize, "try", "tries"),
+            row.signature
+        ),
+        None => format!(
+            "Forgot the tries of {}. They start with a clean slate.",
+            words::number(known, "error", "errors")
+        ),
+    }
+}
+
+/// The error that is meant, with or without the project in front.
+fn find<'a>(
+    project: &str,
+    given: &str,
+    known: &'a [SignatureRow],
+) -> Result<&'a SignatureRow, Error> {
+    let bare = given.strip_prefix(project).and_then(|rest| rest.strip_prefix(':'));
+    let bare = bare.unwrap_or(given).trim();
+    let wanted = bare.parse::<Signature>().ok();
+    let found = known.iter().find(|row| Some(row.signature) == wanted);
+    found
+        .ok_or_else(|| Error::UnknownSignature { given: given.to_owned(), near: near(bare, known) })
+}
+
+/// Those that begin with the same code, or hold what was given as a part.
+fn near(given: &str, known: &[SignatureRow]) -> Vec<Signature> {
+    let (code, hash) = given.split_once(':').unwrap_or((given, ""));
+    let (code, hash) = (code.to_ascii_uppercase().replace('-', "_"), hash.to_ascii_lowercase());
+    let alike = |row: &&SignatureRow| {
+        let said = row.signature.to_string();
+        let same_hash = hash.len() >= 4 && said.contains(&hash);
+        let part =
+            given.len() >= 4 && said.to_ascii_lowercase().contains(&given.to_ascii_lowercase());
+        same_hash || part || row.signature.code.as_str() == code
+    };
+    known.iter().filter(alike).map(|row| row.signature).take(NEAR_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::fault::Code;
+    use unstuck_core::time::Time;
+
+    use super::*;
+
+    fn known() -> Vec<SignatureRow> {
+        let row = |code, place| SignatureRow {
+            signature: Signature::of_parts(code, place, &[]),
+            count: 1,
+            total: 2,
+            first_seen: Time::EPOCH,
+            last_seen: Time::EPOCH,
+        };
+        vec![row(Code::LogicError, "a"), row(Code::AuthInvalid, "b")]
+    }
+
+    #[test]
+    fn the_project_may_stand_in_front() {
+        let known = known();
+        let bare = known[1].signature.to_string();
+        for given in [bare.clone(), format!("shop:{bare}")] {
+            assert_eq!(find("shop", &given, &known).unwrap().signature, known[1].signature);
+        }
+        assert!(find("shop", &format!("other:{bare}"), &known).is_err());
+    }
+
+    #[test]
+    fn what_looks_alike_is_named() {
+        let known = known();
+        assert_eq!(near("AUTH_INVALID:000000000000", &known), [known[1].signature]);
+        assert_eq!(near("auth-invalid", &known), [known[1].signature]);
+        let hash = known[0].signature.to_string();
+        assert_eq!(near(&hash[hash.len() - 6..], &known), [known[0].signature]);
+        assert_eq!(near("wibble", &known), []);
+    }
+}

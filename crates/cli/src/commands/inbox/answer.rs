@@ -1,0 +1,71 @@
+//! A person's answer.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use serde::Serialize;
+use unstuck_core::engine::QuestionId;
+use unstuck_core::question::Decision;
+use unstuck_store::Answer;
+use unstuck_store::tables::QuestionRow;
+
+use super::Desk;
+use crate::error::Error;
+use crate::project;
+use crate::render;
+
+pub(super) async fn run(
+    desk: &Desk<'_>,
+    question: QuestionId,
+    word: &str,
+    guidance: Option<&str>,
+) -> Result<(), Error> {
+    let row = desk.question(question).await?;
+    let decision = decision(&row, word)?;
+    let guidance = guidance.map(str::trim).filter(|text| !text.is_empty());
+    if decision == Decision::ProvideGuidance && guidance.is_none() {
+        return Err(Error::NoGuidance { question });
+    }
+    let (by, at) = (Arc::from(whoever()), project::now());
+    let answer = Answer { question, decision, guidance: guidance.map(Arc::from), by, at };
+    desk.store.answer(desk.project.name(), answer.clone()).await?;
+    // From here on the answer is given: whatever happens now, it is taken up sometime.
+    let taken_up = project::take_answers(&desk.project).await?;
+    let mut out = desk.terminal.styled();
+    if desk.json {
+        render::json(&mut out, &Given { answer, taken_up })?;
+    } else if taken_up {
+        writeln!(out, "Answered. It goes on.")?;
+    } else {
+        writeln!(out, "Answered. It is taken up at the next start.")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// An answer, and whether somebody acts on it already.
+#[derive(Serialize)]
+struct Given {
+    #[serde(flatten)]
+    answer: Answer,
+    taken_up: bool,
+}
+
+/// The choice a word means; letter case and `-` for `_` do not matter.
+fn decision(row: &QuestionRow, word: &str) -> Result<Decision, Error> {
+    let wanted = word.trim().to_ascii_lowercase().replace('-', "_");
+    wanted.parse().map_err(|_| Error::NoSuchChoice {
+        question: row.id,
+        word: word.to_owned(),
+        choices: row.text.options.iter().map(|option| option.value).collect(),
+    })
+}
+
+/// The login name of whoever sits here, or their number.
+fn whoever() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().filter_map(std::env::var_os);
+    let mut named = named.filter_map(|name| name.into_string().ok());
+    named
+        .find(|name| !name.trim().is_empty())
+        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+}

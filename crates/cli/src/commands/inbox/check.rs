@@ -1,0 +1,40 @@
+//! Whether an action happened is looked up once more, so that nobody has to say.
+
+use std::io::Write;
+
+use unstuck_core::engine::{Command, QuestionId};
+use unstuck_core::question::QuestionKind;
+use unstuck_store::AnswerError;
+use unstuck_store::tables::QuestionStatus;
+
+use super::Desk;
+use crate::error::Error;
+use crate::project;
+use crate::render;
+
+pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Error> {
+    let row = desk.question(question).await?;
+    match row.status {
+        QuestionStatus::Pending => {}
+        QuestionStatus::Resolved | QuestionStatus::Skipped => {
+            return Err(AnswerError::Answered(question).into());
+        }
+        QuestionStatus::Withdrawn => return Err(AnswerError::Withdrawn(question).into()),
+    }
+    if row.kind != QuestionKind::Happened {
+        return Err(Error::NothingToCheck { question });
+    }
+    let held = project::current_holder(&desk.project).await.is_some();
+    let command = Command::CheckAgain { question };
+    let events = project::send(&desk.project, &desk.store, "inbox", command).await?;
+    let mut out = desk.terminal.styled();
+    if desk.json {
+        render::json(&mut out, &events)?;
+    } else if held {
+        writeln!(out, "It is being looked up again. `unstuck log` shows what came of it.")?;
+    } else {
+        writeln!(out, "It is looked up again at the next start.")?;
+    }
+    out.flush()?;
+    Ok(())
+}

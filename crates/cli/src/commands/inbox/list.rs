@@ -1,0 +1,116 @@
+//! The open questions, oldest first.
+
+use std::io::{self, Write};
+
+use unstuck_core::time::Time;
+use unstuck_store::tables::{QuestionRow, QuestionStatus};
+
+use super::Desk;
+use crate::error::Error;
+use crate::project;
+use crate::render::{self, style, when, words, wrapped};
+
+/// Where the text of a question begins.
+const INDENT: usize = 4;
+
+pub(super) async fn run(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
+    let status = (!all).then_some(QuestionStatus::Pending);
+    let questions = desk.store.questions(desk.project.name(), status).await?;
+    let mut out = desk.terminal.styled();
+    if desk.json {
+        render::json(&mut out, &questions)?;
+    } else if questions.is_empty() {
+        writeln!(out, "{}", empty(all))?;
+    } else {
+        let (now, width) = (project::now(), desk.terminal.width());
+        let open = questions.iter().filter(|row| row.status == QuestionStatus::Pending).count();
+        writeln!(out, "{}", heading(open))?;
+        for row in &questions {
+            writeln!(out)?;
+            question(&mut out, row, now, width)?;
+        }
+        if let Some(first) = questions.iter().find(|row| row.status == QuestionStatus::Pending) {
+            writeln!(out)?;
+            next_steps(&mut out, first)?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+const fn empty(all: bool) -> &'static str {
+    if all {
+        "Nobody was ever asked anything here."
+    } else {
+        "Nothing waits for you. All is well, as far as a question goes."
+    }
+}
+
+fn heading(open: usize) -> String {
+    match open {
+        0 => "Nothing waits for you.".to_owned(),
+        1 => "One question waits for you.".to_owned(),
+        many => format!("{many} questions wait for you."),
+    }
+}
+
+fn question(out: &mut impl Write, row: &QuestionRow, now: Time, width: usize) -> io::Result<()> {
+    let (title, dim) = (style::TITLE, style::DIM);
+    let facts = [waiting(row), stands(row, now)];
+    let facts: Vec<&str> = facts.iter().map(String::as_str).filter(|f| !f.is_empty()).collect();
+    let (id, kind) = (row.id.to_string(), words::kind(row.kind));
+    let column = id.chars().count().max(INDENT - 2) + 2;
+    let rest = wrapped(&format!("· {}", facts.join(" · ")), column, width);
+    writeln!(out, "{title}{id:2}  {kind}{title:#} {dim}{rest}{dim:#}")?;
+    writeln!(out, "{:INDENT$}{}", "", wrapped(&row.text.problem, INDENT, width))?;
+    if row.status == QuestionStatus::Pending {
+        choices(out, row, width)?;
+    }
+    Ok(())
+}
+
+/// What one has to type for each choice, and what it says.
+fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<()> {
+    let (code, dim) = (style::CODE, style::DIM);
+    let widest = row.text.options.iter().map(|option| option.value.as_str().len()).max();
+    let widest = widest.unwrap_or_default();
+    for option in &row.text.options {
+        let here = if option.value == row.text.recommended { " (recommended)" } else { "" };
+        let label = wrapped(&option.label, INDENT + widest + 2, width);
+        let value = option.value;
+        writeln!(out, "{:INDENT$}{code}{value:widest$}{code:#}  {label}{dim}{here}{dim:#}", "")?;
+    }
+    Ok(())
+}
+
+/// How many wait for the answer; a build that stands still holds all of its own.
+fn waiting(row: &QuestionRow) -> String {
+    match row.tasks.len() {
+        _ if row.status != QuestionStatus::Pending => String::new(),
+        0 => "the build waits".to_owned(),
+        1 => "1 task waits".to_owned(),
+        many => format!("{many} tasks wait"),
+    }
+}
+
+/// Since when it is open, or how it ended.
+pub(super) fn stands(row: &QuestionRow, now: Time) -> String {
+    let ended = when::ago(row.resolved_at.unwrap_or(row.created_at), now);
+    match row.status {
+        QuestionStatus::Pending => format!("asked {}", when::ago(row.created_at, now)),
+        QuestionStatus::Withdrawn => format!("withdrawn {ended}: nobody needs the answer now"),
+        QuestionStatus::Resolved | QuestionStatus::Skipped => {
+            let by = row.answered_by.as_deref().map(words::plain_line);
+            let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+            let decision = row.decision.map(|decision| format!(": {decision}"));
+            format!("answered{by} {ended}{}", decision.unwrap_or_default())
+        }
+    }
+}
+
+fn next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
+    let (dim, id) = (style::DIM, first.id.0);
+    writeln!(out, "{dim}`unstuck inbox show {id}` says more about a question.{dim:#}")?;
+    let choice = first.text.recommended;
+    writeln!(out, "{dim}`unstuck inbox answer {id} {choice}` answers it.{dim:#}")
+}

@@ -1,0 +1,105 @@
+//! `unstuck log`: what happened, and what happens.
+//!
+//! Every event is read from the store by its position, also while things happen: whoever holds the
+//! project only says that there is something to read. So none is missed and none comes twice.
+
+mod follow;
+mod line;
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_store::{Page, Store, StoreError};
+
+use crate::args::Log;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::render::Terminal;
+
+use line::Names;
+
+/// Events that are read at a time.
+const PAGE_EVENTS: u32 = 500;
+
+/// Carries it out.
+pub(crate) fn run(args: &Log, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
+    let project = Project::find(dir)?;
+    let store = project.store()?;
+    project::runtime()?.block_on(async {
+        let name = project.name();
+        let after = match args.after {
+            Some(after) => after,
+            None => last(store.as_ref(), name).await?.saturating_sub(args.lines.into()),
+        };
+        let out = terminal.styled();
+        let mut reader = Reader::new(&project, Arc::clone(&store), out, after, args.json);
+        if args.follow {
+            return follow::run(&project, &mut reader).await;
+        }
+        reader.read_on().await?;
+        Ok(Exit::Done)
+    })
+}
+
+/// Writes events in order, from a position on.
+struct Reader<W> {
+    project: Arc<str>,
+    store: Arc<dyn Store>,
+    out: W,
+    /// The position of the last event that was written.
+    after: u64,
+    json: bool,
+    names: Names,
+}
+
+impl<W: Write> Reader<W> {
+    fn new(project: &Project, store: Arc<dyn Store>, out: W, after: u64, json: bool) -> Self {
+        let (project, names) = (Arc::clone(project.name()), Names::default());
+        Self { project, store, out, after, json, names }
+    }
+
+    /// Writes everything there is after the last position.
+    async fn read_on(&mut self) -> Result<(), Error> {
+        loop {
+            let page = Page { after: self.after, limit: PAGE_EVENTS };
+            let events = self.store.events(&self.project, page).await?;
+            let Some(newest) = events.last().map(|recorded| recorded.seq) else { break };
+            for recorded in &events {
+                if self.json {
+                    line::json(&mut self.out, &self.project, recorded)?;
+                } else {
+                    let (store, project) = (self.store.as_ref(), &self.project);
+                    let name = self.names.of(store, project, recorded).await?;
+                    line::plain(&mut self.out, recorded, name.as_deref())?;
+                }
+            }
+            self.after = newest;
+        }
+        self.out.flush()?;
+        Ok(())
+    }
+}
+
+/// The position of the newest event. Positions have no gaps, so asking whether there is anything
+/// after one narrows it down in a few dozen short looks, however long the journal is.
+async fn last(store: &dyn Store, project: &str) -> Result<u64, StoreError> {
+    let next = async |after| {
+        let found = store.events(project, Page { after, limit: 1 }).await?;
+        Ok::<_, StoreError>(found.first().map(|recorded| recorded.seq))
+    };
+    let (mut known, mut stride) = (0, 1);
+    while let Some(seq) = next(known + stride - 1).await? {
+        known = seq;
+        stride *= 2;
+    }
+    // There is something at `known` and nothing after `known + stride - 1`.
+    while stride > 1 {
+        stride /= 2;
+        if let Some(seq) = next(known + stride - 1).await? {
+            known = seq;
+        }
+    }
+    Ok(known)
+}

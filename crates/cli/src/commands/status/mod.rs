@@ -1,0 +1,100 @@
+//! `unstuck status`: where everything stands.
+
+mod page;
+mod stand;
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::time::{Span, Time};
+use unstuck_store::tables::{
+    BuildRow, CostRow, GateRow, QuestionRow, QuestionStatus, SignatureRow, TaskRow,
+};
+use unstuck_store::{Holder, Store, StoreError};
+
+use crate::args::Status;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::render::{self, Terminal};
+
+/// Carries it out.
+pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
+    let project = Project::find(dir)?;
+    let store = project.store()?;
+    let now = project::now();
+    let standing = project::runtime()?.block_on(async {
+        let holder = project::current_holder(&project).await;
+        Standing::read(store.as_ref(), project.name(), holder, now).await
+    })?;
+    let mut out = terminal.styled();
+    if args.json {
+        render::json(&mut out, &standing)?;
+    } else {
+        page::write(&mut out, &standing, now, terminal.width())?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Where a project stands, as `--json` writes it.
+#[derive(Serialize)]
+struct Standing {
+    project: String,
+    /// Who works on it; nobody without one.
+    holder: Option<Holder>,
+    /// Newest first.
+    builds: Vec<BuildStanding>,
+    /// The open ones, oldest first.
+    questions: Vec<QuestionRow>,
+    gates: Vec<GateRow>,
+    /// The latest first.
+    signatures: Vec<SignatureRow>,
+    spent_today: Amount,
+}
+
+/// A build with its tasks.
+#[derive(Serialize)]
+struct BuildStanding {
+    #[serde(flatten)]
+    build: BuildRow,
+    /// Its tasks or jobs; those of builds that have ended are left out, except of the newest.
+    rows: Vec<TaskRow>,
+}
+
+impl Standing {
+    async fn read(
+        store: &dyn Store,
+        project: &str,
+        holder: Option<Holder>,
+        now: Time,
+    ) -> Result<Self, StoreError> {
+        let mut builds = Vec::new();
+        let mut newest = true;
+        for build in store.builds(project).await? {
+            let shown = build.standing || !build.state.has_ended() || newest;
+            newest = newest && build.standing;
+            let rows = if shown { store.tasks(project, build.id).await? } else { Vec::new() };
+            builds.push(BuildStanding { build, rows });
+        }
+        Ok(Self {
+            project: project.to_owned(),
+            holder,
+            builds,
+            questions: store.questions(project, Some(QuestionStatus::Pending)).await?,
+            gates: store.gates(project).await?,
+            signatures: store.signatures(project).await?,
+            spent_today: spent(&store.costs(project).await?, now),
+        })
+    }
+}
+
+/// What was spent in the budget window of now.
+fn spent(costs: &[CostRow], now: Time) -> Amount {
+    let starts = Policy::default().budget.day_starts_ms;
+    let today = (now - starts).as_millis() / Span::from_hours(24).as_millis();
+    let today = costs.iter().filter(|cost| cost.day == today);
+    today.fold(Amount::ZERO, |sum, cost| sum.plus(cost.spent))
+}

@@ -1,0 +1,200 @@
+//! The page a person reads.
+
+use std::io::{self, Write};
+
+use unstuck_core::engine::GateState;
+use unstuck_core::time::Time;
+use unstuck_store::tables::{GateRow, SignatureRow, TaskRow};
+
+use super::stand;
+use super::{BuildStanding, Standing};
+use crate::render::{style, when, words, wrapped};
+
+/// How many tasks of a build are shown.
+const TASKS_MAX: usize = 20;
+/// How many errors are shown.
+const PROBLEMS_MAX: usize = 8;
+/// The widest a name may be before it is cut.
+const NAME_COLUMNS_MAX: usize = 36;
+
+pub(super) fn write(
+    out: &mut impl Write,
+    standing: &Standing,
+    now: Time,
+    width: usize,
+) -> io::Result<()> {
+    let page = Page { standing, now, width };
+    page.head(out)?;
+    page.questions(out)?;
+    page.builds(out)?;
+    page.gates(out)?;
+    page.problems(out)?;
+    page.spent(out)
+}
+
+struct Page<'a> {
+    standing: &'a Standing,
+    now: Time,
+    width: usize,
+}
+
+impl Page<'_> {
+    const fn held(&self) -> bool {
+        self.standing.holder.is_some()
+    }
+
+    fn head(&self, out: &mut impl Write) -> io::Result<()> {
+        let (title, dim) = (style::TITLE, style::DIM);
+        let who = match &self.standing.holder {
+            Some(holder) => {
+                format!("{holder} is at work, started {}", when::ago(holder.since, self.now))
+            }
+            None => "nobody is at work".to_owned(),
+        };
+        let name = words::plain_line(&self.standing.project);
+        writeln!(out, "{title}{name}{title:#} {dim}· {who}{dim:#}")
+    }
+
+    fn questions(&self, out: &mut impl Write) -> io::Result<()> {
+        let (strong, questions) = (style::STRONG, &self.standing.questions);
+        if questions.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<String> = questions.iter().map(|row| row.id.to_string()).collect();
+        let verb = if questions.len() == 1 { "waits" } else { "wait" };
+        let number = words::number(questions.len(), "question", "questions");
+        let line = format!("{number} {verb} for you: {}. See `unstuck inbox`.", ids.join(", "));
+        writeln!(out, "\n{strong}{}{strong:#}", wrapped(&line, 0, self.width))
+    }
+
+    fn builds(&self, out: &mut impl Write) -> io::Result<()> {
+        let dim = style::DIM;
+        let (shown, old): (Vec<_>, Vec<_>) =
+            self.standing.builds.iter().partition(|build| !build.rows.is_empty());
+        for build in shown {
+            self.build(out, build)?;
+        }
+        if !old.is_empty() {
+            let number = words::number(old.len(), "earlier build", "earlier builds");
+            writeln!(out, "\n{dim}and {number} that ended{dim:#}")?;
+        }
+        Ok(())
+    }
+
+    fn build(&self, out: &mut impl Write, standing: &BuildStanding) -> io::Result<()> {
+        let (title, dim, row) = (style::TITLE, style::DIM, &standing.build);
+        writeln!(out)?;
+        if row.standing {
+            writeln!(out, "{title}Jobs{title:#}")?;
+        } else {
+            let stands = stand::build(row, self.held(), self.now);
+            let counts = format!("{} of {} done", row.done, row.tasks);
+            let parked = match row.parked {
+                0 => String::new(),
+                1 => " · 1 waits for you".to_owned(),
+                many => format!(" · {many} wait for you"),
+            };
+            let began = when::ago(row.started_at, self.now);
+            let rest = format!("· {stands} · {counts}{parked} · began {began}");
+            writeln!(out, "{title}Build {}{title:#} {dim}{rest}{dim:#}", row.id)?;
+        }
+        self.tasks(out, &standing.rows)
+    }
+
+    fn tasks(&self, out: &mut impl Write, rows: &[TaskRow]) -> io::Result<()> {
+        let dim = style::DIM;
+        let mut shown: Vec<&TaskRow> = rows.iter().collect();
+        if shown.len() > TASKS_MAX {
+            shown.sort_by_key(|row| (stand::weight(&row.moved.state), row.id));
+            shown.truncate(TASKS_MAX);
+        }
+        let named: Vec<(&TaskRow, String)> =
+            shown.iter().map(|&row| (row, cut(&words::name(row.id, &row.spec)))).collect();
+        let widest = named.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
+        for (row, name) in named {
+            let (mark, color) = stand::mark(&row.moved.state);
+            let stands = stand::task(&row.moved.state, self.held(), self.now);
+            let run = row.moved.last_run.map(|run| format!("  {run}")).unwrap_or_default();
+            writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{dim}{run}{dim:#}")?;
+        }
+        let rest = rows.len().saturating_sub(TASKS_MAX);
+        if rest > 0 {
+            writeln!(out, "  {dim}… and {rest} more{dim:#}")?;
+        }
+        Ok(())
+    }
+
+    fn gates(&self, out: &mut impl Write) -> io::Result<()> {
+        let closed = |row: &&GateRow| row.state != GateState::Passing;
+        let mut gates = self.standing.gates.iter().filter(closed).peekable();
+        if gates.peek().is_none() {
+            return Ok(());
+        }
+        let title = style::TITLE;
+        writeln!(out, "\n{title}Accounts that let nobody pass{title:#}")?;
+        for row in gates {
+            let stands = match row.state {
+                GateState::Waiting { until } if until > self.now => {
+                    format!("closed until {}", when::until(until, self.now))
+                }
+                GateState::Probing { task } => format!("task {task} tries it first"),
+                GateState::Waiting { .. } | GateState::Passing => "about to be tried".to_owned(),
+            };
+            let waiters = words::number(row.waiters as usize, "task waits", "tasks wait");
+            writeln!(out, "  {}  {stands} · {waiters}", row.key)?;
+        }
+        Ok(())
+    }
+
+    fn problems(&self, out: &mut impl Write) -> io::Result<()> {
+        let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+        let known = &self.standing.signatures;
+        if known.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n{title}Errors so far{title:#}")?;
+        let shown = &known[..known.len().min(PROBLEMS_MAX)];
+        let widest = shown.iter().map(|row| row.signature.to_string().len()).max();
+        let widest = widest.unwrap_or_default();
+        for row in shown {
+            let signature = row.signature.to_string();
+            let facts = self.met(row);
+            writeln!(out, "  {code}{signature:widest$}{code:#}  {dim}{facts}{dim:#}")?;
+        }
+        let rest = known.len() - shown.len();
+        if rest > 0 {
+            writeln!(out, "  {dim}… and {rest} more; `unstuck status --json` has all{dim:#}")?;
+        }
+        Ok(())
+    }
+
+    /// `met 3 times, 2 count · 12 min ago`.
+    fn met(&self, row: &SignatureRow) -> String {
+        let total = usize::try_from(row.total).unwrap_or(usize::MAX);
+        let times = words::number(total, "time", "times");
+        let counted = match row.count {
+            0 => String::new(),
+            1 => ", 1 counts".to_owned(),
+            many => format!(", {many} count"),
+        };
+        format!("met {times}{counted} · {}", when::ago(row.last_seen, self.now))
+    }
+
+    fn spent(&self, out: &mut impl Write) -> io::Result<()> {
+        let spent = self.standing.spent_today;
+        if spent.is_zero() {
+            return Ok(());
+        }
+        let dim = style::DIM;
+        writeln!(out, "\n{dim}Spent today: {}{dim:#}", words::amount(spent))
+    }
+}
+
+/// A name that leaves room for how it stands.
+fn cut(name: &str) -> String {
+    if name.chars().count() <= NAME_COLUMNS_MAX {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(NAME_COLUMNS_MAX - 1).collect();
+    format!("{}…", kept.trim_end())
+}

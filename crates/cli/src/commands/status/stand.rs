@@ -1,0 +1,74 @@
+//! How a task or a build stands, in words.
+
+use anstyle::Style;
+use unstuck_core::engine::{BuildState, Left, TaskState};
+use unstuck_core::time::Time;
+use unstuck_store::tables::BuildRow;
+
+use crate::render::{style, when, words};
+
+/// The sign in front of a task; it only repeats what the words say.
+pub(super) const fn mark(state: &TaskState) -> (&'static str, Style) {
+    match state {
+        TaskState::Done => ("✔", style::HINT),
+        TaskState::Running { .. } => ("▸", style::CODE),
+        TaskState::BackingOff { .. } => ("◷", style::CODE),
+        TaskState::Parked { .. } => ("⏸", style::ERROR),
+        TaskState::Reconciling { .. } => ("?", style::CODE),
+        TaskState::Failed { .. } => ("✘", style::ERROR),
+        TaskState::Skipped { .. } | TaskState::Cancelled => ("✘", style::DIM),
+        TaskState::Pending { .. } => ("·", style::DIM),
+    }
+}
+
+/// What matters most comes first where not all can be shown.
+pub(super) const fn weight(state: &TaskState) -> u8 {
+    match state {
+        TaskState::Parked { .. } => 0,
+        TaskState::Running { .. } | TaskState::Reconciling { .. } => 1,
+        TaskState::BackingOff { .. } => 2,
+        TaskState::Failed { .. } => 3,
+        TaskState::Skipped { .. } | TaskState::Cancelled => 4,
+        TaskState::Pending { .. } => 5,
+        TaskState::Done => 6,
+    }
+}
+
+/// How a task stands. Without anybody at work, nothing runs and no wait ends.
+pub(super) fn task(state: &TaskState, held: bool, now: Time) -> String {
+    match state {
+        TaskState::Pending { .. } => "to come".to_owned(),
+        TaskState::Running { .. } if held => "running".to_owned(),
+        TaskState::Running { .. } => "cut off; goes on at the next start".to_owned(),
+        TaskState::BackingOff { until: Some(until), .. } if *until > now => {
+            format!("waiting until {}", when::until(*until, now))
+        }
+        TaskState::BackingOff { .. } if !held => "waited; goes on at the next start".to_owned(),
+        TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account".to_owned(),
+        TaskState::BackingOff { .. } => "goes on now".to_owned(),
+        TaskState::Parked { question, .. } => format!("waiting for you: question {question}"),
+        TaskState::Reconciling { .. } => "finding out if its last action happened".to_owned(),
+        TaskState::Done => "done".to_owned(),
+        TaskState::Skipped { left: Left::Decided } => "left out, as you chose".to_owned(),
+        TaskState::Skipped { left: Left::Denied } => "left out: not allowed".to_owned(),
+        TaskState::Skipped { left: Left::Needs { task } } => {
+            format!("left out: it needs task {task}")
+        }
+        TaskState::Failed { code } => format!("failed: {code}"),
+        TaskState::Cancelled => "cancelled".to_owned(),
+    }
+}
+
+/// How a build stands.
+pub(super) fn build(row: &BuildRow, held: bool, now: Time) -> String {
+    match row.state {
+        BuildState::Running if held => "running".to_owned(),
+        BuildState::Running => "not finished; nobody works on it".to_owned(),
+        BuildState::Waiting => "waiting for you".to_owned(),
+        BuildState::Sleeping { until } => format!("resting until {}", when::until(until, now)),
+        BuildState::Paused { cause } => words::paused(cause).to_owned(),
+        BuildState::Completed => "over".to_owned(),
+        BuildState::Failed => "could not go on".to_owned(),
+        BuildState::Cancelled => "ended, as you asked".to_owned(),
+    }
+}

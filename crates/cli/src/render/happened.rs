@@ -1,0 +1,210 @@
+//! One short plain phrase for each thing that can happen, without a look at the state it led to.
+//!
+//! What needs that state, such as how many others wait, is told by the core's narration while it
+//! happens; here is what the journal alone can say afterwards.
+
+use unstuck_core::engine::{Event, Left, Phase, Raised, Reconciled, Status, Step};
+use unstuck_core::text::failed;
+use unstuck_core::time::Time;
+
+use super::{when, words};
+
+/// What happened at `at`. Where it is about a task, the line it stands in names that.
+#[expect(clippy::too_many_lines, reason = "a table: one phrase for each event")]
+pub(crate) fn happened(event: &Event, at: Time) -> String {
+    let until = |until: &Time| when::until(*until, at);
+    match event {
+        Event::BuildStarted { build, plan, .. } => {
+            let tasks = words::number(plan.len(), "task", "tasks");
+            format!("build {build} began with {tasks}")
+        }
+        Event::BuildWaiting { build } => format!("all that is left of build {build} waits for you"),
+        Event::BuildResumed { build } => format!("build {build} goes on"),
+        Event::BuildCompleted { build } => format!("build {build} is over"),
+        Event::BuildFailed { build, fault } => {
+            format!("build {build} cannot go on, because {}", failed(fault.code(), false))
+        }
+        Event::BuildCancelled { build } => format!("build {build} was ended, as you asked"),
+        Event::BuildPaused { build, cause, .. } => {
+            format!("build {build} is {}", words::paused(*cause))
+        }
+        Event::Sleeping { build, until: wakes } => {
+            format!("build {build} rests until {}", until(wakes))
+        }
+        Event::Waking { build } => format!("build {build} has rested and goes on"),
+
+        Event::JobDefined { .. } => "was taken into care".to_owned(),
+        Event::JobFired { .. } => "is to run".to_owned(),
+        Event::JobFireLater { .. } => "still runs, and runs once more afterwards".to_owned(),
+
+        Event::TaskBackingOff { until: Some(again), .. } => {
+            format!("waits and goes on at {}", until(again))
+        }
+        Event::TaskBackingOff { until: None, .. } => "waits until its account is ready".to_owned(),
+        Event::TaskReconciling { .. } => "finds out if its last action happened".to_owned(),
+        Event::TaskDone { .. } => "is done".to_owned(),
+        Event::TaskFailed { code, .. } => {
+            format!("failed for good, because {} ({code})", failed(*code, false))
+        }
+        Event::TaskSkipped { left, .. } => match left {
+            Left::Decided => "is left out, as you chose".to_owned(),
+            Left::Denied => "is left out, because it was not allowed".to_owned(),
+            Left::Needs { task } => format!("is left out, because it needs task {task}"),
+        },
+        Event::TaskCancelled { .. } => "was cancelled with its build".to_owned(),
+        Event::TaskParked { question, .. } => format!("waits for you: question {question}"),
+        Event::TaskUnparked { .. } => "goes on after your answer".to_owned(),
+        Event::TaskReady { .. } => "is ready for its next run".to_owned(),
+        Event::TaskRevived { .. } => "is to be done after all".to_owned(),
+
+        Event::RunStarted { run, retry_of: None, .. } => format!("run {run} began"),
+        Event::RunStarted { run, retry_of: Some(before), .. } => {
+            format!("run {run} began; it follows {before}")
+        }
+        Event::RunStep { step, .. } => doing(*step).to_owned(),
+        Event::StepDone { .. } => "that step succeeded".to_owned(),
+        Event::RunPhase { phase, .. } => reached(*phase).to_owned(),
+        Event::RunPaused { run, status, .. } => format!("run {run} {}", stands(*status)),
+        Event::RunResumed { run, .. } => format!("run {run} goes on"),
+        Event::RunFailed { run, status, .. } => format!("run {run} {}", stands(*status)),
+        Event::RunCommitted { run } => format!("run {run} succeeded"),
+        Event::RunCrashed { run, clean: false } => format!("run {run} was cut off"),
+        Event::RunCrashed { run, clean: true } => format!("run {run} was ended with Unstuck"),
+        Event::RunCancelled { run, .. } => format!("run {run} was ended, as you asked"),
+        Event::RunProgress { iterations, tool_calls, .. } => {
+            let (rounds, calls) = (*iterations as usize, *tool_calls as usize);
+            let rounds = words::number(rounds, "more round", "more rounds");
+            format!("got on: {rounds}, {}", words::number(calls, "tool call", "tool calls"))
+        }
+        Event::FaultMet { fault, .. } => {
+            let code = fault.code();
+            format!("met {code}: {}", failed(code, false))
+        }
+        Event::Observed { .. } => {
+            "a command of the agent failed; that counts for nothing yet".to_owned()
+        }
+        Event::ToolWaiting { code, until: again, .. } => {
+            format!("a command waits until {}, because {}", until(again), failed(*code, false))
+        }
+        Event::Warned { code, .. } => {
+            format!("goes on without something, because {} ({code})", failed(*code, false))
+        }
+        Event::ApproachTaken { approach, .. } => {
+            let files = words::number(approach.files_changed as usize, "file", "files");
+            format!("the agent says it is done; it changed {files}")
+        }
+        Event::Declared { mutation, .. } => {
+            format!("wants to do {} after its checks", key(&mutation.key))
+        }
+        Event::Retrying { attempt, code, .. } => {
+            format!("tries another way, number {attempt}, because {}", failed(*code, false))
+        }
+        Event::Recovered { signatures, .. } => {
+            let errors = words::number(signatures.len(), "error", "errors");
+            format!("got past {errors}; the tries are given back")
+        }
+        Event::Forgotten { signature: Some(signature) } => {
+            format!("the tries of {signature} were forgotten, as you asked")
+        }
+        Event::Forgotten { signature: None } => {
+            "the tries of all errors were forgotten, as you asked".to_owned()
+        }
+
+        Event::QuestionAsked { question } => {
+            format!("question {} is for you: {}", question.id, words::kind(question.kind))
+        }
+        Event::QuestionJoined { question, .. } => {
+            format!("met the same problem and waits for question {question} too")
+        }
+        Event::QuestionResolved { question, decision, by, .. } => {
+            format!("question {question} was answered by {}: {decision}", words::plain_line(by))
+        }
+        Event::QuestionWithdrawn { question } => {
+            format!("question {question} is settled; you need not answer it")
+        }
+
+        Event::MutationIntended { mutation, spec, .. } => {
+            format!("is about to do {} (action {mutation})", key(&spec.key))
+        }
+        Event::MutationInFlight { mutation, .. } => format!("action {mutation} is being done"),
+        Event::MutationProbing { mutation } => format!("looking up if action {mutation} happened"),
+        Event::MutationSettling { mutation, until: again } => {
+            format!("action {mutation} may still show; it is looked up again at {}", until(again))
+        }
+        Event::MutationApplied { mutation, .. } => format!("action {mutation} happened"),
+        Event::MutationFailed { mutation } => format!("action {mutation} did not happen"),
+        Event::MutationIndeterminate { mutation } => {
+            format!("nobody can tell if action {mutation} happened")
+        }
+        Event::MutationReconciled { mutation, to, .. } => match to {
+            Reconciled::Applied => format!("action {mutation} did happen"),
+            Reconciled::NotApplied => format!("action {mutation} did not happen and may be done"),
+            Reconciled::Skipped => format!("action {mutation} is left out"),
+        },
+
+        Event::GateWaiting { until: again, code, .. } => {
+            format!("all work on the account waits until {} ({code})", until(again))
+        }
+        Event::GateProbing { .. } => "tries the account first".to_owned(),
+        Event::GatePassing { .. } => "the account works again".to_owned(),
+        Event::GateReleased { group, .. } => {
+            format!("{group} of those who waited may go on")
+        }
+        Event::GateGivenUp { .. } => "the account was waited for too long".to_owned(),
+
+        Event::BudgetUpdated { spent, .. } if spent.is_zero() => "set some budget aside".to_owned(),
+        Event::BudgetUpdated { spent, .. } => format!("spent {}", words::amount(*spent)),
+        Event::LimitRaised { raised } => match raised {
+            Raised::Questions { build, .. } => {
+                format!("build {build} may have more questions open")
+            }
+            Raised::Build { build, .. } => format!("build {build} may spend more"),
+            Raised::Task { .. } => "may spend more".to_owned(),
+        },
+    }
+}
+
+/// A name that somebody gave to an action.
+fn key(key: &str) -> String {
+    format!("“{}”", words::plain_line(key))
+}
+
+const fn doing(step: Step) -> &'static str {
+    match step {
+        Step::Attempt { .. } => "the agent works",
+        Step::AwaitMerge => "waits for its turn to be checked",
+        Step::Check => "is being checked",
+        Step::Commit => "is being saved as a commit",
+        Step::Mutate { .. } => "comes to its actions",
+        Step::Emit => "everyone is being told",
+        Step::Repair { propose: false } => "an agent repairs the script",
+        Step::Repair { propose: true } => "an agent works out a repair to propose",
+        Step::Execute => "the script runs",
+        Step::TakeBack => "what was not allowed is being taken back",
+    }
+}
+
+const fn reached(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Preparing => "is in the making",
+        Phase::Prepared => "is checked and saved",
+        Phase::Mutating => "begins with what cannot be undone",
+        Phase::Mutated => "has done all its actions",
+        Phase::Emitting => "is about to tell everyone",
+        Phase::Committed => "is complete",
+    }
+}
+
+/// Where a run stands, after its name.
+pub(crate) const fn stands(status: Status) -> &'static str {
+    match status {
+        Status::Active => "is at work",
+        Status::PausedTransient => "stands still and goes on by itself",
+        Status::PausedApproval => "stands still until you have answered",
+        Status::PausedReconciliation => "stands still until it is known if an action happened",
+        Status::PausedUser => "is held, as you asked",
+        Status::FailedLogic => "failed; another way follows",
+        Status::FailedConfig => "failed: its settings cannot work",
+        Status::FailedInternal => "failed through a fault of ours",
+    }
+}

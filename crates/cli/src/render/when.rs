@@ -1,0 +1,90 @@
+//! Points in time as a person says them: how long ago, how soon, and what the clock shows.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use unstuck_core::time::{Span, Time};
+
+/// What is younger than this is not worth a number.
+const NOW: Span = Span::from_secs(10);
+
+/// `just now`, `12 min ago`.
+pub(crate) fn ago(at: Time, now: Time) -> String {
+    let span = now.since(at);
+    if span < NOW { "just now".to_owned() } else { format!("{} ago", length(span)) }
+}
+
+/// `07:12 (in 4 min)`, or that the time has come.
+pub(crate) fn until(at: Time, now: Time) -> String {
+    if at <= now {
+        "now".to_owned()
+    } else {
+        format!("{} (in {})", clock(at, now), length(at.since(now)))
+    }
+}
+
+/// A length of time: `40 s`, `12 min`, `3 h`, `2 days`.
+pub(crate) fn length(span: Span) -> String {
+    let seconds = span.as_millis() / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// The local date and time of an event: `15 Nov 07:12:09`.
+pub(crate) fn stamp(at: Time) -> String {
+    local(at, "%d %b %H:%M:%S")
+}
+
+/// The local time of day, with the day where it is not near.
+fn clock(at: Time, now: Time) -> String {
+    let near = at.since(now) < Span::from_hours(12);
+    local(at, if near { "%H:%M" } else { "%a %H:%M" })
+}
+
+/// A time that no calendar holds is shown as what it is: a number.
+fn local(at: Time, form: &str) -> String {
+    let millis = i64::try_from(at.as_millis()).ok();
+    match millis.and_then(|millis| Timestamp::from_millisecond(millis).ok()) {
+        Some(at) => at.to_zoned(TimeZone::system()).strftime(form).to_string(),
+        None => at.as_millis().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_rounded_down_to_what_a_person_cares_about() {
+        let cases = [
+            (Span::from_secs(0), "0 s"),
+            (Span::from_secs(59), "59 s"),
+            (Span::from_secs(60), "1 min"),
+            (Span::from_mins(59), "59 min"),
+            (Span::from_mins(119), "1 h"),
+            (Span::from_hours(47), "47 h"),
+            (Span::from_hours(48), "2 days"),
+        ];
+        for (span, said) in cases {
+            assert_eq!(length(span), said);
+        }
+    }
+
+    #[test]
+    fn the_past_and_the_future_are_told_from_now() {
+        let now = Time::from_millis(1_800_000_000_000);
+        assert_eq!(ago(now, now), "just now");
+        assert_eq!(ago(now + Span::from_hours(1), now), "just now");
+        assert_eq!(ago(now - Span::from_mins(12), now), "12 min ago");
+        assert_eq!(until(now, now), "now");
+        assert!(until(now + Span::from_mins(4), now).ends_with(" (in 4 min)"));
+    }
+
+    #[test]
+    fn a_time_beyond_every_calendar_is_still_shown() {
+        assert_eq!(stamp(Time::from_millis(u64::MAX)), u64::MAX.to_string());
+    }
+}
