@@ -1,8 +1,8 @@
 //! A store in a SQLite file, for one machine.
 //!
-//! One thread writes ([`writer`]), a few connections read ([`readers`]). The file is looked at before
-//! anything is written ([`open`]), and locked per project ([`lock`]). Each table has its own file
-//! ([`table`]). What it looks like inside is in docs/design/store.md.
+//! One thread writes (`writer`, `desk`), a few connections read (`readers`). The file is looked at
+//! before anything is written (`open`), and locked per project (`lock`). Each table has its own file
+//! (`table`). What it looks like inside is in docs/design/store.md.
 
 mod check;
 mod desk;

@@ -129,7 +129,7 @@ async fn replayed(store: &dyn Store) -> State {
     state
 }
 
-// B4, T3.12: kill -9 in the middle of writing loses nothing that was acknowledged.
+// A kill in the middle of writing loses nothing that was acknowledged.
 #[tokio::test]
 async fn a_killed_writer_leaves_all_it_was_told_is_durable() {
     for after in [1, 7, 40, 150] {
