@@ -16,7 +16,7 @@ pub(crate) enum Request {
     Attach { scope: Scope, world: Arc<dyn World>, attached: oneshot::Sender<u64> },
     Detach { attachment: u64 },
     Look(Box<dyn FnOnce(&State) + Send>),
-    Answers { reply: oneshot::Sender<Result<(), CommandError>> },
+    Answers { reply: Reply },
     Shutdown { now: bool },
 }
 
@@ -87,11 +87,11 @@ impl Handle {
         seen.await.map_err(|_| CommandError::Ended)
     }
 
-    /// Takes up the answers that people gave.
+    /// Takes up the answers that people gave, and waits until that is on disk.
     pub async fn take_answers(&self) -> Result<(), CommandError> {
         let (reply, taken) = oneshot::channel();
         self.ask(Request::Answers { reply }).await?;
-        taken.await.map_err(|_| CommandError::Ended)?
+        taken.await.map_err(|_| CommandError::Ended)?.map(drop)
     }
 
     /// What happens from now on. A reader that is too slow is told how much it missed.

@@ -155,9 +155,8 @@ impl Runner {
             Request::Detach { attachment } => self.detached(attachment),
             Request::Look(look) => look(&self.state),
             Request::Answers { reply } => {
-                let taken = self.take_answers().await;
-                let _ = reply.send(taken.clone().map_err(CommandError::from));
-                taken?;
+                self.take_answers().await?;
+                self.write(Batch::default(), None, Some(reply));
             }
             Request::Shutdown { .. } => self.close(),
         }
@@ -226,7 +225,8 @@ impl Runner {
         result: Option<Command>,
         reply: Option<Reply>,
     ) {
-        if self.journal.as_ref().is_some_and(|journal| journal.snapshot_due()) {
+        let due = self.journal.as_ref().is_some_and(|journal| journal.snapshot_due());
+        if due && !batch.events.is_empty() {
             batch.snapshot = Some(snapshot(&self.state));
         }
         let steps = batch.events.iter().flat_map(|recorded| self.steps(recorded)).collect();

@@ -223,6 +223,9 @@ fn tried(asked: &Asked<'_>) -> Option<String> {
         Reason::WaitedTooLong { span: waited } => {
             format!("I waited for {}, and that did not help.", span(waited))
         }
+        Reason::RepairBudgetExhausted { repairs: 0 } => {
+            "I have no way to repair it by myself.".to_owned()
+        }
         Reason::RepairBudgetExhausted { repairs } => format!(
             "I repaired it {}, and it still fails.",
             if repairs <= 1 { "once".to_owned() } else { format!("{} times", said(repairs)) }

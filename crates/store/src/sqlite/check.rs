@@ -14,9 +14,8 @@ use crate::error::StoreError;
 #[derive(Debug, Default)]
 pub(super) struct Check {
     under_way: Mutex<Option<UnderWay>>,
-    sound: Arc<OnceLock<()>>,
-    /// What was found; the writer writes nothing on top of it.
-    pub(super) damage: Arc<OnceLock<StoreError>>,
+    /// What was found; the writer writes nothing on top of damage.
+    pub(super) found: Arc<OnceLock<Result<(), StoreError>>>,
 }
 
 struct UnderWay {
@@ -33,31 +32,20 @@ impl Check {
         }
         let conn = reader(&at)?;
         let stop = conn.get_interrupt_handle();
-        let (sound, damage) = (Arc::clone(&self.sound), Arc::clone(&self.damage));
+        let found = Arc::clone(&self.found);
         let look = move || {
             let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-            let found = match said {
-                Ok(said) if said == "ok" => return sound.set(()).unwrap_or(()),
-                Ok(what) => StoreError::Damaged { at: at.display().to_string(), what },
-                Err(error) => fail::sqlite(&at, Doing::Reading, &error),
+            let end = match said {
+                Ok(said) if said == "ok" => Ok(()),
+                Ok(what) => Err(StoreError::Damaged { at: at.display().to_string(), what }),
+                Err(error) => Err(fail::sqlite(&at, Doing::Reading, &error)),
             };
-            // Whether it could be read just now says nothing about what it holds.
-            if let StoreError::Damaged { .. } = found {
-                damage.set(found).unwrap_or(());
-            }
+            found.set(end).ok();
         };
         let started = thread::Builder::new().name("unstuck-check".to_owned()).spawn(look);
         // A machine that cannot start a thread cannot look; the work goes on as if it had not.
         *under_way = started.ok().map(|thread| UnderWay { thread, stop });
         Ok(())
-    }
-
-    /// What was found; nothing while nobody has looked through all of it.
-    pub(super) fn found(&self) -> Option<Result<(), StoreError>> {
-        match self.damage.get() {
-            Some(error) => Some(Err(error.clone())),
-            None => self.sound.get().map(|()| Ok(())),
-        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Desk {
     /// Projects that were taken here.
     taken: HashMap<i64, Taken>,
     /// What a check in the background found; nothing is written on top of damage.
-    damage: Arc<OnceLock<StoreError>>,
+    found: Arc<OnceLock<Result<(), StoreError>>>,
 }
 
 /// A project that was taken.
@@ -43,8 +43,12 @@ pub(super) struct Start {
 }
 
 impl Desk {
-    pub(super) fn new(conn: Connection, at: PathBuf, damage: Arc<OnceLock<StoreError>>) -> Self {
-        Self { conn, at, taken: HashMap::new(), damage }
+    pub(super) fn new(
+        conn: Connection,
+        at: PathBuf,
+        found: Arc<OnceLock<Result<(), StoreError>>>,
+    ) -> Self {
+        Self { conn, at, taken: HashMap::new(), found }
     }
 
     /// Does something in a transaction of its own.
@@ -186,7 +190,11 @@ impl Desk {
     }
 
     fn sound(&self) -> Result<(), StoreError> {
-        self.damage.get().map_or(Ok(()), |error| Err(error.clone()))
+        match self.found.get() {
+            Some(Err(damage @ StoreError::Damaged { .. })) => Err(damage.clone()),
+            // That it could not be read just then says nothing about what it holds.
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Takes back what a failed transaction may have left and says what happened.

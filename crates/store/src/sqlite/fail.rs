@@ -72,3 +72,37 @@ pub(super) fn system(path: &Path, wanted: &'static str, error: &io::Error) -> St
         _ => StoreError::Rights { at: path.to_owned(), wanted, cause },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_database_that_may_not_grow_is_full() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("CREATE TABLE t (x); PRAGMA max_page_count = 2;").unwrap();
+        let error = conn.execute("INSERT INTO t VALUES (zeroblob(100000))", []).unwrap_err();
+        let found = sqlite(Path::new("db"), Doing::Writing, &error);
+        assert_eq!(found, StoreError::Full { at: "db".to_owned() });
+    }
+
+    #[test]
+    fn a_connection_that_only_reads_has_no_right_to_write() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("PRAGMA query_only = ON;").unwrap();
+        let error = conn.execute("CREATE TABLE t (x)", []).unwrap_err();
+        let found = sqlite(Path::new("db"), Doing::Writing, &error);
+        assert!(matches!(found, StoreError::Rights { wanted: "written", .. }), "{found}");
+    }
+
+    #[test]
+    fn the_systems_words_are_kept() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert_eq!(system(Path::new("f"), "made", &full), StoreError::Full { at: "f".to_owned() });
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let found = system(Path::new("f"), "made", &denied);
+        assert_eq!(found.to_string(), "f cannot be made: permission denied");
+    }
+}

@@ -89,3 +89,65 @@ fn backup(at: &Path, schema: u32) -> PathBuf {
     path.push(format!(".v{schema}.bak"));
     PathBuf::from(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::sqlite::SqliteStore;
+
+    const FIXTURE: &[u8] = include_bytes!("../../../../testdata/store/v1.db");
+    const NEXT: Step = Step { to: 2, sql: "ALTER TABLE projects ADD COLUMN note TEXT;" };
+    const BROKEN: Step =
+        Step { to: 3, sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;" };
+
+    /// A database of schema 1 in a folder of its own.
+    fn old() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("unstuck.db");
+        fs::write(&path, FIXTURE).unwrap();
+        (folder, path)
+    }
+
+    fn version(path: &Path) -> (u32, u32) {
+        let conn = Connection::open(path).unwrap();
+        let version = conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        let events = conn.query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
+        (version, events)
+    }
+
+    #[test]
+    fn an_old_schema_is_kept_aside_and_brought_forward() {
+        let (_folder, path) = old();
+        let (_, events) = version(&path);
+        drop(SqliteStore::open_with(path.clone(), &[STEPS[0], NEXT]).unwrap());
+        assert_eq!(version(&path), (2, events));
+        let kept = backup(&path, 1);
+        assert_eq!(version(&kept), (1, events));
+        assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+        // The older program sees that it is too old, in the file itself.
+        let error = SqliteStore::open_with(path, &STEPS[..1]).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_step_that_fails_takes_all_of_them_back() {
+        let (_folder, path) = old();
+        let before = version(&path);
+        SqliteStore::open_with(path.clone(), &[STEPS[0], NEXT, BROKEN]).unwrap_err();
+        assert_eq!(version(&path), before);
+        let conn = Connection::open(&path).unwrap();
+        conn.prepare("SELECT note FROM projects").unwrap_err();
+        drop(conn);
+        drop(SqliteStore::open_with(path, STEPS).unwrap());
+    }
+
+    #[test]
+    fn the_newest_schema_is_left_alone() {
+        let (_folder, path) = old();
+        drop(SqliteStore::open_with(path.clone(), STEPS).unwrap());
+        assert!(!backup(&path, 1).exists());
+    }
+}

@@ -1,8 +1,8 @@
 //! A store in a SQLite file, for one machine.
 //!
-//! One thread writes ([`writer`]), a few connections read ([`readers`]). The file is looked at before
-//! anything is written ([`open`]), and locked per project ([`lock`]). Each table has its own file
-//! ([`table`]). What it looks like inside is in docs/design/store.md.
+//! One thread writes (`writer`, `desk`), a few connections read (`readers`). The file is looked at
+//! before anything is written (`open`), and locked per project (`lock`). Each table has its own file
+//! (`table`). What it looks like inside is in docs/design/store.md.
 
 mod check;
 mod desk;
@@ -55,10 +55,11 @@ pub struct SqliteStore(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
-    // In this order: the check ends before the writer does.
+    // In this order: the writer's connection is the last to go, and takes the log along into the
+    // file. Those that only read cannot.
     check: Check,
-    writer: Writer,
     readers: Readers,
+    writer: Writer,
     written: Mutex<HashMap<String, watch::Sender<u64>>>,
 }
 
@@ -71,10 +72,10 @@ impl SqliteStore {
     fn open_with(path: PathBuf, steps: &[Step]) -> Result<Self, StoreError> {
         let conn = open::writer(&path, steps)?;
         let check = Check::default();
-        let desk = Desk::new(conn, path.clone(), Arc::clone(&check.damage));
+        let desk = Desk::new(conn, path.clone(), Arc::clone(&check.found));
         let writer = Writer::start(desk, path.clone())?;
         let (readers, written) = (Readers::new(path.clone()), Mutex::default());
-        Ok(Self(Arc::new(Shared { path, check, writer, readers, written })))
+        Ok(Self(Arc::new(Shared { path, check, readers, writer, written })))
     }
 
     /// The file.
@@ -85,7 +86,7 @@ impl SqliteStore {
     /// What a look through the whole file found. It is taken in the background after an end that
     /// was not proper; before it is over there is nothing to tell.
     pub fn checked(&self) -> Option<Result<(), StoreError>> {
-        self.0.check.found()
+        self.0.check.found.get().cloned()
     }
 
     /// Reads something about a project; nothing where nobody knows it.

@@ -54,7 +54,7 @@ impl Seat {
                 clock: Arc::new(SystemClock),
             };
             match Runner::open(setup).await {
-                Ok(runner) => return Self::hold(project, runner),
+                Ok(runner) => return Self::hold(project, runner).await,
                 Err(StoreError::Held(by)) => {
                     tries -= 1;
                     match Self::join(project).await {
@@ -71,7 +71,7 @@ impl Seat {
         }
     }
 
-    fn hold(project: &Project, runner: Runner) -> Result<Self, Error> {
+    async fn hold(project: &Project, runner: Runner) -> Result<Self, Error> {
         let handle = runner.handle();
         let unusable = |place: String| move |source| Error::Folder { place, source };
         let (key, socket) = (project.token_key(), project.socket());
@@ -80,6 +80,8 @@ impl Seat {
             .map_err(unusable(socket.display().to_string()))?;
         let notices = handle.watch();
         let running = tokio::spawn(runner.run());
+        // What was answered while nobody was here counts before anything is looked at.
+        handle.take_answers().await?;
         Ok(Self::Holder { handle, running, notices, _server: server })
     }
 

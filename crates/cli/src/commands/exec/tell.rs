@@ -25,8 +25,11 @@ impl Teller {
     /// Something happened to the task, or to everybody.
     pub(super) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
         let concerns = recorded.event.about().task.is_none_or(|of| of == task);
-        // That it runs and that it is done is seen without a word.
-        let plain = matches!(recorded.event, Event::RunStarted { .. } | Event::TaskDone { .. });
+        // That it runs and that it is done is seen without a word; a question says more itself.
+        let plain = matches!(
+            recorded.event,
+            Event::RunStarted { .. } | Event::TaskDone { .. } | Event::TaskParked { .. }
+        );
         if let Some(narration) = narration
             && concerns
             && !plain

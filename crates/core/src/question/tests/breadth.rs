@@ -16,6 +16,7 @@ const REASONS: &[Reason] = &[
     Reason::MaxRetriesExceeded { retries: 1 },
     Reason::MaxRetriesExceeded { retries: 5 },
     Reason::WaitedTooLong { span: Span::from_mins(125) },
+    Reason::RepairBudgetExhausted { repairs: 0 },
     Reason::RepairBudgetExhausted { repairs: 1 },
     Reason::RepairBudgetExhausted { repairs: 3 },
     Reason::ShortenedTooOften { times: 2 },

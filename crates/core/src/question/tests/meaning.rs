@@ -113,6 +113,7 @@ fn attempts_are_counted_as_they_ran() {
         (Reason::AttemptsUsedUp { tried: 1 }, "I tried one way"),
         (Reason::AttemptsUsedUp { tried: 4 }, "I tried four different ways"),
         (Reason::MaxRetriesExceeded { retries: 5 }, "five more times"),
+        (Reason::RepairBudgetExhausted { repairs: 0 }, "no way to repair it"),
         (Reason::RepairBudgetExhausted { repairs: 3 }, "I repaired it three times"),
     ];
     for (reason, said) in cases {

@@ -1,0 +1,17 @@
+//! A snapshot is read back, or refused, whatever is in it; what is read can be worked with.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use unstuck_core::engine::{Recorded, State};
+
+fuzz_target!(|text: &str| {
+    let (snapshot, journal) = text.split_once('\n').unwrap_or((text, ""));
+    let Ok(mut state) = serde_json::from_str::<State>(snapshot) else { return };
+    for line in journal.lines() {
+        if let Ok(recorded) = serde_json::from_str::<Recorded>(line) {
+            state.apply(&recorded);
+        }
+    }
+    state.outstanding();
+    serde_json::to_vec(&state).unwrap();
+});
