@@ -18,10 +18,10 @@ use crate::exit;
     about = "Runs AI agents unattended and gets them unstuck",
     long_about = "Runs AI agents unattended and gets them unstuck.\n\n\
         Every failure gets one of a closed set of codes, and the code alone decides what happens \
-        next: wait, try a different approach, or ask a person. This version holds the part that \
-        decides: `demo` plays a night on it, `classify` gives the output of any program its code \
-        and the signature that recognises the same error again, and `explain` says what a code \
-        means.",
+        next: wait, try a different approach, or ask a person. `exec` keeps a command alive that \
+        way, `inbox` shows what waits for you, `status`, `log` and `why` what happened and why. \
+        `classify` gives the output of any program its code and the signature that recognises \
+        the same error again, and `explain` says what a code means.",
     after_help = "`unstuck --help` adds examples and exit codes.",
     subcommand_required = true,
     arg_required_else_help = true,
@@ -257,8 +257,8 @@ pub(crate) struct Classify {
 /// Show a whole night in a minute: no key, no network
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Plays one night of six tasks on the real loop and a real store, in virtual time: checks that are \
-        red, an account that is limited, a change outside the fence, a lost connection during a \
+    long_about = "Plays one night of six tasks on the real loop and a real store, in virtual time: \
+        checks that are red, an account that is limited, a change outside the fence, a lost connection during a \
         push, a killed program, and a question for you. The agent and what goes wrong are \
         scripted; every decision, wait and sentence is the engine's own. Nothing is sent, and what \
         is written is removed at the end. If you kill it, the next `unstuck demo` goes on.\n\n\

@@ -187,6 +187,7 @@ pub enum Event {
     RunCrashed {
         run: RunId,
         /// We had ended it ourselves.
+        #[serde(default)]
         clean: bool,
     },
     /// A run was ended by a person's decision.

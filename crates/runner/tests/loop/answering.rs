@@ -72,7 +72,7 @@ async fn an_answer_that_was_taken_up_but_not_written_is_taken_up_again() {
     let stage = parked().await;
     stage.store.answer("shop", fixed_it()).await.unwrap();
     stage.store.fail_next(1);
-    stage.handle.take_answers().await.unwrap();
+    stage.handle.take_answers().await.unwrap_err();
     stage.completed().await;
     assert_eq!(stage.performed(|what| matches!(what, Work::Attempt { .. })), 4);
 }

@@ -27,7 +27,7 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     stage = stage.die(place).await?;
     same("a death changes nothing of it", &stage.store.question(PROJECT, id).await?, &asked)?;
     // Another task joins, and its words and tasks follow.
-    stage.must(Command::Recover { task: None }).await?;
+    stage.must(Command::Recover { task: None, clean: false }).await?;
     same("it is joined, not asked again", &stage.refused("b").await?, &id)?;
     let joined = stage.store.question(PROJECT, id).await?.ok_or("it is still there")?;
     same("both wait for it", &joined.tasks.len(), &2)?;

@@ -12,7 +12,7 @@ pub async fn state_survives_deaths_and_ends(place: &dyn Place) -> Checked {
     stage.build(vec![task("a"), task("b")]).await?;
     stage.red("a", "one").await?;
     stage = stage.die(place).await?;
-    stage.must(Command::Recover { task: None }).await?;
+    stage.must(Command::Recover { task: None, clean: false }).await?;
     stage.red("a", "one").await?;
     stage = stage.hand_over(place).await?;
     stage.refused("b").await?;
@@ -126,7 +126,7 @@ pub async fn broken_snapshots_are_passed_over(place: &dyn Place) -> Checked {
         let batch = Batch { snapshot: Some(bytes), ..Batch::default() };
         stage.journal.append(batch).durable().await?;
         stage = stage.die(place).await?;
-        stage.must(Command::Recover { task: None }).await?;
+        stage.must(Command::Recover { task: None, clean: false }).await?;
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub async fn counters_are_saved_with_their_failure(place: &dyn Place) -> Checked
         // Nothing but what is durable is left, and the counters are as they were.
         stage = stage.die(place).await?;
         Dump::of(&*stage.store, PROJECT).await?.agrees(&stage.state)?;
-        stage.must(Command::Recover { task: None }).await?;
+        stage.must(Command::Recover { task: None, clean: false }).await?;
     }
     Ok(())
 }
