@@ -165,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// One that waits for its turn and hangs up is not waited for.
+    /// One that waits for its turn and hangs up, or says something else, waits no longer.
     async fn attach(
         &mut self,
         scope: Scope,
@@ -178,7 +178,7 @@ impl Connection {
         }
         tokio::select! {
             attached = handle.attach(scope, world) => attached.map(Some),
-            () = hung_up(&mut self.lines) => Ok(None),
+            _ = self.lines.fill_buf() => Ok(None),
         }
     }
 
@@ -243,14 +243,6 @@ impl Connection {
             | Command::Skip { .. }
             | Command::Forget { .. } => self.only.is_none(),
         }
-    }
-}
-
-/// Returns when the other end is closed.
-async fn hung_up(lines: &mut BufReader<OwnedReadHalf>) {
-    if lines.fill_buf().await.is_ok_and(|read| !read.is_empty()) {
-        // It has more to say, and is listened to when its turn has come.
-        std::future::pending().await
     }
 }
 

@@ -6,6 +6,7 @@ use tokio::net::UnixStream;
 use unstuck_core::engine::{Command, Work};
 use unstuck_runner::Scope;
 use unstuck_runner::control::Client;
+use unstuck_store::Store as _;
 
 use crate::stage::{Hand, Stage, Told, define, hand};
 
@@ -75,7 +76,7 @@ async fn an_idle_guest_takes_nothing_along() {
     assert!(matches!(order.effect.what, Work::Execute { retry: 0 }));
     world.go.add_permits(9);
     stage.done(task).await;
-    assert_eq!(stage.look(|state| state.runs().count()).await, 1);
+    assert_eq!(stage.store.runs("shop", task).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

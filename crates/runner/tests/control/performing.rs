@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{Command, Work};
+use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_runner::Scope;
 
 use crate::stage::{Stage, define, hand};
@@ -27,12 +28,13 @@ async fn what_is_its_own_is_handed_over_and_its_result_counts() {
 async fn what_is_no_longer_wanted_is_stopped_there() {
     let stage = Stage::new().await;
     let client = stage.client().await;
-    let task = define(&client, "nightly").await;
     let (world, mut told) = hand();
-    client.attach(Scope::Task(task), world).await.unwrap();
-    client.command(Command::FireJob { task }).await.unwrap();
+    client.attach(Scope::Project, world).await.unwrap();
+    let task = TaskSpec { name: "a".into(), ..TaskSpec::default() };
+    let plan = Arc::new(Plan::new(vec![task]).unwrap());
+    client.command(Command::StartBuild { plan, slots: 1, in_place: false }).await.unwrap();
     let order = told.begun.recv().await.unwrap();
-    client.command(Command::Skip { task }).await.unwrap();
+    client.command(Command::Cancel { build: order.build }).await.unwrap();
     assert_eq!(told.stopped.recv().await.unwrap(), order.effect.id);
 }
 
@@ -49,8 +51,7 @@ async fn one_at_a_time_and_the_others_in_line() {
     let (other, mut others) = hand();
     assert!(!second.try_attach(scope, Arc::clone(&other) as _).await.unwrap());
     // One that gave up waiting is passed over.
-    let gave_up = stage.line().await;
-    let mut gave_up = gave_up;
+    let mut gave_up = stage.line().await;
     let attach = format!(
         "{{\"id\":1,\"do\":\"attach\",\"scope\":{{\"task\":{}}},\"waits\":true}}\n",
         task.0

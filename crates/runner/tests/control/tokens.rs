@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, EffectId, Progress, TaskId};
+use unstuck_core::engine::{Command, EffectId, TaskId};
+use unstuck_core::plan::MutationSpec;
 use unstuck_runner::Scope;
 use unstuck_runner::control::{Client, Refusal, TokenKey};
 
@@ -12,7 +13,8 @@ use crate::stage::{Stage, define, hand};
 use crate::talking::why;
 
 fn report(effect: EffectId) -> Command {
-    Command::Progress { effect, report: Progress::default() }
+    let mutation = MutationSpec { key: effect.to_string(), ..MutationSpec::default() };
+    Command::Mutate { effect, mutation }
 }
 
 // B18

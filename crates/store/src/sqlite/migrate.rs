@@ -30,7 +30,10 @@ pub(super) fn newest(steps: &[Step]) -> u32 {
 /// Brings the database to the newest schema.
 pub(super) fn run(conn: &mut Connection, at: &Path, steps: &[Step]) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
-    let found = schema(conn, at, newest(steps))?;
+    // In one transaction: somebody else may be making it at this very moment.
+    let reading = conn.transaction().map_err(failed)?;
+    let found = schema(&reading, at, newest(steps))?;
+    drop(reading);
     if found == newest(steps) {
         return Ok(());
     }

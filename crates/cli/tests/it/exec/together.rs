@@ -47,7 +47,7 @@ fn a_holder_that_is_killed_disturbs_no_guest() {
     let stage = Stage::new();
     let (a, b, c) = (held(&stage, "a"), held(&stage, "b"), held(&stage, "c"));
     a.signal(Signal::KILL);
-    drop(a.status());
+    a.status();
     assert!(stage.run(&["--name", "d"], "true").status.success());
     ends(&stage, "b", b);
     ends(&stage, "c", c);
@@ -134,7 +134,7 @@ fn whoever_waits_for_its_turn_takes_up_what_a_killed_one_left() {
     let mut second = stage.start(&["--name", "a"], "echo second >>a-runs");
     second.hear("is being run already");
     first.signal(Signal::KILL);
-    drop(first.status());
+    first.status();
     assert_eq!(second.status().code(), Some(0));
     assert_eq!(stage.wrote("a-runs"), "run\nsecond\n");
     assert_eq!(stage.job("a").moved.firing, 1);
@@ -151,7 +151,7 @@ fn a_crowd_gets_its_turns() {
         assert_eq!(status.code(), Some(0), "{said}");
     }
     assert_eq!(stage.wrote("runs").lines().count(), 6);
-    assert_eq!(stage.crashes(), [false; 0]);
+    assert_eq!(stage.crashes().iter().filter(|clean| !**clean).count(), 0);
 }
 
 /// Many at once with names of their own.
@@ -169,5 +169,5 @@ fn a_crowd_of_strangers_gets_along() {
     for n in 0..8 {
         assert_eq!(stage.wrote(&format!("runs-{n}")), "run\n", "{n}");
     }
-    assert_eq!(stage.crashes(), [false; 0]);
+    assert_eq!(stage.crashes().iter().filter(|clean| !**clean).count(), 0);
 }
