@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// What a run of the program came to.
 pub(crate) struct Ran {
@@ -48,6 +48,11 @@ pub(crate) fn unstuck_reading(args: &[&str], input: &[u8]) -> Ran {
     });
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
+    ran(output)
+}
+
+/// What it came to.
+pub(crate) fn ran(output: Output) -> Ran {
     Ran {
         exit: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),

@@ -1,0 +1,39 @@
+//! `unstuck status`: where everything stands.
+
+use crate::shop::{Shop, without_clock};
+
+#[test]
+fn while_somebody_is_at_work() {
+    let (shop, night) = Shop::after_a_night();
+    let ran = shop.unstuck(&["status"]);
+    shop.let_go(night);
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{ran}");
+    insta::assert_snapshot!(without_clock(&ran.to_string()));
+}
+
+#[test]
+fn while_nobody_is_at_work_nothing_is_said_to_run() {
+    let shop = Shop::left_alone();
+    insta::assert_snapshot!(without_clock(&shop.unstuck(&["status"]).to_string()));
+}
+
+#[test]
+fn as_json_it_is_the_rows_themselves() {
+    let (shop, night) = Shop::after_a_night();
+    let mut json = shop.json(&["status", "--json"]);
+    shop.let_go(night);
+    assert_eq!(json["questions"], shop.json(&["inbox", "--json"]));
+    json["questions"] = "(as in the inbox)".into();
+    for build in json["builds"].as_array_mut().unwrap() {
+        for row in build["rows"].as_array_mut().unwrap() {
+            row["spec"] = row["spec"]["name"].take();
+            row["counters"] = "(counters)".into();
+        }
+    }
+    insta::assert_json_snapshot!(json);
+}
+
+#[test]
+fn a_project_without_work_has_little_to_say() {
+    insta::assert_snapshot!(Shop::new().unstuck(&["status"]));
+}
