@@ -203,7 +203,7 @@ pub(crate) const fn stands(status: Status) -> &'static str {
         Status::PausedApproval => "stands still until you have answered",
         Status::PausedReconciliation => "stands still until it is known if an action happened",
         Status::PausedUser => "is held, as you asked",
-        Status::FailedLogic => "failed; another way follows",
+        Status::FailedLogic => "failed",
         Status::FailedConfig => "failed: its settings cannot work",
         Status::FailedInternal => "failed through a fault of ours",
     }
