@@ -63,8 +63,8 @@ impl Project {
 
     /// The store, made if there is none.
     pub(crate) fn make_store(&self) -> Result<Arc<dyn Store>, Error> {
-        self.make_folder(&self.folder())?;
-        self.make_folder(&self.runs())?;
+        make_folder(&self.folder())?;
+        make_folder(&self.runs())?;
         let ignore = self.folder().join(".gitignore");
         if !ignore.exists() {
             fs::write(&ignore, "*\n").map_err(|source| unusable(&ignore, source))?;
@@ -88,12 +88,12 @@ impl Project {
     fn database(&self) -> PathBuf {
         self.folder().join("state.db")
     }
+}
 
-    fn make_folder(&self, folder: &Path) -> Result<(), Error> {
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(folder);
-        made.map_err(|source| unusable(folder, source))
-    }
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    let mut builder = DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| unusable(folder, source))
 }
 
 /// Where Unstuck keeps what belongs to the user and to no project.

@@ -1,6 +1,6 @@
 //! Things of the engine in the words of people.
 
-use unstuck_core::engine::{PauseCause, TaskId, Why};
+use unstuck_core::engine::{Count, PauseCause, TaskId, Why};
 use unstuck_core::fault::Charge;
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
@@ -56,8 +56,14 @@ pub(crate) fn counts(why: &Why) -> Vec<String> {
         Charge::Git => "tries with git",
         Charge::Repair => "repairs",
     };
-    let line =
-        |c: &unstuck_core::engine::Count| format!("{} of {} {}", c.at, c.limit, said(c.counter));
+    let line = |Count { counter, at, limit }: &Count| {
+        let what = said(*counter);
+        if at > limit {
+            format!("more than {limit} {what}")
+        } else {
+            format!("{at} of {limit} {what}")
+        }
+    };
     why.counts.iter().map(line).collect()
 }
 

@@ -168,15 +168,12 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// `met 3 times, 2 count · 12 min ago`.
+    /// `met 3 times, 2 counted · 12 min ago`.
     fn met(&self, row: &SignatureRow) -> String {
         let total = usize::try_from(row.total).unwrap_or(usize::MAX);
         let times = words::number(total, "time", "times");
-        let counted = match row.count {
-            0 => String::new(),
-            1 => ", 1 counts".to_owned(),
-            many => format!(", {many} count"),
-        };
+        let counted =
+            if row.count == 0 { String::new() } else { format!(", {} counted", row.count) };
         format!("met {times}{counted} · {}", when::ago(row.last_seen, self.now))
     }
 
