@@ -147,8 +147,8 @@ impl Runner {
         match request {
             Request::Command { command, reply } => self.decide(command, None, Some(reply)),
             Request::Attach { scope, world, attached } => {
-                let number = self.work.attach(scope, world);
-                self.clear(scope, number);
+                let number = self.work.attach(scope.clone(), world);
+                self.clear(&scope, number);
                 // Whoever attached may have gone.
                 let _ = attached.send(number);
             }

@@ -154,9 +154,8 @@ impl WorkList {
     }
 
     fn performer(&self, order: &Order) -> Option<&Attachment> {
-        let covering = |attached: &&Attachment| attached.scope.covers(order);
-        let own = self.attached.iter().filter(|a| a.scope != Scope::Project).find(covering);
-        own.or_else(|| self.attached.iter().find(covering))
+        let covering = self.attached.iter().filter(|attached| attached.scope.covers(order));
+        covering.min_by_key(|attached| attached.scope.breadth())
     }
 
     fn start(&mut self, order: Order) {

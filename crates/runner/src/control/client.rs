@@ -91,7 +91,7 @@ impl Client {
 
     /// Performs the effects of `scope` from now on.
     pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), ClientError> {
-        lock(&self.0.worlds).push((scope, world));
+        lock(&self.0.worlds).push((scope.clone(), world));
         self.ask(What::Attach { scope }).await.map(drop)
     }
 

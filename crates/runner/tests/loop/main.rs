@@ -5,5 +5,6 @@ mod crashing;
 mod deciding;
 mod ending;
 mod failing;
+mod ledger;
 mod stage;
 mod waiting;
