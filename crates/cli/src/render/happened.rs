@@ -154,7 +154,10 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::GateGivenUp { .. } => "the account was waited for too long".to_owned(),
 
         Event::BudgetUpdated { spent, .. } if spent.is_zero() => "set some budget aside".to_owned(),
-        Event::BudgetUpdated { spent, .. } => format!("spent {}", words::amount(*spent)),
+        Event::BudgetUpdated { spent, .. } => match words::amount(*spent) {
+            nothing if nothing.is_empty() => "spent next to nothing".to_owned(),
+            spent => format!("spent {spent}"),
+        },
         Event::LimitRaised { raised } => match raised {
             Raised::Questions { build, .. } => {
                 format!("build {build} may have more questions open")

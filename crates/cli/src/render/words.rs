@@ -72,7 +72,7 @@ pub(crate) fn number(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// What was spent, without what is nothing.
+/// What was spent, without what is next to nothing; empty where all of it is.
 pub(crate) fn amount(amount: Amount) -> String {
     let mut parts = Vec::new();
     if amount.money_micros > 0 {
@@ -82,7 +82,7 @@ pub(crate) fn amount(amount: Amount) -> String {
     if amount.tokens > 0 {
         parts.push(format!("{} tokens", amount.tokens));
     }
-    if amount.time_ms > 0 {
+    if amount.time_ms >= 1_000 {
         let time = when::length(Span::from_millis(amount.time_ms));
         parts.push(format!("{time} of work"));
     }
@@ -111,5 +111,6 @@ mod tests {
         let all = Amount { money_micros: 1_234_567, tokens: 20, time_ms: 61_000 };
         assert_eq!(amount(all), "$1.24, 20 tokens, 1 min of work");
         assert_eq!(amount(Amount { tokens: 20, ..Amount::ZERO }), "20 tokens");
+        assert_eq!(amount(Amount { time_ms: 999, ..Amount::ZERO }), "");
     }
 }

@@ -178,12 +178,11 @@ impl Page<'_> {
     }
 
     fn spent(&self, out: &mut impl Write) -> io::Result<()> {
-        let spent = self.standing.spent_today;
-        if spent.is_zero() {
+        let (dim, spent) = (style::DIM, words::amount(self.standing.spent_today));
+        if spent.is_empty() {
             return Ok(());
         }
-        let dim = style::DIM;
-        writeln!(out, "\n{dim}Spent today: {}{dim:#}", words::amount(spent))
+        writeln!(out, "\n{dim}Spent today: {spent}{dim:#}")
     }
 }
 
