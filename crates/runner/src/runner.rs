@@ -127,7 +127,8 @@ impl Runner {
                     self.recover(&cleared, self.clean);
                 }
                 request = self.requests.recv(), if room => match request {
-                    Some(Request::Shutdown { now: true }) => return self.give_up(),
+                    // What was not recorded is found out at the next start.
+                    Some(Request::Shutdown { now: true }) => return Ok(()),
                     Some(request) => self.take(request).await?,
                     None => self.close(),
                 },
@@ -166,12 +167,6 @@ impl Runner {
     fn close(&mut self) {
         self.closing = true;
         self.work.close();
-    }
-
-    /// Nothing is waited for: what was not recorded is found out at the next start.
-    fn give_up(&mut self) -> Ended {
-        self.journal = None;
-        Ok(())
     }
 
     fn wake(&mut self) {

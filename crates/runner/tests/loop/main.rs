@@ -1,5 +1,10 @@
 //! The loop, driven in virtual time against the store in memory.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
 mod answering;
 mod crashing;
 mod deciding;

@@ -133,7 +133,7 @@ impl Draft<'_> {
                 self.run_over(*run, RunStatus::Over(RunEnd::Committed), at);
             }
             Event::RunCrashed { run, .. } => {
-                self.run_over(*run, RunStatus::Over(RunEnd::Crashed), at)
+                self.run_over(*run, RunStatus::Over(RunEnd::Crashed), at);
             }
             Event::RunCancelled { run, .. } => {
                 self.run_over(*run, RunStatus::Over(RunEnd::Cancelled), at);

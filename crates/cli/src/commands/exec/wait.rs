@@ -97,9 +97,9 @@ pub(super) async fn until_it_ends(
                     }
                 }
                 (Ok(Heard::Notice(Notice::StoreWaiting { message, .. })), _) => {
-                    teller.store_waiting(&message);
+                    Teller::store_waiting(&message);
                 }
-                (Ok(Heard::Notice(Notice::StoreBack)), _) => teller.store_back(),
+                (Ok(Heard::Notice(Notice::StoreBack)), _) => Teller::store_back(),
                 (Ok(Heard::Notice(Notice::Gap)), _) => {
                     if let Some(ending) = look(task, teller, max_wait, &mut patience).await? {
                         return Ok(ending);
