@@ -7,6 +7,7 @@
 mod answers;
 mod clock;
 pub mod control;
+mod gates;
 mod handle;
 mod ledger;
 mod notice;
@@ -22,6 +23,7 @@ mod work;
 mod world;
 
 pub use clock::{Clock, SystemClock};
+pub use gates::GateMirror;
 pub use handle::{CommandError, Decided, Handle};
 pub use ledger::{Action, Settled};
 pub use notice::Notice;

@@ -15,12 +15,13 @@ use unstuck_core::policy::Policy;
 use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, snapshot};
 
 use crate::clock::Clock;
+use crate::gates::GateMirror;
 use crate::handle::{CommandError, Decided, Handle, Reply, Request};
 use crate::pending::{Entry, Pending};
 use crate::recover::Clearing;
 use crate::timer::Timer;
 use crate::work::{Step, WorkList};
-use crate::world::Report;
+use crate::world::{Order, Report};
 
 /// Requests that may wait for the loop.
 const REQUESTS_MAX: usize = 1_024;
@@ -45,6 +46,8 @@ pub struct Setup {
     pub policy: Arc<Policy>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Where projects tell each other of limited accounts, if they do.
+    pub gates: Option<GateMirror>,
 }
 
 /// The loop of one project. It holds the project's lock.
@@ -177,6 +180,15 @@ impl Runner {
         }
     }
 
+    /// Has an effect performed, unless another project found its account limited.
+    fn perform(&mut self, order: Order) {
+        let gates = self.setup.gates.as_ref();
+        match gates.and_then(|gates| gates.refuses(&order, self.setup.clock.now())) {
+            Some(report) => self.settle(order.effect.id, report),
+            None => self.work.perform(order),
+        }
+    }
+
     fn settle(&mut self, effect: EffectId, report: Report) {
         crash::point();
         let command = Command::Settle { effect, outcome: report.outcome, spent: report.spent };
@@ -242,9 +254,13 @@ impl Runner {
         for step in entry.steps {
             crash::point();
             match step {
-                Step::Perform(order) => self.work.perform(*order),
+                Step::Perform(order) => self.perform(*order),
                 Step::Stop(effect) => self.work.stop(effect),
             }
+        }
+        if let Some(gates) = &self.setup.gates {
+            let now = self.setup.clock.now();
+            entry.events.iter().for_each(|recorded| gates.note(&recorded.event, now));
         }
         for notice in entry.notices {
             // Nobody may be watching.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unstuck_core::time::Time;
-use unstuck_runner::{Clock as _, SystemClock};
+use unstuck_runner::{Clock as _, GateMirror, SystemClock};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use crate::error::Error;
@@ -44,6 +44,11 @@ impl Project {
 
     pub(crate) const fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// Where it tells the user's other projects of limited accounts, and hears of theirs.
+    pub(crate) fn gates(&self) -> GateMirror {
+        GateMirror::new(state_folder().join("gates"), self.root.to_string_lossy())
     }
 
     /// The control socket of whoever holds it.

@@ -11,5 +11,6 @@ mod deciding;
 mod ending;
 mod failing;
 mod ledger;
+mod sleeping;
 mod stage;
 mod waiting;
