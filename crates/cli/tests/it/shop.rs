@@ -137,6 +137,7 @@ impl Shop {
                 holder: holder.clone(),
                 policy: Arc::new(Policy::default()),
                 clock: Arc::clone(&self.clock) as _,
+                gates: None,
             };
             let runner = Runner::open(setup).await.unwrap();
             let handle = runner.handle();
