@@ -1,7 +1,7 @@
 //! How everybody else talks to the loop.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{broadcast, mpsc, oneshot};
 use unstuck_core::engine::{Command, Recorded, Rejected, State};
@@ -13,11 +13,21 @@ use crate::world::{Scope, World};
 /// What the loop is asked.
 pub(crate) enum Request {
     Command { command: Command, reply: Reply },
-    Attach { scope: Scope, world: Arc<dyn World>, attached: oneshot::Sender<u64> },
-    Detach { attachment: u64 },
+    Attach(Attach),
+    Detach { attachment: u64, clean: bool },
     Look(Box<dyn FnOnce(&State) + Send>),
     Answers { reply: Reply },
     Shutdown { now: bool },
+}
+
+/// Somebody who wants to perform the effects of `scope`.
+pub(crate) struct Attach {
+    pub(crate) scope: Scope,
+    pub(crate) world: Arc<dyn World>,
+    /// Whether they wait for their turn.
+    pub(crate) waits: bool,
+    /// The number of the attachment; none if somebody else has the scope.
+    pub(crate) attached: oneshot::Sender<Option<u64>>,
 }
 
 pub(crate) type Reply = oneshot::Sender<Result<Decided, CommandError>>;
@@ -50,6 +60,8 @@ pub struct Handle {
     pub(crate) notices: broadcast::Sender<Notice>,
     /// Decisions that are on their way to the disk.
     pub(crate) unwritten: Arc<AtomicUsize>,
+    /// Nothing new is taken on.
+    pub(crate) closing: Arc<AtomicBool>,
 }
 
 impl Handle {
@@ -61,16 +73,40 @@ impl Handle {
     }
 
     /// Performs the effects of `scope` from now on, those that wait already included. The number
-    /// ends it again.
+    /// ends it again. A build or task is performed by one at a time: others wait for their turn.
     pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<u64, CommandError> {
+        self.ask_to_attach(scope, world, true).await?.ok_or(CommandError::Ended)
+    }
+
+    /// The same without waiting: none if somebody else performs it.
+    pub async fn try_attach(
+        &self,
+        scope: Scope,
+        world: Arc<dyn World>,
+    ) -> Result<Option<u64>, CommandError> {
+        self.ask_to_attach(scope, world, false).await
+    }
+
+    async fn ask_to_attach(
+        &self,
+        scope: Scope,
+        world: Arc<dyn World>,
+        waits: bool,
+    ) -> Result<Option<u64>, CommandError> {
         let (attached, number) = oneshot::channel();
-        self.ask(Request::Attach { scope, world, attached }).await?;
+        self.ask(Request::Attach(Attach { scope, world, waits, attached })).await?;
         number.await.map_err(|_| CommandError::Ended)
     }
 
     /// Whoever attached with this number is gone, and what they were doing with them.
     pub async fn detach(&self, attachment: u64) -> Result<(), CommandError> {
-        self.ask(Request::Detach { attachment }).await
+        self.ask(Request::Detach { attachment, clean: false }).await
+    }
+
+    /// Whoever attached with this number leaves properly: what they were doing is ended, and
+    /// nobody is to blame for it.
+    pub async fn leave(&self, attachment: u64) -> Result<(), CommandError> {
+        self.ask(Request::Detach { attachment, clean: true }).await
     }
 
     /// Looks at the state of the project. It may be a moment ahead of the disk.
@@ -103,6 +139,11 @@ impl Handle {
     pub fn is_idle(&self) -> bool {
         self.requests.capacity() == self.requests.max_capacity()
             && self.unwritten.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether the loop is coming to its end and takes nothing new on.
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire) || self.requests.is_closed()
     }
 
     /// Ends the loop: what cannot be interrupted is finished and recorded, everything else is

@@ -31,12 +31,13 @@ impl Runner {
     pub(crate) fn clear(&mut self, scope: &Scope, attachment: u64) {
         let Some(world) = self.work.world(attachment).cloned() else { return };
         let mut tasks = BTreeSet::new();
+        let performing = world.performing();
         let leftover: BTreeSet<EffectId> = self.leftover.drain(..).collect();
         for effect in self.state.outstanding() {
             let Some(order) = self.order(effect) else { continue };
             match leftover.contains(&order.effect.id) {
                 true if !scope.covers(&order) => self.leftover.push(order.effect.id),
-                true if world.is_performing(order.effect.id) => self.work.perform(order),
+                true if performing.contains(&order.effect.id) => self.work.perform(order),
                 true => {
                     tasks.insert(order.effect.task);
                 }
@@ -52,21 +53,34 @@ impl Runner {
         }
     }
 
-    /// Whoever performed is gone, and what they were doing with them.
-    pub(crate) fn detached(&mut self, attachment: u64) {
+    /// Whoever performed is gone, and what they were doing with them: `clean` if they said so.
+    /// Whoever is next in line takes their place.
+    pub(crate) fn detached(&mut self, attachment: u64, clean: bool) {
         let tasks = self.work.detach(attachment);
-        self.recover(&tasks, false);
+        if !tasks.is_empty() {
+            self.recover(&tasks, clean);
+        }
+        self.next_in_line();
     }
 
     /// Nothing of these tasks is running any more.
     pub(crate) fn recover(&mut self, tasks: &BTreeSet<TaskId>, clean: bool) {
         self.work.forget_waiting(|task| tasks.contains(&task));
-        if self.leftover.is_empty() && self.work.is_idle() {
+        if self.is_all_that_was_left() {
             self.decide(Command::Recover { task: None, clean }, None, None);
             return;
         }
         for task in tasks {
             self.decide(Command::Recover { task: Some(*task), clean }, None, None);
         }
+    }
+
+    /// Whether nothing else is under way: not with anybody, not on its way to the disk, not being
+    /// cleared away.
+    fn is_all_that_was_left(&self) -> bool {
+        self.leftover.is_empty()
+            && self.work.is_idle()
+            && self.pending.is_empty()
+            && !self.clearing.is_pending()
     }
 }

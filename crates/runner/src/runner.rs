@@ -4,7 +4,7 @@
 //! Decisions are applied to memory at once and become durable in groups; effects, replies and
 //! notices are let go in the order of the journal, each when its decision is on disk.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, snapshot};
 
 use crate::clock::Clock;
 use crate::gates::GateMirror;
-use crate::handle::{CommandError, Decided, Handle, Reply, Request};
+use crate::handle::{Attach, CommandError, Decided, Handle, Reply, Request};
 use crate::pending::{Entry, Pending};
 use crate::recover::Clearing;
 use crate::timer::Timer;
@@ -63,6 +63,8 @@ pub struct Runner {
     pub(crate) work: WorkList,
     pub(crate) pending: Pending,
     requests: mpsc::Receiver<Request>,
+    /// Those who wait until somebody else has done with what they want to perform.
+    line: VecDeque<Attach>,
     pub(crate) clearing: Clearing,
     /// Answers that are taken up and on their way to the disk.
     pub(crate) answering: BTreeSet<QuestionId>,
@@ -87,10 +89,16 @@ impl Runner {
             state: claim.state,
             journal: Some(claim.journal),
             clean: claim.clean,
-            handle: Handle { requests: send, notices, unwritten: Arc::default() },
+            handle: Handle {
+                requests: send,
+                notices,
+                unwritten: Arc::default(),
+                closing: Arc::default(),
+            },
             work: WorkList::new(EFFECTS_MAX),
             pending: Pending::default(),
             requests,
+            line: VecDeque::new(),
             clearing: Clearing::default(),
             answering: BTreeSet::new(),
             timer: Timer::default(),
@@ -149,14 +157,14 @@ impl Runner {
 
     async fn take(&mut self, request: Request) -> Result<(), StoreError> {
         match request {
-            Request::Command { command, reply } => self.decide(command, None, Some(reply)),
-            Request::Attach { scope, world, attached } => {
-                let number = self.work.attach(scope.clone(), world);
-                self.clear(&scope, number);
-                // Whoever attached may have gone.
-                let _ = attached.send(number);
+            // What is not begun here is begun by whoever comes next.
+            Request::Command { reply, .. } if self.closing => {
+                let _ = reply.send(Err(CommandError::Ended));
             }
-            Request::Detach { attachment } => self.detached(attachment),
+            Request::Attach(_) if self.closing => {}
+            Request::Command { command, reply } => self.decide(command, None, Some(reply)),
+            Request::Attach(attach) => self.attach(attach),
+            Request::Detach { attachment, clean } => self.detached(attachment, clean),
             Request::Look(look) => look(&self.state),
             Request::Answers { reply } => {
                 self.take_answers().await?;
@@ -167,8 +175,39 @@ impl Runner {
         Ok(())
     }
 
+    fn attach(&mut self, attach: Attach) {
+        let Attach { scope, world, waits, attached } = attach;
+        if attached.is_closed() {
+            return;
+        }
+        if self.work.is_taken(&scope) {
+            if waits {
+                self.line.push_back(Attach { scope, world, waits, attached });
+            } else {
+                let _ = attached.send(None);
+            }
+            return;
+        }
+        let number = self.work.attach(scope.clone(), world);
+        self.clear(&scope, number);
+        if attached.send(Some(number)).is_err() {
+            // Whoever attached has gone in this very moment and has done nothing.
+            self.detached(number, true);
+        }
+    }
+
+    /// Somebody has left: whoever waited for their place may have it.
+    pub(crate) fn next_in_line(&mut self) {
+        for attach in std::mem::take(&mut self.line) {
+            self.attach(attach);
+        }
+    }
+
     fn close(&mut self) {
         self.closing = true;
+        self.handle.closing.store(true, Ordering::Release);
+        // They turn to whoever comes next.
+        self.line.clear();
         self.work.close();
     }
 

@@ -98,6 +98,16 @@ impl ScriptWorld {
         *lock(&self.0.last_status)
     }
 
+    /// Ends what is running, and returns when it is gone.
+    pub async fn end(&self) {
+        let running: Vec<Running> = lock(&self.0.running).values().cloned().collect();
+        for mut running in running {
+            running.stop.cancel();
+            // Nobody says it when the runtime is ending.
+            running.over().await;
+        }
+    }
+
     async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         let effect = order.effect.id;
         let mut running = self.begin(order);
@@ -143,19 +153,14 @@ impl World for ScriptWorld {
         }
     }
 
-    fn is_performing(&self, effect: EffectId) -> bool {
-        lock(&self.0.running).contains_key(&effect)
+    fn performing(&self) -> Vec<EffectId> {
+        lock(&self.0.running).keys().copied().collect()
     }
 
     async fn clear(&self, tasks: &[TaskId]) {
-        let (runs, tasks) = (self.0.script.runs.clone(), tasks.to_vec());
-        let cleared = tokio::task::spawn_blocking(move || {
-            for task in tasks {
-                clear(&runs, task);
-            }
-        });
-        if cleared.await.is_err() {
-            tracing::error!("what earlier runs left could not be cleared away");
+        let never = CancellationToken::new();
+        for task in tasks {
+            self.0.clear(*task, &never).await;
         }
     }
 }
@@ -164,6 +169,10 @@ impl Shared {
     async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let path = lock_path(&self.script.runs, order.effect.task, order.effect.run);
         let source = format!("exec:{}", order.task.name);
+        // Whoever ran it before may have been killed a moment ago.
+        if !self.clear(order.effect.task, stop).await {
+            return None;
+        }
         let report = match self.launch(order, path.clone()).start().await {
             Ok(process) => {
                 let stopper = process.stopper();
@@ -183,6 +192,16 @@ impl Shared {
         // The tree is gone, and with it the need for its lock.
         let _ = fs::remove_file(path);
         report
+    }
+
+    /// Ends whatever earlier runs of a task left; whether all of it is gone.
+    async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
+        let (runs, stop) = (self.script.runs.clone(), stop.clone());
+        let cleared = tokio::task::spawn_blocking(move || clear(&runs, task, &stop)).await;
+        cleared.unwrap_or_else(|error| {
+            tracing::error!(%error, "what earlier runs left could not be cleared away");
+            false
+        })
     }
 
     async fn report(
@@ -242,10 +261,11 @@ fn lock_path(runs: &Path, task: TaskId, run: RunId) -> PathBuf {
     runs.join(format!("{task}-{run}.lock"))
 }
 
-/// Ends whatever earlier runs of a task left, and does not come back before it is gone.
-fn clear(runs: &Path, task: TaskId) {
+/// Ends whatever earlier runs of a task left, and does not come back before it is gone or nobody
+/// wants to know any more.
+fn clear(runs: &Path, task: TaskId, stop: &CancellationToken) -> bool {
     let prefix = format!("{task}-");
-    let Ok(files) = fs::read_dir(runs) else { return };
+    let Ok(files) = fs::read_dir(runs) else { return true };
     let of_task = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
     };
@@ -253,11 +273,13 @@ fn clear(runs: &Path, task: TaskId) {
         loop {
             match reap(&path, REAP_PATIENCE) {
                 Ok(_held) => break,
+                Err(_) if stop.is_cancelled() => return false,
                 Err(fault) => tracing::error!(message = fault.message, "an old run is not gone"),
             }
         }
         let _ = fs::remove_file(path);
     }
+    true
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use tokio::task::{Id, JoinSet};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
 use unstuck_core::fault::{Fault, Internal};
@@ -30,7 +30,7 @@ struct Attachment {
 struct Running {
     order: Order,
     by: u64,
-    task: Id,
+    task: AbortHandle,
     stop: CancellationToken,
 }
 
@@ -71,6 +71,11 @@ impl WorkList {
             self.perform(order);
         }
         number
+    }
+
+    /// Whether somebody performs the effects of just this.
+    pub(crate) fn is_taken(&self, scope: &Scope) -> bool {
+        *scope != Scope::Project && self.attached.iter().any(|attached| attached.scope == *scope)
     }
 
     /// The tasks that were being worked on by whoever is gone.
@@ -131,7 +136,8 @@ impl WorkList {
         let (effect, report) = match ended {
             Ok(ended) => ended,
             Err(panic) => {
-                let broken = self.running.values().find(|running| running.task == panic.id())?;
+                let broken =
+                    self.running.values().find(|running| running.task.id() == panic.id())?;
                 (broken.order.effect.id, Some(broke_down(&broken.order)))
             }
         };
@@ -143,9 +149,15 @@ impl WorkList {
         Some((effect, report))
     }
 
-    /// Starts nothing more, and ends what can be interrupted without harm.
+    /// Starts nothing more, and ends what can be interrupted without harm. What other processes
+    /// perform is theirs: they take it along to whoever comes next.
     pub(crate) fn close(&mut self) {
         self.closing = true;
+        let theirs = |attached: &&Attachment| attached.world.outlives_the_loop();
+        let theirs: BTreeSet<u64> = self.attached.iter().filter(theirs).map(|a| a.number).collect();
+        for (_, running) in self.running.extract_if(.., |_, running| theirs.contains(&running.by)) {
+            running.task.abort();
+        }
         for running in self.running.values() {
             if can_be_interrupted(running.order.effect.what) {
                 running.stop.cancel();
@@ -164,8 +176,7 @@ impl WorkList {
         let stop = CancellationToken::new();
         let (given, told) = (order.clone(), stop.clone());
         let id = order.effect.id;
-        let handle = self.set.spawn(async move { (id, world.perform(given, told).await) });
-        let task = handle.id();
+        let task = self.set.spawn(async move { (id, world.perform(given, told).await) });
         self.running.insert(id, Running { order, by, task, stop });
     }
 

@@ -17,8 +17,13 @@ pub trait World: Send + Sync {
     /// nothing, unless the effect had ended by itself before.
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report>;
 
-    /// Whether it is performing this effect already, for a loop that has ended.
-    fn is_performing(&self, _effect: EffectId) -> bool {
+    /// What it is performing already, for a loop that has ended.
+    fn performing(&self) -> Vec<EffectId> {
+        Vec::new()
+    }
+
+    /// Whether what it performs goes on when the loop ends, because another process does it.
+    fn outlives_the_loop(&self) -> bool {
         false
     }
 

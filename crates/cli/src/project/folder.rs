@@ -33,9 +33,13 @@ impl Project {
     /// that is marked as one, or the directory itself.
     pub(crate) fn find(dir: Option<&Path>) -> Result<Self, Error> {
         let dir = dir.unwrap_or(Path::new("."));
-        let place = || dir.display().to_string();
-        let start =
-            fs::canonicalize(dir).map_err(|source| Error::Input { place: place(), source })?;
+        let start = fs::canonicalize(dir).map_err(|source| {
+            let place = dir.display().to_string();
+            match source.kind() {
+                io::ErrorKind::NotFound => Error::Input { place, source },
+                _ => Error::Folder { place, source },
+            }
+        })?;
         let marked = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
         let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
         let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();

@@ -9,6 +9,7 @@
 mod classify;
 mod completions;
 mod demo;
+mod exec;
 mod explain;
 mod forget;
 mod help;

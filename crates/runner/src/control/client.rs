@@ -5,13 +5,14 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, Recorded};
+use unstuck_core::engine::{Command, EffectId, Recorded, TaskId};
 use unstuck_store::Holder;
 
 use super::path::SocketPath;
@@ -22,6 +23,9 @@ use crate::world::{Order, Scope, World};
 
 /// Notices a slow reader may be behind.
 const NOTICES_MAX: usize = 1_024;
+
+/// How long a holder may take to say who it is.
+const HELLO_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why the holder did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,8 +58,14 @@ struct Shared {
 }
 
 impl Client {
-    /// Connects, and tells who holds the project. A child of a run shows its token.
+    /// Connects, and tells who holds the project. A child of a run shows its token. A holder that
+    /// does not answer, because it is stopped or stuck, is not waited for.
     pub async fn connect(path: &Path, token: Option<String>) -> io::Result<(Self, Holder)> {
+        let connected = tokio::time::timeout(HELLO_PATIENCE, Self::hello(path, token)).await;
+        connected.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut)))
+    }
+
+    async fn hello(path: &Path, token: Option<String>) -> io::Result<(Self, Holder)> {
         let short = SocketPath::of(path)?;
         let (read, write) = UnixStream::connect(short.as_path()).await?.into_split();
         let (notices, _) = broadcast::channel(NOTICES_MAX);
@@ -89,10 +99,42 @@ impl Client {
         self.ask(What::Answers).await.map(drop)
     }
 
-    /// Performs the effects of `scope` from now on.
+    /// Performs the effects of `scope` from now on, as soon as nobody else does.
     pub async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), ClientError> {
+        self.ask_to_attach(scope, world, true).await
+    }
+
+    /// The same without waiting: whether nobody else performs it.
+    pub async fn try_attach(
+        &self,
+        scope: Scope,
+        world: Arc<dyn World>,
+    ) -> Result<bool, ClientError> {
+        match self.ask_to_attach(scope, world, false).await {
+            Err(ClientError::Refused { why: Refusal::Taken, .. }) => Ok(false),
+            attached => attached.map(|()| true),
+        }
+    }
+
+    async fn ask_to_attach(
+        &self,
+        scope: Scope,
+        world: Arc<dyn World>,
+        waits: bool,
+    ) -> Result<(), ClientError> {
+        let performing = world.performing();
+        // It may be told to perform before it is told that it may.
         lock(&self.0.worlds).push((scope.clone(), world));
-        self.ask(What::Attach { scope }).await.map(drop)
+        let attached = self.ask(What::Attach { scope, performing, waits }).await.map(drop);
+        if attached.is_err() {
+            lock(&self.0.worlds).pop();
+        }
+        attached
+    }
+
+    /// Performs nothing any more: what is under way is ended, and nobody is to blame for it.
+    pub async fn leave(&self) -> Result<(), ClientError> {
+        self.ask(What::Leave).await.map(drop)
     }
 
     /// What happens from now on.
@@ -156,6 +198,7 @@ impl Client {
                     stop.cancel();
                 }
             }
+            Say::Clear { tasks } => self.clear(tasks),
             Say::Event { recorded, narration } => {
                 let narration = narration.map(Arc::from);
                 let recorded = Arc::from(recorded);
@@ -165,6 +208,18 @@ impl Client {
                 let _ = self.0.notices.send(Notice::Gap);
             }
         }
+    }
+
+    fn clear(&self, tasks: Vec<TaskId>) {
+        let worlds: Vec<_> = lock(&self.0.worlds).iter().map(|(_, w)| Arc::clone(w)).collect();
+        let client = self.clone();
+        tokio::spawn(async move {
+            for world in worlds {
+                world.clear(&tasks).await;
+            }
+            // A holder that is gone finds out by itself.
+            let _ = client.ask(What::Cleared { tasks }).await;
+        });
     }
 
     fn perform(&self, order: Order) {

@@ -1,7 +1,7 @@
 //! Another process that performs effects, as the holder sees it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
@@ -14,21 +14,39 @@ use crate::world::{Order, Report, World};
 /// Performs effects by handing them to the process at the other end.
 pub(super) struct RemoteWorld {
     say: mpsc::Sender<Say>,
+    /// What it was performing when it came.
+    performing: Vec<EffectId>,
     waiting: Mutex<BTreeMap<EffectId, oneshot::Sender<Option<Report>>>>,
+    clearing: Mutex<Option<(Vec<TaskId>, oneshot::Sender<()>)>>,
 }
 
 impl RemoteWorld {
-    pub(super) const fn new(say: mpsc::Sender<Say>) -> Self {
-        Self { say, waiting: Mutex::new(BTreeMap::new()) }
+    pub(super) const fn new(say: mpsc::Sender<Say>, performing: Vec<EffectId>) -> Self {
+        let waiting = Mutex::new(BTreeMap::new());
+        Self { say, performing, waiting, clearing: Mutex::new(None) }
     }
 
     /// The other process says how an effect ended.
     pub(super) fn ended(&self, effect: EffectId, report: Option<Report>) {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&effect);
+        let waiting = lock(&self.waiting).remove(&effect);
         if let Some(waiting) = waiting {
             // The loop may have stopped waiting.
             let _ = waiting.send(report);
         }
+    }
+
+    /// The other process says that nothing of these tasks is left.
+    pub(super) fn cleared(&self, tasks: &[TaskId]) {
+        let cleared = lock(&self.clearing).take_if(|(wanted, _)| wanted == tasks);
+        if let Some((_, cleared)) = cleared {
+            // The loop may have stopped waiting.
+            let _ = cleared.send(());
+        }
+    }
+
+    /// The other process is gone and says nothing any more.
+    pub(super) fn gone(&self) {
+        lock(&self.clearing).take();
     }
 }
 
@@ -37,7 +55,7 @@ impl World for RemoteWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         let effect = order.effect.id;
         let (send, mut ended) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(effect, send);
+        lock(&self.waiting).insert(effect, send);
         if self.say.send(Say::Perform(Box::new(order))).await.is_err() {
             // It is gone; the loop is told so in a moment and takes everything up from there.
             stop.cancelled().await;
@@ -51,6 +69,25 @@ impl World for RemoteWorld {
         ended.await.ok().flatten()
     }
 
-    /// It clears up before it attaches: only it knows where its processes would be.
-    async fn clear(&self, _tasks: &[TaskId]) {}
+    fn performing(&self) -> Vec<EffectId> {
+        self.performing.clone()
+    }
+
+    fn outlives_the_loop(&self) -> bool {
+        true
+    }
+
+    /// Only the other process knows where its processes would be. If it goes before it is done,
+    /// whoever performs next clears up before it starts anything.
+    async fn clear(&self, tasks: &[TaskId]) {
+        let (send, cleared) = oneshot::channel();
+        *lock(&self.clearing) = Some((tasks.to_vec(), send));
+        if self.say.send(Say::Clear { tasks: tasks.to_vec() }).await.is_ok() {
+            let _ = cleared.await;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

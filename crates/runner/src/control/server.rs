@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -21,18 +22,18 @@ use super::token::TokenKey;
 use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
 use crate::handle::{CommandError, Decided, Handle};
 use crate::notice::Notice;
+use crate::world::Scope;
 
 /// Processes that may talk at the same time.
 const CONNECTIONS_MAX: usize = 256;
+/// How long nobody is let in after somebody could not be.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What may wait to be said to one process.
 const SAYINGS_MAX: usize = 1_024;
 
 /// Listens for other processes until it is dropped.
 #[derive(Debug)]
-pub struct Server {
-    path: PathBuf,
-    listening: tokio::task::JoinHandle<()>,
-}
+pub struct Server(tokio::task::JoinHandle<()>);
 
 impl Server {
     /// Listens at `path`. Only whoever holds the project may: a socket that lies there is a dead
@@ -46,16 +47,14 @@ impl Server {
         let listener = UnixListener::bind(short.as_path())?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         let talk = Arc::new(Talk { handle, key, holder });
-        let listening = tokio::spawn(listen(listener, talk));
-        Ok(Self { path: path.to_owned(), listening })
+        Ok(Self(tokio::spawn(listen(listener, talk))))
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.listening.abort();
-        // It is dead now; whoever comes next would remove it anyway.
-        let _ = fs::remove_file(&self.path);
+        // The file stays: by now it may be that of whoever holds the project after us.
+        self.0.abort();
     }
 }
 
@@ -69,7 +68,11 @@ async fn listen(listener: UnixListener, talk: Arc<Talk>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else { continue };
+        let Ok((stream, _)) = listener.accept().await else {
+            // There may be no descriptor left for it: that passes.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
         let talk = Arc::clone(&talk);
         tokio::spawn(async move {
             Connection::new(talk, stream).serve().await;
@@ -87,6 +90,8 @@ struct Connection {
     only: Option<EffectId>,
     /// What it performs, by the number of its attachment.
     attached: BTreeMap<u64, Arc<RemoteWorld>>,
+    /// Whether it is told what happens.
+    watches: bool,
 }
 
 impl Connection {
@@ -94,7 +99,8 @@ impl Connection {
         let (read, write) = stream.into_split();
         let (say, sayings) = mpsc::channel(SAYINGS_MAX);
         tokio::spawn(write_all(write, sayings));
-        Self { talk, lines: BufReader::new(read), say, only: None, attached: BTreeMap::new() }
+        let (lines, attached) = (BufReader::new(read), BTreeMap::new());
+        Self { talk, lines, say, only: None, attached, watches: false }
     }
 
     async fn serve(mut self) {
@@ -107,7 +113,8 @@ impl Connection {
                 break;
             }
         }
-        for number in self.attached.keys() {
+        for (number, world) in &self.attached {
+            world.gone();
             // The loop may have ended.
             let _ = self.talk.handle.detach(*number).await;
         }
@@ -125,17 +132,24 @@ impl Connection {
                 Ok(()) => done(id),
                 Err(error) => refused_by(id, &error),
             },
-            What::Attach { scope } => {
-                let world = Arc::new(RemoteWorld::new(self.say.clone()));
-                let given = Arc::clone(&world) as _;
-                match self.talk.handle.attach(scope, given).await {
-                    Ok(number) => {
+            What::Attach { scope, performing, waits } => {
+                let world = Arc::new(RemoteWorld::new(self.say.clone(), performing));
+                match self.attach(scope, &world, waits).await {
+                    Ok(Some(number)) => {
                         self.attached.insert(number, world);
                         done(id)
                     }
+                    Ok(None) => refused(id, Refusal::Taken, &"somebody else performs it"),
                     Err(error) => refused_by(id, &error),
                 }
             }
+            What::Cleared { tasks } => {
+                for world in self.attached.values() {
+                    world.cleared(&tasks);
+                }
+                done(id)
+            }
+            What::Leave => self.leave(id).await,
             What::Ended { effect, report } => {
                 for world in self.attached.values() {
                     world.ended(effect, report.clone());
@@ -143,13 +157,44 @@ impl Connection {
                 done(id)
             }
             What::Watch => {
-                tokio::spawn(watch(self.talk.handle.watch(), self.say.clone()));
+                if !std::mem::replace(&mut self.watches, true) {
+                    tokio::spawn(watch(self.talk.handle.watch(), self.say.clone()));
+                }
                 done(id)
             }
         }
     }
 
+    /// One that waits for its turn and hangs up is not waited for.
+    async fn attach(
+        &mut self,
+        scope: Scope,
+        world: &Arc<RemoteWorld>,
+        waits: bool,
+    ) -> Result<Option<u64>, CommandError> {
+        let (handle, world) = (&self.talk.handle, Arc::clone(world) as _);
+        if !waits {
+            return handle.try_attach(scope, world).await;
+        }
+        tokio::select! {
+            attached = handle.attach(scope, world) => attached.map(Some),
+            () = hung_up(&mut self.lines) => Ok(None),
+        }
+    }
+
+    async fn leave(&mut self, id: u64) -> Say {
+        for number in std::mem::take(&mut self.attached).into_keys() {
+            if let Err(error) = self.talk.handle.leave(number).await {
+                return refused_by(id, &error);
+            }
+        }
+        done(id)
+    }
+
     fn hello(&mut self, id: u64, token: Option<&str>) -> Say {
+        if self.talk.handle.is_closing() {
+            return refused_by(id, &CommandError::Ended);
+        }
         if let Some(token) = token {
             match self.talk.key.effect(token) {
                 Some(effect) => self.only = Some(effect),
@@ -198,6 +243,14 @@ impl Connection {
             | Command::Skip { .. }
             | Command::Forget { .. } => self.only.is_none(),
         }
+    }
+}
+
+/// Returns when the other end is closed.
+async fn hung_up(lines: &mut BufReader<OwnedReadHalf>) {
+    if lines.fill_buf().await.is_ok_and(|read| !read.is_empty()) {
+        // It has more to say, and is listened to when its turn has come.
+        std::future::pending().await
     }
 }
 

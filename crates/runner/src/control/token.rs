@@ -25,8 +25,14 @@ impl TokenKey {
         match fs::File::open(path) {
             Ok(mut file) => {
                 let mut key = [0; 32];
-                file.read_exact(&mut key)?;
-                Ok(Self(key))
+                match file.read_exact(&mut key) {
+                    // Whoever wrote it was killed before it was done, and nobody has used it.
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        fs::remove_file(path)?;
+                        Self::make(path)
+                    }
+                    read => read.map(|()| Self(key)),
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(path),
             Err(error) => Err(error),
@@ -36,13 +42,16 @@ impl TokenKey {
     fn make(path: &Path) -> io::Result<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
+        // Complete before it has its name: nobody ever finds half a key there.
+        let draft = path.with_extension(blake3::hash(&key).to_hex().as_str());
         let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(0o600).open(path) {
-            Ok(mut file) => {
-                file.write_all(&key)?;
-                file.sync_all()?;
-                Ok(Self(key))
-            }
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&draft)?;
+        file.write_all(&key)?;
+        file.sync_all()?;
+        let named = fs::hard_link(&draft, path);
+        fs::remove_file(&draft)?;
+        match named {
+            Ok(()) => Ok(Self(key)),
             // Somebody else was quicker.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(path),
             Err(error) => Err(error),

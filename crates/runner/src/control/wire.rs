@@ -1,7 +1,7 @@
 //! What goes over the socket.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, EffectId, Recorded};
+use unstuck_core::engine::{Command, EffectId, Recorded, TaskId};
 use unstuck_store::Holder;
 
 use crate::world::{Order, Report, Scope};
@@ -40,7 +40,20 @@ pub(super) enum What {
     Attach {
         /// Of what.
         scope: Scope,
+        /// What I am performing of it already, for a holder that is gone.
+        #[serde(default)]
+        performing: Vec<EffectId>,
+        /// Whether I wait while somebody else performs it.
+        #[serde(default)]
+        waits: bool,
     },
+    /// Nothing of these tasks is left running.
+    Cleared {
+        /// Which ones.
+        tasks: Vec<TaskId>,
+    },
+    /// I perform nothing any more; what I was doing I have ended myself.
+    Leave,
     /// An effect I was given has ended; without a report because it was stopped.
     Ended {
         /// Which one.
@@ -80,6 +93,11 @@ pub(super) enum Say {
     Perform(Box<Order>),
     /// The result of this is no longer wanted.
     Stop(EffectId),
+    /// End whatever an earlier process may have left running for these tasks.
+    Clear {
+        /// Which ones.
+        tasks: Vec<TaskId>,
+    },
     /// This happened.
     Event {
         /// The event.
@@ -101,6 +119,8 @@ pub enum Refusal {
     Denied,
     /// It does not fit the state of things.
     Rejected,
+    /// Somebody else performs it.
+    Taken,
     /// It could not be remembered.
     Store,
     /// The holder is ending.

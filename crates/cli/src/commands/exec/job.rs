@@ -11,6 +11,7 @@ use unstuck_runner::{Scope, ScriptWorld};
 use unstuck_store::Store;
 
 use super::seat::Seat;
+use super::tell::Teller;
 use crate::error::Error;
 use crate::project::Project;
 
@@ -25,24 +26,46 @@ pub(super) fn name(command: &[OsString]) -> String {
     }
 }
 
-/// The job with this name, performed by `world` from now on, and fired unless a firing of it waits
-/// to be taken up.
+/// The job with this name, performed by `world` as soon as nobody else performs it, and fired unless
+/// a firing of it waits to be taken up.
 pub(super) async fn take_up(
     seat: &Seat,
     store: &Arc<dyn Store>,
     project: &Project,
     name: &str,
     world: &ScriptWorld,
+    teller: &Teller,
 ) -> Result<TaskId, Error> {
-    let (task, is_over) = match find(store, project, name).await? {
-        Some(known) => known,
-        None => (define(seat, name).await?, true),
+    let task = match find(store, project, name).await? {
+        Some((task, _)) => task,
+        None => make(seat, store, project, name).await?,
     };
-    seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
-    if is_over {
+    let scope = Scope::Task(task);
+    if !seat.try_attach(scope.clone(), Arc::new(world.clone())).await? {
+        teller.in_line(name);
+        seat.attach(scope, Arc::new(world.clone())).await?;
+    }
+    // From here on it is ours, and whoever had it before has left it like this.
+    if find(store, project, name).await?.is_none_or(|(_, is_over)| is_over) {
         seat.command(Command::FireJob { task }).await?;
     }
     Ok(task)
+}
+
+/// Somebody else may make it at the same time: then theirs is as good.
+async fn make(
+    seat: &Seat,
+    store: &Arc<dyn Store>,
+    project: &Project,
+    name: &str,
+) -> Result<TaskId, Error> {
+    match define(seat, name).await {
+        Ok(task) => Ok(task),
+        Err(error) => match find(store, project, name).await? {
+            Some((task, _)) => Ok(task),
+            None => Err(error),
+        },
+    }
 }
 
 /// The job with this name, and whether its last firing came to its end.

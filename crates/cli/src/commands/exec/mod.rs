@@ -12,8 +12,10 @@ use std::env;
 use std::path::Path;
 use std::sync::Arc;
 
+use unstuck_core::time::Span;
 use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Script, ScriptWorld};
+use unstuck_store::Store;
 use unstuck_world::process::{Guard, guard};
 
 use crate::args::Exec;
@@ -23,7 +25,7 @@ use crate::project::{self, Project};
 use crate::render::Terminal;
 use seat::Seat;
 use tell::Teller;
-use wait::Ending;
+use wait::{Ending, Signals};
 
 /// Carries it out.
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
@@ -36,20 +38,69 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
     let store = project.make_store()?;
     let world = ScriptWorld::new(script(&args, project, dir)?);
     let teller = Teller::new(args.quiet, Arc::clone(&store), project);
-    let mut seat = Seat::take(project, &store).await?;
-    let ending = loop {
-        let task = job::take_up(&seat, &store, project, &name, &world).await?;
-        match wait::until_it_ends(&mut seat, task, &teller, args.max_wait).await? {
-            // Whoever held the project is gone, and what we do goes on.
-            Ending::HolderGone => seat = Seat::take(project, &store).await?,
-            ending => break ending,
+    let mut signals = Signals::new()?;
+    let job = Job { project, store: &store, name: &name, world: &world, teller: &teller };
+    let mut seat = None;
+    let ending = tokio::select! {
+        biased;
+        ending = signals.next() => {
+            teller.ending();
+            ending
         }
+        ending = job.follow(&mut seat, args.max_wait) => ending?,
     };
-    seat.leave().await?;
+    tokio::select! {
+        biased;
+        at_once = signals.next() => return Ok(at_once.exit()),
+        left = job.leave(seat) => left?,
+    }
     Ok(match (args.passthrough, world.last_status()) {
         (true, Some(status)) => Exit::Command(u8::try_from(status).unwrap_or(u8::MAX)),
         _ => ending.exit(),
     })
+}
+
+/// What is kept alive, and what that takes.
+struct Job<'a> {
+    project: &'a Project,
+    store: &'a Arc<dyn Store>,
+    name: &'a str,
+    world: &'a ScriptWorld,
+    teller: &'a Teller,
+}
+
+impl Job<'_> {
+    /// Follows it to its end, beside whoever holds the project or as its holder.
+    async fn follow(
+        &self,
+        place: &mut Option<Seat>,
+        max_wait: Option<Span>,
+    ) -> Result<Ending, Error> {
+        loop {
+            let seat = place.insert(Seat::take(self.project, self.store).await?);
+            match self.follow_from(seat, max_wait).await {
+                // Whoever held the project is gone, and what we do goes on.
+                Ok(Ending::HolderGone) => {}
+                Err(error) if seat.is_left_by(&error) => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn follow_from(&self, seat: &mut Seat, max_wait: Option<Span>) -> Result<Ending, Error> {
+        let Self { project, store, name, world, teller } = *self;
+        let task = job::take_up(seat, store, project, name, world, teller).await?;
+        wait::until_it_ends(seat, task, teller, max_wait).await
+    }
+
+    /// Leaves nothing running behind.
+    async fn leave(&self, seat: Option<Seat>) -> Result<(), Error> {
+        if let Some(seat) = seat {
+            seat.leave().await?;
+        }
+        self.world.end().await;
+        Ok(())
+    }
 }
 
 fn script(args: &Exec, project: &Project, dir: Option<&Path>) -> Result<Script, Error> {

@@ -1,16 +1,17 @@
 //! Where we sit: we hold the project and decide, or somebody else does and we perform our part.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use unstuck_core::engine::{Command, Recorded};
 use unstuck_core::policy::Policy;
-use unstuck_runner::control::{Client, Server, TokenKey};
+use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
 use unstuck_runner::{
     CommandError, Ended, Handle, Notice, Runner, Scope, Setup, SystemClock, World,
 };
-use unstuck_store::{Holder, Store, StoreError};
+use unstuck_store::{Store, StoreError};
 
 use crate::error::Error;
 use crate::project::{Project, holder};
@@ -60,7 +61,12 @@ impl Seat {
                     tries -= 1;
                     match Self::join(project).await {
                         Ok(seat) => return Ok(seat),
-                        Err(source) if tries == 0 => {
+                        // It is ending, and says so.
+                        Err(source) if is_ending(&source) => {
+                            tries = TRIES;
+                            tokio::time::sleep(PAUSE).await;
+                        }
+                        Err(source) if tries == 0 || source.kind() == ErrorKind::TimedOut => {
                             return Err(Error::NoAnswer { holder: by, source });
                         }
                         // It is just coming or going.
@@ -87,7 +93,7 @@ impl Seat {
     }
 
     async fn join(project: &Project) -> std::io::Result<Self> {
-        let (client, _): (Client, Holder) = Client::connect(&project.socket(), None).await?;
+        let (client, _) = Client::connect(&project.socket(), None).await?;
         let notices = client.watch().await.map_err(std::io::Error::other)?;
         Ok(Self::Guest { client, notices })
     }
@@ -103,7 +109,19 @@ impl Seat {
         }
     }
 
-    /// Performs the effects of `scope` from now on.
+    /// Performs the effects of `scope` from now on, unless somebody else does; tells which.
+    pub(super) async fn try_attach(
+        &self,
+        scope: Scope,
+        world: Arc<dyn World>,
+    ) -> Result<bool, Error> {
+        match self {
+            Self::Holder { handle, .. } => Ok(handle.try_attach(scope, world).await?.is_some()),
+            Self::Guest { client, .. } => Ok(client.try_attach(scope, world).await?),
+        }
+    }
+
+    /// Performs the effects of `scope` from now on, as soon as nobody else does.
     pub(super) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
         match self {
             Self::Holder { handle, .. } => {
@@ -134,19 +152,33 @@ impl Seat {
         }
     }
 
-    /// Ends what we have begun and lets it be recorded; with `now` without waiting for anything.
-    pub(super) async fn stop(&self, now: bool) {
-        if let Self::Holder { handle, .. } = self {
-            handle.shut_down(now).await;
-        }
+    /// Whether an error means that whoever held the project beside us is ending or gone.
+    pub(super) const fn is_left_by(&self, error: &Error) -> bool {
+        let gone = matches!(
+            error,
+            Error::Refused(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. })
+        );
+        gone && matches!(self, Self::Guest { .. })
     }
 
-    /// Gets up properly: everything is on disk and the project is free.
+    /// Gets up properly: what we have begun is ended, everything is on disk, and the project is
+    /// free.
     pub(super) async fn leave(self) -> Result<(), Error> {
-        if let Self::Holder { handle, running, .. } = self {
-            handle.shut_down(false).await;
-            running.await.map_err(|_| CommandError::Ended)??;
+        match self {
+            Self::Holder { handle, running, .. } => {
+                handle.shut_down(false).await;
+                running.await.map_err(|_| CommandError::Ended)??;
+            }
+            Self::Guest { client, .. } => {
+                // A holder that is gone finds out by itself.
+                let _ = client.leave().await;
+            }
         }
         Ok(())
     }
+}
+
+fn is_ending(error: &std::io::Error) -> bool {
+    let refused = error.get_ref().and_then(|error| error.downcast_ref::<ClientError>());
+    matches!(refused, Some(ClientError::Refused { why: Refusal::Ended, .. }))
 }

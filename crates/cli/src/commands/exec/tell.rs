@@ -39,6 +39,13 @@ impl Teller {
         }
     }
 
+    /// Somebody else runs it just now.
+    pub(super) fn in_line(&self, name: &str) {
+        if !self.quiet {
+            render::note(&format!("unstuck: “{name}” is being run already. It is next."));
+        }
+    }
+
     pub(super) fn ending(&self) {
         if !self.quiet {
             render::note("unstuck: ending. Once more to end at once.");

@@ -65,48 +65,34 @@ pub(super) async fn until_it_ends(
     teller: &Teller,
     max_wait: Option<Span>,
 ) -> Result<Ending, Error> {
-    let mut signals = Signals::new()?;
-    let mut stopping = None;
     let mut patience: Option<Instant> = None;
     // What happened before we listened is in the tables.
     if let Some(ending) = look(task, teller, max_wait, &mut patience).await? {
         return Ok(ending);
     }
     loop {
-        tokio::select! {
+        let ending = tokio::select! {
             biased;
-            ending = signals.next() => {
-                seat.stop(stopping.is_some()).await;
-                if stopping.is_some() || matches!(seat, Seat::Guest { .. }) {
-                    return Ok(ending);
-                }
-                teller.ending();
-                stopping = Some(ending);
-            }
-            heard = seat.hear() => match (heard, stopping) {
-                (Err(Error::Command(_)) | Ok(Heard::HolderGone), Some(ending)) => {
-                    return Ok(ending);
-                }
-                (Err(error), _) => return Err(error),
-                (Ok(Heard::HolderGone), None) => return Ok(Ending::HolderGone),
-                (Ok(Heard::Notice(Notice::Event { recorded, narration })), _) => {
+            heard = seat.hear() => match heard? {
+                Heard::HolderGone => Some(Ending::HolderGone),
+                Heard::Notice(Notice::Event { recorded, narration }) => {
                     teller.event(task, &recorded, narration.as_deref());
-                    let ending = on(task, &recorded, teller, max_wait, &mut patience).await?;
-                    if let Some(ending) = ending {
-                        return Ok(ending);
-                    }
+                    on(task, &recorded, teller, max_wait, &mut patience).await?
                 }
-                (Ok(Heard::Notice(Notice::StoreWaiting { message, .. })), _) => {
+                Heard::Notice(Notice::StoreWaiting { message, .. }) => {
                     Teller::store_waiting(&message);
+                    None
                 }
-                (Ok(Heard::Notice(Notice::StoreBack)), _) => Teller::store_back(),
-                (Ok(Heard::Notice(Notice::Gap)), _) => {
-                    if let Some(ending) = look(task, teller, max_wait, &mut patience).await? {
-                        return Ok(ending);
-                    }
+                Heard::Notice(Notice::StoreBack) => {
+                    Teller::store_back();
+                    None
                 }
+                Heard::Notice(Notice::Gap) => look(task, teller, max_wait, &mut patience).await?,
             },
-            () = over(patience) => return Ok(Ending::NeedsPerson),
+            () = over(patience) => Some(Ending::NeedsPerson),
+        };
+        if let Some(ending) = ending {
+            return Ok(ending);
         }
     }
 }
@@ -182,14 +168,14 @@ async fn over(patience: Option<Instant>) {
 }
 
 /// What ends us from outside.
-struct Signals {
+pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
 impl Signals {
-    fn new() -> Result<Self, Error> {
+    pub(super) fn new() -> Result<Self, Error> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -197,7 +183,7 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Ending {
+    pub(super) async fn next(&mut self) -> Ending {
         tokio::select! {
             _ = self.interrupt.recv() => Ending::Interrupted,
             _ = self.terminate.recv() => Ending::Terminated,

@@ -1,0 +1,113 @@
+//! A command that fails: what passes is waited out, what does not is asked.
+
+use unstuck_core::fault::Code;
+use unstuck_store::tables::QuestionStatus;
+
+use super::stage::{Stage, text};
+
+/// Fails as long as nobody has logged in.
+const NEEDS_LOGIN: &str =
+    "echo try >>tries; [ -f login ] || { echo 'fatal: Authentication failed' >&2; exit 1; }";
+
+// T3.14
+#[test]
+fn passing_trouble_is_waited_out() {
+    let stage = Stage::new();
+    let script = "echo $UNSTUCK_RETRY >>tries; [ -f up ] && exit 0; touch up; \
+                  echo 'curl: (7) connection refused' >&2; exit 7";
+    let ran = stage.run(&["--name", "job"], script);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(stage.wrote("tries"), "0\n1\n");
+    let runs = stage.runs("job");
+    let chain: Vec<_> = runs.iter().map(|run| (run.retry_of, run.fault.is_some())).collect();
+    assert_eq!(chain, [(None, true), (Some(runs[0].id), false)]);
+    // What it wrote itself, and what is said about it.
+    let said = text(&ran.stderr);
+    assert!(said.starts_with("curl: (7) connection refused\nunstuck: "), "{said}");
+}
+
+// B6
+#[test]
+fn an_answer_given_while_nobody_runs_is_taken_up_by_the_next() {
+    let stage = Stage::new();
+    let options = ["--name", "job", "--max-wait", "0"];
+    let ran = stage.run(&options, NEEDS_LOGIN);
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    let said = text(&ran.stderr);
+    assert!(said.contains("unstuck inbox answer q0 provide_credentials"), "{said}");
+    // Without an answer it is not tried again.
+    assert_eq!(stage.run(&options, NEEDS_LOGIN).status.code(), Some(3));
+    assert_eq!(stage.wrote("tries"), "try\n");
+    std::fs::write(stage.path("login"), "").unwrap();
+    let answered = stage.answer(&stage.question(), "provide_credentials");
+    assert_eq!(text(&answered.stdout), "Answered. It is taken up at the next start.\n");
+    let ran = stage.run(&options, NEEDS_LOGIN);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(stage.wrote("tries"), "try\ntry\n");
+    assert_eq!(stage.job("job").moved.firing, 1);
+    assert_eq!(stage.question().status, QuestionStatus::Resolved);
+}
+
+// B18, TX3: from a second process, while the first waits.
+#[test]
+fn an_answer_given_while_it_waits_is_taken_up_at_once() {
+    let stage = Stage::new();
+    let mut exec = stage.start(&["--name", "job"], NEEDS_LOGIN);
+    exec.hear("It waits here for your answer.");
+    let inbox = stage.unstuck(&["inbox"]).output().unwrap();
+    assert!(text(&inbox.stdout).contains("provide_credentials"), "{}", text(&inbox.stdout));
+    std::fs::write(stage.path("login"), "").unwrap();
+    let answered = stage.answer(&stage.question(), "provide_credentials");
+    assert_eq!(text(&answered.stdout), "Answered. It goes on.\n");
+    let (status, _, said) = exec.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert_eq!(stage.wrote("tries"), "try\ntry\n");
+    let told = |name: &str| {
+        let value = |recorded| serde_json::to_value(recorded).unwrap().to_string();
+        stage.events().iter().map(value).any(|event| event.contains(name))
+    };
+    assert!(told("agent.escalation_resolved"));
+    // One answer per question.
+    assert_eq!(stage.answer(&stage.question(), "skip_feature").status.code(), Some(2));
+}
+
+#[test]
+fn what_a_person_leaves_out_is_not_run() {
+    let stage = Stage::new();
+    let mut exec = stage.start(&["--name", "job"], NEEDS_LOGIN);
+    exec.hear("It waits here for your answer.");
+    assert!(stage.answer(&stage.question(), "skip_feature").status.success());
+    let (status, _, said) = exec.end();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert_eq!(stage.wrote("tries"), "try\n");
+    // The next time is another time.
+    std::fs::write(stage.path("login"), "").unwrap();
+    assert_eq!(stage.run(&["--name", "job"], NEEDS_LOGIN).status.code(), Some(0));
+}
+
+#[test]
+fn nobody_is_waited_for_longer_than_said() {
+    let stage = Stage::new();
+    let ran = stage.run(&["--max-wait", "1s"], NEEDS_LOGIN);
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_asked_about() {
+    let stage = Stage::new();
+    let exec = ["exec", "--name", "job", "--max-wait", "0", "--", "no-such-program"];
+    let ran = stage.unstuck(&exec).output().unwrap();
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    let runs = stage.runs("job");
+    let code = runs[0].fault.as_ref().unwrap().code();
+    assert_eq!((runs.len(), code), (1, Code::ToolMissing), "{}", text(&ran.stderr));
+}
+
+#[test]
+fn the_status_of_the_command_itself_can_be_had() {
+    let stage = Stage::new();
+    let options = ["--passthrough", "--max-wait", "0"];
+    let script = "echo 'fatal: Authentication failed' >&2; exit 42";
+    assert_eq!(stage.run(&options, script).status.code(), Some(42));
+    assert_eq!(stage.run(&options, "exit 0").status.code(), Some(0));
+}

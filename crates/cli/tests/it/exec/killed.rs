@@ -1,0 +1,77 @@
+//! Processes that are killed without a word.
+
+use std::os::unix::process::ExitStatusExt as _;
+
+use rustix::process::Signal;
+
+use super::stage::{Alive, Stage, text};
+
+/// Writes without a pause at its first run, from a session of its own; at the second it looks how
+/// much that has come to.
+const WRITES: &str = "echo $UNSTUCK_RETRY >>tries; [ -f again ] && { wc -c <writes >size; exit 0; }; \
+    touch again; exec 9>alive; \
+    setsid sh -c 'echo up >&9; while :; do echo more >>writes; done' & \
+    echo up >&9; while :; do sleep 1000; done";
+
+fn killed(stage: &Stage) -> Alive {
+    stage.fifo("alive");
+    let exec = stage.start(&["--name", "job"], WRITES);
+    let mut alive = Alive::of(&stage.path("alive"));
+    alive.hear(2);
+    exec.signal(Signal::KILL);
+    assert_eq!(exec.status().signal(), Some(9));
+    alive
+}
+
+fn goes_on_alone(stage: &Stage, mut alive: Alive) {
+    assert!(alive.nobody());
+    let size: usize = stage.wrote("size").trim().parse().unwrap();
+    assert_eq!(stage.wrote("writes").len(), size, "it was written to after the next one began");
+    assert_eq!(stage.wrote("tries"), "0\n1\n");
+    assert_eq!(stage.job("job").moved.firing, 1);
+    assert_eq!(stage.crashes(), [false]);
+}
+
+// B13, T3.12: the old tree is gone before the script is run again, from the top.
+#[test]
+fn the_next_one_makes_sure_that_nothing_is_left() {
+    let stage = Stage::new();
+    let alive = killed(&stage);
+    let ran = stage.run(&["--name", "job"], WRITES);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    goes_on_alone(&stage, alive);
+}
+
+// B13: so does one that only sits beside whoever holds the project.
+#[test]
+fn a_guest_makes_sure_that_nothing_is_left() {
+    let stage = Stage::new();
+    let alive = killed(&stage);
+    for fifo in ["up", "go"] {
+        stage.fifo(fifo);
+    }
+    let other = stage.start(&["--name", "other"], "echo >up; read line <go");
+    stage.hear("up");
+    let ran = stage.run(&["--name", "job"], WRITES);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.let_go("go");
+    assert_eq!(other.status().code(), Some(0));
+    goes_on_alone(&stage, alive);
+}
+
+// B13: a guest that is killed leaves no more behind than a holder.
+#[test]
+fn a_killed_guest_is_taken_up_like_everybody() {
+    let stage = Stage::new();
+    for fifo in ["up", "go"] {
+        stage.fifo(fifo);
+    }
+    let other = stage.start(&["--name", "other"], "echo >up; read line <go");
+    stage.hear("up");
+    let alive = killed(&stage);
+    let ran = stage.run(&["--name", "job"], WRITES);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    stage.let_go("go");
+    assert_eq!(other.status().code(), Some(0));
+    goes_on_alone(&stage, alive);
+}

@@ -1,0 +1,9 @@
+//! `unstuck exec` as a script and a person meet it: real processes in real projects.
+
+mod ending;
+mod failing;
+mod killed;
+mod passing;
+mod refused;
+mod stage;
+mod together;

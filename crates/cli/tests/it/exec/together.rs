@@ -1,0 +1,173 @@
+//! Several processes in one project: one holds it, the others sit beside it.
+
+use rustix::process::Signal;
+
+use super::stage::{Alive, Exec, Stage, text};
+
+/// A script that says it is up and ends when it is let go.
+fn held(stage: &Stage, name: &str) -> Exec {
+    let (up, go) = (format!("{name}-up"), format!("{name}-go"));
+    stage.fifo(&up);
+    stage.fifo(&go);
+    let script = format!("echo run >>{name}-runs; echo >{up}; read line <{go}; echo {name} done");
+    let exec = stage.start(&["--name", name], &script);
+    stage.hear(&up);
+    exec
+}
+
+fn ends(stage: &Stage, name: &str, exec: Exec) {
+    stage.let_go(&format!("{name}-go"));
+    let (status, out, said) = exec.end();
+    assert_eq!((status.code(), out), (Some(0), format!("{name} done\n")), "{said}");
+    assert_eq!(stage.wrote(&format!("{name}-runs")), "run\n", "{name} was started once");
+}
+
+#[test]
+fn a_guest_comes_and_goes() {
+    let stage = Stage::new();
+    let (a, b) = (held(&stage, "a"), held(&stage, "b"));
+    ends(&stage, "b", b);
+    ends(&stage, "a", a);
+    assert_eq!(stage.crashes(), [false; 0]);
+}
+
+#[test]
+fn a_holder_that_ends_disturbs_no_guest() {
+    let stage = Stage::new();
+    let (a, b, c) = (held(&stage, "a"), held(&stage, "b"), held(&stage, "c"));
+    ends(&stage, "a", a);
+    assert!(stage.run(&["--name", "d"], "true").status.success());
+    ends(&stage, "c", c);
+    ends(&stage, "b", b);
+    assert_eq!(stage.crashes(), [false; 0]);
+}
+
+#[test]
+fn a_holder_that_is_killed_disturbs_no_guest() {
+    let stage = Stage::new();
+    let (a, b, c) = (held(&stage, "a"), held(&stage, "b"), held(&stage, "c"));
+    a.signal(Signal::KILL);
+    drop(a.status());
+    assert!(stage.run(&["--name", "d"], "true").status.success());
+    ends(&stage, "b", b);
+    ends(&stage, "c", c);
+    assert_eq!(stage.crashes(), [false; 0]);
+}
+
+#[test]
+fn a_holder_that_is_asked_to_end_disturbs_no_guest() {
+    let stage = Stage::new();
+    let (a, b) = (held(&stage, "a"), held(&stage, "b"));
+    a.signal(Signal::TERM);
+    assert_eq!(a.status().code(), Some(143));
+    ends(&stage, "b", b);
+}
+
+#[test]
+fn a_guest_that_is_asked_to_end_ends_its_tree_first() {
+    let stage = Stage::new();
+    stage.fifo("alive");
+    let a = held(&stage, "a");
+    let script = "[ -f hung ] && exit 0; touch hung; exec 9>alive; \
+                  setsid sh -c 'echo up >&9; sleep 1000' & echo up >&9; sleep 1000";
+    let guest = stage.start(&["--name", "job"], script);
+    let mut alive = Alive::of(&stage.path("alive"));
+    alive.hear(2);
+    guest.signal(Signal::TERM);
+    assert_eq!(guest.status().code(), Some(143));
+    assert!(alive.nobody());
+    let ran = stage.run(&["--name", "job"], script);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(stage.crashes(), [true]);
+    assert!(stage.runs("job").iter().all(|run| run.fault.is_none()));
+    ends(&stage, "a", a);
+}
+
+// B18: whoever holds the project takes up an answer for a guest, too.
+#[test]
+fn a_guest_waits_for_a_person_like_everybody() {
+    let stage = Stage::new();
+    let a = held(&stage, "a");
+    let script = "[ -f login ] || { echo 'fatal: Authentication failed' >&2; exit 1; }";
+    let mut guest = stage.start(&["--name", "job"], script);
+    guest.hear("It waits here for your answer.");
+    std::fs::write(stage.path("login"), "").unwrap();
+    assert!(stage.answer(&stage.question(), "provide_credentials").status.success());
+    let (status, _, said) = guest.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    ends(&stage, "a", a);
+}
+
+// The one that comes second wants its command run from now on, not the result of an earlier one.
+#[test]
+fn the_same_name_twice_takes_turns() {
+    let stage = Stage::new();
+    let first = held(&stage, "a");
+    let mut second = stage.start(&["--name", "a"], "echo second >>a-runs; echo mine");
+    second.hear("is being run already");
+    assert_eq!(stage.wrote("a-runs"), "run\n");
+    stage.let_go("a-go");
+    assert_eq!(first.status().code(), Some(0));
+    let (status, out, said) = second.end();
+    assert_eq!((status.code(), out.as_str()), (Some(0), "mine\n"), "{said}");
+    assert_eq!(stage.wrote("a-runs"), "run\nsecond\n");
+    assert_eq!(stage.job("a").moved.firing, 2);
+    assert_eq!(stage.crashes(), [false; 0]);
+}
+
+#[test]
+fn whoever_waits_for_its_turn_can_be_asked_to_end() {
+    let stage = Stage::new();
+    let first = held(&stage, "a");
+    let mut second = stage.start(&["--name", "a"], "echo second >>a-runs");
+    second.hear("is being run already");
+    second.signal(Signal::TERM);
+    assert_eq!(second.status().code(), Some(143));
+    ends(&stage, "a", first);
+}
+
+// The first is killed: its turn is taken up by the second, with the second's command.
+#[test]
+fn whoever_waits_for_its_turn_takes_up_what_a_killed_one_left() {
+    let stage = Stage::new();
+    let first = held(&stage, "a");
+    let mut second = stage.start(&["--name", "a"], "echo second >>a-runs");
+    second.hear("is being run already");
+    first.signal(Signal::KILL);
+    drop(first.status());
+    assert_eq!(second.status().code(), Some(0));
+    assert_eq!(stage.wrote("a-runs"), "run\nsecond\n");
+    assert_eq!(stage.job("a").moved.firing, 1);
+}
+
+/// Many at once, all new, all with the same name: each is run.
+#[test]
+fn a_crowd_gets_its_turns() {
+    let stage = Stage::new();
+    let crowd: Vec<Exec> =
+        (0..6).map(|_| stage.start(&["--name", "a", "--quiet"], "echo run >>runs")).collect();
+    for exec in crowd {
+        let (status, _, said) = exec.end();
+        assert_eq!(status.code(), Some(0), "{said}");
+    }
+    assert_eq!(stage.wrote("runs").lines().count(), 6);
+    assert_eq!(stage.crashes(), [false; 0]);
+}
+
+/// Many at once with names of their own.
+#[test]
+fn a_crowd_of_strangers_gets_along() {
+    let stage = Stage::new();
+    let name = |n: u32| format!("job-{n}");
+    let crowd: Vec<Exec> = (0..8)
+        .map(|n| stage.start(&["--name", &name(n), "--quiet"], &format!("echo run >>runs-{n}")))
+        .collect();
+    for exec in crowd {
+        let (status, _, said) = exec.end();
+        assert_eq!(status.code(), Some(0), "{said}");
+    }
+    for n in 0..8 {
+        assert_eq!(stage.wrote(&format!("runs-{n}")), "run\n", "{n}");
+    }
+    assert_eq!(stage.crashes(), [false; 0]);
+}

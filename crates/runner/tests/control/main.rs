@@ -1,0 +1,13 @@
+//! The control socket: a real socket, a real loop, the store in memory.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
+mod leaving;
+mod performing;
+mod sockets;
+mod stage;
+mod talking;
+mod tokens;

@@ -1,0 +1,71 @@
+//! Another process performs the effects of what is its own.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, Work};
+use unstuck_runner::Scope;
+
+use crate::stage::{Stage, define, hand};
+
+#[tokio::test]
+async fn what_is_its_own_is_handed_over_and_its_result_counts() {
+    let stage = Stage::new().await;
+    let (holder, client) = (hand(), stage.client().await);
+    stage.handle.attach(Scope::Project, holder.0).await.unwrap();
+    let task = define(&client, "nightly").await;
+    let (world, mut told) = hand();
+    client.attach(Scope::Task(task), Arc::clone(&world) as _).await.unwrap();
+    client.command(Command::FireJob { task }).await.unwrap();
+    let order = told.begun.recv().await.unwrap();
+    assert!(matches!(order.effect.what, Work::Execute { retry: 0 }));
+    assert_eq!((order.effect.task, order.firing, order.task.name.as_str()), (task, 1, "nightly"));
+    world.go.add_permits(9);
+    stage.done(task).await;
+}
+
+#[tokio::test]
+async fn what_is_no_longer_wanted_is_stopped_there() {
+    let stage = Stage::new().await;
+    let client = stage.client().await;
+    let task = define(&client, "nightly").await;
+    let (world, mut told) = hand();
+    client.attach(Scope::Task(task), world).await.unwrap();
+    client.command(Command::FireJob { task }).await.unwrap();
+    let order = told.begun.recv().await.unwrap();
+    client.command(Command::Skip { task }).await.unwrap();
+    assert_eq!(told.stopped.recv().await.unwrap(), order.effect.id);
+}
+
+#[tokio::test]
+async fn one_at_a_time_and_the_others_in_line() {
+    let stage = Stage::new().await;
+    let (first, second, third) = (stage.client().await, stage.client().await, stage.client().await);
+    let task = define(&first, "nightly").await;
+    let scope = || Scope::Task(task);
+    let (world, mut told) = hand();
+    assert!(first.try_attach(scope(), world).await.unwrap());
+    first.command(Command::FireJob { task }).await.unwrap();
+    told.begun.recv().await.unwrap();
+    let (other, mut others) = hand();
+    assert!(!second.try_attach(scope(), Arc::clone(&other) as _).await.unwrap());
+    // One that gave up waiting is passed over.
+    let gave_up = stage.line().await;
+    let mut gave_up = gave_up;
+    let attach = format!(
+        "{{\"id\":1,\"do\":\"attach\",\"scope\":{{\"task\":{}}},\"waits\":true}}\n",
+        task.0
+    );
+    gave_up.send(attach.as_bytes()).await;
+    drop(gave_up);
+    let waiting = tokio::spawn(async move {
+        second.attach(scope(), other).await.unwrap();
+        second
+    });
+    first.leave().await.unwrap();
+    let second = waiting.await.unwrap();
+    let order = others.begun.recv().await.unwrap();
+    assert!(matches!(order.effect.what, Work::Execute { .. }));
+    assert!(!third.try_attach(scope(), hand().0).await.unwrap());
+    second.leave().await.unwrap();
+    assert!(third.try_attach(scope(), hand().0).await.unwrap());
+}

@@ -1,0 +1,205 @@
+//! A holder that listens, and everybody who may talk to it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{Command, EffectId, Event, Outcome, State, TaskId, TaskState};
+use unstuck_core::plan::{JobSpec, TaskSpec};
+use unstuck_core::policy::Policy;
+use unstuck_core::time::Time;
+use unstuck_runner::control::{Client, Server, TokenKey};
+use unstuck_runner::{Ended, Handle, Order, Report, Runner, Setup, SystemClock, World};
+use unstuck_store::{Holder, MemoryStore};
+
+pub(crate) struct Stage {
+    pub(crate) store: MemoryStore,
+    pub(crate) handle: Handle,
+    pub(crate) running: JoinHandle<Ended>,
+    pub(crate) socket: PathBuf,
+    pub(crate) key: TokenKey,
+    _server: Server,
+    folder: Arc<TempDir>,
+}
+
+pub(crate) fn holder() -> Holder {
+    Holder { pid: 7, verb: "test".into(), since: Time::from_millis(1) }
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        Self::on(MemoryStore::new(), Arc::new(tempfile::tempdir().unwrap())).await
+    }
+
+    async fn on(store: MemoryStore, folder: Arc<TempDir>) -> Self {
+        let socket = folder.path().join("control.sock");
+        Self::at(store, folder, socket).await
+    }
+
+    pub(crate) async fn at(store: MemoryStore, folder: Arc<TempDir>, socket: PathBuf) -> Self {
+        let setup = Setup {
+            store: Arc::new(store.clone()),
+            project: "shop".into(),
+            holder: holder(),
+            policy: Arc::new(Policy::default()),
+            clock: Arc::new(SystemClock),
+            gates: None,
+        };
+        let runner = Runner::open(setup).await.unwrap();
+        let handle = runner.handle();
+        let key = TokenKey::open(&folder.path().join("token-key")).unwrap();
+        let server = Server::start(&socket, handle.clone(), key.clone(), holder()).unwrap();
+        let running = tokio::spawn(runner.run());
+        Self { store, handle, running, socket, key, _server: server, folder }
+    }
+
+    /// The holder ends properly, and another one comes.
+    pub(crate) async fn ended(self) -> Self {
+        self.handle.shut_down(false).await;
+        self.running.await.unwrap().unwrap();
+        Self::on(self.store, self.folder).await
+    }
+
+    /// The holder dies, and another one comes.
+    pub(crate) async fn crashed(self) -> Self {
+        self.running.abort();
+        let _ = self.running.await;
+        Self::on(self.store.crash(), self.folder).await
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(&self.socket, None).await.unwrap().0
+    }
+
+    /// Somebody with the token of a run.
+    pub(crate) async fn child(&self, effect: EffectId) -> Client {
+        let token = self.key.token(effect).as_str().to_owned();
+        Client::connect(&self.socket, Some(token)).await.unwrap().0
+    }
+
+    pub(crate) async fn line(&self) -> Line {
+        Line(BufReader::new(UnixStream::connect(&self.socket).await.unwrap()))
+    }
+
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> T {
+        self.handle.look(look).await.unwrap()
+    }
+
+    /// Waits until a task is done.
+    pub(crate) async fn done(&self, task: TaskId) {
+        self.until(move |state| state.task(task).unwrap().state == TaskState::Done).await;
+    }
+
+    /// Waits until the state is as wanted; it moves only when something is told.
+    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
+        let mut notices = self.handle.watch();
+        while !self.look(wanted.clone()).await {
+            notices.recv().await.ok();
+        }
+    }
+
+    /// How often the task's runs were lost.
+    pub(crate) async fn crashes(&self, task: TaskId) -> u32 {
+        self.look(move |state| state.task(task).unwrap().counters.crashes).await
+    }
+}
+
+/// A new job.
+pub(crate) async fn define(client: &Client, name: &str) -> TaskId {
+    let defined = client.command(job(name)).await.unwrap();
+    match &defined[0].event {
+        Event::JobDefined { task, .. } => *task,
+        event => panic!("{event:?}"),
+    }
+}
+
+pub(crate) fn job(name: &str) -> Command {
+    let job = Some(JobSpec::default());
+    Command::DefineJob {
+        spec: Arc::new(TaskSpec { name: name.into(), job, ..TaskSpec::default() }),
+    }
+}
+
+/// A connection that is talked through by hand.
+pub(crate) struct Line(BufReader<UnixStream>);
+
+impl Line {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).await.unwrap();
+    }
+
+    /// What is said next; none at the end.
+    pub(crate) async fn hear(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let read = self.0.read_line(&mut line).await.unwrap_or(0);
+        (read > 0).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    pub(crate) async fn ask(&mut self, ask: &str) -> Value {
+        self.send(format!("{ask}\n").as_bytes()).await;
+        self.hear().await.unwrap()
+    }
+}
+
+/// Performs what it is given when it is let go, and tells what it was given.
+pub(crate) struct Hand {
+    pub(crate) go: Semaphore,
+    pub(crate) cleared: Mutex<Vec<TaskId>>,
+    pub(crate) performing: Mutex<Vec<EffectId>>,
+    begun: mpsc::UnboundedSender<Order>,
+    stopped: mpsc::UnboundedSender<EffectId>,
+}
+
+pub(crate) struct Told {
+    pub(crate) begun: mpsc::UnboundedReceiver<Order>,
+    pub(crate) stopped: mpsc::UnboundedReceiver<EffectId>,
+}
+
+pub(crate) fn hand() -> (Arc<Hand>, Told) {
+    let (begin, begun) = mpsc::unbounded_channel();
+    let (stop, stopped) = mpsc::unbounded_channel();
+    let hand = Hand {
+        go: Semaphore::new(0),
+        cleared: Mutex::default(),
+        performing: Mutex::default(),
+        begun: begin,
+        stopped: stop,
+    };
+    (Arc::new(hand), Told { begun, stopped })
+}
+
+#[async_trait]
+impl World for Hand {
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        let effect = order.effect.id;
+        self.begun.send(order).ok();
+        tokio::select! {
+            permit = self.go.acquire() => {
+                permit.unwrap().forget();
+                Some(Outcome::Done.into())
+            }
+            () = stop.cancelled() => {
+                self.stopped.send(effect).ok();
+                None
+            }
+        }
+    }
+
+    fn performing(&self) -> Vec<EffectId> {
+        self.performing.lock().unwrap().clone()
+    }
+
+    async fn clear(&self, tasks: &[TaskId]) {
+        self.cleared.lock().unwrap().extend(tasks);
+    }
+}

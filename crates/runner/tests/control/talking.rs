@@ -1,0 +1,118 @@
+//! Who asks gets an answer, and only what is theirs to ask is done.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, EffectId, Outcome, QuestionId, TaskId};
+use unstuck_core::policy::Amount;
+use unstuck_core::question::Decision;
+use unstuck_runner::Notice;
+use unstuck_runner::control::{Client, ClientError, Refusal};
+use unstuck_store::{Page, Store as _};
+
+use crate::stage::{Stage, define, holder, job};
+
+pub(crate) fn why(error: ClientError) -> Refusal {
+    match error {
+        ClientError::Refused { why, .. } => why,
+        ClientError::Gone => panic!("it is gone"),
+    }
+}
+
+#[tokio::test]
+async fn the_holder_says_who_it_is() {
+    let stage = Stage::new().await;
+    let (_, said) = Client::connect(&stage.socket, None).await.unwrap();
+    assert_eq!(said, holder());
+}
+
+#[tokio::test]
+async fn what_is_acknowledged_is_on_disk() {
+    let stage = Stage::new().await;
+    let events = stage.client().await.command(job("nightly")).await.unwrap();
+    let page = Page { after: 0, limit: 100 };
+    // What a process that comes after a crash would read.
+    let kept = stage.store.crash().events("shop", page).await.unwrap();
+    assert!(!events.is_empty() && kept.ends_with(&events), "{kept:?}");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_refused_and_leaves_no_trace() {
+    let stage = Stage::new().await;
+    let client = stage.client().await;
+    define(&client, "nightly").await;
+    let before = stage.look(unstuck_core::engine::State::seq).await;
+    let twice = client.command(job("nightly")).await.unwrap_err();
+    let nowhere = client.command(Command::FireJob { task: TaskId(99) }).await.unwrap_err();
+    assert_eq!((why(twice), why(nowhere)), (Refusal::Rejected, Refusal::Rejected));
+    assert_eq!(stage.look(unstuck_core::engine::State::seq).await, before);
+}
+
+// B18: answers are rows of the store, results come from whoever performs, time from the clock.
+#[tokio::test]
+async fn what_only_the_loop_may_say_is_denied() {
+    let stage = Stage::new().await;
+    let client = stage.client().await;
+    let question = QuestionId(0);
+    let (decision, by) = (Decision::SkipFeature, Arc::from("me"));
+    let denied = [
+        Command::Answer { question, decision, guidance: None, by },
+        Command::Settle { effect: EffectId(0), outcome: Outcome::Done, spent: Amount::ZERO },
+        Command::Recover { task: None, clean: true },
+        Command::Wake,
+    ];
+    for command in denied {
+        assert_eq!(why(client.command(command).await.unwrap_err()), Refusal::Denied);
+    }
+}
+
+#[tokio::test]
+async fn nonsense_hurts_nobody() {
+    let stage = Stage::new().await;
+    let client = stage.client().await;
+    let mut line = stage.line().await;
+    for nonsense in
+        ["", "{", "[]", "{\"id\":1,\"do\":\"dance\"}", "\u{0}\u{1}", "{\"do\":\"hello\"}"]
+    {
+        let said = line.ask(nonsense).await;
+        assert_eq!(said["refused"]["why"], "malformed", "{nonsense:?}: {said}");
+    }
+    line.send(b"\xff\xfe\n").await;
+    assert_eq!(line.hear().await.unwrap()["refused"]["why"], "malformed");
+    let deep = format!("{}\n", "[".repeat(100_000));
+    line.send(deep.as_bytes()).await;
+    assert_eq!(line.hear().await.unwrap()["refused"]["why"], "malformed");
+    // The same connection can still be talked through, and so can another.
+    assert_eq!(line.ask("{\"id\":5,\"do\":\"hello\"}").await["done"]["id"], 5);
+    define(&client, "nightly").await;
+}
+
+#[tokio::test]
+async fn a_line_without_an_end_is_not_listened_to() {
+    let stage = Stage::new().await;
+    let client = stage.client().await;
+    let mut line = stage.line().await;
+    let endless = vec![b'x'; 8 * 1_024 * 1_024 + 1];
+    line.send(&endless).await;
+    assert_eq!(line.hear().await, None);
+    define(&client, "nightly").await;
+}
+
+#[tokio::test]
+async fn a_watcher_is_told_everything_once() {
+    let stage = Stage::new().await;
+    let (client, watcher) = (stage.client().await, stage.client().await);
+    let mut first = watcher.watch().await.unwrap();
+    // Asking twice tells nothing twice.
+    watcher.watch().await.unwrap();
+    let mut events = client.command(job("a")).await.unwrap();
+    events.extend(client.command(job("b")).await.unwrap());
+    for event in events {
+        match first.recv().await.unwrap() {
+            Notice::Event { recorded, .. } => assert_eq!(*recorded, event),
+            notice => panic!("{notice:?}"),
+        }
+    }
+    // Everything that was said before an answer is heard before it.
+    client.command(job("c")).await.unwrap();
+    assert!(matches!(first.recv().await.unwrap(), Notice::Event { .. }));
+}

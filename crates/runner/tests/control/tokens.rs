@@ -1,0 +1,104 @@
+//! A child of a run shows its token and can report for its run, and for nothing else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, EffectId, Progress, TaskId};
+use unstuck_runner::Scope;
+use unstuck_runner::control::{Client, Refusal, TokenKey};
+
+use crate::stage::{Stage, define, hand};
+use crate::talking::why;
+
+fn report(effect: EffectId) -> Command {
+    Command::Progress { effect, report: Progress::default() }
+}
+
+// B18
+#[tokio::test]
+async fn a_token_reports_for_its_run_only() {
+    let stage = Stage::new().await;
+    let client = stage.client().await;
+    let mut effects = Vec::new();
+    for name in ["a", "b"] {
+        let task = define(&client, name).await;
+        let (hand, mut told) = hand();
+        client.attach(Scope::Task(task), hand).await.unwrap();
+        client.command(Command::FireJob { task }).await.unwrap();
+        effects.push(told.begun.recv().await.unwrap().effect.id);
+    }
+    let child = stage.child(effects[0]).await;
+    child.command(report(effects[0])).await.unwrap();
+    assert_eq!(why(child.command(report(effects[1])).await.unwrap_err()), Refusal::Denied);
+    // Whoever has no token is the user.
+    client.command(report(effects[1])).await.unwrap();
+}
+
+// B18
+#[tokio::test]
+async fn a_token_controls_nothing() {
+    let stage = Stage::new().await;
+    let client = stage.client().await;
+    let task = define(&client, "a").await;
+    let child = stage.child(EffectId(0)).await;
+    for command in [Command::FireJob { task }, Command::Skip { task }, Command::Retry { task }] {
+        assert_eq!(why(child.command(command).await.unwrap_err()), Refusal::Denied);
+    }
+    assert_eq!(why(child.take_answers().await.unwrap_err()), Refusal::Denied);
+    assert_eq!(why(child.watch().await.map(drop).unwrap_err()), Refusal::Denied);
+    assert_eq!(why(child.leave().await.unwrap_err()), Refusal::Denied);
+    let (hand, _told) = hand();
+    let attached = child.attach(Scope::Task(TaskId(0)), Arc::clone(&hand) as _).await;
+    assert_eq!(why(attached.unwrap_err()), Refusal::Denied);
+    // Nor does it get rid of its token.
+    let mut line = stage.line().await;
+    let token = stage.key.token(EffectId(0));
+    line.ask(&format!("{{\"id\":1,\"do\":\"hello\",\"token\":\"{}\"}}", token.as_str())).await;
+    line.ask("{\"id\":2,\"do\":\"hello\"}").await;
+    assert_eq!(line.ask("{\"id\":3,\"do\":\"watch\"}").await["refused"]["why"], "denied");
+}
+
+#[tokio::test]
+async fn a_token_of_another_project_opens_nothing() {
+    let stage = Stage::new().await;
+    let other = Stage::new().await;
+    let foreign = other.key.token(EffectId(0)).as_str().to_owned();
+    let own = stage.key.token(EffectId(0)).as_str().replacen('0', "1", 1);
+    for token in [foreign, own, String::new(), "0.".to_owned(), ".".to_owned()] {
+        assert!(Client::connect(&stage.socket, Some(token)).await.is_err());
+    }
+}
+
+#[test]
+fn a_key_is_made_once_and_is_its_users_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token-key");
+    let made = TokenKey::open(&path).unwrap().token(EffectId(3));
+    assert!(TokenKey::open(&path).unwrap().token(EffectId(3)) == made);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    assert_eq!(format!("{made:?}"), "Token");
+}
+
+#[test]
+fn a_key_that_many_make_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token-key");
+    let made: Vec<_> = std::thread::scope(|scope| {
+        let open = || TokenKey::open(&path).unwrap().token(EffectId(3)).as_str().to_owned();
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(made.iter().all(|token| *token == made[0]));
+}
+
+/// As a version that was killed while it wrote would have left it.
+#[test]
+fn half_a_key_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token-key");
+    fs::write(&path, b"half").unwrap();
+    let made = TokenKey::open(&path).unwrap().token(EffectId(3));
+    assert!(TokenKey::open(&path).unwrap().token(EffectId(3)) == made);
+}
