@@ -41,7 +41,7 @@ async fn one_at_a_time_and_the_others_in_line() {
     let stage = Stage::new().await;
     let (first, second, third) = (stage.client().await, stage.client().await, stage.client().await);
     let task = define(&first, "nightly").await;
-    let scope = || Scope::Task(task);
+    let scope = move || Scope::Task(task);
     let (world, mut told) = hand();
     assert!(first.try_attach(scope(), world).await.unwrap());
     first.command(Command::FireJob { task }).await.unwrap();
