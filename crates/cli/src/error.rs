@@ -126,7 +126,6 @@ impl Error {
     /// The exit code it leads to.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::UnknownCode(_) | Self::Line { .. } => Exit::Usage,
             // A file that is not there is a mistyped argument; one that breaks off is not.
             Self::Input { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => Exit::Usage,
@@ -135,22 +134,25 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
-            Self::NoCommand
+            Self::Folder { .. } => Exit::Config,
+            Self::NoAnswer { .. } => Exit::Limited,
+            Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
+            | Self::Command(CommandError::Ended) => Exit::Internal,
+            Self::Answer(AnswerError::Store(error))
+            | Self::Command(CommandError::Store(error))
+            | Self::Store(error) => of_store(error),
+            Self::UnknownCode(_)
+            | Self::Line { .. }
+            | Self::NoCommand
             | Self::NothingHere { .. }
             | Self::Unknown { .. }
+            | Self::Refused(_)
+            | Self::Command(CommandError::Rejected(_))
+            | Self::Answer(_)
             | Self::NoSuchChoice { .. }
             | Self::NoGuidance { .. }
             | Self::NothingToCheck { .. }
             | Self::UnknownSignature { .. } => Exit::Usage,
-            Self::Folder { .. } => Exit::Config,
-            Self::NoAnswer { .. } => Exit::Limited,
-            Self::Refused(ClientError::Refused { why: Refusal::Store, .. }) => Exit::Internal,
-            Self::Refused(_) | Self::Command(CommandError::Rejected(_)) => Exit::Usage,
-            Self::Command(CommandError::Ended) => Exit::Internal,
-            Self::Answer(AnswerError::Store(error))
-            | Self::Command(CommandError::Store(error))
-            | Self::Store(error) => of_store(error),
-            Self::Answer(_) => Exit::Usage,
         }
     }
 

@@ -7,12 +7,15 @@
 mod answers;
 mod clock;
 pub mod control;
+mod gates;
 mod handle;
+mod ledger;
 mod notice;
 mod pending;
 mod recover;
 mod release;
 mod reload;
+mod results;
 mod runner;
 mod script;
 mod timer;
@@ -20,8 +23,11 @@ mod work;
 mod world;
 
 pub use clock::{Clock, SystemClock};
+pub use gates::GateMirror;
 pub use handle::{CommandError, Decided, Handle};
+pub use ledger::{Action, Settled};
 pub use notice::Notice;
+pub use results::{RESULT_BYTES_MAX, Results};
 pub use runner::{Ended, Runner, Setup};
 pub use script::{Script, ScriptWorld};
 pub use world::{Order, Report, Scope, World};

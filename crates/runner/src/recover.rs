@@ -28,7 +28,7 @@ impl Clearing {
 
 impl Runner {
     /// Somebody performs the effects of `scope` from now on: what is left over there is taken up.
-    pub(crate) fn clear(&mut self, scope: Scope, attachment: u64) {
+    pub(crate) fn clear(&mut self, scope: &Scope, attachment: u64) {
         let Some(world) = self.work.world(attachment).cloned() else { return };
         let mut tasks = BTreeSet::new();
         let performing = world.performing();

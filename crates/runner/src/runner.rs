@@ -15,12 +15,13 @@ use unstuck_core::policy::Policy;
 use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, snapshot};
 
 use crate::clock::Clock;
+use crate::gates::GateMirror;
 use crate::handle::{Attach, CommandError, Decided, Handle, Reply, Request};
 use crate::pending::{Entry, Pending};
 use crate::recover::Clearing;
 use crate::timer::Timer;
 use crate::work::{Step, WorkList};
-use crate::world::Report;
+use crate::world::{Order, Report};
 
 /// Requests that may wait for the loop.
 const REQUESTS_MAX: usize = 1_024;
@@ -45,6 +46,8 @@ pub struct Setup {
     pub policy: Arc<Policy>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Where projects tell each other of limited accounts, if they do.
+    pub gates: Option<GateMirror>,
 }
 
 /// The loop of one project. It holds the project's lock.
@@ -135,7 +138,8 @@ impl Runner {
                     self.recover(&cleared, self.clean);
                 }
                 request = self.requests.recv(), if room => match request {
-                    Some(Request::Shutdown { now: true }) => return self.give_up(),
+                    // What was not recorded is found out at the next start.
+                    Some(Request::Shutdown { now: true }) => return Ok(()),
                     Some(request) => self.take(request).await?,
                     None => self.close(),
                 },
@@ -176,7 +180,7 @@ impl Runner {
         if attached.is_closed() {
             return;
         }
-        if self.work.is_taken(scope) {
+        if self.work.is_taken(&scope) {
             if waits {
                 self.line.push_back(Attach { scope, world, waits, attached });
             } else {
@@ -184,8 +188,8 @@ impl Runner {
             }
             return;
         }
-        let number = self.work.attach(scope, world);
-        self.clear(scope, number);
+        let number = self.work.attach(scope.clone(), world);
+        self.clear(&scope, number);
         if attached.send(Some(number)).is_err() {
             // Whoever attached has gone in this very moment and has done nothing.
             self.detached(number, true);
@@ -207,17 +211,20 @@ impl Runner {
         self.work.close();
     }
 
-    /// Nothing is waited for: what was not recorded is found out at the next start.
-    fn give_up(&mut self) -> Ended {
-        self.journal = None;
-        Ok(())
-    }
-
     fn wake(&mut self) {
         let now = self.setup.clock.now();
         // The clock may have been set: then the time has not come.
         if self.state.next_wake().is_some_and(|at| at <= now) {
             self.decide(Command::Wake, None, None);
+        }
+    }
+
+    /// Has an effect performed, unless another project found its account limited.
+    fn perform(&mut self, order: Order) {
+        let gates = self.setup.gates.as_ref();
+        match gates.and_then(|gates| gates.refuses(&order, self.setup.clock.now())) {
+            Some(report) => self.settle(order.effect.id, report),
+            None => self.work.perform(order),
         }
     }
 
@@ -286,9 +293,13 @@ impl Runner {
         for step in entry.steps {
             crash::point();
             match step {
-                Step::Perform(order) => self.work.perform(*order),
+                Step::Perform(order) => self.perform(*order),
                 Step::Stop(effect) => self.work.stop(effect),
             }
+        }
+        if let Some(gates) = &self.setup.gates {
+            let now = self.setup.clock.now();
+            entry.events.iter().for_each(|recorded| gates.note(&recorded.event, now));
         }
         for notice in entry.notices {
             // Nobody may be watching.

@@ -65,7 +65,25 @@ struct Shared {
 #[derive(Clone, Debug)]
 struct Running {
     stop: CancellationToken,
-    ended: watch::Receiver<Option<Option<Report>>>,
+    progress: watch::Receiver<Progress>,
+}
+
+/// How far an execution is.
+#[derive(Clone, Debug)]
+enum Progress {
+    UnderWay,
+    /// Without a report when it was stopped.
+    Over(Option<Report>),
+}
+
+impl Running {
+    async fn over(&mut self) -> Option<Report> {
+        let over = |progress: &Progress| matches!(progress, Progress::Over(_));
+        match self.progress.wait_for(over).await.as_deref() {
+            Ok(Progress::Over(report)) => report.clone(),
+            _ => None,
+        }
+    }
 }
 
 impl ScriptWorld {
@@ -86,20 +104,19 @@ impl ScriptWorld {
         for mut running in running {
             running.stop.cancel();
             // Nobody says it when the runtime is ending.
-            let _ = running.ended.wait_for(Option::is_some).await;
+            running.over().await;
         }
     }
 
     async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         let effect = order.effect.id;
         let mut running = self.begin(order);
-        let wait = running.ended.wait_for(Option::is_some);
         tokio::select! {
-            ended = wait => return ended.ok().and_then(|report| report.clone()).flatten(),
+            report = running.over() => return report,
             () = stop.cancelled() => {}
         }
         running.stop.cancel();
-        let report = running.ended.wait_for(Option::is_some).await.ok()?.clone().flatten();
+        let report = running.over().await;
         lock(&self.0.running).remove(&effect);
         report
     }
@@ -112,14 +129,14 @@ impl ScriptWorld {
             return running.clone();
         }
         // Another effect comes only when the results of all earlier ones are on disk.
-        all.retain(|_, earlier| earlier.ended.borrow().is_none());
-        let (say, ended) = watch::channel(None);
-        let running = Running { stop: CancellationToken::new(), ended };
+        all.retain(|_, earlier| matches!(*earlier.progress.borrow(), Progress::UnderWay));
+        let (say, progress) = watch::channel(Progress::UnderWay);
+        let running = Running { stop: CancellationToken::new(), progress };
         all.insert(effect, running.clone());
         let (world, stop) = (self.clone(), running.stop.clone());
         tokio::spawn(async move {
             let report = world.0.run(&order, &stop).await;
-            say.send_replace(Some(report));
+            say.send_replace(Progress::Over(report));
         });
         running
     }

@@ -10,8 +10,10 @@ use crate::clock::Clock;
 /// Waits for the next point in time, and is made anew only when that changes.
 #[derive(Default)]
 pub(crate) struct Timer {
-    armed: Option<(Time, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    armed: Option<(Time, Wait)>,
 }
+
+type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Timer {
     /// Waits until `at`, or for ever without one. Nothing is lost when this is not waited for.
@@ -19,7 +21,7 @@ impl Timer {
         let Some(at) = at else { return std::future::pending().await };
         if self.armed.as_ref().is_none_or(|(armed, _)| *armed != at) {
             let clock = Arc::clone(clock);
-            let wait = Box::pin(async move { clock.until(at).await });
+            let wait: Wait = Box::pin(async move { clock.until(at).await });
             self.armed = Some((at, wait));
         }
         if let Some((_, wait)) = &mut self.armed {

@@ -74,8 +74,8 @@ impl WorkList {
     }
 
     /// Whether somebody performs the effects of just this.
-    pub(crate) fn is_taken(&self, scope: Scope) -> bool {
-        scope != Scope::Project && self.attached.iter().any(|attached| attached.scope == scope)
+    pub(crate) fn is_taken(&self, scope: &Scope) -> bool {
+        *scope != Scope::Project && self.attached.iter().any(|attached| attached.scope == *scope)
     }
 
     /// The tasks that were being worked on by whoever is gone.
@@ -166,9 +166,8 @@ impl WorkList {
     }
 
     fn performer(&self, order: &Order) -> Option<&Attachment> {
-        let covering = |attached: &&Attachment| attached.scope.covers(order);
-        let own = self.attached.iter().filter(|a| a.scope != Scope::Project).find(covering);
-        own.or_else(|| self.attached.iter().find(covering))
+        let covering = self.attached.iter().filter(|attached| attached.scope.covers(order));
+        covering.min_by_key(|attached| attached.scope.breadth())
     }
 
     fn start(&mut self, order: Order) {

@@ -62,7 +62,7 @@ pub struct Report {
 }
 
 /// What somebody performs the effects of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Everything nobody else performs.
@@ -71,15 +71,36 @@ pub enum Scope {
     Build(BuildId),
     /// One task or job.
     Task(TaskId),
+    /// One action of a task, performed and looked up.
+    Action {
+        /// The task.
+        task: TaskId,
+        /// The action's key.
+        key: Arc<str>,
+    },
 }
 
 impl Scope {
     /// Whether an order falls under it.
-    pub fn covers(self, order: &Order) -> bool {
+    pub fn covers(&self, order: &Order) -> bool {
         match self {
             Self::Project => true,
-            Self::Build(build) => order.build == build,
-            Self::Task(task) => order.effect.task == task,
+            Self::Build(build) => order.build == *build,
+            Self::Task(task) => order.effect.task == *task,
+            Self::Action { task, key } => {
+                let wanted = order.mutation.as_ref().map(|mutation| mutation.spec.key.as_str());
+                order.effect.task == *task && wanted == Some(&**key)
+            }
+        }
+    }
+
+    /// The narrower scope performs where two cover the same order.
+    pub(crate) const fn breadth(&self) -> u8 {
+        match self {
+            Self::Action { .. } => 0,
+            Self::Task(_) => 1,
+            Self::Build(_) => 2,
+            Self::Project => 3,
         }
     }
 }

@@ -26,9 +26,9 @@ use unstuck_store::{Batch, Claim, Holder, SqliteStore, Store, snapshot};
 
 const PROJECT: &str = "bench";
 /// Writers, and how many batches they write.
-const LOADS: [(usize, usize); 3] = [(1, 1_500), (16, 15_000), (64, 30_000)];
-/// The store and the bare loop take turns, and the better turn of each counts.
-const TURNS: usize = 3;
+const LOADS: [(usize, usize); 3] = [(1, 400), (16, 4_000), (64, 12_000)];
+/// The store and the bare loop take turns; medians are told, and the median of each turn's share.
+const TURNS: usize = 11;
 const EVENTS: u64 = 1_000_000;
 const TASKS: usize = 1_000;
 
@@ -37,25 +37,28 @@ fn main() {
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "writers  events/s  bare events/s  share  cpu s/10,000 events  bare  bytes/batch"
+        "writers  events/s  bare events/s  share (range)  cpu s/10,000 events  bare  bytes/batch"
     )
     .unwrap();
     for (writers, count) in LOADS {
-        let (mut ours, mut bare) = (Vec::new(), Vec::new());
+        let (mut ours, mut bare, mut shares) = (Vec::new(), Vec::new(), Vec::new());
         let mut bytes = 0;
         for _ in 0..TURNS {
-            ours.push(runtime.block_on(store_writes(writers, count)));
-            let (measured, rows) = bare_writes(writers, count);
-            bare.push(measured);
+            let our = runtime.block_on(store_writes(writers, count));
+            let (their, rows) = bare_writes(writers, count);
+            shares.push(100.0 * our.per_second() / their.per_second());
+            ours.push(our);
+            bare.push(their);
             bytes = rows / count;
         }
-        let (ours, bare) = (best(ours), best(bare));
+        shares.sort_by(f64::total_cmp);
+        let (least, share, most) = (shares[0], shares[TURNS / 2], shares[TURNS - 1]);
+        let (ours, bare) = (median(ours), median(bare));
         writeln!(
             out,
-            "{writers:7}  {:8.0}  {:13.0}  {:4.0}%  {:19.2}  {:4.2}  {bytes:11}",
+            "{writers:7}  {:8.0}  {:13.0}  {share:4.0}% ({least:.0}-{most:.0})  {:19.2}  {:4.2}  {bytes:11}",
             ours.per_second(),
             bare.per_second(),
-            100.0 * ours.per_second() / bare.per_second(),
             ours.cpu_per_10_000(),
             bare.cpu_per_10_000(),
         )
@@ -84,8 +87,9 @@ impl Measured {
     }
 }
 
-fn best(all: Vec<Measured>) -> Measured {
-    all.into_iter().min_by_key(|measured| measured.wall).unwrap()
+fn median(mut all: Vec<Measured>) -> Measured {
+    all.sort_by_key(|measured| measured.wall);
+    all.swap_remove(all.len() / 2)
 }
 
 fn measured(events: usize, work: impl FnOnce()) -> Measured {
@@ -148,7 +152,7 @@ impl Story {
 }
 
 async fn store_writes(writers: usize, count: usize) -> Measured {
-    let folder = tempfile::tempdir_in(".").unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let store = SqliteStore::open(folder.path().join("unstuck.db")).unwrap();
     let Claim { state, mut journal, .. } = store.claim(PROJECT, &holder()).await.unwrap();
     let (mut work, start) = Story::begin(state, 1);
@@ -264,7 +268,7 @@ mod erased {
 }
 
 fn bare_writes(group: usize, count: usize) -> (Measured, usize) {
-    let folder = tempfile::tempdir_in(".").unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("unstuck.db");
     let (mut work, start) = Story::begin(State::new(PROJECT), 1);
     prepare(&path, start);
@@ -299,7 +303,7 @@ fn prepare(path: &Path, start: Batch) {
 /// A project with many events, left as a killed process leaves it, and opened.
 async fn opens_after_many_events() -> (Duration, u64) {
     const TOGETHER: usize = 500;
-    let folder = tempfile::tempdir_in(".").unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("unstuck.db");
     let store = SqliteStore::open(&path).unwrap();
     let Claim { state, mut journal, .. } = store.claim(PROJECT, &holder()).await.unwrap();
@@ -319,7 +323,7 @@ async fn opens_after_many_events() -> (Duration, u64) {
 }
 
 async fn opens_with_many_tasks() -> Duration {
-    let folder = tempfile::tempdir_in(".").unwrap();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("unstuck.db");
     let store = SqliteStore::open(&path).unwrap();
     let Claim { state, mut journal, .. } = store.claim(PROJECT, &holder()).await.unwrap();

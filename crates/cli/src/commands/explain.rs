@@ -18,7 +18,7 @@ pub(crate) fn run(args: &Explain, terminal: &Terminal) -> Result<Exit, Error> {
     let mut out = terminal.styled();
     match (code, args.json) {
         (Some(code), true) => {
-            render::json(&mut out, &Entry { page: Some(page(code)), ..entry(code) })?
+            render::json(&mut out, &Entry { page: Some(page(code)), ..entry(code) })?;
         }
         (None, true) => {
             render::json(

@@ -19,16 +19,16 @@ pub(crate) fn run(args: &Why, dir: Option<&Path>, terminal: &Terminal) -> Result
     let project = Project::find(dir)?;
     let store = project.store()?;
     let found = project::runtime()?.block_on(Story::read(store.as_ref(), project.name(), args.run));
-    let story = found?.ok_or_else(|| Error::Unknown {
+    let told = found?.ok_or_else(|| Error::Unknown {
         what: "run",
         name: args.run.to_string(),
         list: "unstuck status",
     })?;
     let mut out = terminal.styled();
     if args.json {
-        render::json(&mut out, &story)?;
+        render::json(&mut out, &told)?;
     } else {
-        story.write(&mut out, terminal.width())?;
+        told.write(&mut out, terminal.width())?;
     }
     out.flush()?;
     Ok(Exit::Done)

@@ -25,6 +25,7 @@ pub(crate) async fn send(
         holder: holder(verb),
         policy: Arc::new(Policy::default()),
         clock: Arc::new(SystemClock),
+        gates: Some(project.gates()),
     };
     match Runner::open(setup).await {
         Ok(runner) => {

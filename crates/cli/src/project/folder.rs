@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unstuck_core::time::Time;
-use unstuck_runner::{Clock as _, SystemClock};
+use unstuck_runner::{Clock as _, GateMirror, SystemClock};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use crate::error::Error;
@@ -50,6 +50,11 @@ impl Project {
         &self.name
     }
 
+    /// Where it tells the user's other projects of limited accounts, and hears of theirs.
+    pub(crate) fn gates(&self) -> GateMirror {
+        GateMirror::new(state_folder().join("gates"), self.root.to_string_lossy())
+    }
+
     /// The control socket of whoever holds it.
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder().join("control.sock")
@@ -67,8 +72,8 @@ impl Project {
 
     /// The store, made if there is none.
     pub(crate) fn make_store(&self) -> Result<Arc<dyn Store>, Error> {
-        self.make_folder(&self.folder())?;
-        self.make_folder(&self.runs())?;
+        make_folder(&self.folder())?;
+        make_folder(&self.runs())?;
         let ignore = self.folder().join(".gitignore");
         if !ignore.exists() {
             fs::write(&ignore, "*\n").map_err(|source| unusable(&ignore, source))?;
@@ -92,12 +97,12 @@ impl Project {
     fn database(&self) -> PathBuf {
         self.folder().join("state.db")
     }
+}
 
-    fn make_folder(&self, folder: &Path) -> Result<(), Error> {
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(folder);
-        made.map_err(|source| unusable(folder, source))
-    }
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    let mut builder = DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| unusable(folder, source))
 }
 
 /// Where Unstuck keeps what belongs to the user and to no project.

@@ -64,9 +64,10 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::RunStep { step, .. } => doing(*step).to_owned(),
         Event::StepDone { .. } => "that step succeeded".to_owned(),
         Event::RunPhase { phase, .. } => reached(*phase).to_owned(),
-        Event::RunPaused { run, status, .. } => format!("run {run} {}", stands(*status)),
+        Event::RunPaused { run, status, .. } | Event::RunFailed { run, status, .. } => {
+            format!("run {run} {}", stands(*status))
+        }
         Event::RunResumed { run, .. } => format!("run {run} goes on"),
-        Event::RunFailed { run, status, .. } => format!("run {run} {}", stands(*status)),
         Event::RunCommitted { run } => format!("run {run} succeeded"),
         Event::RunCrashed { run, clean: false } => format!("run {run} was cut off"),
         Event::RunCrashed { run, clean: true } => format!("run {run} was ended with Unstuck"),
@@ -153,7 +154,10 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::GateGivenUp { .. } => "the account was waited for too long".to_owned(),
 
         Event::BudgetUpdated { spent, .. } if spent.is_zero() => "set some budget aside".to_owned(),
-        Event::BudgetUpdated { spent, .. } => format!("spent {}", words::amount(*spent)),
+        Event::BudgetUpdated { spent, .. } => match words::amount(*spent) {
+            nothing if nothing.is_empty() => "spent next to nothing".to_owned(),
+            spent => format!("spent {spent}"),
+        },
         Event::LimitRaised { raised } => match raised {
             Raised::Questions { build, .. } => {
                 format!("build {build} may have more questions open")
@@ -203,7 +207,7 @@ pub(crate) const fn stands(status: Status) -> &'static str {
         Status::PausedApproval => "stands still until you have answered",
         Status::PausedReconciliation => "stands still until it is known if an action happened",
         Status::PausedUser => "is held, as you asked",
-        Status::FailedLogic => "failed; another way follows",
+        Status::FailedLogic => "failed",
         Status::FailedConfig => "failed: its settings cannot work",
         Status::FailedInternal => "failed through a fault of ours",
     }

@@ -1,6 +1,6 @@
 //! Things of the engine in the words of people.
 
-use unstuck_core::engine::{PauseCause, TaskId, Why};
+use unstuck_core::engine::{Count, PauseCause, TaskId, Why};
 use unstuck_core::fault::Charge;
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
@@ -56,8 +56,14 @@ pub(crate) fn counts(why: &Why) -> Vec<String> {
         Charge::Git => "tries with git",
         Charge::Repair => "repairs",
     };
-    let line =
-        |c: &unstuck_core::engine::Count| format!("{} of {} {}", c.at, c.limit, said(c.counter));
+    let line = |Count { counter, at, limit }: &Count| {
+        let what = said(*counter);
+        if at > limit {
+            format!("more than {limit} {what}")
+        } else {
+            format!("{at} of {limit} {what}")
+        }
+    };
     why.counts.iter().map(line).collect()
 }
 
@@ -66,7 +72,7 @@ pub(crate) fn number(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// What was spent, without what is nothing.
+/// What was spent, without what is next to nothing; empty where all of it is.
 pub(crate) fn amount(amount: Amount) -> String {
     let mut parts = Vec::new();
     if amount.money_micros > 0 {
@@ -76,7 +82,7 @@ pub(crate) fn amount(amount: Amount) -> String {
     if amount.tokens > 0 {
         parts.push(format!("{} tokens", amount.tokens));
     }
-    if amount.time_ms > 0 {
+    if amount.time_ms >= 1_000 {
         let time = when::length(Span::from_millis(amount.time_ms));
         parts.push(format!("{time} of work"));
     }
@@ -105,5 +111,6 @@ mod tests {
         let all = Amount { money_micros: 1_234_567, tokens: 20, time_ms: 61_000 };
         assert_eq!(amount(all), "$1.24, 20 tokens, 1 min of work");
         assert_eq!(amount(Amount { tokens: 20, ..Amount::ZERO }), "20 tokens");
+        assert_eq!(amount(Amount { time_ms: 999, ..Amount::ZERO }), "");
     }
 }

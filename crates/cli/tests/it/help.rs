@@ -28,6 +28,13 @@ fn help_of_demo() {
 }
 
 #[test]
+fn help_of_the_verbs_that_look_into_a_project() {
+    for verb in ["inbox", "status", "log", "why", "forget"] {
+        insta::assert_snapshot!(format!("help_of_{verb}"), unstuck(&[verb, "--help"]));
+    }
+}
+
+#[test]
 fn help_of_completions() {
     insta::assert_snapshot!(unstuck(&["completions", "--help"]));
 }

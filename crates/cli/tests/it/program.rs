@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a run of the program came to.
@@ -57,6 +57,11 @@ pub(crate) fn unstuck_reading(args: &[&str], input: &[u8]) -> Ran {
     });
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
+    ran(output)
+}
+
+/// What it came to.
+pub(crate) fn ran(output: Output) -> Ran {
     Ran {
         exit: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),

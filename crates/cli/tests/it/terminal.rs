@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::shop::Shop;
+
 /// What a person sees. `script`, which every Debian has, lends the terminal; without it there is
 /// nothing to look at and the tests say so.
 fn seen(command: &str) -> Option<String> {
@@ -55,6 +57,18 @@ fn the_list_breaks_its_lines_where_the_window_ends() {
     if let Some(seen) = seen("stty rows 24 cols 72; unstuck explain --no-color") {
         assert!(seen.lines().all(|line| line.chars().count() <= 72), "{seen}");
         insta::assert_snapshot!(seen.split_inclusive('\n').take(8).collect::<String>());
+    }
+}
+
+#[test]
+fn questions_break_their_lines_where_the_window_ends() {
+    let shop = Shop::left_alone();
+    for verb in ["inbox", "inbox show 1"] {
+        let root = shop.root().display();
+        let command = format!("stty rows 24 cols 64; unstuck --no-color -C '{root}' {verb}");
+        if let Some(seen) = seen(&command) {
+            assert!(seen.lines().all(|line| line.chars().count() <= 64), "{seen}");
+        }
     }
 }
 

@@ -124,7 +124,7 @@ impl Client {
     ) -> Result<(), ClientError> {
         let performing = world.performing();
         // It may be told to perform before it is told that it may.
-        lock(&self.0.worlds).push((scope, world));
+        lock(&self.0.worlds).push((scope.clone(), world));
         let attached = self.ask(What::Attach { scope, performing, waits }).await.map(drop);
         if attached.is_err() {
             lock(&self.0.worlds).pop();

@@ -43,13 +43,13 @@ async fn one_at_a_time_and_the_others_in_line() {
     let stage = Stage::new().await;
     let (first, second, third) = (stage.client().await, stage.client().await, stage.client().await);
     let task = define(&first, "nightly").await;
-    let scope = Scope::Task(task);
+    let scope = move || Scope::Task(task);
     let (world, mut told) = hand();
-    assert!(first.try_attach(scope, world).await.unwrap());
+    assert!(first.try_attach(scope(), world).await.unwrap());
     first.command(Command::FireJob { task }).await.unwrap();
     told.begun.recv().await.unwrap();
     let (other, mut others) = hand();
-    assert!(!second.try_attach(scope, Arc::clone(&other) as _).await.unwrap());
+    assert!(!second.try_attach(scope(), Arc::clone(&other) as _).await.unwrap());
     // One that gave up waiting is passed over.
     let mut gave_up = stage.line().await;
     let attach = format!(
@@ -59,14 +59,14 @@ async fn one_at_a_time_and_the_others_in_line() {
     gave_up.send(attach.as_bytes()).await;
     drop(gave_up);
     let waiting = tokio::spawn(async move {
-        second.attach(scope, other).await.unwrap();
+        second.attach(scope(), other).await.unwrap();
         second
     });
     first.leave().await.unwrap();
     let second = waiting.await.unwrap();
     let order = others.begun.recv().await.unwrap();
     assert!(matches!(order.effect.what, Work::Execute { .. }));
-    assert!(!third.try_attach(scope, hand().0).await.unwrap());
+    assert!(!third.try_attach(scope(), hand().0).await.unwrap());
     second.leave().await.unwrap();
-    assert!(third.try_attach(scope, hand().0).await.unwrap());
+    assert!(third.try_attach(scope(), hand().0).await.unwrap());
 }

@@ -50,6 +50,7 @@ impl Stage {
             holder: holder(),
             policy: Arc::new(Policy::default()),
             clock: Arc::new(SystemClock),
+            gates: None,
         };
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();

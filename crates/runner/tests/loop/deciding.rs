@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildId, Command, Event, Work};
+use unstuck_core::engine::{BuildId, Command, Event, State, Work};
 use unstuck_runner::{CommandError, Notice};
 use unstuck_store::{MemoryStore, Page, Store as _};
 
@@ -54,7 +54,7 @@ async fn what_does_not_fit_is_refused_and_changes_nothing() {
     let stage = Stage::new(|_, _| Reaction::Hangs).await;
     let refused = stage.handle.command(Command::Pause { build: BuildId(7) }).await.unwrap_err();
     assert!(matches!(refused, CommandError::Rejected(_)), "{refused}");
-    assert_eq!(stage.look(|state| state.seq()).await, 0);
+    assert_eq!(stage.look(State::seq).await, 0);
     let events = stage.store.events("shop", Page { after: 0, limit: 1 }).await.unwrap();
     assert_eq!(events, []);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use unstuck_core::engine::{BuildId, Command, Work};
+use unstuck_core::engine::{BuildId, Command, State, Work};
 use unstuck_runner::{CommandError, Notice};
 use unstuck_store::StoreError;
 
@@ -20,7 +20,7 @@ async fn a_command_that_cannot_be_written_did_not_happen() {
     let start = Command::StartBuild { plan: Arc::new(plan.unwrap()), slots: 1, in_place: false };
     let failed = stage.handle.command(start.clone()).await.unwrap_err();
     assert!(matches!(failed, CommandError::Store(StoreError::NotWritten { .. })), "{failed}");
-    assert_eq!(stage.look(|state| state.seq()).await, 0);
+    assert_eq!(stage.look(State::seq).await, 0);
     assert_eq!(stage.performed(|_| true), 0);
     stage.handle.command(start).await.unwrap();
     stage.completed().await;

@@ -1,7 +1,7 @@
 //! A project, a loop and a world that does what it is told.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, mpsc};
@@ -11,9 +11,11 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{BuildState, Command, Outcome, State, TaskId, Work};
 use unstuck_core::plan::{Plan, TaskSpec};
-use unstuck_core::policy::Policy;
+use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::{Clock, Ended, Handle, Order, Report, Runner, Scope, Setup, World};
+use unstuck_runner::{
+    Clock, Ended, GateMirror, Handle, Order, Report, Runner, Scope, Setup, World,
+};
 use unstuck_store::{Holder, MemoryStore};
 
 /// The test runtime's own time: it passes when nothing else is left to do.
@@ -41,6 +43,8 @@ type Rule = dyn Fn(&Order, u32) -> Reaction + Send + Sync;
 pub(crate) enum Reaction {
     /// It ends like this.
     Ends(Outcome),
+    /// It asks whether it may cost this much, and ends like this if so.
+    Costs(Amount, Outcome),
     /// It goes on until it is stopped.
     Hangs,
     /// It goes on until the test lets it, then ends like this.
@@ -50,6 +54,7 @@ pub(crate) enum Reaction {
 /// A world that follows a rule and remembers what it was asked to do.
 pub(crate) struct Told {
     rule: Box<Rule>,
+    handle: OnceLock<Handle>,
     pub(crate) done: Mutex<Vec<Order>>,
     times: Mutex<BTreeMap<(TaskId, String), u32>>,
     pub(crate) started: mpsc::UnboundedSender<Order>,
@@ -68,10 +73,15 @@ impl World for Told {
             *times
         };
         self.done.lock().unwrap().push(order.clone());
-        let reaction = (self.rule)(&order, times);
+        let (effect, reaction) = (order.effect.id, (self.rule)(&order, times));
         self.started.send(order).ok();
         match reaction {
             Reaction::Ends(outcome) => Some(outcome.into()),
+            Reaction::Costs(amount, outcome) => {
+                let handle = self.handle.get().unwrap();
+                handle.command(Command::Reserve { effect, amount }).await.ok();
+                (!stop.is_cancelled()).then_some(Report { outcome, spent: amount })
+            }
             Reaction::Hangs => {
                 stop.cancelled().await;
                 None
@@ -122,7 +132,7 @@ impl Stage {
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         let stage = Self::alone(store, clock, rule).await;
-        stage.handle.attach(Scope::Project, Arc::clone(&stage.world) as _).await.unwrap();
+        stage.attach().await;
         stage
     }
 
@@ -132,19 +142,32 @@ impl Stage {
         clock: Arc<VirtualClock>,
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
+        Self::with(store, clock, Policy::default(), None, rule).await
+    }
+
+    /// A loop with limits of its own, which shares what it knows of accounts.
+    pub(crate) async fn with(
+        store: MemoryStore,
+        clock: Arc<VirtualClock>,
+        policy: Policy,
+        gates: Option<GateMirror>,
+        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
         let holder = Holder { pid: 1, verb: "test".into(), since: VirtualClock::START };
         let setup = Setup {
             store: Arc::new(store.clone()),
             project: "shop".into(),
             holder,
-            policy: Arc::new(Policy::default()),
+            policy: Arc::new(policy),
             clock: Arc::clone(&clock) as _,
+            gates,
         };
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();
         let (send, started) = mpsc::unbounded_channel();
         let world = Arc::new(Told {
             rule: Box::new(rule),
+            handle: OnceLock::from(handle.clone()),
             done: Mutex::default(),
             times: Mutex::default(),
             started: send,
@@ -152,6 +175,11 @@ impl Stage {
         });
         let running = tokio::spawn(runner.run());
         Self { store, handle, world, started, running, clock }
+    }
+
+    /// Performs everything from now on.
+    pub(crate) async fn attach(&self) {
+        self.handle.attach(Scope::Project, Arc::clone(&self.world) as _).await.unwrap();
     }
 
     /// The process dies here: what another one finds.

@@ -53,7 +53,7 @@ async fn a_wait_that_is_over_when_we_come_back_goes_on_at_once() {
     stage.build(1, 1).await;
     stage.until(|s| s.tasks().all(|t| matches!(t.state, TaskState::BackingOff { .. }))).await;
     let (store, clock) = stage.crash().await;
-    tokio::time::sleep(std::time::Duration::from_secs(3_600)).await;
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
     let began = clock.now();
     let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
     stage.completed().await;

@@ -166,3 +166,22 @@ async fn a_destroyed_page_is_found_in_the_background_and_nothing_is_written_on_t
     let error = claim.journal.append(batch).durable().await.unwrap_err();
     assert_damaged(&error, "damaged");
 }
+
+#[tokio::test]
+async fn whoever_was_replaced_writes_nothing_more() {
+    let file = File::new();
+    let mut stage = Stage::new(&At(&file.path)).await.unwrap();
+    stage.build(vec![task("a")]).await.unwrap();
+    let durable = stage.state.seq();
+    // Another process took the project over without the lock, as on a disk that keeps none.
+    let other = Connection::open(&file.path).unwrap();
+    other.execute("UPDATE projects SET epoch = epoch + 1", []).unwrap();
+    let batch = next(&mut stage);
+    let error = stage.journal.append(batch).durable().await.unwrap_err();
+    assert!(matches!(error, StoreError::Fenced { .. }), "{error}");
+    assert_eq!(error.fault().code(), Code::InternalStore);
+    let last: i64 = other.query_row("SELECT max(seq) FROM events", [], |row| row.get(0)).unwrap();
+    assert_eq!(last, durable.cast_signed());
+    let error = stage.journal.close(&stage.state).await.unwrap_err();
+    assert!(matches!(error, StoreError::Fenced { .. }), "{error}");
+}

@@ -1,6 +1,6 @@
 //! The clock of the night: when nothing else is left to do, it moves on to what comes next.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) struct NightClock {
 struct Sleepers {
     next: u64,
     /// Who waits, by when and in which order they began.
-    until: BTreeMap<(Time, u64), ()>,
+    until: BTreeSet<(Time, u64)>,
 }
 
 impl NightClock {
@@ -74,7 +74,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn is_first(&self) -> bool {
-        self.clock.sleepers().until.keys().next() == Some(&self.key)
+        self.clock.sleepers().until.first() == Some(&self.key)
     }
 }
 
@@ -95,7 +95,7 @@ impl Clock for NightClock {
             let mut sleepers = self.sleepers();
             sleepers.next += 1;
             let key = (at, sleepers.next);
-            sleepers.until.insert(key, ());
+            sleepers.until.insert(key);
             Place { clock: self, key }
         };
         // One after the other, also at the same time: the same night is the same every time.

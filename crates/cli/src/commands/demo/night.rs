@@ -61,6 +61,7 @@ impl Night {
             holder: project::holder("demo"),
             policy: Arc::new(Policy::default()),
             clock: Arc::clone(&clock) as _,
+            gates: None,
         };
         let runner = Runner::open(setup).await?;
         let (handle, read_back) = (runner.handle(), runner.state().seq());

@@ -62,8 +62,7 @@ impl StoryWorld {
     }
 
     fn was_applied(&self, order: &Order) -> bool {
-        let entry = entry(order);
-        applied_in(&self.folder).iter().any(|line| *line == entry)
+        applied_in(&self.folder).contains(&entry(order))
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn take_up(
         None => make(seat, store, project, name).await?,
     };
     let scope = Scope::Task(task);
-    if !seat.try_attach(scope, Arc::new(world.clone())).await? {
+    if !seat.try_attach(scope.clone(), Arc::new(world.clone())).await? {
         teller.in_line(name);
         seat.attach(scope, Arc::new(world.clone())).await?;
     }

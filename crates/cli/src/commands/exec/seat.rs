@@ -53,6 +53,7 @@ impl Seat {
                 holder: holder("exec"),
                 policy: Arc::new(Policy::default()),
                 clock: Arc::new(SystemClock),
+                gates: Some(project.gates()),
             };
             match Runner::open(setup).await {
                 Ok(runner) => return Self::hold(project, runner).await,

@@ -52,11 +52,11 @@ impl Teller {
         }
     }
 
-    pub(super) fn store_waiting(&self, message: &str) {
+    pub(super) fn store_waiting(message: &str) {
         render::note(&format!("unstuck: {message}. Nothing happens until that is over."));
     }
 
-    pub(super) fn store_back(&self) {
+    pub(super) fn store_back() {
         render::note("unstuck: it can be written again. It goes on.");
     }
 

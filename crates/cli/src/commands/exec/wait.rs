@@ -80,11 +80,11 @@ pub(super) async fn until_it_ends(
                     on(task, &recorded, teller, max_wait, &mut patience).await?
                 }
                 Heard::Notice(Notice::StoreWaiting { message, .. }) => {
-                    teller.store_waiting(&message);
+                    Teller::store_waiting(&message);
                     None
                 }
                 Heard::Notice(Notice::StoreBack) => {
-                    teller.store_back();
+                    Teller::store_back();
                     None
                 }
                 Heard::Notice(Notice::Gap) => look(task, teller, max_wait, &mut patience).await?,

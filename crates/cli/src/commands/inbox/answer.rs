@@ -7,7 +7,7 @@ use serde::Serialize;
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::Decision;
 use unstuck_store::Answer;
-use unstuck_store::tables::QuestionRow;
+use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::Desk;
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub(super) async fn run(
     let row = desk.question(question).await?;
     let decision = decision(&row, word)?;
     let guidance = guidance.map(str::trim).filter(|text| !text.is_empty());
-    if decision == Decision::ProvideGuidance && guidance.is_none() {
+    if decision == Decision::ProvideGuidance && guidance.is_none() && is_open(&row, decision) {
         return Err(Error::NoGuidance { question });
     }
     let (by, at) = (Arc::from(whoever()), project::now());
@@ -49,6 +49,11 @@ struct Given {
     #[serde(flatten)]
     answer: Answer,
     taken_up: bool,
+}
+
+/// Whether nothing but the person's words is missing.
+fn is_open(row: &QuestionRow, decision: Decision) -> bool {
+    row.status == QuestionStatus::Pending && row.offers(decision)
 }
 
 /// The choice a word means; letter case and `-` for `_` do not matter.

@@ -42,7 +42,7 @@ const fn empty(all: bool) -> &'static str {
     if all {
         "Nobody was ever asked anything here."
     } else {
-        "Nothing waits for you. All is well, as far as a question goes."
+        "Nothing waits for you. `unstuck status` shows how the work goes."
     }
 }
 
@@ -71,14 +71,14 @@ fn question(out: &mut impl Write, row: &QuestionRow, now: Time, width: usize) ->
 
 /// What one has to type for each choice, and what it says.
 fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<()> {
-    let (code, dim) = (style::CODE, style::DIM);
+    let code = style::CODE;
     let widest = row.text.options.iter().map(|option| option.value.as_str().len()).max();
     let widest = widest.unwrap_or_default();
     for option in &row.text.options {
         let here = if option.value == row.text.recommended { " (recommended)" } else { "" };
-        let label = wrapped(&option.label, INDENT + widest + 2, width);
-        let value = option.value;
-        writeln!(out, "{:INDENT$}{code}{value:widest$}{code:#}  {label}{dim}{here}{dim:#}", "")?;
+        let label = format!("{}{here}", option.label);
+        let (value, label) = (option.value, wrapped(&label, INDENT + widest + 2, width));
+        writeln!(out, "{:INDENT$}{code}{value:widest$}{code:#}  {label}", "")?;
     }
     Ok(())
 }

@@ -98,3 +98,25 @@ fn spent(costs: &[CostRow], now: Time) -> Amount {
     let today = costs.iter().filter(|cost| cost.day == today);
     today.fold(Amount::ZERO, |sum, cost| sum.plus(cost.spent))
 }
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::engine::TaskId;
+
+    use super::*;
+
+    #[test]
+    fn only_what_was_spent_today_is_counted() {
+        let cost = |day, task, tokens| CostRow {
+            day,
+            task: TaskId(task),
+            spent: Amount { tokens, ..Amount::ZERO },
+        };
+        let costs = [cost(9, 1, 1), cost(10, 1, 20), cost(10, 2, 300)];
+        let starts = Policy::default().budget.day_starts_ms;
+        let day = |number: u64| Time::EPOCH + Span::from_hours(24).times(number) + starts;
+        assert_eq!(spent(&costs, day(10)).tokens, 320);
+        assert_eq!(spent(&costs, day(11) - Span::from_millis(1)).tokens, 320);
+        assert!(spent(&costs, day(11)).is_zero());
+    }
+}

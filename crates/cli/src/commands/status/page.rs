@@ -168,25 +168,21 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// `met 3 times, 2 count · 12 min ago`.
+    /// `met 3 times, 2 counted · 12 min ago`.
     fn met(&self, row: &SignatureRow) -> String {
         let total = usize::try_from(row.total).unwrap_or(usize::MAX);
         let times = words::number(total, "time", "times");
-        let counted = match row.count {
-            0 => String::new(),
-            1 => ", 1 counts".to_owned(),
-            many => format!(", {many} count"),
-        };
+        let counted =
+            if row.count == 0 { String::new() } else { format!(", {} counted", row.count) };
         format!("met {times}{counted} · {}", when::ago(row.last_seen, self.now))
     }
 
     fn spent(&self, out: &mut impl Write) -> io::Result<()> {
-        let spent = self.standing.spent_today;
-        if spent.is_zero() {
+        let (dim, spent) = (style::DIM, words::amount(self.standing.spent_today));
+        if spent.is_empty() {
             return Ok(());
         }
-        let dim = style::DIM;
-        writeln!(out, "\n{dim}Spent today: {}{dim:#}", words::amount(spent))
+        writeln!(out, "\n{dim}Spent today: {spent}{dim:#}")
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn task(state: &TaskState, held: bool, now: Time) -> String {
 pub(super) fn build(row: &BuildRow, held: bool, now: Time) -> String {
     match row.state {
         BuildState::Running if held => "running".to_owned(),
-        BuildState::Running => "not finished; nobody works on it".to_owned(),
+        BuildState::Running => "unfinished".to_owned(),
         BuildState::Waiting => "waiting for you".to_owned(),
         BuildState::Sleeping { until } => format!("resting until {}", when::until(until, now)),
         BuildState::Paused { cause } => words::paused(cause).to_owned(),

@@ -198,11 +198,15 @@ impl State {
 
     /// Lets go of the merge lock, or of the place in its line.
     fn leave_merge(&mut self, id: RunId) {
+        let in_line = self.runs.get(&id).is_some_and(|run| run.step == Step::AwaitMerge);
         let Some(build) = self.build_of_run(id) else { return };
         if build.merging == Some(id) {
             build.merging = None;
         }
-        build.merge_line.retain(|waiting| *waiting != id);
+        // Thousands may be in line, and mostly the first one leaves it.
+        if in_line && build.merge_line.pop_front_if(|first| *first == id).is_none() {
+            build.merge_line.retain(|waiting| *waiting != id);
+        }
         let build = build.id;
         self.stir(build);
     }

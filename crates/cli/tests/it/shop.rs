@@ -1,0 +1,355 @@
+//! A project in a folder, filled by real decisions, and the program at work in it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command as Child;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::{Approach, Digest};
+use unstuck_core::engine::{Command, Outcome, QuestionId, State, TaskId, TaskState, Work};
+use unstuck_core::fault::{Auth, Fault, GitOperation, Http, Validation};
+use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, TaskSpec};
+use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::time::{Span, Time};
+use unstuck_runner::control::{Server, TokenKey};
+use unstuck_runner::{
+    Clock, Ended, Handle, Order, Report, Runner, Scope, Setup, SystemClock, World,
+};
+use unstuck_store::{Holder, SqliteStore, Store};
+
+use crate::program::{Ran, command, ran};
+
+/// The name of the project.
+pub(crate) const SHOP: &str = "shop";
+
+/// The questions of the night.
+pub(crate) const HANDS: QuestionId = QuestionId(0);
+pub(crate) const CHOICE: QuestionId = QuestionId(1);
+pub(crate) const HAPPENED: QuestionId = QuestionId(2);
+
+/// The task that waits for a key, the one that still runs, and the job.
+pub(crate) const PREVIEW: TaskId = TaskId(2);
+const TIDY: TaskId = TaskId(5);
+pub(crate) const JOB: TaskId = TaskId(6);
+
+/// A time that stands still until it is set.
+pub(crate) struct StillClock(AtomicU64);
+
+impl StillClock {
+    pub(crate) fn set(&self, at: Time) {
+        self.0.store(at.as_millis(), Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Clock for StillClock {
+    fn now(&self) -> Time {
+        Time::from_millis(self.0.load(Ordering::SeqCst))
+    }
+
+    async fn until(&self, at: Time) {
+        if at > self.now() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A project and what it is remembered in.
+pub(crate) struct Shop {
+    pub(crate) runtime: Runtime,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<StillClock>,
+    root: PathBuf,
+    _folder: TempDir,
+}
+
+impl Shop {
+    /// A project in which nothing was run. It is twelve minutes ago.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join(SHOP);
+        std::fs::create_dir_all(root.join(".unstuck")).unwrap();
+        let store = SqliteStore::open(root.join(".unstuck/state.db")).unwrap();
+        let past = SystemClock.now() - Span::from_mins(12);
+        Self {
+            runtime: Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap(),
+            store: Arc::new(store),
+            clock: Arc::new(StillClock(AtomicU64::new(past.as_millis()))),
+            root,
+            _folder: folder,
+        }
+    }
+
+    /// A project after an eventful night: a task is done, one needed two ways, one waits for a key
+    /// and one for a hint, of one nobody knows if it happened, one still runs and a job waits.
+    pub(crate) fn after_a_night() -> (Self, Night) {
+        let shop = Self::new();
+        let night = shop.hold();
+        shop.fill(&night);
+        (shop, night)
+    }
+
+    /// The same, and whoever was at work let go of it.
+    pub(crate) fn left_alone() -> Self {
+        let (shop, night) = Self::after_a_night();
+        shop.let_go(night);
+        shop
+    }
+
+    fn fill(&self, night: &Night) {
+        let start = Command::StartBuild { plan: plan(), slots: 1, in_place: false };
+        self.send(night, start);
+        self.until(night, |state| {
+            let last = state.task(TIDY).map(|task| &task.state);
+            let runs = matches!(last, Some(TaskState::Running { .. }));
+            runs && state.question(HAPPENED).is_some()
+        });
+        self.send(night, Command::DefineJob { spec: Arc::new(job()) });
+        // Half a minute ahead, so that the wait is told in whole minutes.
+        self.clock.set(SystemClock.now() + Span::from_secs(30));
+        self.send(night, Command::FireJob { task: JOB });
+        self.until(night, |state| {
+            let job = state.task(JOB);
+            job.is_some_and(|job| matches!(job.state, TaskState::BackingOff { .. }))
+        });
+        // What was looked at may be ahead of the disk; a reply comes after all that is before it.
+        self.send(night, Command::Wake);
+    }
+
+    /// Takes the project up, performs its work, and listens.
+    pub(crate) fn hold(&self) -> Night {
+        self.hold_with(Arc::new(Scripted::default()))
+    }
+
+    pub(crate) fn hold_with(&self, world: Arc<dyn World>) -> Night {
+        self.runtime.block_on(async {
+            let holder = Holder { pid: 4_242, verb: "run".to_owned(), since: self.clock.now() };
+            let setup = Setup {
+                store: Arc::clone(&self.store),
+                project: SHOP.into(),
+                holder: holder.clone(),
+                policy: Arc::new(Policy::default()),
+                clock: Arc::clone(&self.clock) as _,
+                gates: None,
+            };
+            let runner = Runner::open(setup).await.unwrap();
+            let handle = runner.handle();
+            let running = tokio::spawn(runner.run());
+            let folder = self.root.join(".unstuck");
+            let key = TokenKey::open(&folder.join("token-key")).unwrap();
+            let socket = folder.join("control.sock");
+            let server = Server::start(&socket, handle.clone(), key, holder).unwrap();
+            handle.attach(Scope::Project, world).await.unwrap();
+            Night { handle, server, running }
+        })
+    }
+
+    /// Lets go of the project properly.
+    pub(crate) fn let_go(&self, night: Night) {
+        let Night { handle, server, running } = night;
+        self.runtime.block_on(async {
+            drop(server);
+            handle.shut_down(false).await;
+            running.await.unwrap().unwrap();
+        });
+    }
+
+    pub(crate) fn send(&self, night: &Night, command: Command) {
+        self.runtime.block_on(night.handle.command(command)).unwrap();
+    }
+
+    /// Waits until the state is as wanted; it moves only when something is told.
+    pub(crate) fn until(
+        &self,
+        night: &Night,
+        wanted: impl Fn(&State) -> bool + Clone + Send + 'static,
+    ) {
+        self.runtime.block_on(async {
+            let mut notices = night.handle.watch();
+            while !night.handle.look(wanted.clone()).await.unwrap() {
+                notices.recv().await.ok();
+            }
+        });
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The program, about this project.
+    pub(crate) fn command(&self, args: &[&str]) -> Child {
+        let mut child = command(args);
+        child.arg("-C").arg(&self.root).env("USER", "ada").env("TZ", "UTC");
+        child
+    }
+
+    pub(crate) fn unstuck(&self, args: &[&str]) -> Ran {
+        ran(self.command(args).output().unwrap())
+    }
+
+    /// What it writes as JSON, without the times.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let ran = self.unstuck(args);
+        assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        let mut value = serde_json::from_str(&ran.stdout).unwrap();
+        without_times(&mut value);
+        value
+    }
+
+    /// The position of the newest event.
+    pub(crate) fn newest(&self) -> u64 {
+        let all = unstuck_store::Page { after: 0, limit: u32::MAX };
+        let events = self.runtime.block_on(self.store.events(SHOP, all)).unwrap();
+        events.last().map_or(0, |recorded| recorded.seq)
+    }
+}
+
+/// Somebody who is at work.
+pub(crate) struct Night {
+    pub(crate) handle: Handle,
+    server: Server,
+    running: JoinHandle<Ended>,
+}
+
+fn plan() -> Arc<Plan> {
+    let push = MutationSpec {
+        key: "push".to_owned(),
+        kind: MutationKind::Push,
+        probe: true,
+        ..MutationSpec::default()
+    };
+    let tasks = vec![
+        task("notes", "Release notes", vec![]),
+        task("webhook", "Payment webhook", vec![]),
+        task("preview", "Deploy the preview", vec![]),
+        task("search", "Better search", vec![]),
+        task("importer", "Faster importer", vec![Arc::new(push)]),
+        task("tidy", "Tidy the settings page", vec![]),
+    ];
+    Arc::new(Plan::new(tasks).unwrap())
+}
+
+fn task(name: &str, title: &str, mutations: Vec<Arc<MutationSpec>>) -> TaskSpec {
+    let (name, title) = (name.to_owned(), title.to_owned());
+    TaskSpec { name, title, mutations, ..TaskSpec::default() }
+}
+
+fn job() -> TaskSpec {
+    TaskSpec { job: Some(JobSpec::default()), ..task("backup", "Nightly backup", vec![]) }
+}
+
+/// A world in which the same things go wrong each time.
+#[derive(Default)]
+struct Scripted(Mutex<BTreeMap<(String, String), u32>>);
+
+#[async_trait]
+impl World for Scripted {
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        let what = serde_json::to_value(order.effect.what).unwrap()["do"].to_string();
+        let nth = {
+            let mut times = self.0.lock().unwrap();
+            let nth = times.entry((order.task.name.clone(), what)).or_default();
+            *nth += 1;
+            *nth
+        };
+        if order.task.name == "tidy" {
+            stop.cancelled().await;
+            return None;
+        }
+        let outcome = outcome(&order, nth);
+        let spent = match outcome {
+            Outcome::Attempted { .. } => {
+                Amount { money_micros: 400_000, tokens: 1_200, ..Amount::ZERO }
+            }
+            _ => Amount::ZERO,
+        };
+        Some(Report { outcome, spent })
+    }
+
+    async fn clear(&self, _tasks: &[TaskId]) {}
+}
+
+fn outcome(order: &Order, nth: u32) -> Outcome {
+    match (order.task.name.as_str(), order.effect.what) {
+        ("preview", Work::Attempt { .. }) => {
+            let context = Auth { account: "hosting".to_owned(), variable: None };
+            failed(Fault::auth_invalid("deploy", "403: the token was revoked", context))
+        }
+        ("webhook", Work::Check) if nth == 1 => red("webhook::rejects_a_bad_signature"),
+        ("search", Work::Check) => red("search::finds_umlauts"),
+        ("importer", Work::Perform { .. }) => {
+            let operation = "push".to_owned();
+            let context = GitOperation { operation, ..GitOperation::default() };
+            let fault = Fault::git_push_failed("git.push", "the connection was lost", context);
+            Outcome::Unknown { fault: Arc::new(fault) }
+        }
+        ("importer", Work::Probe { .. }) => Outcome::CannotTell,
+        ("backup", Work::Execute { .. }) => {
+            let fault = Fault::network_unavailable("backup", "503", Http::default());
+            failed(fault.retry_after(Span::from_mins(30)))
+        }
+        (name, Work::Attempt { .. }) => {
+            let summary = "made the change and ran the tests".to_owned();
+            let digest = Some(Digest(u64::from(nth) + name.len() as u64 * 100));
+            let approach = Approach {
+                digest,
+                summary,
+                files_changed: nth,
+                commands: 3,
+                ..Approach::default()
+            };
+            Outcome::Attempted { approach: Arc::new(approach) }
+        }
+        _ => Outcome::Done,
+    }
+}
+
+fn red(test: &str) -> Outcome {
+    let output = format!("test {test} ... FAILED");
+    let command = "cargo test".to_owned();
+    let context = Validation { command, exit: Some(101), output: output.clone() };
+    failed(Fault::validation_pre_commit("validate:pre_commit#1", output, context))
+}
+
+fn failed(fault: Fault) -> Outcome {
+    Outcome::Failed { fault: Arc::new(fault), approach: None }
+}
+
+/// The times in a value are those of the day the test runs on.
+pub(crate) fn without_times(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(without_times),
+        Value::Object(fields) => fields.values_mut().for_each(without_times),
+        Value::Number(number) if number.as_u64().is_some_and(|n| n > 1_000_000_000_000) => {
+            *value = Value::from("(time)");
+        }
+        _ => {}
+    }
+}
+
+/// A text with each time of day, the date before it and how far off it is made the same.
+pub(crate) fn without_clock(text: &str) -> String {
+    let digits = |word: &str| word.bytes().all(|b| b.is_ascii_digit() || b == b':');
+    let is_clock = |word: &str| word.len() >= 5 && word.contains(':') && digits(word);
+    let line = |line: &str| {
+        let (stamp, rest) = line.split_at_checked(15).unwrap_or(("", line));
+        let stamped = stamp.rsplit(' ').next().is_some_and(is_clock);
+        let line = if stamped { format!("(time){rest}") } else { line.to_owned() };
+        let words = line.split(' ').map(|word| if is_clock(word) { "(clock)" } else { word });
+        words.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    let text: String = text.lines().map(line).collect();
+    let mut parts = text.split("(clock) (in ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, part| {
+        let (_, rest) = part.split_once(')').unwrap();
+        format!("{said}(clock) (in a while){rest}")
+    })
+}

@@ -1,0 +1,97 @@
+//! Gates of other projects: who shares an account shares its limits.
+//!
+//! A gate that is closed here is written to a folder of the user's, by the hash of provider and
+//! credential; whoever is about to use the same account looks there first. It is a hint and nothing
+//! more: what cannot be read or written costs one call that is refused.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{Event, Outcome, Work};
+use unstuck_core::fault::{Code, Fault, Kind};
+use unstuck_core::plan::GateKey;
+use unstuck_core::time::Time;
+
+use crate::world::{Order, Report};
+
+/// The folder where projects tell each other of closed gates.
+#[derive(Clone, Debug)]
+pub struct GateMirror {
+    folder: PathBuf,
+    /// Who we are among the projects of the user.
+    own: String,
+}
+
+/// What is written about a closed gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Closed {
+    until: Time,
+    code: Code,
+    by: String,
+}
+
+impl GateMirror {
+    /// Gates in this folder, which is made when the first one closes.
+    pub fn new(folder: impl Into<PathBuf>, own: impl Into<String>) -> Self {
+        Self { folder: folder.into(), own: own.into() }
+    }
+
+    /// Tells the others what became of a gate.
+    pub(crate) fn note(&self, event: &Event, now: Time) {
+        let told = match event {
+            // Whoever found it first says when it opens: two that pass it to each other would
+            // keep it closed for ever.
+            Event::GateWaiting { gate, .. } if self.closed_by_another(*gate, now).is_some() => {
+                return;
+            }
+            Event::GateWaiting { gate, until, code } if is_limit(*code) => {
+                let (until, code, by) = (*until, *code, self.own.clone());
+                self.close(*gate, &Closed { until, code, by })
+            }
+            Event::GatePassing { gate, .. } => self.open(*gate),
+            _ => return,
+        };
+        if let Err(error) = told {
+            tracing::debug!(%error, "other projects could not be told of a gate");
+        }
+    }
+
+    /// What an effect comes to that would use an account another project found limited.
+    pub(crate) fn refuses(&self, order: &Order, now: Time) -> Option<Report> {
+        let (Work::Attempt { .. } | Work::Repair { .. }) = order.effect.what else { return None };
+        let closed = self.closed_by_another(order.task.gate, now)?;
+        let message = "another project found this account limited";
+        let fault = Fault::new(Kind::bare(closed.code), "gate", message).resets_at(closed.until);
+        Some(Outcome::Failed { fault: fault.into(), approach: None }.into())
+    }
+
+    fn close(&self, gate: GateKey, closed: &Closed) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let (file, draft) = (self.file(gate), self.folder.join(format!("{gate}.new")));
+        fs::write(&draft, serde_json::to_vec(closed)?)?;
+        fs::rename(draft, file)
+    }
+
+    fn open(&self, gate: GateKey) -> io::Result<()> {
+        match fs::remove_file(self.file(gate)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn closed_by_another(&self, gate: GateKey, now: Time) -> Option<Closed> {
+        let closed: Closed = serde_json::from_slice(&fs::read(self.file(gate)).ok()?).ok()?;
+        (closed.until > now && closed.by != self.own).then_some(closed)
+    }
+
+    fn file(&self, gate: GateKey) -> PathBuf {
+        self.folder.join(gate.to_string())
+    }
+}
+
+/// Whether a code says that the account is limited, and not that the service is in trouble.
+const fn is_limit(code: Code) -> bool {
+    matches!(code, Code::ProviderRateLimit | Code::ProviderOverloaded | Code::ProviderUsageLimit)
+}

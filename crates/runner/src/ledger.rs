@@ -1,0 +1,192 @@
+//! The ledger as its users see it: an irreversible action that happens at most once.
+//!
+//! The intent is on disk before anything is sent; the same key again gets the recorded result and
+//! sends nothing. What was lost on its way out or back is looked up; where that cannot tell, a
+//! person is asked once the script has ended, and the next run of it gets what they said.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{
+    Command, EffectId, Event, Mutation, MutationId, MutationState, Outcome, Reconciled, Rejected,
+    State, TaskId, Work,
+};
+use unstuck_core::fault::Fault;
+use unstuck_core::plan::MutationSpec;
+
+use crate::handle::{CommandError, Handle};
+use crate::notice::Notice;
+use crate::world::{Order, Report, Scope, World};
+
+/// How an action is performed and looked up.
+#[async_trait]
+pub trait Action: Send + Sync {
+    /// Performs it. `idempotency_key` is the same whenever this action is sent, so that the other
+    /// side can recognise a repeated call. Comes to [`Outcome::Applied`], [`Outcome::Failed`] when
+    /// it certainly did not happen, or [`Outcome::Unknown`].
+    async fn call(&self, idempotency_key: &str) -> Outcome;
+
+    /// Finds out whether it happened: [`Outcome::Applied`], [`Outcome::NotApplied`] or
+    /// [`Outcome::CannotTell`].
+    async fn probe(&self, _idempotency_key: &str) -> Outcome {
+        Outcome::CannotTell
+    }
+}
+
+/// What came of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It happened, now or earlier, with this result.
+    Applied(Arc<str>),
+    /// It did not happen.
+    Failed(Arc<Fault>),
+    /// A person decided to leave it out.
+    Skipped,
+    /// Nobody can tell whether it happened. A person is asked as soon as the script has ended.
+    NeedsPerson,
+}
+
+impl Handle {
+    /// Performs an action for the execution behind `effect`, at most once per key, and waits until
+    /// it is settled.
+    pub async fn mutate(
+        &self,
+        effect: EffectId,
+        spec: MutationSpec,
+        action: Arc<dyn Action>,
+    ) -> Result<Settled, CommandError> {
+        let mut notices = self.watch();
+        let task = self.task_of(effect).await?;
+        let failure = Arc::new(Mutex::new(None));
+        let world = Arc::new(Acting { action, failure: Arc::clone(&failure) });
+        let scope = Scope::Action { task, key: Arc::from(spec.key.as_str()) };
+        let attachment = self.attach(scope, world).await?;
+        let settled = self.settle(effect, task, &spec, &mut notices, &failure).await;
+        self.detach(attachment).await?;
+        settled
+    }
+
+    async fn settle(
+        &self,
+        effect: EffectId,
+        task: TaskId,
+        spec: &MutationSpec,
+        notices: &mut broadcast::Receiver<Notice>,
+        failure: &Mutex<Option<Arc<Fault>>>,
+    ) -> Result<Settled, CommandError> {
+        loop {
+            let mutate = Command::Mutate { effect, mutation: spec.clone() };
+            match self.command(mutate).await {
+                // Somebody else finds out what became of it: that is waited for.
+                Ok(_) | Err(CommandError::Rejected(Rejected::NotNow { .. })) => {}
+                Err(error) => return Err(error),
+            }
+            let key = spec.key.clone();
+            let known = self.look(move |state| known(state, task, &key)).await?;
+            let Some((id, state)) = known else { return Err(CommandError::Ended) };
+            let over = match state {
+                MutationState::Applied { result } => Some(Settled::Applied(result)),
+                MutationState::Skipped => Some(Settled::Skipped),
+                MutationState::Indeterminate => Some(Settled::NeedsPerson),
+                _ => self.wait(id, notices, failure).await?,
+            };
+            if let Some(settled) = over {
+                return Ok(settled);
+            }
+        }
+    }
+
+    /// Waits for what becomes of an action; nothing when it is to be performed after all.
+    async fn wait(
+        &self,
+        id: MutationId,
+        notices: &mut broadcast::Receiver<Notice>,
+        failure: &Mutex<Option<Arc<Fault>>>,
+    ) -> Result<Option<Settled>, CommandError> {
+        loop {
+            let event = match notices.recv().await {
+                Ok(Notice::Event { recorded, .. }) => recorded,
+                Ok(_) => continue,
+                // What was missed is in the state.
+                Err(RecvError::Lagged(_)) => return Ok(None),
+                Err(RecvError::Closed) => return Err(CommandError::Ended),
+            };
+            match &event.event {
+                Event::MutationApplied { mutation, result } if *mutation == id => {
+                    return Ok(Some(Settled::Applied(Arc::clone(result))));
+                }
+                Event::MutationIndeterminate { mutation } if *mutation == id => {
+                    return Ok(Some(Settled::NeedsPerson));
+                }
+                Event::MutationFailed { mutation } if *mutation == id => {
+                    let fault = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    return Ok(fault.map(Settled::Failed));
+                }
+                Event::MutationReconciled { mutation, to, result } if *mutation == id => {
+                    return Ok(match to {
+                        Reconciled::Applied => Some(Settled::Applied(Arc::clone(result))),
+                        Reconciled::Skipped => Some(Settled::Skipped),
+                        Reconciled::NotApplied => None,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn task_of(&self, effect: EffectId) -> Result<TaskId, CommandError> {
+        let find = move |state: &State| {
+            let owed = state.outstanding();
+            owed.iter().find(|owed| owed.id == effect).map(|owed| owed.task)
+        };
+        let task = self.look(find).await?;
+        task.ok_or(CommandError::Rejected(Rejected::Stale(effect)))
+    }
+}
+
+/// The action with this key that the task sees: its own, or one of the project.
+fn known(state: &State, task: TaskId, key: &str) -> Option<(MutationId, MutationState)> {
+    let of_task = |mutation: &&Mutation| {
+        mutation.spec.key == key && (mutation.task == task || mutation.spec.permanent)
+    };
+    // The latest: an earlier firing of the job had its own.
+    let mutation = state.mutations().filter(of_task).last()?;
+    Some((mutation.id, mutation.state.clone()))
+}
+
+/// Performs one action for as long as its caller waits.
+struct Acting {
+    action: Arc<dyn Action>,
+    /// Why it failed, for the caller.
+    failure: Arc<Mutex<Option<Arc<Fault>>>>,
+}
+
+#[async_trait]
+impl World for Acting {
+    async fn perform(&self, order: Order, _stop: CancellationToken) -> Option<Report> {
+        let key = idempotency_key(order.mutation.as_ref()?);
+        let outcome = match order.effect.what {
+            Work::Perform { .. } => self.action.call(&key).await,
+            Work::Probe { .. } => self.action.probe(&key).await,
+            _ => return None,
+        };
+        if let Outcome::Failed { fault, .. } = &outcome {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            *failure = Some(Arc::clone(fault));
+        }
+        Some(outcome.into())
+    }
+
+    /// What an earlier process sent is looked up, not ended.
+    async fn clear(&self, _tasks: &[TaskId]) {}
+}
+
+/// The same for every sending of one action, and for no other one.
+fn idempotency_key(mutation: &Mutation) -> String {
+    let Mutation { occurrence, spec, .. } = mutation;
+    let named = format!("{occurrence:?}/{}/{}", spec.key, spec.arguments);
+    blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
+}

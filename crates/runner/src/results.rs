@@ -1,0 +1,99 @@
+//! Results of actions: short ones are kept in the ledger itself, long ones in a file of their own.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The longest result that is kept in the ledger itself.
+pub const RESULT_BYTES_MAX: usize = 1_024 * 1_024;
+/// What the name of a file begins with, in place of a result.
+const IN_FILE: &str = "unstuck-result:blake3:";
+
+/// Where long results are kept.
+#[derive(Clone, Debug)]
+pub struct Results {
+    folder: PathBuf,
+}
+
+impl Results {
+    /// Results in this folder, which is made when the first one needs it.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// What the ledger keeps of a result. A long one, or one that is no text, is on disk when this
+    /// returns.
+    pub fn keep(&self, result: &[u8]) -> io::Result<Arc<str>> {
+        match std::str::from_utf8(result) {
+            Ok(text) if text.len() <= RESULT_BYTES_MAX && !text.starts_with(IN_FILE) => {
+                Ok(Arc::from(text))
+            }
+            _ => self.keep_in_file(result),
+        }
+    }
+
+    /// The result the ledger kept.
+    pub fn read(&self, kept: &str) -> io::Result<Vec<u8>> {
+        let Some(digest) = kept.strip_prefix(IN_FILE) else { return Ok(kept.as_bytes().to_vec()) };
+        let digest = blake3::Hash::from_hex(digest)
+            .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let result = fs::read(self.file(digest))?;
+        if blake3::hash(&result) == digest {
+            Ok(result)
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "the result was changed on disk"))
+        }
+    }
+
+    fn keep_in_file(&self, result: &[u8]) -> io::Result<Arc<str>> {
+        let digest = blake3::hash(result);
+        fs::create_dir_all(&self.folder)?;
+        let (file, draft) = (self.file(digest), self.folder.join(format!("{digest}.new")));
+        if !file.exists() {
+            let mut written = File::create(&draft)?;
+            written.write_all(result)?;
+            written.sync_all()?;
+            fs::rename(&draft, &file)?;
+            sync_folder(&self.folder)?;
+        }
+        Ok(Arc::from(format!("{IN_FILE}{digest}")))
+    }
+
+    fn file(&self, digest: blake3::Hash) -> PathBuf {
+        self.folder.join(digest.to_hex().as_str())
+    }
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_text_is_kept_as_it_is_and_everything_else_in_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::new(folder.path().join("results"));
+        assert_eq!(&*results.keep(b"done").unwrap(), "done");
+        assert!(!folder.path().join("results").exists());
+        for odd in [vec![b'x'; RESULT_BYTES_MAX + 1], vec![0xff, 0xfe], IN_FILE.into()] {
+            let kept = results.keep(&odd).unwrap();
+            assert!(kept.len() < 100, "{kept}");
+            assert_eq!(results.read(&kept).unwrap(), odd);
+        }
+    }
+
+    #[test]
+    fn a_result_that_was_changed_on_disk_is_not_given_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::new(folder.path());
+        let kept = results.keep(&[0xff]).unwrap();
+        let file = folder.path().join(kept.strip_prefix(IN_FILE).unwrap());
+        fs::write(file, "else").unwrap();
+        assert_eq!(results.read(&kept).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert!(results.read("unstuck-result:blake3:../../x").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! An action happens at most once, whatever dies on the way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+use unstuck_core::engine::{Command, EffectId, Outcome, QuestionId, TaskId, TaskState, Work};
+use unstuck_core::fault::{Fault, Http};
+use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::time::Time;
+use unstuck_runner::{Action, CommandError, Order, Settled};
+use unstuck_store::{Answer, Store as _};
+
+use crate::stage::{Reaction, Stage, goes_well};
+
+/// A payment: what reaches the bank stays there.
+#[derive(Default)]
+struct Payment {
+    paid: AtomicU32,
+    /// How the next calls come out; then they go well.
+    trouble: AtomicU32,
+    keys: std::sync::Mutex<Vec<String>>,
+}
+
+const FAILS: u32 = 1;
+const LOST_ON_THE_WAY_BACK: u32 = 2;
+const LOST_ON_THE_WAY_OUT: u32 = 3;
+const NOBODY_KNOWS: u32 = 4;
+
+#[async_trait]
+impl Action for Payment {
+    async fn call(&self, idempotency_key: &str) -> Outcome {
+        self.keys.lock().unwrap().push(idempotency_key.to_owned());
+        let trouble = self.trouble.load(Ordering::SeqCst);
+        if trouble != NOBODY_KNOWS {
+            self.trouble.store(0, Ordering::SeqCst);
+        }
+        let fault = || Arc::new(Fault::network_timeout("bank", "no answer", Http::default()));
+        match trouble {
+            FAILS => Outcome::Failed { fault: fault(), approach: None },
+            LOST_ON_THE_WAY_OUT => Outcome::Unknown { fault: fault() },
+            LOST_ON_THE_WAY_BACK | NOBODY_KNOWS => {
+                self.paid.fetch_add(1, Ordering::SeqCst);
+                Outcome::Unknown { fault: fault() }
+            }
+            _ => {
+                self.paid.fetch_add(1, Ordering::SeqCst);
+                Outcome::Applied { result: Arc::from("receipt 1") }
+            }
+        }
+    }
+
+    async fn probe(&self, _idempotency_key: &str) -> Outcome {
+        match self.paid.load(Ordering::SeqCst) {
+            _ if self.trouble.load(Ordering::SeqCst) == NOBODY_KNOWS => Outcome::CannotTell,
+            0 => Outcome::NotApplied,
+            _ => Outcome::Applied { result: Arc::from("receipt 1") },
+        }
+    }
+}
+
+fn pay(arguments: u64) -> MutationSpec {
+    MutationSpec { key: "pay".into(), arguments, probe: true, ..MutationSpec::default() }
+}
+
+/// A job whose script runs and asks for actions.
+async fn job() -> (Stage, EffectId, Arc<Semaphore>) {
+    let ends = Arc::new(Semaphore::new(0));
+    let told = Arc::clone(&ends);
+    let mut stage = Stage::new(move |order: &Order, _| match order.effect.what {
+        Work::Execute { .. } => Reaction::Waits(Arc::clone(&told), Outcome::Done),
+        _ => Reaction::Ends(goes_well(order)),
+    })
+    .await;
+    let spec =
+        TaskSpec { name: "invoice".into(), job: Some(JobSpec::default()), ..TaskSpec::default() };
+    stage.handle.command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
+    stage.handle.command(Command::FireJob { task: TaskId(0) }).await.unwrap();
+    let effect = stage.started.recv().await.unwrap().effect.id;
+    (stage, effect, ends)
+}
+
+// TX8
+#[tokio::test(start_paused = true)]
+async fn the_same_key_again_gets_the_recorded_result() {
+    let (stage, effect, _ends) = job().await;
+    let bank = Arc::new(Payment::default());
+    for _ in 0..3 {
+        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert_eq!(settled, Settled::Applied(Arc::from("receipt 1")));
+    }
+    assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
+    let other = stage.handle.mutate(effect, pay(8), Arc::clone(&bank) as _).await.unwrap_err();
+    assert!(matches!(other, CommandError::Rejected(_)), "{other}");
+    assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_certainly_failed_may_be_sent_again_under_the_same_idempotency_key() {
+    let (stage, effect, _ends) = job().await;
+    let bank = Arc::new(Payment::default());
+    bank.trouble.store(FAILS, Ordering::SeqCst);
+    let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+    assert!(matches!(settled, Settled::Failed(_)), "{settled:?}");
+    let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+    assert!(matches!(settled, Settled::Applied(_)), "{settled:?}");
+    let keys = bank.keys.lock().unwrap().clone();
+    assert_eq!(keys.len(), 2);
+    assert_eq!(keys[0], keys[1]);
+}
+
+// TX6
+#[tokio::test(start_paused = true)]
+async fn what_was_lost_is_looked_up_and_sent_again_only_if_it_is_not_there() {
+    for (trouble, calls) in [(LOST_ON_THE_WAY_BACK, 1), (LOST_ON_THE_WAY_OUT, 2)] {
+        let (stage, effect, _ends) = job().await;
+        let bank = Arc::new(Payment::default());
+        bank.trouble.store(trouble, Ordering::SeqCst);
+        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert_eq!(settled, Settled::Applied(Arc::from("receipt 1")));
+        assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
+        assert_eq!(bank.keys.lock().unwrap().len(), calls);
+    }
+}
+
+// T3.12
+#[tokio::test(start_paused = true)]
+async fn where_nobody_can_tell_a_person_does_and_it_is_never_repeated() {
+    let (stage, effect, ends) = job().await;
+    let bank = Arc::new(Payment::default());
+    bank.trouble.store(NOBODY_KNOWS, Ordering::SeqCst);
+    for _ in 0..2 {
+        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert_eq!(settled, Settled::NeedsPerson);
+    }
+    ends.add_permits(1);
+    stage.until(|state| state.questions().count() == 1).await;
+    let question = stage.look(|state| state.questions().next().unwrap().kind).await;
+    assert_eq!(question, QuestionKind::Happened);
+    let answer = Answer {
+        question: QuestionId(0),
+        decision: Decision::ItHappened,
+        guidance: Some(Arc::from("receipt from the bank's page")),
+        by: Arc::from("ada"),
+        at: Time::from_millis(1),
+    };
+    stage.store.answer("shop", answer).await.unwrap();
+    stage.handle.take_answers().await.unwrap();
+    stage.until(|state| state.tasks().all(|task| task.state == TaskState::Done)).await;
+    let known = stage.store.mutations("shop", TaskId(0)).await.unwrap();
+    assert_eq!(&*known[0].result, "receipt from the bank's page");
+    assert_eq!(bank.paid.load(Ordering::SeqCst), 1);
+}

@@ -1,0 +1,95 @@
+//! Limits of accounts and budgets of days outlast the process, and are shared.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Outcome, State, TaskState, Work};
+use unstuck_core::fault::{Fault, RateLimit};
+use unstuck_core::policy::{Amount, Budget, Policy};
+use unstuck_core::time::Span;
+use unstuck_runner::{Clock as _, GateMirror, Order};
+use unstuck_store::MemoryStore;
+
+use crate::stage::{Reaction, Stage, goes_well};
+
+fn limited_once(order: &Order, times: u32) -> Reaction {
+    match order.effect.what {
+        Work::Attempt { .. } if times == 1 => {
+            let limit = RateLimit { status: Some(429), limited: None };
+            let fault = Fault::provider_rate_limit("agent", "slow down", limit);
+            let fault = Arc::new(fault.retry_after(Span::from_mins(10)));
+            Reaction::Ends(Outcome::Failed { fault, approach: None })
+        }
+        _ => Reaction::Ends(goes_well(order)),
+    }
+}
+
+fn waits(state: &State) -> bool {
+    state.tasks().all(|task| matches!(task.state, TaskState::BackingOff { .. }))
+}
+
+// B2
+#[tokio::test(start_paused = true)]
+async fn another_project_on_the_same_account_waits_without_a_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let gates = |own: &str| Some(GateMirror::new(folder.path().join("gates"), own));
+    let clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
+    let began = clock.now();
+    let one = Stage::with(
+        MemoryStore::new(),
+        Arc::clone(&clock),
+        Policy::default(),
+        gates("one"),
+        limited_once,
+    )
+    .await;
+    one.attach().await;
+    one.build(1, 1).await;
+    one.until(waits).await;
+    let two = Stage::with(
+        MemoryStore::new(),
+        Arc::clone(&clock),
+        Policy::default(),
+        gates("two"),
+        |order, _| Reaction::Ends(goes_well(order)),
+    )
+    .await;
+    two.attach().await;
+    two.build(1, 1).await;
+    two.until(waits).await;
+    assert_eq!(two.performed(|_| true), 0, "nobody called");
+    tokio::join!(one.completed(), two.completed());
+    assert!(clock.now().since(began) >= Span::from_mins(10));
+    let left = std::fs::read_dir(folder.path().join("gates")).unwrap().count();
+    assert_eq!(left, 0, "the gate is open again for everybody");
+}
+
+// TX17: each task costs a whole day's budget, so it takes four days; every night it is killed.
+#[tokio::test(start_paused = true)]
+async fn a_build_sleeps_from_day_to_day_through_crashes() {
+    let cost = Amount { money_micros: 100, ..Amount::ZERO };
+    let policy =
+        || Policy { budget: Budget { per_day: cost, ..Budget::default() }, ..Policy::default() };
+    let rule = move |order: &Order, _| match order.effect.what {
+        Work::Attempt { .. } => Reaction::Costs(cost, goes_well(order)),
+        _ => Reaction::Ends(goes_well(order)),
+    };
+    let mut clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
+    let mut store = MemoryStore::new();
+    let began = clock.now();
+    for night in 0..4 {
+        let stage = Stage::with(store, clock, policy(), None, rule).await;
+        stage.attach().await;
+        if night == 0 {
+            stage.build(4, 1).await;
+        }
+        let done = move |state: &State| {
+            state.tasks().filter(|task| task.state == TaskState::Done).count() > night
+        };
+        stage.until(done).await;
+        let spent = stage.look(State::spent_today).await;
+        assert_eq!(spent, cost, "a new day has a new budget");
+        (store, clock) = stage.crash().await;
+    }
+    let days = clock.now().since(began).as_millis() / Span::from_hours(24).as_millis();
+    assert!((2..=4).contains(&days), "it took {days} days");
+}
