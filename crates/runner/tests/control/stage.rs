@@ -166,14 +166,14 @@ pub(crate) struct Told {
 }
 
 pub(crate) fn hand() -> (Arc<Hand>, Told) {
-    let (begin, begun) = mpsc::unbounded_channel();
-    let (stop, stopped) = mpsc::unbounded_channel();
+    let (tell, begun) = mpsc::unbounded_channel();
+    let (tell_stop, stopped) = mpsc::unbounded_channel();
     let hand = Hand {
         go: Semaphore::new(0),
         cleared: Mutex::default(),
         performing: Mutex::default(),
-        begun: begin,
-        stopped: stop,
+        begun: tell,
+        stopped: tell_stop,
     };
     (Arc::new(hand), Told { begun, stopped })
 }

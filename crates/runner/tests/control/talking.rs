@@ -11,9 +11,9 @@ use unstuck_store::{Page, Store as _};
 
 use crate::stage::{Stage, define, holder, job};
 
-pub(crate) fn why(error: ClientError) -> Refusal {
+pub(crate) fn why(error: &ClientError) -> Refusal {
     match error {
-        ClientError::Refused { why, .. } => why,
+        ClientError::Refused { why, .. } => *why,
         ClientError::Gone => panic!("it is gone"),
     }
 }
@@ -43,7 +43,7 @@ async fn what_does_not_fit_is_refused_and_leaves_no_trace() {
     let before = stage.look(unstuck_core::engine::State::seq).await;
     let twice = client.command(job("nightly")).await.unwrap_err();
     let nowhere = client.command(Command::FireJob { task: TaskId(99) }).await.unwrap_err();
-    assert_eq!((why(twice), why(nowhere)), (Refusal::Rejected, Refusal::Rejected));
+    assert_eq!((why(&twice), why(&nowhere)), (Refusal::Rejected, Refusal::Rejected));
     assert_eq!(stage.look(unstuck_core::engine::State::seq).await, before);
 }
 
@@ -61,7 +61,7 @@ async fn what_only_the_loop_may_say_is_denied() {
         Command::Wake,
     ];
     for command in denied {
-        assert_eq!(why(client.command(command).await.unwrap_err()), Refusal::Denied);
+        assert_eq!(why(&client.command(command).await.unwrap_err()), Refusal::Denied);
     }
 }
 

@@ -32,7 +32,7 @@ async fn a_token_reports_for_its_run_only() {
     }
     let child = stage.child(effects[0]).await;
     child.command(report(effects[0])).await.unwrap();
-    assert_eq!(why(child.command(report(effects[1])).await.unwrap_err()), Refusal::Denied);
+    assert_eq!(why(&child.command(report(effects[1])).await.unwrap_err()), Refusal::Denied);
     // Whoever has no token is the user.
     client.command(report(effects[1])).await.unwrap();
 }
@@ -45,14 +45,14 @@ async fn a_token_controls_nothing() {
     let task = define(&client, "a").await;
     let child = stage.child(EffectId(0)).await;
     for command in [Command::FireJob { task }, Command::Skip { task }, Command::Retry { task }] {
-        assert_eq!(why(child.command(command).await.unwrap_err()), Refusal::Denied);
+        assert_eq!(why(&child.command(command).await.unwrap_err()), Refusal::Denied);
     }
-    assert_eq!(why(child.take_answers().await.unwrap_err()), Refusal::Denied);
-    assert_eq!(why(child.watch().await.map(drop).unwrap_err()), Refusal::Denied);
-    assert_eq!(why(child.leave().await.unwrap_err()), Refusal::Denied);
+    assert_eq!(why(&child.take_answers().await.unwrap_err()), Refusal::Denied);
+    assert_eq!(why(&child.watch().await.map(drop).unwrap_err()), Refusal::Denied);
+    assert_eq!(why(&child.leave().await.unwrap_err()), Refusal::Denied);
     let (hand, _told) = hand();
     let attached = child.attach(Scope::Task(TaskId(0)), Arc::clone(&hand) as _).await;
-    assert_eq!(why(attached.unwrap_err()), Refusal::Denied);
+    assert_eq!(why(&attached.unwrap_err()), Refusal::Denied);
     // Nor does it get rid of its token.
     let mut line = stage.line().await;
     let token = stage.key.token(EffectId(0));

@@ -94,7 +94,7 @@ impl Stage {
         fs::read_to_string(self.path(file)).unwrap_or_default()
     }
 
-    fn read<T>(&self, read: impl AsyncFn(&SqliteStore, &str) -> T) -> T {
+    fn read<T>(&self, read: impl AsyncFnOnce(&SqliteStore, &str) -> T) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let store = SqliteStore::open(self.database()).unwrap();
         runtime.block_on(read(&store, &self.name()))
