@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +58,7 @@ struct Shared {
     script: Script,
     running: Mutex<BTreeMap<EffectId, Running>>,
     last_status: Mutex<Option<i32>>,
+    has_begun: AtomicBool,
 }
 
 /// An execution, under way or over. It outlives the loop that asked for it: when the process that
@@ -90,7 +92,12 @@ impl ScriptWorld {
     /// Performs `script`.
     pub fn new(script: Script) -> Self {
         let (running, last_status) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { script, running, last_status }))
+        Self(Arc::new(Shared { script, running, last_status, has_begun: AtomicBool::new(false) }))
+    }
+
+    /// Whether the command was ever started here.
+    pub fn has_begun(&self) -> bool {
+        self.0.has_begun.load(Ordering::Acquire)
     }
 
     /// The status the command ended with last, where it ended by itself.
@@ -123,6 +130,7 @@ impl ScriptWorld {
 
     /// Starts the command, unless it runs already.
     fn begin(&self, order: Order) -> Running {
+        self.0.has_begun.store(true, Ordering::Release);
         let effect = order.effect.id;
         let mut all = lock(&self.0.running);
         if let Some(running) = all.get(&effect) {

@@ -45,8 +45,10 @@ pub(super) async fn take_up(
         teller.in_line(name);
         seat.attach(scope, Arc::new(world.clone())).await?;
     }
-    // From here on it is ours, and whoever had it before has left it like this.
-    if find(store, project, name).await?.is_none_or(|(_, is_over)| is_over) {
+    // From here on it is ours, and whoever had it before has left it like this; unless what is over
+    // is what we have just done ourselves.
+    let is_over = find(store, project, name).await?.is_none_or(|(_, is_over)| is_over);
+    if is_over && !world.has_begun() {
         seat.command(Command::FireJob { task }).await?;
     }
     Ok(task)
