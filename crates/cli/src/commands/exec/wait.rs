@@ -58,6 +58,14 @@ const fn of_code(code: Code) -> Exit {
     }
 }
 
+/// How a person is waited for.
+#[derive(Default)]
+struct Patience {
+    /// The question they were told of.
+    told: Option<QuestionId>,
+    until: Option<Instant>,
+}
+
 /// Follows a task until there is nothing left to wait for.
 pub(super) async fn until_it_ends(
     seat: &mut Seat,
@@ -65,7 +73,7 @@ pub(super) async fn until_it_ends(
     teller: &Teller,
     max_wait: Option<Span>,
 ) -> Result<Ending, Error> {
-    let mut patience: Option<Instant> = None;
+    let mut patience = Patience::default();
     // What happened before we listened is in the tables.
     if let Some(ending) = look(task, teller, max_wait, &mut patience).await? {
         return Ok(ending);
@@ -89,7 +97,7 @@ pub(super) async fn until_it_ends(
                 }
                 Heard::Notice(Notice::Gap) => look(task, teller, max_wait, &mut patience).await?,
             },
-            () = over(patience) => Some(Ending::NeedsPerson),
+            () = over(patience.until) => Some(Ending::NeedsPerson),
         };
         if let Some(ending) = ending {
             return Ok(ending);
@@ -97,25 +105,27 @@ pub(super) async fn until_it_ends(
     }
 }
 
-/// What an event means for us.
+/// What an event means for us. It only says that there is something to look at: it may be of an
+/// earlier firing, which ended while we waited for our turn.
 async fn on(
     task: TaskId,
     recorded: &Recorded,
     teller: &Teller,
     max_wait: Option<Span>,
-    patience: &mut Option<Instant>,
+    patience: &mut Patience,
 ) -> Result<Option<Ending>, Error> {
     match &recorded.event {
-        Event::TaskDone { task: of } if *of == task => Ok(Some(Ending::Done)),
-        Event::TaskSkipped { task: of, .. } | Event::TaskCancelled { task: of } if *of == task => {
-            Ok(Some(Ending::LeftOut))
-        }
-        Event::TaskFailed { task: of, code } if *of == task => Ok(Some(Ending::Failed(*code))),
-        Event::TaskParked { task: of, question, .. } if *of == task => {
-            parked(*question, teller, max_wait, patience).await
+        Event::TaskDone { task: of }
+        | Event::TaskSkipped { task: of, .. }
+        | Event::TaskCancelled { task: of }
+        | Event::TaskFailed { task: of, .. }
+        | Event::TaskParked { task: of, .. }
+            if *of == task =>
+        {
+            look(task, teller, max_wait, patience).await
         }
         Event::TaskUnparked { task: of, .. } if *of == task => {
-            *patience = None;
+            *patience = Patience::default();
             Ok(None)
         }
         _ => Ok(None),
@@ -127,7 +137,7 @@ async fn look(
     task: TaskId,
     teller: &Teller,
     max_wait: Option<Span>,
-    patience: &mut Option<Instant>,
+    patience: &mut Patience,
 ) -> Result<Option<Ending>, Error> {
     Ok(match teller.state(task).await? {
         Some(TaskState::Done) => Some(Ending::Done),
@@ -145,15 +155,15 @@ async fn parked(
     question: QuestionId,
     teller: &Teller,
     max_wait: Option<Span>,
-    patience: &mut Option<Instant>,
+    patience: &mut Patience,
 ) -> Result<Option<Ending>, Error> {
-    if patience.is_none() {
+    if patience.told.replace(question) != Some(question) {
         teller.question(question, max_wait).await?;
     }
     match max_wait {
         Some(Span::ZERO) => Ok(Some(Ending::NeedsPerson)),
         Some(wait) => {
-            patience.get_or_insert(Instant::now() + wait.into());
+            patience.until.get_or_insert(Instant::now() + wait.into());
             Ok(None)
         }
         None => Ok(None),
