@@ -47,7 +47,7 @@ fn a_holder_that_is_killed_disturbs_no_guest() {
     let stage = Stage::new();
     let (a, b, c) = (held(&stage, "a"), held(&stage, "b"), held(&stage, "c"));
     a.signal(Signal::KILL);
-    drop(a.status());
+    let _ = a.status();
     assert!(stage.run(&["--name", "d"], "true").status.success());
     ends(&stage, "b", b);
     ends(&stage, "c", c);
@@ -134,7 +134,7 @@ fn whoever_waits_for_its_turn_takes_up_what_a_killed_one_left() {
     let mut second = stage.start(&["--name", "a"], "echo second >>a-runs");
     second.hear("is being run already");
     first.signal(Signal::KILL);
-    drop(first.status());
+    let _ = first.status();
     assert_eq!(second.status().code(), Some(0));
     assert_eq!(stage.wrote("a-runs"), "run\nsecond\n");
     assert_eq!(stage.job("a").moved.firing, 1);
