@@ -1,6 +1,7 @@
 //! A project, a loop and a world that does what it is told.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
@@ -19,17 +20,30 @@ use unstuck_runner::{
 use unstuck_store::{Holder, MemoryStore};
 
 /// The test runtime's own time: it passes when nothing else is left to do.
-pub(crate) struct VirtualClock(Instant);
+pub(crate) struct VirtualClock {
+    began: Instant,
+    set_back_ms: AtomicU64,
+}
 
 impl VirtualClock {
     pub(crate) const START: Time = Time::from_millis(1_700_000_000_000);
+
+    fn new() -> Self {
+        Self { began: Instant::now(), set_back_ms: AtomicU64::new(0) }
+    }
+
+    /// Somebody sets the clock.
+    pub(crate) fn set_back(&self, by: Span) {
+        self.set_back_ms.fetch_add(by.as_millis(), Ordering::SeqCst);
+    }
 }
 
 #[async_trait]
 impl Clock for VirtualClock {
     fn now(&self) -> Time {
-        let passed = Instant::now().duration_since(self.0).as_millis();
-        Self::START + Span::from_millis(u64::try_from(passed).unwrap())
+        let passed = Instant::now().duration_since(self.began).as_millis();
+        let back = self.set_back_ms.load(Ordering::SeqCst);
+        Self::START + Span::from_millis(u64::try_from(passed).unwrap()) - Span::from_millis(back)
     }
 
     async fn until(&self, at: Time) {
@@ -122,7 +136,7 @@ impl Stage {
     pub(crate) async fn new(
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
-        Self::on(MemoryStore::new(), Arc::new(VirtualClock(Instant::now())), rule).await
+        Self::on(MemoryStore::new(), Arc::new(VirtualClock::new()), rule).await
     }
 
     /// A loop on what a store holds.

@@ -59,3 +59,23 @@ async fn a_wait_that_is_over_when_we_come_back_goes_on_at_once() {
     stage.completed().await;
     assert_eq!(stage.clock.now().since(began), Span::ZERO);
 }
+
+// A wait is until a point in time: set back, it takes longer, and nothing else changes.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_moves_no_counter_and_loses_nothing() {
+    let stage = Stage::new(crashes_once).await;
+    stage.build(1, 1).await;
+    stage.until(|s| s.tasks().all(|t| matches!(t.state, TaskState::BackingOff { .. }))).await;
+    let of = |state: &unstuck_core::engine::State| {
+        (state.next_wake(), state.tasks().next().unwrap().counters)
+    };
+    let before = stage.look(of).await;
+    stage.clock.set_back(Span::from_hours(1));
+    assert_eq!(stage.look(of).await, before);
+    let (store, clock) = stage.crash().await;
+    let stage = Stage::on(store, clock, |order, _| Reaction::Ends(goes_well(order))).await;
+    assert_eq!(stage.look(of).await, before);
+    stage.completed().await;
+    assert!(stage.clock.now() >= before.0.unwrap(), "not before its time, whatever the clock says");
+    assert_eq!(stage.performed(|what| *what == Work::Commit), 1);
+}
