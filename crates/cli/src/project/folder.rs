@@ -36,7 +36,9 @@ impl Project {
         let start = fs::canonicalize(dir).map_err(|source| {
             let place = dir.display().to_string();
             match source.kind() {
-                io::ErrorKind::NotFound => Error::Input { place, source },
+                io::ErrorKind::NotFound => {
+                    Error::Unknown { what: "directory", name: place, list: "ls" }
+                }
                 _ => Error::Folder { place, source },
             }
         })?;

@@ -34,6 +34,15 @@ fn a_directory_that_is_none() {
 }
 
 #[test]
+fn a_directory_that_is_not_there() {
+    let stage = Stage::new();
+    let ran = stage.unstuck(&["-C", "nowhere", "exec", "--", "true"]).output().unwrap();
+    let said = text(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no directory nowhere"), "{said}");
+}
+
+#[test]
 fn a_directory_without_rights() {
     if rustix::process::geteuid().is_root() {
         eprintln!("skipped: root may write everywhere");

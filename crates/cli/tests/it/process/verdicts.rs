@@ -52,7 +52,7 @@ fn a_fault_says_by_which_rule_and_with_which_facts() {
     assert!(matches!(fault.classified_by, ClassifiedBy::Rule(_)));
     let Kind::EnvDiskFull(tool) = &fault.kind else { panic!("{fault}") };
     assert_eq!((tool.exit, tool.command.as_deref()), (Some(28), Some("the script")));
-    assert_eq!(fault.message, "No space left on device\n");
+    assert_eq!(fault.message, "No space left on device");
 }
 
 #[test]
