@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_fault_carries_the_last_whole_lines() {
         assert_eq!(message("one\ntwo\n"), "one\ntwo");
-        let long: String = (0..10_000).map(|n| format!("line {n} é\n")).collect();
+        let long = (0..10_000).map(|n| format!("line {n} é\n")).collect::<Vec<_>>().concat();
         let kept = message(&long);
         assert!(kept.len() <= MESSAGE_BYTES_MAX, "{}", kept.len());
         assert!(kept.starts_with("line "), "{kept:.20}");
