@@ -4,7 +4,7 @@
 //! sends nothing. What was lost on its way out or back is looked up; where that cannot tell, a
 //! person is asked once the script has ended, and the next run of it gets what they said.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
@@ -18,6 +18,7 @@ use unstuck_core::fault::Fault;
 use unstuck_core::plan::MutationSpec;
 
 use crate::handle::{CommandError, Handle};
+use crate::lock::lock;
 use crate::notice::Notice;
 use crate::world::{Order, Report, Scope, World};
 
@@ -122,7 +123,7 @@ impl Handle {
                     return Ok(Some(Settled::NeedsPerson));
                 }
                 Event::MutationFailed { mutation } if *mutation == id => {
-                    let fault = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let fault = lock(failure).take();
                     return Ok(fault.map(Settled::Failed));
                 }
                 Event::MutationReconciled { mutation, to, result } if *mutation == id => {
@@ -174,8 +175,7 @@ impl World for Acting {
             _ => return None,
         };
         if let Outcome::Failed { fault, .. } = &outcome {
-            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-            *failure = Some(Arc::clone(fault));
+            *lock(&self.failure) = Some(Arc::clone(fault));
         }
         Some(outcome.into())
     }

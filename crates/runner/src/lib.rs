@@ -10,6 +10,7 @@ pub mod control;
 mod gates;
 mod handle;
 mod ledger;
+mod lock;
 mod notice;
 mod pending;
 mod recover;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,6 +18,7 @@ use unstuck_world::process::{
 };
 
 use crate::control::TokenKey;
+use crate::lock::lock;
 use crate::world::{Order, Report, World};
 
 /// How long one look takes at whether an earlier process is gone.
@@ -288,8 +289,4 @@ fn clear(runs: &Path, task: TaskId, stop: &CancellationToken) -> bool {
         let _ = fs::remove_file(path);
     }
     true
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{Command, Recorded};
-use unstuck_core::policy::Policy;
 use unstuck_runner::control::{Client, ClientError, Refusal};
-use unstuck_runner::{CommandError, Runner, Setup, SystemClock};
+use unstuck_runner::{CommandError, Runner};
 use unstuck_store::{Holder, Store, StoreError};
 
-use super::folder::{Project, holder};
+use super::folder::Project;
 use crate::error::Error;
 
 /// Has a command decided and written down. Where nobody holds the project nothing is performed:
@@ -19,15 +18,7 @@ pub(crate) async fn send(
     verb: &str,
     command: Command,
 ) -> Result<Vec<Recorded>, Error> {
-    let setup = Setup {
-        store: Arc::clone(store),
-        project: Arc::clone(project.name()),
-        holder: holder(verb),
-        policy: Arc::new(Policy::default()),
-        clock: Arc::new(SystemClock),
-        gates: Some(project.gates()),
-    };
-    match Runner::open(setup).await {
+    match Runner::open(project.setup(store, verb)).await {
         Ok(runner) => {
             let handle = runner.handle();
             let running = tokio::spawn(runner.run());

@@ -10,8 +10,9 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
-use unstuck_runner::{Clock as _, GateMirror, SystemClock};
+use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use crate::error::Error;
@@ -52,8 +53,20 @@ impl Project {
         &self.name
     }
 
+    /// What the loop needs to work on it for a verb.
+    pub(crate) fn setup(&self, store: &Arc<dyn Store>, verb: &str) -> Setup {
+        Setup {
+            store: Arc::clone(store),
+            project: Arc::clone(&self.name),
+            holder: holder(verb),
+            policy: Arc::new(Policy::default()),
+            clock: Arc::new(SystemClock),
+            gates: Some(self.gates()),
+        }
+    }
+
     /// Where it tells the user's other projects of limited accounts, and hears of theirs.
-    pub(crate) fn gates(&self) -> GateMirror {
+    fn gates(&self) -> GateMirror {
         GateMirror::new(state_folder().join("gates"), self.root.to_string_lossy())
     }
 

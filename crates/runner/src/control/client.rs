@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, BufReader};
@@ -18,6 +18,7 @@ use unstuck_store::Holder;
 use super::path::SocketPath;
 use super::server::next_line;
 use super::wire::{Ask, Refusal, Say, What};
+use crate::lock::lock;
 use crate::notice::Notice;
 use crate::world::{Order, Scope, World};
 
@@ -235,8 +236,4 @@ impl Client {
             let _ = client.ask(What::Ended { effect, report }).await;
         });
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

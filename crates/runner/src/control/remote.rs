@@ -1,7 +1,7 @@
 //! Another process that performs effects, as the holder sees it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, TaskId};
 
 use super::wire::Say;
+use crate::lock::lock;
 use crate::world::{Order, Report, World};
 
 /// Performs effects by handing them to the process at the other end.
@@ -86,8 +87,4 @@ impl World for RemoteWorld {
             let _ = cleared.await;
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

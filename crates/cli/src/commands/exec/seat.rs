@@ -6,11 +6,8 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use unstuck_core::engine::{Command, Recorded};
-use unstuck_core::policy::Policy;
 use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
-use unstuck_runner::{
-    CommandError, Ended, Handle, Notice, Runner, Scope, Setup, SystemClock, World,
-};
+use unstuck_runner::{CommandError, Ended, Handle, Notice, Runner, Scope, World};
 use unstuck_store::{Store, StoreError};
 
 use crate::error::Error;
@@ -47,15 +44,7 @@ impl Seat {
     pub(super) async fn take(project: &Project, store: &Arc<dyn Store>) -> Result<Self, Error> {
         let mut tries = TRIES;
         loop {
-            let setup = Setup {
-                store: Arc::clone(store),
-                project: Arc::clone(project.name()),
-                holder: holder("exec"),
-                policy: Arc::new(Policy::default()),
-                clock: Arc::new(SystemClock),
-                gates: Some(project.gates()),
-            };
-            match Runner::open(setup).await {
+            match Runner::open(project.setup(store, "exec")).await {
                 Ok(runner) => return Self::hold(project, runner).await,
                 Err(StoreError::Held(by)) => {
                     tries -= 1;

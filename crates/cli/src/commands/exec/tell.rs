@@ -7,7 +7,7 @@ use unstuck_core::time::Span;
 use unstuck_store::Store;
 
 use crate::error::Error;
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::render;
 
 /// Says what happens.
@@ -84,9 +84,7 @@ impl Teller {
 
     /// Where the task stands, as far as the tables know.
     pub(super) async fn state(&self, task: TaskId) -> Result<Option<TaskState>, Error> {
-        let builds = self.store.builds(&self.project).await?;
-        let Some(standing) = builds.iter().find(|build| build.standing) else { return Ok(None) };
-        let tasks = self.store.tasks(&self.project, standing.id).await?;
-        Ok(tasks.into_iter().find(|row| row.id == task).map(|row| row.moved.state))
+        let row = project::task(&*self.store, &self.project, task).await?;
+        Ok(row.map(|row| row.moved.state))
     }
 }
