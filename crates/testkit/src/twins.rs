@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use unstuck_core::engine::{Command, Event, QuestionId, Subject};
+use unstuck_core::engine::{Command, Event, Left, QuestionId, Subject, TaskState};
 use unstuck_core::question::QuestionKind;
 
 use crate::chance::Chance;
@@ -123,14 +123,22 @@ fn named(sim: &Sim, subject: Subject) -> String {
     }
 }
 
+/// How a task ended. Which of two tasks that it needs gave up first is a matter of time.
+fn stands(state: &TaskState) -> String {
+    match state {
+        TaskState::Skipped { left: Left::Needs { .. } } => "Skipped: it needs another".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
 /// What became of a simulation.
 pub fn told(sim: &Sim) -> Fate {
     let mut fate = Fate::default();
     for task in sim.state.tasks() {
         let counters = &task.counters;
         let told = format!(
-            "{:?}, {} in a row, {} shortened, {} repairs, {} git, {:?} transient, {:?}",
-            task.state,
+            "{}, {} in a row, {} shortened, {} repairs, {} git, {:?} transient, {:?}",
+            stands(&task.state),
             counters.consecutive,
             counters.compactions,
             counters.repairs,

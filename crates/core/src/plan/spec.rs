@@ -51,6 +51,11 @@ impl TaskSpec {
     pub const fn work(&self) -> Work {
         if self.job.is_some() { Work::Job } else { Work::Task }
     }
+
+    /// Whether its result is brought onto the build's branch, where one comes after the other.
+    pub fn merges(&self) -> bool {
+        self.mutations.iter().any(|mutation| mutation.kind == MutationKind::Merge)
+    }
 }
 
 /// How a script is kept alive.

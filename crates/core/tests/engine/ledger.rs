@@ -207,6 +207,18 @@ fn only_one_run_of_a_build_is_checked_and_merged_at_a_time() {
 }
 
 #[test]
+fn what_merges_nothing_is_checked_beside_what_does() {
+    let merge = || vec![MutationSpec { kind: MutationKind::Merge, ..action("merge") }];
+    let mut stage = Stage::new();
+    let plain = |name| with_actions(name, vec![action("mail")]);
+    stage.build(vec![plain("a"), plain("b"), with_actions("c", merge())]);
+    for name in ["a", "b", "c"] {
+        stage.attempt(name);
+        assert_eq!(stage.step(name), Step::Check);
+    }
+}
+
+#[test]
 fn a_key_with_other_arguments_is_refused_and_the_same_again_is_nothing_new() {
     let mut stage = Stage::tasks(&["a"]);
     let effect = stage.effect_id("a");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unstuck_core::engine::{
-    Build, BuildState, PauseCause, QuestionId, Standing, State, Status, Step, Subject, Task,
+    Build, BuildState, PauseCause, QuestionId, RunId, Standing, State, Status, Step, Subject, Task,
     TaskId, TaskState,
 };
 use unstuck_core::policy::{Amount, Policy};
@@ -96,20 +96,29 @@ fn merge(state: &State, build: &Build) -> Result<(), Violation> {
             at(run),
             Some((Step::Check | Step::Commit | Step::Mutate { at: 0 }, Status::Active))
         );
-        require(holds, "the merge lock is held by a run that needs it", || {
-            format!("{run}: {:?}", at(run))
-        })?;
+        require(
+            holds && merges(state, run),
+            "the merge lock is held by a run that needs it",
+            || format!("{run}: {:?}", at(run)),
+        )?;
     }
     for &run in &build.merge_line {
         let waits = matches!(at(run), Some((Step::AwaitMerge, Status::Active)));
-        require(waits, "who is in line for the merge lock waits for it", || {
-            format!("{run}: {:?}", at(run))
-        })?;
+        require(
+            waits && merges(state, run),
+            "who is in line for the merge lock waits for it",
+            || format!("{run}: {:?}", at(run)),
+        )?;
     }
     let free = build.merging.is_none() && !build.merge_line.is_empty();
     require(!(free && build.state.lets_work()), "the merge lock is handed on", || {
         format!("{}: {:?}", build.id, build.merge_line)
     })
+}
+
+/// Whether a run's result is brought onto the build's branch.
+fn merges(state: &State, run: RunId) -> bool {
+    state.run(run).and_then(|run| state.task(run.task)).is_some_and(|task| task.spec.merges())
 }
 
 fn held(state: &State, build: &Build) -> Result<(), Violation> {

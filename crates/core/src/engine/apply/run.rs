@@ -76,6 +76,7 @@ impl State {
             | Step::TakeBack => self.owe(id, EffectId(seq)),
         }
         if let Step::Check | Step::Commit | Step::Mutate { at: 0 } = step
+            && self.tasks.get(&task).is_some_and(|task| task.spec.merges())
             && let Some(build) = self.build_of_run(id)
             && build.merging.is_none()
         {

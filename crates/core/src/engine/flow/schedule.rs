@@ -83,11 +83,12 @@ pub(super) fn begin(turn: &mut Turn<'_>, run: RunId, event: Event) {
     }
 }
 
-/// Only one run of a build is checked and merged at a time.
+/// Only one run of a build is checked and merged at a time; what merges nothing waits for nobody.
 pub(super) fn in_merge_order(turn: &Turn<'_>, task: TaskId, step: Step) -> Step {
     let taken = turn
         .state
         .task(task)
+        .filter(|task| task.spec.merges())
         .and_then(|task| turn.state.build(task.build))
         .is_some_and(|build| build.merging.is_some());
     if step == Step::Check && taken { Step::AwaitMerge } else { step }
