@@ -5,6 +5,7 @@
 //! what is not a child's own output.
 //!
 //! Where to look:
+//! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it.
 
 #![expect(
@@ -12,4 +13,6 @@
     reason = "a fault is the error of everything here; it carries its facts, and it is rare"
 )]
 
+pub mod agent;
+pub mod model;
 pub mod process;
