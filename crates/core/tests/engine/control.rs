@@ -146,3 +146,19 @@ fn the_most_urgent_task_that_can_start_takes_the_free_place() {
     assert!(stage.owed_if_any("a").is_some());
     assert!(stage.owed_if_any("b").is_none());
 }
+
+#[test]
+fn an_ended_build_is_kept_until_another_one_starts() {
+    let mut stage = Stage::new();
+    let first = stage.build(vec![with_actions("a", vec![action("mail")])]);
+    let id = stage.id("a");
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    stage.applied("a");
+    stage.done("a");
+    assert!(stage.state.build(first).is_some() && stage.state.task(id).is_some());
+    stage.build(vec![task("b")]);
+    assert!(stage.state.build(first).is_none() && stage.state.task(id).is_none());
+    assert_eq!(stage.state.mutations().count(), 0, "the store remembers what it did");
+}

@@ -85,6 +85,7 @@ fn an_endless_limit_ends_in_a_question_after_the_wait_budget_and_not_in_fifty_ca
         assert!(calls < 50, "{calls} calls");
         assert!(stage.now.since(begun) >= Span::from_hours(2));
         assert_eq!(stage.question().why.rule, Rule::WaitedTooLong);
+        assert_eq!(gate(&stage).state, GateState::Passing, "nobody waits at it any more");
         stage.answer(unstuck_core::question::Decision::ProvideGuidance);
         stage.succeed("a");
     }

@@ -207,6 +207,28 @@ fn only_one_run_of_a_build_is_checked_and_merged_at_a_time() {
 }
 
 #[test]
+fn who_leaves_the_line_for_the_merge_lets_the_others_keep_their_places() {
+    let merge = || vec![MutationSpec { kind: MutationKind::Merge, ..action("merge") }];
+    let mut stage = Stage::new();
+    let names = ["a", "b", "c", "d"];
+    stage.build(names.iter().map(|name| with_actions(name, merge())).collect());
+    for name in names {
+        stage.attempt(name);
+    }
+    stage.must(Command::Skip { task: stage.id("c") });
+    let line = |stage: &Stage| stage.state.builds().next().unwrap().merge_line.len();
+    assert_eq!(line(&stage), 2);
+    for (first, next) in [("a", "b"), ("b", "d")] {
+        stage.done(first);
+        stage.done(first);
+        assert_eq!(stage.step(next), Step::AwaitMerge);
+        stage.applied(first);
+        assert_eq!(stage.step(next), Step::Check);
+    }
+    assert_eq!(line(&stage), 0);
+}
+
+#[test]
 fn what_merges_nothing_is_checked_beside_what_does() {
     let merge = || vec![MutationSpec { kind: MutationKind::Merge, ..action("merge") }];
     let mut stage = Stage::new();
@@ -373,4 +395,31 @@ fn a_permanent_key_with_other_arguments_is_refused_on_the_way_too() {
         }
     }
     assert_eq!(performs(&stage), 1);
+}
+
+#[test]
+fn an_action_that_is_over_starts_the_counts_over() {
+    let mut stage = mutating(vec![action("push"), action("mail")]);
+    let counters = |stage: &Stage| stage.state.task(stage.id("a")).unwrap().counters;
+    let calm = counters(&stage);
+    stage.fails("a", fault(Code::NetworkTimeout, "later"));
+    stage.wait();
+    stage.fails("a", fault(Code::GitPushFailed, "push"));
+    stage.must(Command::Recover { task: None, clean: false });
+    stage.settle("a", Outcome::NotApplied);
+    assert_ne!(counters(&stage), calm);
+    stage.applied("a");
+    assert_eq!(counters(&stage).crashes, 0);
+    assert_eq!(counters(&stage).git, 0);
+    assert_eq!(counters(&stage).transient, calm.transient);
+}
+
+#[test]
+fn a_word_about_an_action_ends_a_row_of_crashes() {
+    let mut stage = mutating(vec![action("push"), action("mail")]);
+    stage.must(Command::Recover { task: None, clean: false });
+    assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 1);
+    stage.settle("a", Outcome::CannotTell);
+    stage.answer(Decision::ItHappened);
+    assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 0);
 }

@@ -1,6 +1,6 @@
 //! Three different approaches per error, then a question.
 
-use unstuck_core::engine::{Event, Start, TaskState, Work};
+use unstuck_core::engine::{Command, Event, Start, TaskState, Work};
 use unstuck_core::fault::Code;
 use unstuck_core::policy::Policy;
 use unstuck_core::question::{Decision, QuestionKind};
@@ -143,7 +143,7 @@ fn a_mixed_night_ends_well_with_the_counter_reset_in_between() {
     stage.wait();
     let effect = stage.effect_id("a");
     let report = unstuck_core::engine::Progress { validated: true, ..Default::default() };
-    stage.must(unstuck_core::engine::Command::Progress { effect, report });
+    stage.must(Command::Progress { effect, report });
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.consecutive, 0);
     stage.attempt("a");
     stage.fails("a", fault(Code::ScopeForbidden, "touched it"));
@@ -203,4 +203,21 @@ fn a_dependant_starts_when_what_it_needs_is_done() {
     assert!(stage.owed_if_any("b").is_some());
     stage.succeed("b");
     assert!(stage.state.builds().all(|build| build.state.has_ended()));
+}
+
+#[test]
+fn an_error_that_was_forgotten_and_comes_back_leaves_the_others_charged() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.red("a", "other");
+    stage.red("a", "boom");
+    stage.must(Command::Forget { signature: Some(red("boom").signature) });
+    stage.red("a", "boom");
+    let charged = &stage.state.task(stage.id("a")).unwrap().charged;
+    let mut errors: Vec<_> = charged.iter().map(|charged| charged.signature).collect();
+    errors.sort_unstable();
+    let mut expected = [red("boom").signature, red("other").signature];
+    expected.sort_unstable();
+    assert_eq!(errors, expected, "each error once");
+    stage.succeed("a");
+    assert_eq!(stage.state.signatures().count(red("other").signature), 0, "it is given back");
 }
