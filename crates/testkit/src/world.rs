@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use unstuck_core::attempt::{Approach, Digest};
+use unstuck_core::attempt::{Approach, Digest, ToolKind};
 use unstuck_core::engine::{
-    Command, Effect, Mutation, MutationId, Occurrence, Outcome, Progress, State, TaskId, Work,
+    Command, Effect, Mutation, MutationId, Note, Occurrence, Outcome, Progress, State, TaskId, Work,
 };
 use unstuck_core::plan::MutationKind;
 use unstuck_core::policy::Amount;
@@ -210,7 +210,7 @@ impl<'a> Scene<'a> {
     /// Something an agent does on its way.
     fn busy(mut self) -> Command {
         let effect = self.effect.id;
-        match self.chance.below(6) {
+        match self.chance.below(7) {
             0 if !self.profile.apart => {
                 let tokens = 1 + self.chance.below(25);
                 Command::Reserve { effect, amount: Amount { tokens, ..Amount::ZERO } }
@@ -220,6 +220,7 @@ impl<'a> Scene<'a> {
                 let tree = (!self.chance.one_in(3)).then(|| Digest(self.chance.below(3)));
                 Command::Observe { effect, fault: self.fault(), tree }
             }
+            6 => Command::Note { effect, note: self.note() },
             4 => {
                 let mutation = plans::wanted(&self.profile, &mut self.chance);
                 Command::Mutate { effect, mutation }
@@ -233,6 +234,14 @@ impl<'a> Scene<'a> {
                 };
                 Command::Progress { effect, report }
             }
+        }
+    }
+
+    fn note(&mut self) -> Note {
+        match self.chance.below(3) {
+            0 => Note::Thinking,
+            1 => Note::ToolCalled { tool: ToolKind::Command, label: Arc::from("make") },
+            _ => Note::Narrated { text: Arc::from("I look around.") },
         }
     }
 

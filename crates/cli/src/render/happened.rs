@@ -97,6 +97,9 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::Declared { mutation, .. } => {
             format!("wants to do {} after its checks", key(&mutation.key))
         }
+        Event::Thinking { .. } => "the agent thinks".to_owned(),
+        Event::ToolCalled { label, .. } => format!("the agent: {label}"),
+        Event::Narrated { text, .. } => format!("the agent says: {text}"),
         Event::Retrying { attempt, code, .. } => {
             format!("tries another way, number {attempt}, because {}", failed(*code, false))
         }

@@ -76,6 +76,9 @@ impl Event {
             | Self::ToolWaiting { run, .. }
             | Self::ApproachTaken { run, .. }
             | Self::Declared { run, .. }
+            | Self::Thinking { run }
+            | Self::ToolCalled { run, .. }
+            | Self::Narrated { run, .. }
             | Self::MutationIntended { run, .. }
             | Self::MutationInFlight { run, .. } => About { run: Some(*run), ..About::default() },
 

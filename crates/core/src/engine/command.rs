@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
-use crate::attempt::{Approach, Digest};
+use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::Fault;
 use crate::plan::{GateKey, MutationSpec, Plan, TaskSpec};
 use crate::policy::Amount;
@@ -50,6 +50,13 @@ pub enum Command {
         effect: EffectId,
         /// What it did since the last report.
         report: Progress,
+    },
+    /// An agent does something that people may want to see.
+    Note {
+        /// In which attempt.
+        effect: EffectId,
+        /// What.
+        note: Note,
     },
     /// Something went wrong inside a running attempt, and its detector knows what.
     Raise {
@@ -203,6 +210,29 @@ pub struct Progress {
     pub validated: bool,
     /// What it cost.
     pub spent: Amount,
+}
+
+/// The longest text of a note, in characters.
+pub const NOTE_CHARS_MAX: usize = 500;
+
+/// What an agent is doing. Texts are redacted before they come here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+pub enum Note {
+    /// A round of thinking began.
+    Thinking,
+    /// It called a tool.
+    ToolCalled {
+        /// What the tool is for.
+        tool: ToolKind,
+        /// The call in one short line.
+        label: Arc<str>,
+    },
+    /// It said something to people.
+    Narrated {
+        /// What.
+        text: Arc<str>,
+    },
 }
 
 /// Why a command was not carried out. The state is unchanged.

@@ -9,7 +9,7 @@ use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
 use super::task::{Allowance, Guidance, Left};
 use super::why::Why;
-use crate::attempt::{Approach, Digest};
+use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::{Code, Fault};
 use crate::plan::{GateKey, MutationSpec, Plan, TaskSpec};
 use crate::policy::Amount;
@@ -223,6 +223,16 @@ pub enum Event {
     /// The agent declared an action for later.
     #[serde(rename = "run.declared")]
     Declared { run: RunId, mutation: Arc<MutationSpec> },
+
+    /// The agent began a round of thinking.
+    #[serde(rename = "agent.thinking")]
+    Thinking { run: RunId },
+    /// The agent called a tool.
+    #[serde(rename = "agent.tool.called")]
+    ToolCalled { run: RunId, tool: ToolKind, label: Arc<str> },
+    /// The agent said something.
+    #[serde(rename = "agent.narrated")]
+    Narrated { run: RunId, text: Arc<str> },
 
     /// An error gets another approach.
     #[serde(rename = "agent.retrying")]

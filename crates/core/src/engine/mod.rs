@@ -57,7 +57,7 @@ mod why;
 
 pub use about::About;
 pub use build::{Build, BuildState};
-pub use command::{Command, Outcome, Progress, Rejected};
+pub use command::{Command, NOTE_CHARS_MAX, Note, Outcome, Progress, Rejected};
 pub use decide::decide;
 pub use effect::{Effect, Start, Work};
 pub use effects::effects;

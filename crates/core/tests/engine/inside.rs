@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use unstuck_core::attempt::Digest;
-use unstuck_core::engine::{Command, Event, Progress, Rejected, Rule, Start, TaskState, Work};
+use unstuck_core::attempt::{Digest, ToolKind};
+use unstuck_core::engine::{
+    Command, Event, NOTE_CHARS_MAX, Note, Progress, Rejected, Rule, Start, TaskState, Work,
+};
 use unstuck_core::fault::{Category, Class, Code, Fault, Kind};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Span;
@@ -146,4 +148,33 @@ fn results_that_fit_nothing_are_refused_and_change_nothing() {
     let check = stage.effect_id("a");
     let fault = Arc::new(fault(Code::LogicError, "x"));
     assert_eq!(stage.try_to(Command::Raise { effect: check, fault }), Err(Rejected::Misfit(check)));
+}
+
+#[test]
+fn what_an_agent_does_is_noted_and_decides_nothing() {
+    let mut stage = Stage::tasks(&["a"]);
+    let (effect, run, before) = (stage.effect_id("a"), stage.owed("a").run, stage.state.clone());
+    let label: Arc<str> = Arc::from("cargo test");
+    let text: Arc<str> = "x".repeat(NOTE_CHARS_MAX + 1).into();
+    let cases = [
+        (Note::Thinking, Event::Thinking { run }),
+        (
+            Note::ToolCalled { tool: ToolKind::Command, label: Arc::clone(&label) },
+            Event::ToolCalled { run, tool: ToolKind::Command, label },
+        ),
+        (
+            Note::Narrated { text },
+            Event::Narrated { run, text: format!("{}…", "x".repeat(NOTE_CHARS_MAX)).into() },
+        ),
+    ];
+    for (note, event) in cases {
+        assert_eq!(stage.must(Command::Note { effect, note }), [event]);
+    }
+    assert_eq!(stage.state.outstanding(), before.outstanding());
+    assert_eq!(stage.state.task(stage.id("a")), before.task(stage.id("a")));
+    stage.attempt("a");
+    let late = Command::Note { effect, note: Note::Thinking };
+    assert_eq!(stage.try_to(late), Err(Rejected::Stale(effect)));
+    let misfit = Command::Note { effect: stage.effect_id("a"), note: Note::Thinking };
+    assert!(matches!(stage.try_to(misfit), Err(Rejected::Misfit(_))));
 }

@@ -221,6 +221,7 @@ impl Connection {
     fn may(&self, command: &Command) -> bool {
         match command {
             Command::Progress { effect, .. }
+            | Command::Note { effect, .. }
             | Command::Raise { effect, .. }
             | Command::Observe { effect, .. }
             | Command::Reserve { effect, .. }

@@ -23,6 +23,7 @@ impl State {
     }
 
     /// Applies an event and remembers which builds it stirred, for whoever decides what follows.
+    #[expect(clippy::too_many_lines, reason = "a table: one line per event")]
     pub(super) fn record(&mut self, recorded: &Recorded) {
         self.seq = recorded.seq;
         let (seq, at) = (recorded.seq, recorded.at);
@@ -87,7 +88,11 @@ impl State {
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task, .. } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),
-            Event::ToolWaiting { .. } | Event::Warned { .. } => {}
+            Event::ToolWaiting { .. }
+            | Event::Warned { .. }
+            | Event::Thinking { .. }
+            | Event::ToolCalled { .. }
+            | Event::Narrated { .. } => {}
 
             Event::QuestionAsked { question } => self.question_asked(question),
             Event::QuestionJoined { question, task } => self.question_joined(*question, *task),

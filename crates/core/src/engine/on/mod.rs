@@ -9,6 +9,7 @@ mod fire_job;
 mod forget;
 mod kick;
 mod mutate;
+mod note;
 mod observe;
 mod pause;
 mod progress;
@@ -37,6 +38,7 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
         Command::FireJob { task } => fire_job::on(turn, task),
         Command::Settle { effect, outcome, spent } => settle::on(turn, effect, outcome, spent),
         Command::Progress { effect, report } => progress::on(turn, effect, report),
+        Command::Note { effect, note } => note::on(turn, effect, note),
         Command::Raise { effect, fault } => raise::on(turn, effect, &fault),
         Command::Observe { effect, fault, tree } => observe::on(turn, effect, &fault, tree),
         Command::Reserve { effect, amount } => reserve::on(turn, effect, amount),

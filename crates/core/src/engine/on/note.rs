@@ -1,0 +1,30 @@
+//! What an agent is doing, for whoever looks on. It decides nothing and moves no counter.
+
+use std::sync::Arc;
+
+use crate::engine::command::{NOTE_CHARS_MAX, Note, Rejected};
+use crate::engine::decide::Turn;
+use crate::engine::event::Event;
+use crate::engine::ids::EffectId;
+
+pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<(), Rejected> {
+    let run = turn.run_owed(effect)?;
+    if !run.step.needs_gate() {
+        return Err(Rejected::Misfit(effect));
+    }
+    let run = run.id;
+    turn.emit(match note {
+        Note::Thinking => Event::Thinking { run },
+        Note::ToolCalled { tool, label } => Event::ToolCalled { run, tool, label: short(label) },
+        Note::Narrated { text } => Event::Narrated { run, text: short(text) },
+    });
+    Ok(())
+}
+
+/// The journal is no place for a novel.
+fn short(text: Arc<str>) -> Arc<str> {
+    match text.char_indices().nth(NOTE_CHARS_MAX) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+    }
+}
