@@ -46,15 +46,15 @@ impl<'a> Sleepers<'a> {
     }
 
     /// Leaves out one condition of several.
-    fn drop_conditions(&mut self, condition: &mut Expr) {
+    fn drop_conditions(&mut self, condition: &mut Expr, at: Span) {
         let Expr::Binary(binary) = condition else { return };
         if !matches!(binary.op, syn::BinOp::And(_)) {
             return;
         }
         for side in [&mut binary.left, &mut binary.right] {
             if breaks::binds(side) {
-                self.drop_conditions(side);
-            } else if let Some(id) = self.number(side.span(), "condition -> true".to_owned()) {
+                self.drop_conditions(side, at);
+            } else if let Some(id) = self.number(at, "condition -> true".to_owned()) {
                 **side = parse_quote!((crate::mutants::awake(#id) || #side));
             }
         }
@@ -79,7 +79,7 @@ impl VisitMut for Sleepers<'_> {
     fn visit_expr_if_mut(&mut self, expression: &mut syn::ExprIf) {
         visit_mut::visit_expr_if_mut(self, expression);
         if breaks::binds(&expression.cond) {
-            self.drop_conditions(&mut expression.cond);
+            self.drop_conditions(&mut expression.cond, expression.if_token.span());
         }
     }
 

@@ -13,6 +13,7 @@ mod gates;
 mod git;
 mod inside;
 mod jobs;
+mod journal;
 mod ledger;
 mod questions;
 mod reactions;

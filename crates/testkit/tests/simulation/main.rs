@@ -7,6 +7,7 @@ mod breadth;
 mod desk;
 mod fate;
 mod found;
+mod journals;
 mod seeds;
 mod tries;
 mod words;
