@@ -8,6 +8,7 @@ mod desk;
 mod fate;
 mod found;
 mod journals;
+mod same;
 mod seeds;
 mod tries;
 mod words;
