@@ -5,6 +5,7 @@
 //! what is not a child's own output.
 //!
 //! Where to look:
+//! - [`git`]: the git command as typed operations;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it.
 
 #![expect(
@@ -12,4 +13,5 @@
     reason = "a fault is the error of everything here; it carries its facts, and it is rare"
 )]
 
+pub mod git;
 pub mod process;
