@@ -6,7 +6,8 @@
 //!
 //! Where to look:
 //! - [`git`]: the git command as typed operations;
-//! - [`process`]: programs and everything they start, under a guard that ends all of it.
+//! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`scope`]: the fence, before a tool acts and after.
 
 #![expect(
     clippy::result_large_err,
@@ -15,3 +16,4 @@
 
 pub mod git;
 pub mod process;
+pub mod scope;
