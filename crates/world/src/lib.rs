@@ -6,7 +6,9 @@
 //!
 //! Where to look:
 //! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
-//! - [`process`]: programs and everything they start, under a guard that ends all of it.
+//! - [`git`]: the git command as typed operations;
+//! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`scope`]: the fence, before a tool acts and after.
 
 #![expect(
     clippy::result_large_err,
@@ -15,4 +17,6 @@
 
 pub mod agent;
 pub mod model;
+pub mod git;
 pub mod process;
+pub mod scope;
