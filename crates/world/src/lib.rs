@@ -6,6 +6,7 @@
 //!
 //! Where to look:
 //! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
+//! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it.
 
 #![expect(
@@ -14,5 +15,6 @@
 )]
 
 pub mod agent;
+pub mod fake;
 pub mod model;
 pub mod process;
