@@ -7,7 +7,8 @@
 //! Where to look:
 //! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
-//! - [`process`]: programs and everything they start, under a guard that ends all of it.
+//! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`redact`]: taking secrets out of what leaves.
 
 #![expect(
     clippy::result_large_err,
@@ -18,3 +19,4 @@ pub mod agent;
 pub mod fake;
 pub mod model;
 pub mod process;
+pub mod redact;
