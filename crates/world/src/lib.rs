@@ -6,8 +6,10 @@
 //!
 //! Where to look:
 //! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
+//! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`redact`]: taking secrets out of what leaves;
 //! - [`scope`]: the fence, before a tool acts and after.
 
 #![expect(
@@ -16,7 +18,9 @@
 )]
 
 pub mod agent;
-pub mod model;
+pub mod fake;
 pub mod git;
+pub mod model;
 pub mod process;
+pub mod redact;
 pub mod scope;
