@@ -7,7 +7,8 @@
 //! Where to look:
 //! - [`git`]: the git command as typed operations;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
-//! - [`scope`]: the fence, before a tool acts and after.
+//! - [`scope`]: the fence, before a tool acts and after;
+//! - [`workspace`]: one worktree and branch per task, and everything that happens to them.
 
 #![expect(
     clippy::result_large_err,
@@ -17,3 +18,4 @@
 pub mod git;
 pub mod process;
 pub mod scope;
+pub mod workspace;
