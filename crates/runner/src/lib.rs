@@ -5,6 +5,7 @@
 //! process or over the control socket.
 
 mod answers;
+pub mod build;
 mod checkpoint;
 mod clock;
 pub mod control;
@@ -20,6 +21,7 @@ mod release;
 mod reload;
 mod results;
 mod runner;
+mod runs;
 mod script;
 mod timer;
 mod work;

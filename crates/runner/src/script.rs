@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,21 +11,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Effect, EffectId, Outcome, RunId, TaskId, Work};
+use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_world::process::{
-    Deadlines, Ended, Guard, How, Input, Launch, Output, Session, reap, verdict,
+    Deadlines, Ended, Guard, How, Input, Launch, Output, Session, verdict,
 };
 
 use crate::control::TokenKey;
 use crate::lock::lock;
 use crate::probe::{idempotency_key, look_up};
 use crate::results::Results;
+use crate::runs::Runs;
 use crate::world::{Order, Report, World};
 
-/// How long one look takes at whether an earlier process is gone.
-const REAP_PATIENCE: Duration = Duration::from_secs(10);
 /// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
 const CTRL_C_GRACE: Duration = Duration::from_millis(300);
 /// The signal of Ctrl-C, and the status a shell gives for it.
@@ -62,6 +61,7 @@ pub struct ScriptWorld(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     script: Script,
+    runs: Runs,
     running: Mutex<BTreeMap<EffectId, Running>>,
     last_status: Mutex<Option<i32>>,
     has_begun: AtomicBool,
@@ -97,8 +97,13 @@ impl Running {
 impl ScriptWorld {
     /// Performs `script`.
     pub fn new(script: Script) -> Self {
-        let (running, last_status) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { script, running, last_status, has_begun: AtomicBool::new(false) }))
+        Self(Arc::new(Shared {
+            runs: Runs::new(script.runs.clone()),
+            script,
+            running: Mutex::default(),
+            last_status: Mutex::default(),
+            has_begun: AtomicBool::new(false),
+        }))
     }
 
     /// Whether the command was ever started here.
@@ -175,17 +180,17 @@ impl World for ScriptWorld {
     async fn clear(&self, tasks: &[TaskId]) {
         let never = CancellationToken::new();
         for task in tasks {
-            self.0.clear(*task, &never).await;
+            self.0.runs.clear(*task, &never).await;
         }
     }
 }
 
 impl Shared {
     async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
-        let path = lock_path(&self.script.runs, order.effect.task, order.effect.run);
+        let path = self.runs.lock_path(order.effect.task, order.effect.run);
         let source = format!("exec:{}", order.task.name);
         // Whoever ran it before may have been killed a moment ago.
-        if !self.clear(order.effect.task, stop).await {
+        if !self.runs.clear(order.effect.task, stop).await {
             return None;
         }
         let report = match self.launch(order, path.clone()).start().await {
@@ -224,16 +229,6 @@ impl Shared {
         // The tree is gone, and with it the need for its lock.
         let _ = fs::remove_file(lock);
         outcome
-    }
-
-    /// Ends whatever earlier runs of a task left; whether all of it is gone.
-    async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
-        let (runs, stop) = (self.script.runs.clone(), stop.clone());
-        let cleared = tokio::task::spawn_blocking(move || clear(&runs, task, &stop)).await;
-        cleared.unwrap_or_else(|error| {
-            tracing::error!(%error, "what earlier runs left could not be cleared away");
-            false
-        })
     }
 
     async fn report(
@@ -297,29 +292,4 @@ fn sender_gone() -> Arc<Fault> {
 
 async fn asked_to_stop(stop: &CancellationToken) -> bool {
     tokio::time::timeout(CTRL_C_GRACE, stop.cancelled()).await.is_ok()
-}
-
-fn lock_path(runs: &Path, task: TaskId, run: RunId) -> PathBuf {
-    runs.join(format!("{task}-{run}.lock"))
-}
-
-/// Ends whatever earlier runs of a task left, and does not come back before it is gone or nobody
-/// wants to know any more.
-fn clear(runs: &Path, task: TaskId, stop: &CancellationToken) -> bool {
-    let prefix = format!("{task}-");
-    let Ok(files) = fs::read_dir(runs) else { return true };
-    let of_task = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-    };
-    for path in files.flatten().map(|file| file.path()).filter(of_task) {
-        loop {
-            match reap(&path, REAP_PATIENCE) {
-                Ok(_held) => break,
-                Err(_) if stop.is_cancelled() => return false,
-                Err(fault) => tracing::error!(message = fault.message, "an old run is not gone"),
-            }
-        }
-        let _ = fs::remove_file(path);
-    }
-    true
 }

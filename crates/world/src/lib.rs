@@ -5,12 +5,14 @@
 //! what is not a child's own output.
 //!
 //! Where to look:
-//! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
+//! - [`agent`]: what works on a task by itself;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
+//! - [`model`]: what thinks behind an API;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
 //! - [`redact`]: taking secrets out of what leaves;
-//! - [`scope`]: the fence, before a tool acts and after.
+//! - [`scope`]: the fence, before a tool acts and after;
+//! - [`workspace`]: one worktree and one branch per task.
 
 #![expect(
     clippy::result_large_err,
@@ -24,3 +26,4 @@ pub mod model;
 pub mod process;
 pub mod redact;
 pub mod scope;
+pub mod workspace;
