@@ -16,3 +16,4 @@
 pub mod agent;
 pub mod model;
 pub mod process;
+pub mod provider;
