@@ -10,6 +10,7 @@
 //! - [`git`]: the git command as typed operations;
 //! - [`model`]: what thinks behind an API;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`provider`]: who does the thinking: agent programs and models;
 //! - [`redact`]: taking secrets out of what leaves;
 //! - [`scope`]: the fence, before a tool acts and after;
 //! - [`workspace`]: one worktree and one branch per task.
@@ -24,6 +25,7 @@ pub mod fake;
 pub mod git;
 pub mod model;
 pub mod process;
+pub mod provider;
 pub mod redact;
 pub mod scope;
 pub mod workspace;

@@ -42,6 +42,14 @@ impl Process {
         self.stop.clone()
     }
 
+    /// What it reads, where that was to be taken. Its input ends when this is dropped.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        match self.launch.input {
+            Input::Taken => self.guard.stdin.take(),
+            Input::Nothing | Input::Inherit | Input::Bytes(_) => None,
+        }
+    }
+
     /// What it writes to its standard output. From here on that is neither kept nor passed on, and
     /// it moves no deadline: all of that is the taker's business.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {

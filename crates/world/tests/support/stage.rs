@@ -31,7 +31,7 @@ impl Stage {
     }
 
     pub(crate) fn shell(&self) -> Shell {
-        let executable = env!("CARGO_BIN_EXE_world-test-guard").into();
+        let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
         Shell {
             guard: Guard { executable, arguments: Vec::new() },
             lock: self.repo.beside("lock"),
