@@ -8,6 +8,7 @@
 //! - [`git`]: the git command as typed operations;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
 //! - [`scope`]: the fence, before a tool acts and after;
+//! - [`validate`]: checks that we run ourselves, and what was red before;
 //! - [`workspace`]: one worktree and branch per task, and everything that happens to them.
 
 #![expect(
@@ -18,4 +19,5 @@
 pub mod git;
 pub mod process;
 pub mod scope;
+pub mod validate;
 pub mod workspace;
