@@ -13,6 +13,7 @@
 //! - [`provider`]: who does the thinking: agent programs and models;
 //! - [`redact`]: taking secrets out of what leaves;
 //! - [`scope`]: the fence, before a tool acts and after;
+//! - [`validate`]: the checks that a change passes, run by us;
 //! - [`workspace`]: one worktree and one branch per task.
 
 #![expect(
@@ -28,4 +29,5 @@ pub mod process;
 pub mod provider;
 pub mod redact;
 pub mod scope;
+pub mod validate;
 pub mod workspace;

@@ -13,5 +13,6 @@ mod verdict;
 
 pub use admit::Access;
 pub use patterns::BadPattern;
+pub(crate) use patterns::{Case, Patterns};
 pub use scope::{Mode, Rules, Scope};
 pub use verdict::{Standing, Verdict};

@@ -1,9 +1,11 @@
 //! Which fault a failure is.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::Read as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::time::Duration;
 
+use rustix::fs::{OFlags, fcntl_setfl};
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_world::git::Git;
 
@@ -51,21 +53,21 @@ fn a_lock_file_is_seen() {
 fn a_git_that_hangs_is_ended_with_all_it_started() {
     let repo = Repo::with(&[("a", "1")]);
     let slow = repo.beside("slow-git");
-    // Both ends of the fifo are open while one of its processes lives.
     let fifo = repo.beside("alive");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let script = format!("#!/bin/sh\nexec 9<>'{}'\nsleep 1000 & wait\n", fifo.display());
+    let mut alive = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(i32::try_from(OFlags::NONBLOCK.bits()).unwrap())
+        .open(&fifo)
+        .unwrap();
+    let script = format!("#!/bin/sh\nexec 9>'{}'\nsleep 1000 & wait\n", fifo.display());
     fs::write(&slow, script).unwrap();
     fs::set_permissions(&slow, Permissions::from_mode(0o755)).unwrap();
     let git = Git::at(&slow, &repo.root).with_patience(Duration::from_millis(200));
     assert_eq!(code(block_on(git.status())), Code::OperationTimeout);
-    // Nobody writes to it any more, or this would wait for ever.
-    let writer = std::thread::spawn({
-        let fifo = fifo.clone();
-        move || fs::OpenOptions::new().write(true).open(fifo).map(drop)
-    });
-    assert_eq!(fs::read(&fifo).unwrap(), b"");
-    writer.join().unwrap().unwrap();
+    // It ends only when nobody holds the other end any more.
+    fcntl_setfl(&alive, OFlags::empty()).unwrap();
+    assert_eq!(alive.read(&mut [0]).unwrap(), 0);
 }
 
 #[test]

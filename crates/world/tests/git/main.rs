@@ -1,5 +1,11 @@
 //! The git operations on real repositories.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
 mod failing;
 mod looking;
 mod merging;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
-use unstuck_world::git::{Oid, Person};
+use unstuck_world::git::Oid;
 use unstuck_world::process::Guard;
-use unstuck_world::workspace::{Place, Preparation, Project, Shell, Wording, Workspace};
+use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
 
 use super::repo::{Repo, block_on, write};
 
@@ -81,11 +81,6 @@ pub(crate) fn changed(workspace: &Workspace) -> Vec<PathBuf> {
         block_on(workspace.changes()).unwrap().into_iter().map(|change| change.path).collect();
     paths.sort();
     paths
-}
-
-pub(crate) fn wording(message: &str) -> Wording {
-    let person = Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() };
-    Wording { message: message.to_owned(), person, at: NOW }
 }
 
 pub(crate) fn paths(list: &[&str]) -> Vec<PathBuf> {

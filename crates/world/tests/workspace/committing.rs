@@ -7,7 +7,8 @@ use unstuck_core::fault::{Code, Kind};
 use unstuck_world::workspace::Committed;
 
 use super::repo::{block_on, run_in};
-use super::stage::{Stage, put, wording};
+use super::stage::{Stage, put};
+use super::wording;
 
 fn hook(stage: &Stage, name: &str, script: &str) {
     stage.repo.write(format!(".git/hooks/{name}"), &format!("#!/bin/sh\n{script}\n"));

@@ -6,7 +6,8 @@ use unstuck_world::git::Oid;
 use unstuck_world::workspace::{Committed, Integrated, Landed, Place, Removed, Why, Workspace};
 
 use super::repo::block_on;
-use super::stage::{NOW, PLACE, Stage, changed, paths, put, text, wording};
+use super::stage::{NOW, PLACE, Stage, changed, paths, put, text};
+use super::wording;
 
 fn second(stage: &Stage) -> Workspace {
     let mut wanted = stage.preparation(Start::Fresh, 2);

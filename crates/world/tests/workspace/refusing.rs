@@ -7,7 +7,8 @@ use unstuck_core::fault::Code;
 use unstuck_world::workspace::{Committed, Project, Removed, Why};
 
 use super::repo::{Repo, block_on};
-use super::stage::{NOW, Stage, changed, paths, put, wording};
+use super::stage::{NOW, Stage, changed, paths, put};
+use super::wording;
 
 #[test]
 fn what_cannot_be_worked_on_is_said() {

@@ -1,0 +1,71 @@
+//! What was checked becomes a commit, and what a person did not allow is taken back.
+
+use unstuck_core::engine::Outcome;
+use unstuck_core::fault::Fault;
+use unstuck_world::validate::Verdict;
+use unstuck_world::workspace::{Committed, Wording, Workspace};
+
+use super::settings::TaskSettings;
+use super::world::{Shared, failed};
+use crate::world::Order;
+
+impl Shared {
+    pub(super) async fn commit(&self, order: &Order) -> Outcome {
+        match self.try_commit(order).await {
+            Ok(()) => Outcome::Done,
+            Err(fault) => failed(fault),
+        }
+    }
+
+    async fn try_commit(&self, order: &Order) -> Result<(), Fault> {
+        let (task, workspace) = (self.task(order)?, self.workspace(order)?);
+        self.settings.secrets.check(&workspace).await?;
+        let wording = Wording {
+            message: message(order),
+            person: self.settings.person.clone(),
+            at: self.clock.now(),
+        };
+        match workspace.commit(&wording, &self.shell(order)).await? {
+            // A hook put its own hand to it, so it is not what was checked.
+            Committed::As { by_hook: true, .. } => self.check_again(order, task, &workspace).await,
+            Committed::As { .. } | Committed::Nothing => Ok(()),
+        }
+    }
+
+    async fn check_again(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        match self.run_checks(order, task, &task.gates.pre_commit, workspace).await? {
+            Verdict::Red { fault, .. } => Err(*fault),
+            Verdict::Green(_) | Verdict::NothingToCheck => Ok(()),
+        }
+    }
+
+    pub(super) async fn take_back(&self, order: &Order) -> Outcome {
+        match self.try_take_back(order).await {
+            Ok(()) => Outcome::Done,
+            Err(fault) => failed(fault),
+        }
+    }
+
+    /// All that the fence asks about: a person said no to it.
+    async fn try_take_back(&self, order: &Order) -> Result<(), Fault> {
+        let (task, workspace) = (self.task(order)?, self.workspace(order)?);
+        let changes = workspace.changes().await?;
+        let verdict = task.scope.judge(changes.iter().map(|change| change.path.as_path()));
+        let paths = [verdict.out_of_scope(), verdict.ask].concat();
+        if !paths.is_empty() {
+            workspace.take_back(&paths, order.effect.run, self.clock.now()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The task in its own words, and who did it.
+fn message(order: &Order) -> String {
+    let title = if order.task.title.is_empty() { &order.task.name } else { &order.task.title };
+    format!("{title}\n\nUnstuck-Task: {}\nUnstuck-Run: {}\n", order.task.name, order.effect.run)
+}
