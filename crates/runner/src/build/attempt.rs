@@ -9,6 +9,7 @@ use unstuck_core::engine::{Outcome, Start};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Assignment, End, Ended};
+use unstuck_world::validate::Compare;
 use unstuck_world::workspace::{Preparation, Workspace};
 
 use super::follow::{Follower, Seen};
@@ -43,6 +44,11 @@ impl Shared {
         let task = self.task(order)?;
         task.agent.check().await?;
         let workspace = self.prepare(order, start).await?;
+        if start == Start::Fresh && task.gates.compare != Compare::Off {
+            let gates = [&task.gates.pre_commit, &task.gates.pre_push];
+            let shell = self.shell(order);
+            self.baselines.measure(&self.settings.start, &workspace, &gates, &shell).await?;
+        }
         let assignment = self.assignment(order, start, task, &workspace).await?;
         let (ended, seen) = self.let_work(order, task, assignment, stop).await;
         workspace.restore_shared(order.effect.run).await?;
@@ -146,8 +152,6 @@ fn outcome(end: End, approach: Approach) -> Outcome {
     let approach = Arc::new(approach);
     match end {
         End::Finished { .. } | End::Stopped => Outcome::Attempted { approach },
-        End::Failed(fault) => {
-            Outcome::Failed { fault: Arc::from(fault), approach: Some(approach) }
-        }
+        End::Failed(fault) => Outcome::Failed { fault: Arc::from(fault), approach: Some(approach) },
     }
 }

@@ -1,11 +1,8 @@
 //! Whether what an agent left may land: inside the fence, on the build's head, past the checks.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use unstuck_core::engine::{Command, Note, Outcome};
+use unstuck_core::engine::Outcome;
 use unstuck_core::fault::Fault;
-use unstuck_world::validate::{Checks, Seen, Verdict};
+use unstuck_world::validate::{Checks, Verdict};
 use unstuck_world::workspace::Workspace;
 
 use super::settings::TaskSettings;
@@ -27,15 +24,8 @@ impl Shared {
         let head = settings.project.build_head(order.build, &settings.start).await?;
         workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
         match self.run_checks(order, task, &task.gates.pre_commit, &workspace).await? {
-            Verdict::Green(seen) => {
-                self.tell(&seen);
-                Ok(())
-            }
-            Verdict::NothingToCheck => Ok(()),
-            Verdict::Red { fault, seen } => {
-                self.tell(&seen);
-                Err(*fault)
-            }
+            Verdict::Green(_) | Verdict::NothingToCheck => Ok(()),
+            Verdict::Red { fault, .. } => Err(*fault),
         }
     }
 

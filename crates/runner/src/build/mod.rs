@@ -8,6 +8,7 @@
 
 mod act;
 mod attempt;
+mod baseline;
 mod check;
 mod commit;
 mod follow;
@@ -15,5 +16,5 @@ mod prompt;
 mod settings;
 mod world;
 
-pub use settings::{BuildSettings, TaskSettings};
+pub use settings::{BuildSettings, Gates, TaskSettings};
 pub use world::BuildWorld;

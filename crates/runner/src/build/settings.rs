@@ -12,7 +12,7 @@ use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
-use unstuck_world::validate::Gates;
+use unstuck_world::validate::{Checks, Compare, Secrets};
 use unstuck_world::workspace::Project;
 
 /// What all tasks of a build share.
@@ -40,6 +40,10 @@ pub struct BuildSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// Takes secrets out of everything that is remembered or shown.
     pub redactor: Arc<Redactor>,
+    /// What must not be committed.
+    pub secrets: Arc<Secrets>,
+    /// Where the build's branch is pushed to.
+    pub remote: Option<String>,
     /// The tasks, by their name in the plan.
     pub tasks: BTreeMap<String, TaskSettings>,
 }
@@ -59,6 +63,17 @@ pub struct TaskSettings {
     pub gates: Gates,
     /// Everything the agent is told about it.
     pub brief: String,
+}
+
+/// The checks that a task's change passes on its way out.
+#[derive(Clone, Debug)]
+pub struct Gates {
+    /// Before it is committed, on the head it will land on.
+    pub pre_commit: Checks,
+    /// Before it is pushed.
+    pub pre_push: Checks,
+    /// What a check that was red at the base means.
+    pub compare: Compare,
 }
 
 impl fmt::Debug for TaskSettings {

@@ -9,6 +9,7 @@ use unstuck_core::fault::{Config, Fault, Internal};
 use unstuck_store::Store;
 use unstuck_world::workspace::{Place, Shell, Workspace};
 
+use super::baseline::Baselines;
 use super::settings::{BuildSettings, TaskSettings};
 use crate::clock::Clock;
 use crate::handle::Handle;
@@ -26,6 +27,7 @@ pub(super) struct Shared {
     pub(super) project_name: String,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) runs: Runs,
+    pub(super) baselines: Baselines,
 }
 
 impl BuildWorld {
@@ -39,7 +41,8 @@ impl BuildWorld {
     ) -> Self {
         let runs = Runs::new(settings.runs.clone());
         let project_name = project_name.into();
-        Self(Arc::new(Shared { settings, handle, store, project_name, clock, runs }))
+        let baselines = Baselines::new(&settings.runs, &settings.start);
+        Self(Arc::new(Shared { settings, handle, store, project_name, clock, runs, baselines }))
     }
 
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
@@ -48,7 +51,7 @@ impl BuildWorld {
             Work::Check => self.0.check(order).await,
             Work::Commit => self.0.commit(order).await,
             Work::Perform { .. } => self.0.act(order).await,
-            Work::Probe { .. } => self.0.look_up(order, stop).await?,
+            Work::Probe { .. } => self.0.look_up(order).await,
             Work::TakeBack => self.0.take_back(order).await,
             Work::Emit => Outcome::Done,
             Work::Repair { .. } | Work::Execute { .. } | Work::Stop { .. } => {

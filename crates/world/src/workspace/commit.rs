@@ -43,6 +43,8 @@ impl Workspace {
         let base = self.base().await?;
         let checked = self.tree(&self.changes().await?).await?;
         if checked == self.tree_of(&base).await? {
+            // Whatever the agent committed on the way there and back is nobody's.
+            self.point(&self.branch, &base).await?;
             return Ok(Committed::Nothing);
         }
         self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;
@@ -65,6 +67,13 @@ impl Workspace {
         // It may do what it likes; the commit is made.
         let _ = self.hook(Hook::PostCommit, shell).await;
         Ok(Committed::As { commit, by_hook: tree != checked })
+    }
+
+    /// The commit that [`commit`](Self::commit) made; the base where there was nothing to commit.
+    pub async fn commit_made(&self) -> Result<Oid, Fault> {
+        let base = self.base().await?;
+        let made = self.git.commit_of(&self.branch).await?;
+        Ok(made.unwrap_or(base))
     }
 
     /// The message as the hooks leave it.

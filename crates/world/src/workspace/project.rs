@@ -63,6 +63,11 @@ impl Project {
         }
     }
 
+    /// The branch that a build's tasks land on, in full.
+    pub fn branch(build: BuildId) -> String {
+        build_branch(build)
+    }
+
     /// Git, for the whole repository.
     pub const fn git(&self) -> &Git {
         &self.git
