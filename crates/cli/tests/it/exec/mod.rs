@@ -4,6 +4,7 @@ mod ending;
 mod failing;
 mod killed;
 mod passing;
+mod probing;
 mod refused;
 mod stage;
 mod together;

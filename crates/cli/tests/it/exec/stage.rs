@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 use unstuck_core::engine::{Event, Recorded};
-use unstuck_store::tables::{QuestionRow, RunRow, TaskRow};
+use unstuck_store::tables::{MutationStatus, QuestionRow, RunRow, TaskRow};
 use unstuck_store::{Page, SqliteStore, Store as _};
 
 use crate::program::command;
@@ -113,6 +113,15 @@ impl Stage {
     pub(crate) fn runs(&self, job: &str) -> Vec<RunRow> {
         let job = self.job(job).id;
         self.read(async |store, project| store.runs(project, job).await.unwrap())
+    }
+
+    /// How the one action of a job stands, and what came back.
+    pub(crate) fn mutation(&self, job: &str) -> (MutationStatus, String) {
+        let job = self.job(job).id;
+        let all =
+            async |store: &SqliteStore, project: &str| store.mutations(project, job).await.unwrap();
+        let [row] = <[_; 1]>::try_from(self.read(all)).unwrap();
+        (row.status, row.result.to_string())
     }
 
     pub(crate) fn question(&self) -> QuestionRow {
