@@ -7,4 +7,5 @@ mod passing;
 mod probing;
 mod refused;
 mod stage;
+mod storm;
 mod together;

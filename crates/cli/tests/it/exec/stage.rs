@@ -135,6 +135,13 @@ impl Stage {
         self.read(async |store, project| store.events(project, page).await.unwrap())
     }
 
+    /// The lock files of runs that are left.
+    pub(crate) fn run_locks(&self) -> Vec<String> {
+        let all = fs::read_dir(self.path(".unstuck/runs")).unwrap();
+        let all = all.map(|file| file.unwrap().file_name().into_string().unwrap());
+        all.filter(|name| name.ends_with(".lock")).collect()
+    }
+
     /// How runs were lost: for each, whether we had ended it ourselves.
     pub(crate) fn crashes(&self) -> Vec<bool> {
         let clean = |recorded: Recorded| match recorded.event {
