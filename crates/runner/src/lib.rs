@@ -4,6 +4,11 @@
 //! and only then the world acts. Everybody else talks to the loop through a [`Handle`], in the same
 //! process or over the control socket.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "a fault is the error of everything that acts; it carries its facts, and it is rare"
+)]
+
 mod answers;
 pub mod build;
 mod checkpoint;
@@ -24,6 +29,7 @@ mod runner;
 mod runs;
 mod script;
 mod timer;
+mod turn;
 mod work;
 mod world;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,6 +24,7 @@ use crate::lock::lock;
 use crate::probe::{idempotency_key, look_up};
 use crate::results::Results;
 use crate::runs::Runs;
+use crate::turn::Turn;
 use crate::world::{Order, Report, World};
 
 /// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
@@ -65,6 +67,7 @@ struct Shared {
     running: Mutex<BTreeMap<EffectId, Running>>,
     last_status: Mutex<Option<i32>>,
     has_begun: AtomicBool,
+    turn: Mutex<Option<Turn>>,
 }
 
 /// An execution, under way or over. It outlives the loop that asked for it: when the process that
@@ -103,7 +106,25 @@ impl ScriptWorld {
             running: Mutex::default(),
             last_status: Mutex::default(),
             has_begun: AtomicBool::new(false),
+            turn: Mutex::default(),
         }))
+    }
+
+    /// Takes the turn at a task for as long as this lives, unless another process that lives has
+    /// it; tells which. Whoever performs without it may end what somebody else is doing.
+    pub fn try_take_turn(&self, task: TaskId) -> io::Result<bool> {
+        let mut turn = lock(&self.0.turn);
+        if turn.is_none() {
+            *turn = Turn::try_take(&self.0.runs.turn_path(task))?;
+        }
+        Ok(turn.is_some())
+    }
+
+    /// The same, waiting for it.
+    pub async fn take_turn(&self, task: TaskId) -> io::Result<()> {
+        let taken = Turn::take(&self.0.runs.turn_path(task)).await?;
+        *lock(&self.0.turn) = Some(taken);
+        Ok(())
     }
 
     /// Whether the command was ever started here.

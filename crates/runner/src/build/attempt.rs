@@ -140,7 +140,7 @@ impl Shared {
     ) -> Result<Approach, Fault> {
         let change = Change::of(&workspace.patch().await?);
         let said = match end {
-            End::Finished { said, .. } => Some(self.settings.redactor.redact(said)),
+            End::Finished { said, .. } => Some(self.settings.redactor.text(said)),
             End::Failed(_) | End::Stopped => None,
         };
         let worktree = workspace.directory().to_string_lossy();

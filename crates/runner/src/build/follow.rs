@@ -76,7 +76,7 @@ impl Follower {
             Activity::Thinking => self.note(Note::Thinking).await,
             Activity::Said { text } => {
                 self.look(Step::Message);
-                let text = self.redactor.redact(&text).into();
+                let text = self.redactor.text(&text).into();
                 self.note(Note::Narrated { text }).await;
             }
             Activity::Called { call, tool, input, .. } => self.called(call, tool, input).await,
@@ -97,7 +97,7 @@ impl Follower {
 
     async fn called(&mut self, call: String, tool: ToolKind, input: String) {
         self.calls = self.calls.saturating_add(1);
-        let input = self.redactor.redact(&input).into_owned();
+        let input = self.redactor.text(&input).into_owned();
         let unknown = Observation::of(unstuck_core::attempt::Outcome::Waiting, "", "");
         let action = Action { tool, input: input.clone(), observation: unknown };
         let label = action.label(&self.worktree).into();

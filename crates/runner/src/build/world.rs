@@ -114,7 +114,7 @@ impl Shared {
         let redactor = &self.settings.redactor;
         if let Outcome::Failed { fault, .. } | Outcome::Unknown { fault } = outcome {
             let fault = Arc::make_mut(fault);
-            fault.message = redactor.redact(&fault.message).into_owned();
+            fault.message = redactor.text(&fault.message).into_owned();
         }
     }
 }
