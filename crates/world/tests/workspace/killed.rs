@@ -89,13 +89,13 @@ fn bringing_a_change_onto_the_head(after: bool) {
     };
     let integrate = |stage: &Stage, git: &str| {
         let project = block_on(Project::open(git, &stage.repo.root))?;
-        let workspace = Workspace::open(&project, PLACE, &[])?;
+        let workspace = block_on(Workspace::open(&project, PLACE, &[]))?;
         block_on(workspace.integrate(&stage.repo.oid("main"), RunId(1), NOW))
     };
     let ended_well = |stage: &Stage, git: &str| {
         let _ = integrate(stage, git);
-        let workspace = stage.prepare(Start::Resume, 1);
         let integrated = integrate(stage, "git").unwrap();
+        let workspace = block_on(Workspace::open(&stage.project, PLACE, &[])).unwrap();
         assert!(matches!(integrated, Integrated::Already | Integrated::Onto));
         assert_eq!(changed(&workspace), paths(&["a"]));
         assert_eq!(
