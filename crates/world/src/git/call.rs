@@ -27,7 +27,7 @@ const STDERR_BYTES_MAX: usize = 64 * 1_024;
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
 /// Variables that would move git to another place or change what it says, were they inherited.
-const REMOVED: [&str; 20] = [
+pub(crate) const REMOVED: [&str; 20] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",

@@ -38,4 +38,5 @@ pub use refs::{RefChange, Swapped};
 pub use remote::RemoteRef;
 pub use snapshot::{Restored, Snapshot};
 
+pub(crate) use call::REMOVED;
 pub(crate) use fail::Operation;

@@ -57,7 +57,8 @@ impl Workspace {
         self.state.write(BEFORE, &bytes).map(drop)
     }
 
-    /// Puts settings, hooks and refs outside the task back as they were before the attempt.
+    /// Puts settings, hooks and refs outside the task back as they were before the attempt. This
+    /// comes first after an attempt: settings decide what every other git command runs.
     pub async fn restore_shared(&self, run: RunId) -> Result<Restored, Fault> {
         let Some(bytes) = self.state.read(BEFORE)? else { return Ok(Restored::default()) };
         let before: Snapshot = serde_json::from_slice(&bytes)

@@ -40,6 +40,7 @@ impl Workspace {
     /// Commits the whole change as one commit on the base, with the repository's hooks. The agent's
     /// own commits are in it and not behind it. Doing it twice gives the same commit.
     pub async fn commit(&self, wording: &Wording, shell: &Shell) -> Result<Committed, Fault> {
+        self.finish_move().await?;
         let base = self.base().await?;
         let checked = self.tree(&self.changes().await?).await?;
         if checked == self.tree_of(&base).await? {

@@ -25,6 +25,7 @@ impl Workspace {
     /// is `GIT_CONFLICT`: the files then hold both versions between marks, still counted from `head`,
     /// so that the next attempt can resolve them or start from there; the attempt as it was is saved.
     pub async fn integrate(&self, head: &Oid, run: RunId, now: Time) -> Result<Integrated, Fault> {
+        self.finish_move().await?;
         let base = self.base().await?;
         let changes = self.changes().await?;
         self.no_marks(&changes)?;

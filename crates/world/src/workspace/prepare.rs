@@ -59,8 +59,7 @@ impl Workspace {
         } else {
             Self::have_worktree(project, wanted).await?
         };
-        workspace.clear_stale()?;
-        workspace.finish_move().await?;
+        workspace.put_right().await?;
         workspace.as_wanted(wanted).await?;
         workspace.state.write(RUN, wanted.run.0.to_string().as_bytes())?;
         workspace.share()?;
@@ -69,8 +68,20 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// A worktree that was prepared before, as it is.
-    pub fn open(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
+    /// A worktree that was prepared before, for going on in it after a kill: a move that was begun
+    /// is finished, and locks that nobody holds any more are gone.
+    pub async fn open(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
+        let workspace = Self::at(project, place, share)?;
+        workspace.put_right().await?;
+        Ok(workspace)
+    }
+
+    async fn put_right(&self) -> Result<(), Fault> {
+        self.clear_stale()?;
+        self.finish_move().await
+    }
+
+    fn at(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
         let directory = project.worktree(place);
         let found = find_git_dir(&project.layout.common_dir, &directory);
         let git_dir = found.ok_or_else(|| {
@@ -101,14 +112,14 @@ impl Workspace {
         let linked = find_git_dir(&project.layout.common_dir, &directory).is_some();
         let whole = linked && directory.is_dir() && state.index().is_file();
         if whole && (wanted.start == Start::NewWorktree || quarantined.is_some()) {
-            let old = Self::open(project, place, &wanted.share)?;
+            let old = Self::at(project, place, &wanted.share)?;
             old.put_aside(wanted).await?;
         }
         if !(whole && state.index().is_file()) {
             set_aside(project, place, &directory).await?;
             make(project, wanted, &directory).await?;
         }
-        let workspace = Self::open(project, place, &wanted.share)?;
+        let workspace = Self::at(project, place, &wanted.share)?;
         workspace.relink(wanted.run)?;
         Ok(workspace)
     }
@@ -245,7 +256,7 @@ async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Resu
     };
     base_at(project, place, &base).await?;
     project.git.add_worktree(directory, &base).await?;
-    let workspace = Workspace::open(project, place, &[])?;
+    let workspace = Workspace::at(project, place, &[])?;
     workspace.point(&workspace.branch, &base).await?;
     workspace.git.set_head(&workspace.branch).await?;
     for name in [SETUP, QUARANTINE, RUN] {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use unstuck_core::fault::Fault;
 
+use crate::git::REMOVED;
 use crate::process::{Deadlines, Ended, Guard, Launch};
 
 /// How commands are run.
@@ -36,7 +37,9 @@ impl Shell {
     ) -> Result<Ended, Fault> {
         let mut launch = Launch::new(self.guard.clone(), &self.lock, directory, program);
         launch.arguments = arguments.to_vec();
-        launch.environment = [&self.environment, environment].concat();
+        // We may have been started by a hook ourselves, and this is about another repository.
+        let removed = REMOVED.map(|name| (OsString::from(name), None));
+        launch.environment = [&removed, &self.environment[..], environment].concat();
         launch.deadlines = Deadlines { total: Some(self.timeout), ..Deadlines::default() };
         Ok(launch.start().await?.wait().await)
     }

@@ -32,6 +32,7 @@ impl Workspace {
         run: RunId,
         now: Time,
     ) -> Result<TakenBack, Fault> {
+        self.finish_move().await?;
         let changes = self.changes().await?;
         let wanted: BTreeSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
         let (out, _): (Vec<Change>, Vec<Change>) =
