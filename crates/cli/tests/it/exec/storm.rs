@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -23,9 +23,12 @@ const NAMES: usize = 4;
 const WANTED: usize = 2;
 /// Lines a script says, and waits after.
 const TICKS: usize = 3;
-/// Kills of those who run one name: a third crash in a row would ask a person.
-const CRASHES_MAX: usize = 2;
+/// Kills of those who run one name, and of their guards.
+const CRASHES_MAX: usize = 3;
 const GUARDS_MAX: usize = 1;
+/// What is offered where too many crashes in a row ask a person: begins with the first, ends with
+/// the second.
+const OFFER: (&str, &str) = ("  unstuck inbox answer ", " try_again");
 
 /// One of those who want a name run.
 type Seat = (usize, usize);
@@ -34,6 +37,8 @@ type Seat = (usize, usize);
 enum Seen {
     /// A script says that it has come one step further, and waits.
     Tick(Seat),
+    /// A person is asked.
+    Asked(String),
     /// A process is gone.
     Gone(Seat),
 }
@@ -81,8 +86,8 @@ impl Storm {
         );
         let mut exec = self.stage.exec(&["--name", &name.to_string()], &script);
         let mut child = exec.spawn().unwrap();
-        let (out, mut errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let say = self.say.clone();
+        let (out, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let (say, ask) = (self.say.clone(), self.say.clone());
         thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 assert_eq!(line, "tick");
@@ -92,7 +97,13 @@ impl Storm {
         });
         let said = thread::spawn(move || {
             let mut said = String::new();
-            errors.read_to_string(&mut said).unwrap();
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                let offer = line.strip_prefix(OFFER.0).and_then(|rest| rest.strip_suffix(OFFER.1));
+                if let Some(question) = offer {
+                    ask.send(Seen::Asked(question.to_owned())).unwrap();
+                }
+                said += &format!("{line}\n");
+            }
             said
         });
         self.alive.insert(seat, (child, said));
@@ -122,6 +133,12 @@ impl Storm {
         } else {
             self.gates[name].write_all(b"go\n").unwrap();
         }
+    }
+
+    /// Whoever was asked twice, because the first who said it was killed, answers once.
+    fn answer(&self, question: &str) {
+        let mut answer = self.stage.unstuck(&["inbox", "answer", question, "try_again"]);
+        answer.output().unwrap();
     }
 
     fn kill(&mut self, seat: Seat) {
@@ -185,6 +202,7 @@ fn whoever_is_killed_everything_is_done_as_often_as_it_was_wanted() {
         while !storm.alive.is_empty() {
             match seen.recv().unwrap() {
                 Seen::Tick(seat) => storm.tick(seat),
+                Seen::Asked(question) => storm.answer(&question),
                 Seen::Gone(seat) => storm.gone(seat),
             }
         }
