@@ -8,6 +8,7 @@
 //! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`provider`]: the agents and models there are;
 //! - [`redact`]: taking secrets out of what leaves.
 
 #![expect(
@@ -19,4 +20,5 @@ pub mod agent;
 pub mod fake;
 pub mod model;
 pub mod process;
+pub mod provider;
 pub mod redact;
