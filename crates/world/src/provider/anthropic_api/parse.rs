@@ -196,7 +196,7 @@ fn specific(error: &Error) -> Option<Trouble> {
 }
 
 /// Two things have no error type of their own, and nothing else to know them by than how the
-/// service's sentence begins (`docs/adr/0009`).
+/// service's sentence begins (`docs/adr/0010-two-errors-without-a-type.md`).
 fn untyped(message: &str) -> Option<Trouble> {
     const BEGINNINGS: &[(&str, Trouble)] = &[
         ("prompt is too long", Trouble::ContextTooLong),
