@@ -5,6 +5,7 @@
 //! process or over the control socket.
 
 mod answers;
+mod checkpoint;
 mod clock;
 pub mod control;
 mod gates;
@@ -13,6 +14,7 @@ mod ledger;
 mod lock;
 mod notice;
 mod pending;
+mod probe;
 mod recover;
 mod release;
 mod reload;

@@ -11,7 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{EffectId, Outcome, RunId, TaskId, Work};
+use unstuck_core::engine::{Effect, EffectId, Outcome, RunId, TaskId, Work};
+use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_world::process::{
     Deadlines, Ended, Guard, How, Input, Launch, Output, Session, reap, verdict,
@@ -19,6 +20,8 @@ use unstuck_world::process::{
 
 use crate::control::TokenKey;
 use crate::lock::lock;
+use crate::probe::{idempotency_key, look_up};
+use crate::results::Results;
 use crate::world::{Order, Report, World};
 
 /// How long one look takes at whether an earlier process is gone.
@@ -48,6 +51,8 @@ pub struct Script {
     pub socket: PathBuf,
     /// What its token is made with.
     pub key: TokenKey,
+    /// Where long results of its actions are kept.
+    pub results: Results,
 }
 
 /// A script that is performed here. Clones are the same one.
@@ -156,8 +161,9 @@ impl World for ScriptWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         match order.effect.what {
             Work::Execute { .. } => self.execute(order, stop).await,
-            // Whoever sent the action looks it up; if they are gone, a person has to.
-            Work::Probe { .. } | Work::Perform { .. } => Some(Outcome::CannotTell.into()),
+            Work::Probe { .. } => self.0.look_up(&order, &stop).await.map(Report::from),
+            // Whoever was about to send it is gone, and may have sent it.
+            Work::Perform { .. } => Some(Outcome::Unknown { fault: sender_gone() }.into()),
             _ => Some(Outcome::Done.into()),
         }
     }
@@ -203,6 +209,23 @@ impl Shared {
         report
     }
 
+    /// Looks an action up by the command that was kept with it; without one nobody can.
+    async fn look_up(&self, order: &Order, stop: &CancellationToken) -> Option<Outcome> {
+        let (Some(mutation), Some(command)) = (&order.mutation, order.look_up()) else {
+            return Some(Outcome::CannotTell);
+        };
+        let Effect { id, task, .. } = order.effect;
+        // Beside the script's own: that may be running, and recovery ends both.
+        let lock = self.script.runs.join(format!("{task}-{id}-probe.lock"));
+        let Script { guard, directory, results, .. } = &self.script;
+        let mut launch = Launch::new(guard.clone(), &lock, directory, "");
+        launch.environment = vec![own("UNSTUCK_IDEMPOTENCY_KEY", idempotency_key(mutation))];
+        let outcome = look_up(launch, command, results, stop).await;
+        // The tree is gone, and with it the need for its lock.
+        let _ = fs::remove_file(lock);
+        outcome
+    }
+
     /// Ends whatever earlier runs of a task left; whether all of it is gone.
     async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
         let (runs, stop) = (self.script.runs.clone(), stop.clone());
@@ -243,15 +266,14 @@ impl Shared {
             Work::Execute { retry } => retry,
             _ => 0,
         };
-        let own = |name: &str, value: OsString| (OsString::from(name), Some(value));
         let mut launch =
             Launch::new(script.guard.clone(), lock, &script.directory, &script.program);
         launch.arguments.clone_from(&script.arguments);
         launch.environment = vec![
-            own("UNSTUCK_SOCKET", script.socket.clone().into()),
-            own("UNSTUCK_TOKEN", script.key.token(order.effect.id).as_str().into()),
-            own("UNSTUCK_RUN", order.effect.run.to_string().into()),
-            own("UNSTUCK_RETRY", retry.to_string().into()),
+            own("UNSTUCK_SOCKET", &script.socket),
+            own("UNSTUCK_TOKEN", script.key.token(order.effect.id).as_str()),
+            own("UNSTUCK_RUN", order.effect.run.to_string()),
+            own("UNSTUCK_RETRY", retry.to_string()),
         ];
         launch.input = Input::Inherit;
         launch.output = Output::PassThrough;
@@ -260,6 +282,17 @@ impl Shared {
         launch.deadlines = Deadlines { total: script.timeout, ..Deadlines::default() };
         launch
     }
+}
+
+/// A variable of the environment.
+fn own(name: &str, value: impl Into<OsString>) -> (OsString, Option<OsString>) {
+    (OsString::from(name), Some(value.into()))
+}
+
+/// An action was to be sent by somebody who is gone.
+fn sender_gone() -> Arc<Fault> {
+    let context = Internal { component: "ledger".to_owned() };
+    Arc::new(Fault::internal_error("ledger", "whoever was to send the action is gone", context))
 }
 
 async fn asked_to_stop(stop: &CancellationToken) -> bool {
