@@ -10,7 +10,8 @@
 //! - [`git`]: the git command as typed operations;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
 //! - [`redact`]: taking secrets out of what leaves;
-//! - [`scope`]: the fence, before a tool acts and after.
+//! - [`scope`]: the fence, before a tool acts and after;
+//! - [`workspace`]: one worktree and branch per task, and everything that happens to them.
 
 #![expect(
     clippy::result_large_err,
@@ -24,3 +25,4 @@ pub mod model;
 pub mod process;
 pub mod redact;
 pub mod scope;
+pub mod workspace;

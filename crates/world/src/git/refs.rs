@@ -116,12 +116,16 @@ impl Git {
 
     /// Git does not say why it refused; where the refs stand does.
     async fn moved(&self, changes: &[RefChange]) -> Result<Option<Swapped>, Fault> {
+        let mut moved = None;
+        let mut done = true;
         for change in changes {
             let at = self.resolve(&change.name).await?;
-            if at != change.old {
-                return Ok(Some(Swapped::Moved { name: change.name.clone(), at }));
+            done &= at == change.new;
+            if at != change.old && moved.is_none() {
+                moved = Some(Swapped::Moved { name: change.name.clone(), at });
             }
         }
-        Ok(None)
+        // Git may have died right after it moved them.
+        Ok(if done { Some(Swapped::Done) } else { moved })
     }
 }

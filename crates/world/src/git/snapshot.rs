@@ -26,6 +26,8 @@ const FOLDERS: [&str; 2] = ["hooks", "info"];
 const FILE_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 /// Where values of refs are kept that an agent set and that were put back.
 const KEPT: &str = "refs/unstuck/kept";
+/// Refs of ours.
+const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
 
 /// What stood before an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,13 +78,18 @@ impl Snapshot {
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
         for name in names {
             let (before, after) = (self.refs.get(name), now.get(name));
-            let ours = name.starts_with(KEPT) || own.contains(&name.as_str());
-            if before == after || ours {
+            if before == after || own.contains(&name.as_str()) {
                 continue;
             }
-            let back = after.is_none() || moved_by(git, name, before, agent).await?;
-            let back = back && put_back(git, name, before, after).await?;
-            if back { &mut restored.refs } else { &mut restored.left }.push(name.clone());
+            // Refs of ours come and go by our own hand, and only the agent's steps are undone.
+            let ours = OURS.iter().any(|prefix| name.starts_with(prefix));
+            let gone = after.is_none() && !ours;
+            let back = gone || moved_by(git, name, before, agent).await?;
+            if back && put_back(git, name, before, after).await? {
+                restored.refs.push(name.clone());
+            } else if !ours {
+                restored.left.push(name.clone());
+            }
         }
         Ok(restored)
     }

@@ -11,9 +11,25 @@ use super::oid::Oid;
 use super::raw::{self, Difference};
 
 impl Git {
-    /// Puts these paths into the index as they are in the working tree: new, changed or gone.
+    /// Puts these paths into the index as they are in the working tree, new or changed.
     pub async fn take_in<'a>(
         &self,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Fault> {
+        self.update_index(&["--add", "--remove", "--replace"], paths).await
+    }
+
+    /// Takes these paths out of the index, whatever is in their place.
+    pub async fn take_out<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Fault> {
+        self.update_index(&["--force-remove"], paths).await
+    }
+
+    async fn update_index<'a>(
+        &self,
+        how: &[&str],
         paths: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), Fault> {
         let mut list = Vec::new();
@@ -21,8 +37,11 @@ impl Git {
             list.extend_from_slice(path.as_os_str().as_bytes());
             list.push(0);
         }
-        let call = self.call(Operation::Commit).args(["update-index", "--add", "--remove"]);
-        call.args(["--replace", "-z", "--stdin"]).input(list).run().await.map(drop)
+        if list.is_empty() {
+            return Ok(());
+        }
+        let call = self.call(Operation::Commit).args(["update-index"]).args(how);
+        call.args(["-z", "--stdin"]).input(list).run().await.map(drop)
     }
 
     /// Puts these paths into the index as `tree` has them: back, or gone.
@@ -39,7 +58,8 @@ impl Git {
             orders.push(0);
         }
         orders.extend_from_slice(&self.listed(tree, &wanted).await?);
-        let call = self.call(Operation::Revert).args(["update-index", "-z", "--index-info"]);
+        let call =
+            self.call(Operation::Revert).args(["update-index", "--replace", "-z", "--index-info"]);
         call.input(orders).run().await.map(drop)
     }
 

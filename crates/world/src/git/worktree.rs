@@ -45,6 +45,14 @@ impl Git {
         call.args([path]).run().await.map(drop)
     }
 
+    /// The branch that `HEAD` is on, in full; nothing where it is on none.
+    pub async fn branch(&self) -> Result<Option<String>, Fault> {
+        let call = self.call(Operation::Look).args(["symbolic-ref", "--quiet", "HEAD"]);
+        let done = call.run_expecting(&[0, 1]).await?;
+        let name = String::from_utf8_lossy(done.stdout.trim_ascii_end()).into_owned();
+        Ok((done.status == 0).then_some(name))
+    }
+
     /// The branch that `HEAD` is to be on, whatever it names now.
     pub async fn set_head(&self, branch: &str) -> Result<(), Fault> {
         let call = self.call(Operation::Commit).args(["symbolic-ref", "HEAD", branch]);

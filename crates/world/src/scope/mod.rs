@@ -13,6 +13,5 @@ mod verdict;
 
 pub use admit::Access;
 pub use patterns::BadPattern;
-pub(crate) use patterns::Patterns;
 pub use scope::{Mode, Rules, Scope};
 pub use verdict::{Standing, Verdict};

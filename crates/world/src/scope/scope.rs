@@ -150,7 +150,7 @@ mod tests {
         let judge = |paths: &[&str]| scope.judge(paths.iter().map(Path::new));
         assert_eq!(judge(&["src/a.rs", "docs/b"]).fault(None), None);
         let mixed = judge(&["build.rs", "LICENSE", "Cargo.toml", "src/a.rs"]);
-        let fault = mixed.fault(Some("kept.patch".to_owned())).unwrap();
+        let fault = mixed.fault(Some(Path::new("kept.patch"))).unwrap();
         let Kind::ScopeForbidden(files) = &fault.kind else { panic!("{fault}") };
         assert_eq!(files.files, ["LICENSE"]);
         assert_eq!(files.patch.as_deref(), Some("kept.patch"));

@@ -1,6 +1,6 @@
 //! What the fence says about a set of changes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Fault, Files, Permission};
 
@@ -44,8 +44,11 @@ impl Verdict {
 
     /// The fault it is, with the place where the change that was taken back is kept. What is
     /// forbidden weighs more than what is outside, and that more than what is to be asked.
-    pub fn fault(&self, patch: Option<String>) -> Option<Fault> {
-        let files = |paths: &[PathBuf]| Files { files: names(paths), patch: patch.clone() };
+    pub fn fault(&self, patch: Option<&Path>) -> Option<Fault> {
+        let files = |paths: &[PathBuf]| Files {
+            files: names(paths),
+            patch: patch.map(|patch| patch.display().to_string()),
+        };
         if !self.forbidden.is_empty() {
             let message = format!("forbidden: {}", names(&self.forbidden).join(", "));
             return Some(Fault::scope_forbidden(SOURCE, message, files(&self.forbidden)));

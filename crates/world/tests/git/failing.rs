@@ -7,6 +7,7 @@ use std::time::Duration;
 use unstuck_core::fault::{Code, Fault, Kind};
 use unstuck_world::git::Git;
 
+use super::git;
 use super::repo::{Repo, block_on};
 
 fn code<T: std::fmt::Debug>(result: Result<T, Fault>) -> Code {
@@ -18,7 +19,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, Fault>) -> Code {
 fn a_status_that_fails_is_a_fault_and_no_empty_list() {
     let repo = Repo::with(&[("a", "1")]);
     fs::write(repo.path(".git/index"), "not an index").unwrap();
-    let fault = block_on(repo.git().status()).unwrap_err();
+    let fault = block_on(git(&repo).status()).unwrap_err();
     assert_eq!(fault.code(), Code::GitStatusFailed);
     assert_eq!(fault.source, "git.status");
     let Kind::GitStatusFailed(context) = fault.kind else { panic!() };
@@ -28,7 +29,7 @@ fn a_status_that_fails_is_a_fault_and_no_empty_list() {
 #[test]
 fn what_is_missing_is_for_a_person_to_mend() {
     let empty = Repo::empty();
-    assert_eq!(code(block_on(empty.git().head())), Code::PreconditionMissing);
+    assert_eq!(code(block_on(git(&empty).head())), Code::PreconditionMissing);
     let outside = Git::at("git", tempfile::tempdir().unwrap().path());
     assert_eq!(code(block_on(outside.layout())), Code::PreconditionMissing);
     let none = Git::at("no-such-git", &empty.root);
@@ -41,9 +42,9 @@ fn a_lock_file_is_seen() {
     let repo = Repo::with(&[("a", "1")]);
     repo.write("a", "2");
     fs::write(repo.path(".git/index.lock"), "").unwrap();
-    assert_eq!(code(block_on(repo.git().take_in([std::path::Path::new("a")]))), Code::GitLocked);
+    assert_eq!(code(block_on(git(&repo).take_in([std::path::Path::new("a")]))), Code::GitLocked);
     // Looking needs no lock.
-    assert_eq!(block_on(repo.git().status()).unwrap().len(), 1);
+    assert_eq!(block_on(git(&repo).status()).unwrap().len(), 1);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use unstuck_world::git::Mode;
 use unstuck_world::git::raw::What;
 use unstuck_world::git::status::{Entry, State};
 
+use super::git;
 use super::repo::{Repo, block_on};
 
 fn changed(entries: &[Entry], path: &str) -> (State, Mode, Mode) {
@@ -47,7 +48,7 @@ fn every_kind_of_change_is_seen() {
     let strange = OsStr::from_bytes(b"caf\xe9");
     fs::write(repo.path(strange), "2").unwrap();
 
-    let entries = block_on(repo.git().status()).unwrap();
+    let entries = block_on(git(&repo).status()).unwrap();
 
     assert_eq!(changed(&entries, "edited"), (State::Modified, Mode::File, Mode::File));
     assert_eq!(changed(&entries, "deleted"), (State::Deleted, Mode::File, Mode::Absent));
@@ -69,7 +70,7 @@ fn a_repository_inside_is_said_to_be_one() {
     let repo = Repo::with(&[("a", "1")]);
     repo.write("inner/b", "1");
     repo.run(["init", "-q", "inner"]);
-    let entries = block_on(repo.git().status()).unwrap();
+    let entries = block_on(git(&repo).status()).unwrap();
     assert_eq!(entries, [Entry::Untracked { path: "inner".into(), repository: true }]);
 }
 
@@ -81,7 +82,7 @@ fn trees_differ_with_renames() {
     repo.run(["rm", "-q", "gone"]);
     repo.commit("second");
     let after = repo.oid("HEAD^{tree}");
-    let differences = block_on(repo.git().differences(&before, &after)).unwrap();
+    let differences = block_on(git(&repo).differences(&before, &after)).unwrap();
     let seen: Vec<_> = differences.iter().map(|one| (one.what, one.path.as_path())).collect();
     assert_eq!(seen, [(What::Deleted, Path::new("gone")), (What::Renamed, Path::new("new"))]);
     assert_eq!(differences[1].from.as_deref(), Some(Path::new("old")));
@@ -90,7 +91,7 @@ fn trees_differ_with_renames() {
 #[test]
 fn the_layout_tells_bare_and_cut_off_repositories() {
     let repo = Repo::with(&[("a", "1")]);
-    let layout = block_on(repo.git().layout()).unwrap();
+    let layout = block_on(git(&repo).layout()).unwrap();
     assert_eq!(layout.git_dir, repo.path(".git"));
     assert_eq!((layout.bare, layout.shallow), (false, false));
 

@@ -2,6 +2,7 @@
 
 use unstuck_world::git::{NewCommit, Person, RefChange, Swapped};
 
+use super::git;
 use super::repo::{Repo, block_on};
 
 fn change(
@@ -15,7 +16,7 @@ fn change(
 #[test]
 fn all_refs_move_or_none() {
     let repo = Repo::with(&[("a", "1")]);
-    let (git, first) = (repo.git(), repo.oid("HEAD"));
+    let (git, first) = (git(&repo), repo.oid("HEAD"));
     repo.write("a", "2");
     let second = repo.commit("second");
     let (one, two) = ("refs/heads/one", "refs/unstuck/two");
@@ -35,7 +36,7 @@ fn all_refs_move_or_none() {
 #[test]
 fn the_same_parts_make_the_same_commit() {
     let repo = Repo::with(&[("a", "1")]);
-    let (git, parent, tree) = (repo.git(), repo.oid("HEAD"), repo.oid("HEAD^{tree}"));
+    let (git, parent, tree) = (git(&repo), repo.oid("HEAD"), repo.oid("HEAD^{tree}"));
     let person = Person { name: "Grace".to_owned(), email: "grace@example.org".to_owned() };
     let at = unstuck_core::time::Time::from_millis(1_000_000_000_999);
     let make = || {

@@ -2,6 +2,7 @@
 
 use unstuck_core::fault::Code;
 
+use super::git;
 use super::repo::{Repo, block_on};
 
 #[test]
@@ -9,7 +10,7 @@ fn what_was_pushed_can_be_looked_up_and_nothing_is_forced() {
     let repo = Repo::with(&[("a", "1")]);
     let remote = repo.beside("remote").display().to_string();
     repo.run(["init", "-q", "--bare", &remote]);
-    let (git, first, name) = (repo.git(), repo.oid("HEAD"), "refs/heads/unstuck/b1");
+    let (git, first, name) = (git(&repo), repo.oid("HEAD"), "refs/heads/unstuck/b1");
     assert_eq!(block_on(git.ls_remote(&remote, name)).unwrap(), None);
     block_on(git.push(&remote, &first, name)).unwrap();
     block_on(git.push(&remote, &first, name)).unwrap();

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use unstuck_world::git::Snapshot;
 
+use super::git;
 use super::repo::{Repo, block_on, run_in};
 
 const AGENT: &str = "r1@agent.unstuck.invalid";
@@ -19,7 +20,7 @@ fn as_agent(directory: &Path, args: &[&str]) {
 }
 
 fn restore(repo: &Repo, before: &Snapshot) -> unstuck_world::git::Restored {
-    let (git, common, keep) = (repo.git(), repo.path(".git"), repo.beside("keep"));
+    let (git, common, keep) = (git(repo), repo.path(".git"), repo.beside("keep"));
     block_on(before.restore(&git, &common, AGENT, &["refs/heads/own"], &keep)).unwrap()
 }
 
@@ -28,7 +29,7 @@ fn restore(repo: &Repo, before: &Snapshot) -> unstuck_world::git::Restored {
 fn settings_and_hooks_come_back() {
     let repo = Repo::with(&[("a", "1")]);
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
-    let before = block_on(Snapshot::take(&repo.git(), &repo.path(".git"))).unwrap();
+    let before = block_on(Snapshot::take(&git(&repo), &repo.path(".git"))).unwrap();
     assert_eq!(restore(&repo, &before), unstuck_world::git::Restored::default());
 
     let config = fs::read(repo.path(".git/config")).unwrap();
@@ -54,7 +55,7 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
         repo.run(["branch", branch]);
     }
     let first = repo.oid("HEAD");
-    let before = block_on(Snapshot::take(&repo.git(), &repo.path(".git"))).unwrap();
+    let before = block_on(Snapshot::take(&git(&repo), &repo.path(".git"))).unwrap();
 
     let worktree = repo.beside("task");
     run_in(&repo.root, ["worktree", "add", "-q", &worktree.display().to_string(), "own"]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use unstuck_world::git::{Git, Oid};
+use unstuck_world::git::Oid;
 
 pub(crate) struct Repo {
     pub(crate) root: PathBuf,
@@ -34,10 +34,6 @@ impl Repo {
         }
         repo.commit("first");
         repo
-    }
-
-    pub(crate) fn git(&self) -> Git {
-        Git::at("git", &self.root)
     }
 
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
