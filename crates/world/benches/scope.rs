@@ -96,6 +96,7 @@ async fn worktree(folder: &Path) -> Workspace {
     let shell = Shell {
         guard: Guard { executable: "unused".into(), arguments: Vec::new() },
         lock: folder.join("lock"),
+        inherits_environment: true,
         environment: Vec::new(),
         timeout: Duration::from_mins(1),
     };

@@ -6,8 +6,7 @@ use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Fault, Missing};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::git::Oid;
-use unstuck_world::validate::{Checks, Verdict};
-use unstuck_world::workspace::{Landed, Project, Workspace};
+use unstuck_world::workspace::{Landed, Project};
 
 use super::world::{Shared, failed};
 use crate::world::Order;
@@ -46,7 +45,7 @@ impl Shared {
     /// Moves the build's branch. Whoever holds the merge lock is the only one of us who does; if
     /// somebody else moved it, the work is brought onto the new head first.
     async fn merge(&self, order: &Order) -> Result<Outcome, Fault> {
-        let workspace = self.workspace(order)?;
+        let workspace = self.workspace(order).await?;
         let commit = workspace.commit_made().await?;
         match workspace.fast_forward(&commit).await? {
             Landed::Done => Ok(applied(&commit)),
@@ -60,7 +59,7 @@ impl Shared {
     }
 
     async fn is_merged(&self, order: &Order) -> Result<Option<Oid>, Fault> {
-        let commit = self.workspace(order)?.commit_made().await?;
+        let commit = self.workspace(order).await?.commit_made().await?;
         let settings = &self.settings;
         let head = settings.project.build_head(order.build, &settings.start).await?;
         let merged = settings.project.git().is_ancestor(&commit, &head).await?;
@@ -69,8 +68,8 @@ impl Shared {
 
     /// Sends the build's branch. What went wrong on the way says nothing about whether it arrived.
     async fn push(&self, order: &Order) -> Result<Outcome, Fault> {
-        let (task, workspace) = (self.task(order)?, self.workspace(order)?);
-        self.pass(order, &task.gates.pre_push, &workspace).await?;
+        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        self.pass(order, task, &task.gates.pre_push, &workspace).await?;
         let commit = workspace.commit_made().await?;
         let remote = self.remote()?;
         let branch = Project::branch(order.build);
@@ -81,7 +80,7 @@ impl Shared {
     }
 
     async fn is_pushed(&self, order: &Order) -> Result<Option<Oid>, Fault> {
-        let commit = self.workspace(order)?.commit_made().await?;
+        let commit = self.workspace(order).await?.commit_made().await?;
         let git = self.settings.project.git();
         let there = git.ls_remote(self.remote()?, &Project::branch(order.build)).await?;
         // Another task of the build may have pushed since.
@@ -91,15 +90,6 @@ impl Shared {
             None => false,
         };
         Ok(arrived.then_some(commit))
-    }
-
-    /// A gate on the way out.
-    async fn pass(&self, order: &Order, gate: &Checks, workspace: &Workspace) -> Result<(), Fault> {
-        let task = self.task(order)?;
-        match self.run_checks(order, task, gate, workspace).await? {
-            Verdict::Red { fault, .. } => Err(*fault),
-            Verdict::Green(_) | Verdict::NothingToCheck => Ok(()),
-        }
     }
 
     fn remote(&self) -> Result<&str, Fault> {

@@ -44,14 +44,13 @@ impl Shared {
         let task = self.task(order)?;
         task.agent.check().await?;
         let workspace = self.prepare(order, start).await?;
-        if start == Start::Fresh && task.gates.compare != Compare::Off {
-            let gates = [&task.gates.pre_commit, &task.gates.pre_push];
-            let shell = self.shell(order);
-            self.baselines.measure(&self.settings.start, &workspace, &gates, &shell).await?;
+        if task.gates.compare != Compare::Off {
+            self.baselines.measure(&task.gates, &workspace, &self.shell(order)).await?;
         }
         let assignment = self.assignment(order, start, task, &workspace).await?;
         let (ended, seen) = self.let_work(order, task, assignment, stop).await;
         workspace.restore_shared(order.effect.run).await?;
+        self.denied.note(order.effect.task, &ended.end);
         let stuck = seen.stuck.as_ref().map(|evidence| Box::new(evidence.fault("agent")));
         let end = match (ended.end, stuck) {
             (_, Some(fault)) => End::Failed(fault),
@@ -101,9 +100,10 @@ impl Shared {
         })
     }
 
-    /// The conversation that goes on. One that cannot be read is begun anew: the worktree is there.
+    /// The conversation that goes on. One that cannot be read, or has grown too long, is begun anew:
+    /// the worktree is there.
     async fn thread(&self, order: &Order, start: Start) -> Option<String> {
-        if !matches!(start, Start::Resume | Start::Compacted) {
+        if start != Start::Resume {
             return None;
         }
         match self.store.checkpoint(&self.project_name, order.effect.task).await {

@@ -2,10 +2,9 @@
 
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::Fault;
-use unstuck_world::validate::Verdict;
-use unstuck_world::workspace::{Committed, Wording, Workspace};
+use unstuck_world::workspace::{Committed, Wording};
 
-use super::settings::TaskSettings;
+use super::check::look_over;
 use super::world::{Shared, failed};
 use crate::world::Order;
 
@@ -18,7 +17,7 @@ impl Shared {
     }
 
     async fn try_commit(&self, order: &Order) -> Result<(), Fault> {
-        let (task, workspace) = (self.task(order)?, self.workspace(order)?);
+        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         self.settings.secrets.check(&workspace).await?;
         let wording = Wording {
             message: message(order),
@@ -27,20 +26,10 @@ impl Shared {
         };
         match workspace.commit(&wording, &self.shell(order)).await? {
             // A hook put its own hand to it, so it is not what was checked.
-            Committed::As { by_hook: true, .. } => self.check_again(order, task, &workspace).await,
+            Committed::As { by_hook: true, .. } => {
+                self.pass(order, task, &task.gates.pre_commit, &workspace).await
+            }
             Committed::As { .. } | Committed::Nothing => Ok(()),
-        }
-    }
-
-    async fn check_again(
-        &self,
-        order: &Order,
-        task: &TaskSettings,
-        workspace: &Workspace,
-    ) -> Result<(), Fault> {
-        match self.run_checks(order, task, &task.gates.pre_commit, workspace).await? {
-            Verdict::Red { fault, .. } => Err(*fault),
-            Verdict::Green(_) | Verdict::NothingToCheck => Ok(()),
         }
     }
 
@@ -53,9 +42,8 @@ impl Shared {
 
     /// All that the fence asks about: a person said no to it.
     async fn try_take_back(&self, order: &Order) -> Result<(), Fault> {
-        let (task, workspace) = (self.task(order)?, self.workspace(order)?);
-        let changes = workspace.changes().await?;
-        let verdict = task.scope.judge(changes.iter().map(|change| change.path.as_path()));
+        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        let verdict = look_over(task, &workspace).await?;
         let paths = [verdict.out_of_scope(), verdict.ask].concat();
         if !paths.is_empty() {
             workspace.take_back(&paths, order.effect.run, self.clock.now()).await?;

@@ -11,8 +11,10 @@ mod attempt;
 mod baseline;
 mod check;
 mod commit;
+mod denied;
 mod follow;
 mod prompt;
+mod redact;
 mod settings;
 mod world;
 

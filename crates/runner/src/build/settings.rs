@@ -72,8 +72,17 @@ pub struct Gates {
     pub pre_commit: Checks,
     /// Before it is pushed.
     pub pre_push: Checks,
+    /// Before a pull request is opened for it.
+    pub pre_pr: Checks,
     /// What a check that was red at the base means.
     pub compare: Compare,
+}
+
+impl Gates {
+    /// All of them, in the order a change meets them.
+    pub(super) const fn all(&self) -> [&Checks; 3] {
+        [&self.pre_commit, &self.pre_push, &self.pre_pr]
+    }
 }
 
 impl fmt::Debug for TaskSettings {

@@ -10,6 +10,8 @@ use unstuck_store::Store;
 use unstuck_world::workspace::{Place, Shell, Workspace};
 
 use super::baseline::Baselines;
+use super::denied::Denied;
+use super::redact;
 use super::settings::{BuildSettings, TaskSettings};
 use crate::clock::Clock;
 use crate::handle::Handle;
@@ -28,6 +30,7 @@ pub(super) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) runs: Runs,
     pub(super) baselines: Baselines,
+    pub(super) denied: Denied,
 }
 
 impl BuildWorld {
@@ -42,7 +45,17 @@ impl BuildWorld {
         let runs = Runs::new(settings.runs.clone());
         let project_name = project_name.into();
         let baselines = Baselines::new(&settings.runs, &settings.start);
-        Self(Arc::new(Shared { settings, handle, store, project_name, clock, runs, baselines }))
+        let denied = Denied::default();
+        Self(Arc::new(Shared {
+            settings,
+            handle,
+            store,
+            project_name,
+            clock,
+            runs,
+            baselines,
+            denied,
+        }))
     }
 
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
@@ -66,7 +79,7 @@ impl BuildWorld {
 impl World for BuildWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         let mut report = self.outcome(&order, &stop).await?;
-        self.0.redact(&mut report.outcome);
+        redact::outcome(&self.0.settings.redactor, &mut report.outcome);
         Some(report)
     }
 
@@ -93,9 +106,9 @@ impl Shared {
     }
 
     /// The worktree of a task that an attempt has worked in.
-    pub(super) fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
+    pub(super) async fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
         let BuildSettings { project, share, .. } = &self.settings;
-        Workspace::open(project, Self::place(order), share)
+        Workspace::open(project, Self::place(order), share).await
     }
 
     /// How commands of ours are run for a task.
@@ -104,17 +117,9 @@ impl Shared {
         Shell {
             guard: self.settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
+            inherits_environment: false,
             environment: environment.map(|(n, v)| (n.clone(), Some(v.clone()))).collect(),
             timeout: self.settings.command_timeout,
-        }
-    }
-
-    /// Nothing that is remembered holds a secret.
-    fn redact(&self, outcome: &mut Outcome) {
-        let redactor = &self.settings.redactor;
-        if let Outcome::Failed { fault, .. } | Outcome::Unknown { fault } = outcome {
-            let fault = Arc::make_mut(fault);
-            fault.message = redactor.text(&fault.message).into_owned();
         }
     }
 }

@@ -63,7 +63,8 @@ impl Checks {
         Ok(Self { gate, commands: commands.to_vec(), protected })
     }
 
-    pub(super) fn commands(&self) -> &[String] {
+    /// The commands, in their order.
+    pub fn commands(&self) -> &[String] {
         &self.commands
     }
 

@@ -16,7 +16,9 @@ pub struct Shell {
     pub guard: Guard,
     /// The lock file of the run; its directory exists. One command has it at a time.
     pub lock: PathBuf,
-    /// Changes to our own environment.
+    /// Whether commands have our own environment. Without it, they have what is stated here.
+    pub inherits_environment: bool,
+    /// Changes to that: a value, or none for a variable that is taken away.
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// How long one command may take.
     pub timeout: Duration,
@@ -37,6 +39,7 @@ impl Shell {
     ) -> Result<Ended, Fault> {
         let mut launch = Launch::new(self.guard.clone(), &self.lock, directory, program);
         launch.arguments = arguments.to_vec();
+        launch.inherits_environment = self.inherits_environment;
         // We may have been started by a hook ourselves, and this is about another repository.
         let removed = REMOVED.map(|name| (OsString::from(name), None));
         launch.environment = [&removed, &self.environment[..], environment].concat();

@@ -35,6 +35,7 @@ impl Stage {
         Shell {
             guard: Guard { executable, arguments: Vec::new() },
             lock: self.repo.beside("lock"),
+            inherits_environment: true,
             environment: Vec::new(),
             timeout: Duration::from_mins(1),
         }

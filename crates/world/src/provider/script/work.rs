@@ -182,6 +182,7 @@ impl Acting<'_> {
         let Assignment { lock, directory, environment, limits, .. } = self.assignment;
         let mut launch = Launch::new(self.guard.clone(), lock, directory, "sh");
         launch.arguments = vec!["-c".into(), line.into()];
+        launch.inherits_environment = false;
         launch.environment =
             environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
         launch.deadlines = Deadlines { total: Some(limits.total), ..Deadlines::default() };
