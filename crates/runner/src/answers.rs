@@ -1,7 +1,6 @@
 //! People's answers: rows in the store that become commands, in the order they were given.
 
-use unstuck_core::chance::Rng;
-use unstuck_core::engine::{Command, decide};
+use unstuck_core::engine::Command;
 use unstuck_store::{Answer, Batch, StoreError};
 
 use crate::runner::Runner;
@@ -23,15 +22,11 @@ impl Runner {
         if !self.answering.insert(question) {
             return;
         }
-        let now = self.setup.clock.now();
-        let mut rng = Rng::at(&self.setup.project, self.state.seq());
-        let command = Command::Answer { question, decision, guidance, by };
-        let decided = decide(&mut self.state, command, &self.setup.policy, now, &mut rng);
-        let events = decided.unwrap_or_else(|rejected| {
+        let decided = self.decided(Command::Answer { question, decision, guidance, by });
+        let mut batch = decided.unwrap_or_else(|rejected| {
             tracing::info!(%question, %rejected, "an answer came too late");
-            Vec::new()
+            Batch::default()
         });
-        let mut batch = Batch::new(&self.state, events);
         batch.taken.push(question);
         self.write(batch, None, None);
     }

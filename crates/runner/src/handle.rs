@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{broadcast, mpsc, oneshot};
-use unstuck_core::engine::{Command, Recorded, Rejected, State};
-use unstuck_store::StoreError;
+use unstuck_core::engine::{Command, EffectId, Progress, Recorded, Rejected, State};
+use unstuck_store::{Conversation, StoreError};
 
 use crate::notice::Notice;
 use crate::world::{Scope, World};
@@ -13,6 +13,7 @@ use crate::world::{Scope, World};
 /// What the loop is asked.
 pub(crate) enum Request {
     Command { command: Command, reply: Reply },
+    Checkpoint { effect: EffectId, report: Progress, conversation: Conversation, reply: Reply },
     Attach(Attach),
     Detach { attachment: u64, clean: bool },
     Look(Box<dyn FnOnce(&State) + Send>),
@@ -153,7 +154,7 @@ impl Handle {
         let _ = self.ask(Request::Shutdown { now }).await;
     }
 
-    async fn ask(&self, request: Request) -> Result<(), CommandError> {
+    pub(crate) async fn ask(&self, request: Request) -> Result<(), CommandError> {
         self.requests.send(request).await.map_err(|_| CommandError::Ended)
     }
 }

@@ -17,9 +17,11 @@ use unstuck_core::engine::{
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::MutationSpec;
 
+use crate::checkpoint::task_of;
 use crate::handle::{CommandError, Handle};
 use crate::lock::lock;
 use crate::notice::Notice;
+use crate::probe::idempotency_key;
 use crate::world::{Order, Report, Scope, World};
 
 /// How an action is performed and looked up.
@@ -31,7 +33,8 @@ pub trait Action: Send + Sync {
     async fn call(&self, idempotency_key: &str) -> Outcome;
 
     /// Finds out whether it happened: [`Outcome::Applied`], [`Outcome::NotApplied`] or
-    /// [`Outcome::CannotTell`].
+    /// [`Outcome::CannotTell`]. Not asked where a command looks the action up
+    /// ([`MutationSpec::look_up`]): whoever performs the task runs that, whether we live or not.
     async fn probe(&self, _idempotency_key: &str) -> Outcome {
         Outcome::CannotTell
     }
@@ -139,11 +142,7 @@ impl Handle {
     }
 
     async fn task_of(&self, effect: EffectId) -> Result<TaskId, CommandError> {
-        let find = move |state: &State| {
-            let owed = state.outstanding();
-            owed.iter().find(|owed| owed.id == effect).map(|owed| owed.task)
-        };
-        let task = self.look(find).await?;
+        let task = self.look(move |state| task_of(state, effect)).await?;
         task.ok_or(CommandError::Rejected(Rejected::Stale(effect)))
     }
 }
@@ -182,11 +181,4 @@ impl World for Acting {
 
     /// What an earlier process sent is looked up, not ended.
     async fn clear(&self, _tasks: &[TaskId]) {}
-}
-
-/// The same for every sending of one action, and for no other one.
-fn idempotency_key(mutation: &Mutation) -> String {
-    let Mutation { occurrence, spec, .. } = mutation;
-    let named = format!("{occurrence:?}/{}/{}", spec.key, spec.arguments);
-    blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
 }

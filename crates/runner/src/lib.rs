@@ -4,7 +4,14 @@
 //! and only then the world acts. Everybody else talks to the loop through a [`Handle`], in the same
 //! process or over the control socket.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "a fault is the error of everything that acts; it carries its facts, and it is rare"
+)]
+
 mod answers;
+pub mod build;
+mod checkpoint;
 mod clock;
 pub mod control;
 mod gates;
@@ -13,13 +20,16 @@ mod ledger;
 mod lock;
 mod notice;
 mod pending;
+mod probe;
 mod recover;
 mod release;
 mod reload;
 mod results;
 mod runner;
+mod runs;
 mod script;
 mod timer;
+mod turn;
 mod work;
 mod world;
 

@@ -158,11 +158,14 @@ impl Runner {
     async fn take(&mut self, request: Request) -> Result<(), StoreError> {
         match request {
             // What is not begun here is begun by whoever comes next.
-            Request::Command { reply, .. } if self.closing => {
+            Request::Command { reply, .. } | Request::Checkpoint { reply, .. } if self.closing => {
                 let _ = reply.send(Err(CommandError::Ended));
             }
             Request::Attach(_) if self.closing => {}
             Request::Command { command, reply } => self.decide(command, None, Some(reply)),
+            Request::Checkpoint { effect, report, conversation, reply } => {
+                self.checkpoint(effect, report, conversation, reply);
+            }
             Request::Attach(attach) => self.attach(attach),
             Request::Detach { attachment, clean } => self.detached(attachment, clean),
             Request::Look(look) => look(&self.state),
@@ -242,26 +245,34 @@ impl Runner {
         result: Option<Command>,
         reply: Option<Reply>,
     ) {
+        match self.decided(command) {
+            Ok(batch) => self.write(batch, result, reply),
+            Err(rejected) => self.refuse(rejected, reply),
+        }
+    }
+
+    /// What a command leads to, in memory.
+    pub(crate) fn decided(&mut self, command: Command) -> Result<Batch, Rejected> {
         let now = self.setup.clock.now();
         let mut rng = Rng::at(&self.setup.project, self.state.seq());
-        let decided = decide(&mut self.state, command, &self.setup.policy, now, &mut rng);
-        match decided {
-            Ok(events) => self.write(Batch::new(&self.state, events), result, reply),
-            Err(rejected) => {
-                if let Rejected::Stale(effect) = &rejected {
-                    tracing::debug!(%effect, "a result came that nobody waits for");
-                }
-                self.pending.push(Entry {
-                    durable: None,
-                    result: None,
-                    events: Arc::new([]),
-                    rejected: Some(rejected),
-                    steps: Vec::new(),
-                    notices: Vec::new(),
-                    reply,
-                });
-            }
+        let events = decide(&mut self.state, command, &self.setup.policy, now, &mut rng)?;
+        Ok(Batch::new(&self.state, events))
+    }
+
+    /// A refusal waits for its turn too.
+    pub(crate) fn refuse(&mut self, rejected: Rejected, reply: Option<Reply>) {
+        if let Rejected::Stale(effect) = &rejected {
+            tracing::debug!(%effect, "a result came that nobody waits for");
         }
+        self.pending.push(Entry {
+            durable: None,
+            result: None,
+            events: Arc::new([]),
+            rejected: Some(rejected),
+            steps: Vec::new(),
+            notices: Vec::new(),
+            reply,
+        });
     }
 
     /// Hands a batch to the writer; what follows from it waits for its turn.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,18 +12,21 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{EffectId, Outcome, RunId, TaskId, Work};
+use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
+use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_world::process::{
-    Deadlines, Ended, Guard, How, Input, Launch, Output, Session, reap, verdict,
+    Deadlines, Ended, Guard, How, Input, Launch, Output, Session, verdict,
 };
 
 use crate::control::TokenKey;
 use crate::lock::lock;
+use crate::probe::{idempotency_key, look_up};
+use crate::results::Results;
+use crate::runs::Runs;
+use crate::turn::Turn;
 use crate::world::{Order, Report, World};
 
-/// How long one look takes at whether an earlier process is gone.
-const REAP_PATIENCE: Duration = Duration::from_secs(10);
 /// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
 const CTRL_C_GRACE: Duration = Duration::from_millis(300);
 /// The signal of Ctrl-C, and the status a shell gives for it.
@@ -48,6 +52,8 @@ pub struct Script {
     pub socket: PathBuf,
     /// What its token is made with.
     pub key: TokenKey,
+    /// Where long results of its actions are kept.
+    pub results: Results,
 }
 
 /// A script that is performed here. Clones are the same one.
@@ -57,9 +63,11 @@ pub struct ScriptWorld(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     script: Script,
+    runs: Runs,
     running: Mutex<BTreeMap<EffectId, Running>>,
     last_status: Mutex<Option<i32>>,
     has_begun: AtomicBool,
+    turn: Mutex<Option<Turn>>,
 }
 
 /// An execution, under way or over. It outlives the loop that asked for it: when the process that
@@ -92,8 +100,31 @@ impl Running {
 impl ScriptWorld {
     /// Performs `script`.
     pub fn new(script: Script) -> Self {
-        let (running, last_status) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { script, running, last_status, has_begun: AtomicBool::new(false) }))
+        Self(Arc::new(Shared {
+            runs: Runs::new(script.runs.clone()),
+            script,
+            running: Mutex::default(),
+            last_status: Mutex::default(),
+            has_begun: AtomicBool::new(false),
+            turn: Mutex::default(),
+        }))
+    }
+
+    /// Takes the turn at a task for as long as this lives, unless another process that lives has
+    /// it; tells which. Whoever performs without it may end what somebody else is doing.
+    pub fn try_take_turn(&self, task: TaskId) -> io::Result<bool> {
+        let mut turn = lock(&self.0.turn);
+        if turn.is_none() {
+            *turn = Turn::try_take(&self.0.runs.turn_path(task))?;
+        }
+        Ok(turn.is_some())
+    }
+
+    /// The same, waiting for it.
+    pub async fn take_turn(&self, task: TaskId) -> io::Result<()> {
+        let taken = Turn::take(&self.0.runs.turn_path(task)).await?;
+        *lock(&self.0.turn) = Some(taken);
+        Ok(())
     }
 
     /// Whether the command was ever started here.
@@ -156,8 +187,9 @@ impl World for ScriptWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         match order.effect.what {
             Work::Execute { .. } => self.execute(order, stop).await,
-            // Whoever sent the action looks it up; if they are gone, a person has to.
-            Work::Probe { .. } | Work::Perform { .. } => Some(Outcome::CannotTell.into()),
+            Work::Probe { .. } => self.0.look_up(&order, &stop).await.map(Report::from),
+            // Whoever was about to send it is gone, and may have sent it.
+            Work::Perform { .. } => Some(Outcome::Unknown { fault: sender_gone() }.into()),
             _ => Some(Outcome::Done.into()),
         }
     }
@@ -169,17 +201,17 @@ impl World for ScriptWorld {
     async fn clear(&self, tasks: &[TaskId]) {
         let never = CancellationToken::new();
         for task in tasks {
-            self.0.clear(*task, &never).await;
+            self.0.runs.clear(*task, &never).await;
         }
     }
 }
 
 impl Shared {
     async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
-        let path = lock_path(&self.script.runs, order.effect.task, order.effect.run);
+        let path = self.runs.lock_path(order.effect.task, order.effect.run);
         let source = format!("exec:{}", order.task.name);
         // Whoever ran it before may have been killed a moment ago.
-        if !self.clear(order.effect.task, stop).await {
+        if !self.runs.clear(order.effect.task, stop).await {
             return None;
         }
         let report = match self.launch(order, path.clone()).start().await {
@@ -203,14 +235,21 @@ impl Shared {
         report
     }
 
-    /// Ends whatever earlier runs of a task left; whether all of it is gone.
-    async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
-        let (runs, stop) = (self.script.runs.clone(), stop.clone());
-        let cleared = tokio::task::spawn_blocking(move || clear(&runs, task, &stop)).await;
-        cleared.unwrap_or_else(|error| {
-            tracing::error!(%error, "what earlier runs left could not be cleared away");
-            false
-        })
+    /// Looks an action up by the command that was kept with it; without one nobody can.
+    async fn look_up(&self, order: &Order, stop: &CancellationToken) -> Option<Outcome> {
+        let (Some(mutation), Some(command)) = (&order.mutation, order.look_up()) else {
+            return Some(Outcome::CannotTell);
+        };
+        let Effect { id, task, .. } = order.effect;
+        // Beside the script's own: that may be running, and recovery ends both.
+        let lock = self.script.runs.join(format!("{task}-{id}-probe.lock"));
+        let Script { guard, directory, results, .. } = &self.script;
+        let mut launch = Launch::new(guard.clone(), &lock, directory, "");
+        launch.environment = vec![own("UNSTUCK_IDEMPOTENCY_KEY", idempotency_key(mutation))];
+        let outcome = look_up(launch, command, results, stop).await;
+        // The tree is gone, and with it the need for its lock.
+        let _ = fs::remove_file(lock);
+        outcome
     }
 
     async fn report(
@@ -243,15 +282,14 @@ impl Shared {
             Work::Execute { retry } => retry,
             _ => 0,
         };
-        let own = |name: &str, value: OsString| (OsString::from(name), Some(value));
         let mut launch =
             Launch::new(script.guard.clone(), lock, &script.directory, &script.program);
         launch.arguments.clone_from(&script.arguments);
         launch.environment = vec![
-            own("UNSTUCK_SOCKET", script.socket.clone().into()),
-            own("UNSTUCK_TOKEN", script.key.token(order.effect.id).as_str().into()),
-            own("UNSTUCK_RUN", order.effect.run.to_string().into()),
-            own("UNSTUCK_RETRY", retry.to_string().into()),
+            own("UNSTUCK_SOCKET", &script.socket),
+            own("UNSTUCK_TOKEN", script.key.token(order.effect.id).as_str()),
+            own("UNSTUCK_RUN", order.effect.run.to_string()),
+            own("UNSTUCK_RETRY", retry.to_string()),
         ];
         launch.input = Input::Inherit;
         launch.output = Output::PassThrough;
@@ -262,31 +300,17 @@ impl Shared {
     }
 }
 
+/// A variable of the environment.
+fn own(name: &str, value: impl Into<OsString>) -> (OsString, Option<OsString>) {
+    (OsString::from(name), Some(value.into()))
+}
+
+/// An action was to be sent by somebody who is gone.
+fn sender_gone() -> Arc<Fault> {
+    let context = Internal { component: "ledger".to_owned() };
+    Arc::new(Fault::internal_error("ledger", "whoever was to send the action is gone", context))
+}
+
 async fn asked_to_stop(stop: &CancellationToken) -> bool {
     tokio::time::timeout(CTRL_C_GRACE, stop.cancelled()).await.is_ok()
-}
-
-fn lock_path(runs: &Path, task: TaskId, run: RunId) -> PathBuf {
-    runs.join(format!("{task}-{run}.lock"))
-}
-
-/// Ends whatever earlier runs of a task left, and does not come back before it is gone or nobody
-/// wants to know any more.
-fn clear(runs: &Path, task: TaskId, stop: &CancellationToken) -> bool {
-    let prefix = format!("{task}-");
-    let Ok(files) = fs::read_dir(runs) else { return true };
-    let of_task = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-    };
-    for path in files.flatten().map(|file| file.path()).filter(of_task) {
-        loop {
-            match reap(&path, REAP_PATIENCE) {
-                Ok(_held) => break,
-                Err(_) if stop.is_cancelled() => return false,
-                Err(fault) => tracing::error!(message = fault.message, "an old run is not gone"),
-            }
-        }
-        let _ = fs::remove_file(path);
-    }
-    true
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{BuildId, Effect, EffectId, Mutation, Outcome, TaskId};
-use unstuck_core::plan::TaskSpec;
+use unstuck_core::engine::{BuildId, Effect, EffectId, Mutation, Outcome, TaskId, Work};
+use unstuck_core::plan::{ProbeCommand, TaskSpec};
 use unstuck_core::policy::Amount;
 
 /// What performs effects. An effect is performed at most once per id; whatever it does a second
@@ -51,6 +51,14 @@ pub struct Order {
     pub context: Option<String>,
 }
 
+impl Order {
+    /// The command that looks an action up, where that is what is to be done.
+    pub fn look_up(&self) -> Option<&ProbeCommand> {
+        let Work::Probe { .. } = self.effect.what else { return None };
+        self.mutation.as_ref()?.spec.look_up.as_ref()
+    }
+}
+
 /// How an effect ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
@@ -71,7 +79,8 @@ pub enum Scope {
     Build(BuildId),
     /// One task or job.
     Task(TaskId),
-    /// One action of a task, performed and looked up.
+    /// One action of a task, performed and looked up; unless a command looks it up, which is run by
+    /// whoever performs the task.
     Action {
         /// The task.
         task: TaskId,
@@ -88,8 +97,9 @@ impl Scope {
             Self::Build(build) => order.build == *build,
             Self::Task(task) => order.effect.task == *task,
             Self::Action { task, key } => {
-                let wanted = order.mutation.as_ref().map(|mutation| mutation.spec.key.as_str());
-                order.effect.task == *task && wanted == Some(&**key)
+                order.effect.task == *task
+                    && order.mutation.as_ref().is_some_and(|mutation| mutation.spec.key == **key)
+                    && order.look_up().is_none()
             }
         }
     }

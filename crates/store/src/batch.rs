@@ -2,10 +2,11 @@
 
 use unstuck_core::engine::{QuestionId, Recorded, RunId, State, TaskId};
 
+use crate::checkpoint::Checkpoint;
 use crate::tables::Changes;
 
-/// One decision's worth of writing: its events, what they change in the tables, and the answers
-/// they take up. A batch is durable as a whole or not at all.
+/// One decision's worth of writing: its events, what they change in the tables, the answers they
+/// take up, and how far a conversation has come. A batch is durable as a whole or not at all.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// The events, in the order of their `seq`.
@@ -14,6 +15,9 @@ pub struct Batch {
     pub changes: Changes,
     /// Answers that became part of the journal.
     pub taken: Vec<QuestionId>,
+    /// How far a conversation had come when this was decided. If the decision ends the conversation
+    /// it is not kept.
+    pub checkpoint: Option<Checkpoint>,
     /// The whole state after these events, serialised, where it is time for one: opening reads
     /// the last of them and the events after it.
     pub snapshot: Option<Vec<u8>>,
@@ -23,7 +27,7 @@ impl Batch {
     /// The batch of `events`, which have been applied to `state`.
     pub fn new(state: &State, events: Vec<Recorded>) -> Self {
         let changes = Changes::of(state, &events);
-        Self { events, changes, taken: Vec::new(), snapshot: None }
+        Self { events, changes, ..Self::default() }
     }
 }
 

@@ -8,6 +8,7 @@
 //! Nothing here decides, performs or prints.
 
 mod batch;
+mod checkpoint;
 pub mod crash;
 mod error;
 pub mod memory;
@@ -17,6 +18,7 @@ mod store;
 pub mod tables;
 
 pub use batch::Batch;
+pub use checkpoint::{CHECKPOINT_BYTES_MAX, Checkpoint, Conversation, ConversationTooLong};
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use snapshot::{Tail, snapshot};

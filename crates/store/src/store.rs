@@ -11,6 +11,7 @@ use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 
 use crate::batch::Batch;
+use crate::checkpoint::Conversation;
 use crate::error::StoreError;
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
@@ -61,6 +62,13 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// The actions of a task, oldest first.
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;
+
+    /// How far the conversation of a task had come, as of the last checkpoint that is durable.
+    async fn checkpoint(
+        &self,
+        project: &str,
+        task: TaskId,
+    ) -> Result<Option<Conversation>, StoreError>;
 
     /// All gates that were ever closed.
     async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError>;

@@ -77,6 +77,11 @@ conformance! {
     actions_are_remembered
     costs_add_up
     what_is_old_goes
+    the_latest_conversation_survives
+    a_conversation_that_is_over_is_not_kept
+    a_conversation_that_ends_with_its_progress_is_not_kept
+    a_conversation_is_written_with_its_progress_or_not_at_all
+    an_old_conversation_stays_while_its_task_lives
 }
 
 /// Whatever the simulated runner does, and wherever it dies, a store finds what was durable; and two

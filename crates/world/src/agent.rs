@@ -46,6 +46,8 @@ pub struct Assignment {
     pub prompt: String,
     /// The conversation that goes on.
     pub thread: Option<String>,
+    /// How often an agent began on the task anew, this time included.
+    pub attempt: u32,
     /// The model, where it is not the provider's own choice.
     pub model: Option<String>,
     /// The environment of its processes, whole.

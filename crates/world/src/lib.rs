@@ -5,8 +5,16 @@
 //! what is not a child's own output.
 //!
 //! Where to look:
-//! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
-//! - [`process`]: programs and everything they start, under a guard that ends all of it.
+//! - [`agent`]: what works on a task by itself;
+//! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
+//! - [`git`]: the git command as typed operations;
+//! - [`model`]: what thinks behind an API;
+//! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`provider`]: who does the thinking: agent programs and models;
+//! - [`redact`]: taking secrets out of what leaves;
+//! - [`scope`]: the fence, before a tool acts and after;
+//! - [`validate`]: the checks that a change passes, run by us;
+//! - [`workspace`]: one worktree and one branch per task.
 
 #![expect(
     clippy::result_large_err,
@@ -14,5 +22,12 @@
 )]
 
 pub mod agent;
+pub mod fake;
+pub mod git;
 pub mod model;
 pub mod process;
+pub mod provider;
+pub mod redact;
+pub mod scope;
+pub mod validate;
+pub mod workspace;

@@ -85,6 +85,11 @@ impl Project {
         self.folder().join("runs")
     }
 
+    /// Where long results of actions are kept.
+    pub(crate) fn results(&self) -> PathBuf {
+        self.folder().join("results")
+    }
+
     /// The store, made if there is none.
     pub(crate) fn make_store(&self) -> Result<Arc<dyn Store>, Error> {
         make_folder(&self.folder())?;

@@ -169,6 +169,10 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         | Kind::ValidationPrePr(context) => {
             Signature::of_output(code, place, &context.output, context.exit)
         }
+        // What a person allows is this and nothing that only looks like it.
+        Kind::PermissionFileAccess(context) if !context.what.is_empty() => {
+            Signature::of_parts(code, place, &[&context.what])
+        }
         Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {
             Signature::of_output(code, place, message, context.exit.or(context.signal))
         }

@@ -82,12 +82,44 @@ pub struct MutationSpec {
     pub idempotent: bool,
     /// Whether it can be found out later if the action happened.
     pub probe: bool,
+    /// The command that finds it out, where one does. It is kept with the action, because whoever
+    /// sent it may be gone by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_up: Option<ProbeCommand>,
     /// How long after the call an absent effect may still appear.
     pub settle_ms: Span,
     /// The key holds for the whole project, not for one task or firing.
     pub permanent: bool,
     /// Left out unless the action with this key was applied.
     pub requires: Option<String>,
+}
+
+impl MutationSpec {
+    /// The same action, looked up by a command.
+    #[must_use]
+    pub fn looked_up_by(self, command: ProbeCommand) -> Self {
+        Self { probe: true, look_up: Some(command), ..self }
+    }
+}
+
+/// A command that finds out whether an action happened. It did when the command ends with 0, and
+/// its standard output is then what came back; it did not when it ends with 1. However else it ends,
+/// it cannot tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProbeCommand {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// How long it may take.
+    pub timeout_ms: Span,
+}
+
+impl Default for ProbeCommand {
+    fn default() -> Self {
+        Self { program: String::new(), arguments: Vec::new(), timeout_ms: Span::from_mins(1) }
+    }
 }
 
 impl MutationKind {

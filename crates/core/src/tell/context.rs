@@ -1,14 +1,21 @@
 //! What an agent reads at the head of its next prompt.
 
+use std::borrow::Cow;
+
 use super::replan::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
 use crate::engine::{FailedApproach, RunId, Start, State, Step, Task};
+use crate::fault::{Class, Fault, Kind};
 use crate::policy::Policy;
 
-/// The replanning context of a run: none when nothing failed and nobody said anything.
+/// The replanning context of a run: none when nothing failed that calls for another way, and nobody
+/// said anything. What passed by itself is no reason to leave a way that was good.
 pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     let run = state.run(run)?;
     let task = state.task(run.task)?;
     let failure = task.failure.as_ref()?;
+    if failure.class() == Class::EnvError && task.guidance.is_none() {
+        return None;
+    }
     let record = state.signatures().get(failure.signature);
     let failed: &[FailedApproach] = record.map_or(&[], |record| &record.failed);
     let approaches: Vec<TriedApproach<'_>> = (1..)
@@ -32,9 +39,9 @@ pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
         failure: ReplanFailure {
             code: failure.code(),
             source: &failure.source,
-            message: &failure.message,
+            message: &words(failure),
         },
-        tree: tree(run.step),
+        tree: tree(run.step, failure),
     }))
 }
 
@@ -44,10 +51,29 @@ fn guidance(task: &Task) -> Option<Guidance<'_>> {
     Some(Guidance { decision: guidance.decision, words })
 }
 
-const fn tree(step: Step) -> Tree<'static> {
-    match step {
-        Step::Attempt { start: Start::FromBase | Start::NewWorktree | Start::Fresh } => {
-            Tree::Reset { patch: None }
+/// What went wrong in words: of a red check, what it wrote.
+fn words(failure: &Fault) -> Cow<'_, str> {
+    let message = failure.message.as_str();
+    match &failure.kind {
+        Kind::ValidationPreCommit(check)
+        | Kind::ValidationPrePush(check)
+        | Kind::ValidationPrePr(check)
+            if !check.output.is_empty() =>
+        {
+            Cow::Owned(format!("{message}\n{}", check.output))
+        }
+        _ => Cow::Borrowed(message),
+    }
+}
+
+fn tree(step: Step, failure: &Fault) -> Tree<'_> {
+    match (step, &failure.kind) {
+        (
+            Step::Attempt { start: Start::FromBase | Start::NewWorktree | Start::Fresh },
+            _,
+        ) => Tree::Reset { patch: None },
+        (_, Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files)) => {
+            Tree::TakenBack { patch: files.patch.as_deref() }
         }
         _ => Tree::Kept,
     }

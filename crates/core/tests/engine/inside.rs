@@ -177,4 +177,10 @@ fn what_an_agent_does_is_noted_and_decides_nothing() {
     assert_eq!(stage.try_to(late), Err(Rejected::Stale(effect)));
     let misfit = Command::Note { effect: stage.effect_id("a"), note: Note::Thinking };
     assert!(matches!(stage.try_to(misfit), Err(Rejected::Misfit(_))));
+    let text: Arc<str> = Arc::from("The check was red before.");
+    let said = Command::Note {
+        effect: stage.effect_id("a"),
+        note: Note::Narrated { text: Arc::clone(&text) },
+    };
+    assert_eq!(stage.must(said), [Event::Narrated { run, text }]);
 }

@@ -12,12 +12,12 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, Recorded, TaskId};
-use unstuck_store::Holder;
+use unstuck_core::engine::{Command, EffectId, Progress, Recorded, TaskId};
+use unstuck_store::{Conversation, Holder};
 
 use super::path::SocketPath;
 use super::server::next_line;
-use super::wire::{Ask, Refusal, Say, What};
+use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
 use crate::lock::lock;
 use crate::notice::Notice;
 use crate::world::{Order, Scope, World};
@@ -89,7 +89,22 @@ impl Client {
 
     /// Has a command decided; returns when the decision is on disk.
     pub async fn command(&self, command: Command) -> Result<Vec<Recorded>, ClientError> {
-        match self.ask(What::Command { command: Box::new(command) }).await? {
+        self.decided(What::Command { command: Box::new(command) }).await
+    }
+
+    /// An attempt we perform got on, and its conversation has come this far; returns when both are
+    /// on disk.
+    pub async fn checkpoint(
+        &self,
+        effect: EffectId,
+        report: Progress,
+        conversation: Conversation,
+    ) -> Result<Vec<Recorded>, ClientError> {
+        self.decided(What::Checkpoint { effect, report, conversation }).await
+    }
+
+    async fn decided(&self, what: What) -> Result<Vec<Recorded>, ClientError> {
+        match self.ask(what).await? {
             Say::Done { events, .. } => Ok(events),
             _ => Ok(Vec::new()),
         }
@@ -151,24 +166,18 @@ impl Client {
 
     async fn ask(&self, what: What) -> Result<Say, ClientError> {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let line = line(&Ask { id, what })?;
         let (send, said) = oneshot::channel();
         match lock(&self.0.waiting).as_mut() {
             Some(waiting) => waiting.insert(id, send),
             None => return Err(ClientError::Gone),
         };
-        self.write(&Ask { id, what }).await?;
+        self.0.write.lock().await.write_all(&line).await.map_err(|_| ClientError::Gone)?;
         match said.await {
             Ok(Say::Refused { why, message, .. }) => Err(ClientError::Refused { why, message }),
             Ok(said) => Ok(said),
             Err(_) => Err(ClientError::Gone),
         }
-    }
-
-    async fn write(&self, ask: &Ask) -> Result<(), ClientError> {
-        let mut line = serde_json::to_vec(ask).map_err(|_| ClientError::Gone)?;
-        line.push(b'\n');
-        let mut write = self.0.write.lock().await;
-        write.write_all(&line).await.map_err(|_| ClientError::Gone)
     }
 
     async fn listen(self, mut lines: BufReader<OwnedReadHalf>) {
@@ -235,5 +244,17 @@ impl Client {
             // A holder that is gone finds out by itself what became of it.
             let _ = client.ask(What::Ended { effect, report }).await;
         });
+    }
+}
+
+/// What is asked as it goes over the socket. A line that would not be read to its end is not sent:
+/// the holder would take it for the end of the connection.
+fn line(ask: &Ask) -> Result<Vec<u8>, ClientError> {
+    let malformed = |message: String| ClientError::Refused { why: Refusal::Malformed, message };
+    let mut line = serde_json::to_vec(ask).map_err(|error| malformed(error.to_string()))?;
+    line.push(b'\n');
+    match line.len() {
+        0..=LINE_BYTES_MAX => Ok(line),
+        bytes => Err(malformed(format!("{bytes} bytes are too much to say at once"))),
     }
 }

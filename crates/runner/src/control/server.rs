@@ -128,6 +128,9 @@ impl Connection {
             _ if self.only.is_some() => {
                 refused(id, Refusal::Denied, &"a run can only report for itself")
             }
+            What::Checkpoint { effect, report, conversation } => {
+                said(id, self.talk.handle.checkpoint(effect, report, conversation).await)
+            }
             What::Answers => match self.talk.handle.take_answers().await {
                 Ok(()) => done(id),
                 Err(error) => refused_by(id, &error),
@@ -208,13 +211,7 @@ impl Connection {
         if !self.may(&command) {
             return refused(id, Refusal::Denied, &"this is not yours to ask");
         }
-        match self.talk.handle.command(command).await {
-            Ok(Decided { events }) => {
-                let events = events.iter().map(|recorded| (**recorded).clone()).collect();
-                Say::Done { id, events, holder: None }
-            }
-            Err(error) => refused_by(id, &error),
-        }
+        said(id, self.talk.handle.command(command).await)
     }
 
     /// Answers come through the store, results from whoever performs, time from the clock.
@@ -282,6 +279,17 @@ async fn watch(mut notices: tokio::sync::broadcast::Receiver<Notice>, say: mpsc:
         if say.send(said).await.is_err() {
             return;
         }
+    }
+}
+
+/// What is said of a decision.
+fn said(id: u64, decided: Result<Decided, CommandError>) -> Say {
+    match decided {
+        Ok(Decided { events }) => {
+            let events = events.iter().map(|recorded| (**recorded).clone()).collect();
+            Say::Done { id, events, holder: None }
+        }
+        Err(error) => refused_by(id, &error),
     }
 }
 

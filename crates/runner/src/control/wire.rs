@@ -1,13 +1,14 @@
 //! What goes over the socket.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, EffectId, Recorded, TaskId};
-use unstuck_store::Holder;
+use unstuck_core::engine::{Command, EffectId, Progress, Recorded, TaskId};
+use unstuck_store::{CHECKPOINT_BYTES_MAX, Conversation, Holder};
 
 use crate::world::{Order, Report, Scope};
 
-/// The longest line that is read. An order or a result holds at most a few texts of 1 MB.
-pub(super) const LINE_BYTES_MAX: usize = 8 * 1_024 * 1_024;
+/// The longest line that is read. An order or a result holds at most a few texts of 1 MB; a
+/// conversation is JSON, which at worst gets twice as long as a text within JSON.
+pub(super) const LINE_BYTES_MAX: usize = 2 * CHECKPOINT_BYTES_MAX + 1_024 * 1_024;
 
 /// What the other process asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,15 @@ pub(super) enum What {
     Command {
         /// The command.
         command: Box<Command>,
+    },
+    /// An attempt of mine got on, and its conversation has come this far.
+    Checkpoint {
+        /// Which attempt.
+        effect: EffectId,
+        /// What it did since the last report.
+        report: Progress,
+        /// What was said.
+        conversation: Conversation,
     },
     /// There are answers to take up.
     Answers,

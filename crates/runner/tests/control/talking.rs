@@ -7,7 +7,7 @@ use unstuck_core::policy::Amount;
 use unstuck_core::question::Decision;
 use unstuck_runner::Notice;
 use unstuck_runner::control::{Client, ClientError, Refusal};
-use unstuck_store::{Page, Store as _};
+use unstuck_store::{CHECKPOINT_BYTES_MAX, Page, Store as _};
 
 use crate::stage::{Stage, define, holder, job};
 
@@ -91,7 +91,7 @@ async fn a_line_without_an_end_is_not_listened_to() {
     let stage = Stage::new().await;
     let client = stage.client().await;
     let mut line = stage.line().await;
-    let endless = vec![b'x'; 8 * 1_024 * 1_024 + 1];
+    let endless = vec![b'x'; 2 * CHECKPOINT_BYTES_MAX + 1_024 * 1_024 + 1];
     line.send(&endless).await;
     assert_eq!(line.hear().await, None);
     define(&client, "nightly").await;

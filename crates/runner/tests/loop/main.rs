@@ -6,6 +6,7 @@
 )]
 
 mod answering;
+mod checkpointing;
 mod crashing;
 mod deciding;
 mod ending;

@@ -9,6 +9,7 @@ use unstuck_core::time::Time;
 
 use super::AT;
 use crate::batch::{Batch, runs};
+use crate::checkpoint::Conversation;
 use crate::error::StoreError;
 use crate::snapshot::{self, Tail};
 use crate::store::{Answer, AnswerError, Page};
@@ -35,6 +36,7 @@ pub(super) struct Content {
     pub(super) runs: BTreeMap<RunId, RunRow>,
     pub(super) questions: BTreeMap<QuestionId, QuestionRow>,
     pub(super) mutations: BTreeMap<MutationId, MutationRow>,
+    pub(super) checkpoints: BTreeMap<TaskId, Conversation>,
     pub(super) gates: BTreeMap<GateKey, GateRow>,
     pub(super) signatures: BTreeMap<Signature, SignatureRow>,
     pub(super) costs: BTreeMap<(u64, TaskId), CostRow>,
@@ -89,6 +91,7 @@ impl Content {
             tail.grow(weight(&recorded));
             self.events.insert(recorded.seq, (recorded, run));
         }
+        self.checkpoints.extend(batch.checkpoint.map(|c| (c.task, c.conversation)));
         self.change(batch.changes);
         for (answer, taken) in &mut self.answers {
             *taken |= batch.taken.contains(&answer.question);

@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, TaskId};
 
+use crate::checkpoint::Conversation;
 use crate::error::StoreError;
 use crate::store::{Answer, AnswerError, Claim, Holder, Page, Store};
 use crate::tables::{
@@ -162,6 +163,14 @@ impl Store for MemoryStore {
         let of_task = |row: &&MutationRow| row.task == task;
         let all = |content: &Content| content.mutations.values().filter(of_task).cloned().collect();
         Ok(self.read(project, all))
+    }
+
+    async fn checkpoint(
+        &self,
+        project: &str,
+        task: TaskId,
+    ) -> Result<Option<Conversation>, StoreError> {
+        Ok(self.read(project, |content| content.checkpoints.get(&task).cloned()))
     }
 
     async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError> {

@@ -32,6 +32,9 @@ impl Content {
         for cost in changes.costs {
             self.spend(cost);
         }
+        for task in changes.conversations_over {
+            self.checkpoints.remove(&task);
+        }
     }
 
     fn change_build(&mut self, mut row: BuildRow) {

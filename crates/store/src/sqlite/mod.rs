@@ -30,6 +30,7 @@ use tokio::sync::watch;
 use tokio::task;
 use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, TaskId};
 
+use crate::checkpoint::Conversation;
 use crate::error::StoreError;
 use crate::store::{Answer, AnswerError, Claim, Holder, Page, Store};
 use crate::tables::{
@@ -44,7 +45,8 @@ use lock::Lock;
 use migrate::Step;
 use readers::Readers;
 use table::{
-    answer, build, cost, event, gate, mutation, project, question, run, signature, task as tasks,
+    answer, build, checkpoint, cost, event, gate, mutation, project, question, run, signature,
+    task as tasks,
 };
 use writer::Writer;
 
@@ -206,6 +208,14 @@ impl Store for SqliteStore {
 
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError> {
         self.read(project, move |conn, id| mutation::of_task(conn, id, task)).await
+    }
+
+    async fn checkpoint(
+        &self,
+        project: &str,
+        task: TaskId,
+    ) -> Result<Option<Conversation>, StoreError> {
+        self.read(project, move |conn, id| checkpoint::of_task(conn, id, task)).await
     }
 
     async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError> {

@@ -3,13 +3,17 @@
 //! Making them takes about as long as writing them, so whoever appends makes them and the writer's
 //! thread only writes.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
-use unstuck_core::engine::QuestionId;
+use unstuck_core::engine::{QuestionId, TaskId};
 
 use super::table::{
-    answer, build, cost, event, gate, mutation, question, run, signature, snapshot, task,
+    answer, build, checkpoint, cost, event, gate, mutation, question, run, signature, snapshot,
+    task,
 };
 use crate::batch::{Batch, runs};
+use crate::checkpoint::Checkpoint;
 use crate::tables::{CostRow, SignatureRow};
 
 /// A batch ready to be written.
@@ -26,6 +30,8 @@ pub(super) struct Rows {
     signatures: Vec<SignatureRow>,
     costs: Vec<CostRow>,
     taken: Vec<QuestionId>,
+    checkpoint: Option<Checkpoint>,
+    conversations_over: BTreeSet<TaskId>,
     snapshot: Option<Vec<u8>>,
 }
 
@@ -47,6 +53,8 @@ impl Rows {
             signatures: changes.signatures,
             costs: changes.costs,
             taken: batch.taken,
+            checkpoint: batch.checkpoint,
+            conversations_over: changes.conversations_over,
             snapshot: batch.snapshot,
         })
     }
@@ -54,6 +62,12 @@ impl Rows {
     /// The bytes of the events.
     pub(super) fn events_bytes(&self) -> u64 {
         self.events.iter().map(event::Written::bytes).sum()
+    }
+
+    /// About how many bytes are written.
+    pub(super) fn bytes(&self) -> u64 {
+        let said = self.checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.conversation.bytes());
+        self.events_bytes() + said
     }
 
     /// The bytes of the snapshot, where there is one.
@@ -74,6 +88,9 @@ impl Rows {
         self.signatures.iter().try_for_each(|row| signature::put(conn, project, row))?;
         self.costs.iter().try_for_each(|row| cost::add(conn, project, row))?;
         self.taken.iter().try_for_each(|id| answer::take(conn, project, *id))?;
+        self.checkpoint.iter().try_for_each(|row| checkpoint::put(conn, project, row))?;
+        let over = self.conversations_over.iter();
+        over.copied().try_for_each(|task| checkpoint::drop(conn, project, task))?;
         match &self.snapshot {
             Some(body) => {
                 let at = self.events.last().map_or(last, |event| event.seq);

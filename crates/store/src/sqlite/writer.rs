@@ -19,7 +19,7 @@ use crate::error::StoreError;
 const QUEUE_MAX: usize = 4_096;
 /// How many batches one transaction takes.
 const GROUP_BATCHES_MAX: usize = 1_024;
-/// How many bytes of events one transaction takes; the batch that passes it is the last.
+/// How many bytes of events and conversations one transaction takes; the batch that passes it is the last.
 const GROUP_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// How long the next batch is waited for while the group is smaller than the last one was. Whoever
@@ -124,13 +124,13 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
 /// All batches that wait, up to the limits, and what came after them if it was something else. Up to
 /// as many as are `usual` may still be on their way.
 fn gather(first: Append, queue: &Receiver<Job>, usual: usize) -> (Vec<Append>, Option<Job>) {
-    let mut bytes = first.rows.events_bytes();
+    let mut bytes = first.rows.bytes();
     let mut group = vec![first];
     while group.len() < GROUP_BATCHES_MAX && bytes < GROUP_BYTES_MAX {
         let waits = if group.len() < usual { NEXT_WAIT } else { Duration::ZERO };
         match queue.recv_timeout(waits) {
             Ok(Job::Append(append)) => {
-                bytes += append.rows.events_bytes();
+                bytes += append.rows.bytes();
                 group.push(append);
             }
             Ok(other) => return (group, Some(other)),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    About, BuildId, Event, MutationId, QuestionId, Reconciled, Recorded, RunId, State, Subject,
-    TaskId,
+    About, BuildId, Event, MutationId, QuestionId, Reconciled, Recorded, RunId, Start, State, Step,
+    Subject, TaskId,
 };
 use unstuck_core::plan::{GateKey, MutationSpec, TaskSpec};
 use unstuck_core::signature::Signature;
@@ -41,6 +41,8 @@ pub struct Changes {
     pub signatures: Vec<SignatureRow>,
     /// What was spent besides.
     pub costs: Vec<CostRow>,
+    /// Tasks whose conversation is over: what was kept of it goes.
+    pub conversations_over: BTreeSet<TaskId>,
 }
 
 impl Changes {
@@ -87,6 +89,7 @@ impl Draft<'_> {
         self.note_mutation(&recorded.event, at);
         self.note_gate(&recorded.event);
         self.note_signature(&recorded.event);
+        self.note_conversation(&recorded.event);
     }
 
     fn note_plan(&mut self, event: &Event) {
@@ -292,6 +295,19 @@ impl Draft<'_> {
         }
     }
 
+    fn note_conversation(&mut self, event: &Event) {
+        let (task, step) = match event {
+            Event::RunStarted { task, next, .. } => (Some(*task), next.step),
+            Event::RunResumed { run, step } | Event::RunStep { run, step } => {
+                (self.state.run(*run).map(|run| run.task), *step)
+            }
+            _ => return,
+        };
+        if ends_the_conversation(step) {
+            self.changes.conversations_over.extend(task);
+        }
+    }
+
     /// Everything that was touched and is still known, as it stands now.
     fn finish(self, at: Time) -> Changes {
         let Self { state, mut touched, mut changes } = self;
@@ -305,8 +321,12 @@ impl Draft<'_> {
             changes.new_tasks.push(TaskRow { id: task.id, build: task.build, spec, moved });
         }
         let moved = touched.tasks.difference(&touched.new_tasks);
-        let moved = moved.filter_map(|id| state.task(*id));
-        changes.tasks.extend(moved.map(|task| (task.id, TaskChange::of(task, at))));
+        for task in moved.filter_map(|id| state.task(*id)) {
+            if task.state.has_ended() {
+                changes.conversations_over.insert(task.id);
+            }
+            changes.tasks.push((task.id, TaskChange::of(task, at)));
+        }
         for question in touched.questions.iter().filter_map(|id| state.question(*id)) {
             let asked = Some(Box::new(QuestionRow::of(state, question, at)));
             changes.questions.push(QuestionChange { id: question.id, asked, ended: None });
@@ -317,5 +337,24 @@ impl Draft<'_> {
         let known = known.filter_map(|s| Some((*s, state.signatures().get(*s)?)));
         changes.signatures.extend(known.map(|(s, record)| SignatureRow::of(s, record)));
         changes
+    }
+}
+
+/// Whether whoever takes this step knows nothing of what was said before: another conversation
+/// begins, or the script runs again that one was about.
+const fn ends_the_conversation(step: Step) -> bool {
+    match step {
+        Step::Attempt { start } => match start {
+            Start::Fresh | Start::KeepTree | Start::FromBase | Start::NewWorktree => true,
+            Start::Resume | Start::Compacted => false,
+        },
+        Step::Execute => true,
+        Step::AwaitMerge
+        | Step::Check
+        | Step::Commit
+        | Step::Mutate { .. }
+        | Step::Emit
+        | Step::Repair { .. }
+        | Step::TakeBack => false,
     }
 }

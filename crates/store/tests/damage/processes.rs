@@ -7,8 +7,8 @@ use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use unstuck_core::engine::State;
-use unstuck_store::{Holder, Page, SqliteStore, Store, StoreError};
+use unstuck_core::engine::{State, TaskId};
+use unstuck_store::{Checkpoint, Conversation, Holder, Page, SqliteStore, Store, StoreError};
 use unstuck_testkit::store::{PROJECT, Place, Stage, holder, task};
 
 use crate::{At, File, next};
@@ -67,8 +67,10 @@ async fn writes_until_it_is_killed() {
     stage.build(vec![task("a")]).await.unwrap();
     let mut waiting = std::collections::VecDeque::new();
     loop {
-        let batch = next(&mut stage);
+        let mut batch = next(&mut stage);
         let last = batch.events.last().unwrap().seq;
+        let conversation = Conversation::new(last.to_string()).unwrap();
+        batch.checkpoint = Some(Checkpoint { task: TaskId(0), conversation });
         waiting.push_back((last, stage.journal.append(batch)));
         if waiting.len() > 8 {
             let (last, receipt) = waiting.pop_front().unwrap();
@@ -129,7 +131,8 @@ async fn replayed(store: &dyn Store) -> State {
     state
 }
 
-// A kill in the middle of writing loses nothing that was acknowledged.
+// A kill in the middle of writing loses nothing that was acknowledged, and a conversation is as far
+// as the journal is.
 #[tokio::test]
 async fn a_killed_writer_leaves_all_it_was_told_is_durable() {
     for after in [1, 7, 40, 150] {
@@ -145,6 +148,8 @@ async fn a_killed_writer_leaves_all_it_was_told_is_durable() {
         assert!(!claim.clean);
         assert!(claim.state.seq() >= durable, "{} {durable}", claim.state.seq());
         assert_eq!(replayed(&*store).await, claim.state);
+        let said = store.checkpoint(PROJECT, TaskId(0)).await.unwrap().unwrap();
+        assert_eq!(said.as_str(), claim.state.seq().to_string());
     }
 }
 

@@ -1,11 +1,11 @@
 //! All that a store tells about a project.
 
-use unstuck_core::engine::{Recorded, State};
+use unstuck_core::engine::{Recorded, State, TaskId};
 use unstuck_store::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
     TaskRow,
 };
-use unstuck_store::{Page, Store};
+use unstuck_store::{Conversation, Page, Store};
 
 use super::{Checked, holds, same};
 
@@ -20,6 +20,7 @@ pub struct Dump {
     pub decisions: Vec<Recorded>,
     pub questions: Vec<QuestionRow>,
     pub mutations: Vec<MutationRow>,
+    pub checkpoints: Vec<(TaskId, Conversation)>,
     pub gates: Vec<GateRow>,
     pub signatures: Vec<SignatureRow>,
     pub costs: Vec<CostRow>,
@@ -34,9 +35,12 @@ impl Dump {
             tasks.extend(store.tasks(project, build.id).await?);
         }
         let (mut runs, mut mutations, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
+        let mut checkpoints = Vec::new();
         for task in &tasks {
             runs.extend(store.runs(project, task.id).await?);
             mutations.extend(store.mutations(project, task.id).await?);
+            let kept = store.checkpoint(project, task.id).await?;
+            checkpoints.extend(kept.map(|kept| (task.id, kept)));
         }
         for run in &runs {
             same("one run is the same", &store.run(project, run.id).await?.as_ref(), &Some(run))?;
@@ -56,6 +60,7 @@ impl Dump {
             decisions,
             questions,
             mutations,
+            checkpoints,
             gates: store.gates(project).await?,
             signatures: store.signatures(project).await?,
             costs: store.costs(project).await?,
@@ -86,6 +91,10 @@ impl Dump {
             let row = row.map(|row| (row.count, row.total, row.last_seen));
             let wanted = (record.count, record.total, record.last_seen);
             same("the tries of an error stand in its row", &row, &Some(wanted))?;
+        }
+        for (id, _) in &self.checkpoints {
+            let ended = state.task(*id).is_none_or(|task| task.state.has_ended());
+            holds("what was said is kept for the living only", !ended)?;
         }
         self.questions_agree(state)
     }

@@ -1,7 +1,9 @@
 //! The simulated runner on top of a store: what it wrote, and where it died.
 
-use unstuck_core::engine::{Recorded, State};
-use unstuck_store::{Batch, Receipt, snapshot};
+use std::collections::BTreeMap;
+
+use unstuck_core::engine::{Event, Recorded, State};
+use unstuck_store::{Batch, Checkpoint, Conversation, Receipt, snapshot};
 
 use super::{Checked, Dump, PROJECT, Place, holder, same};
 use crate::chance::Chance;
@@ -80,6 +82,7 @@ pub async fn told(place: &dyn Place, scenes: &[Scene], seed: u64) -> Checked<Dum
     let mut store = place.open();
     let mut claim = store.claim(PROJECT, &holder("run")).await?;
     let mut receipts: Vec<Receipt> = Vec::new();
+    let mut conversations = BTreeMap::new();
     for scene in scenes {
         match scene {
             Scene::Write(events) => {
@@ -87,6 +90,9 @@ pub async fn told(place: &dyn Place, scenes: &[Scene], seed: u64) -> Checked<Dum
                     state.apply(recorded);
                 }
                 let mut batch = Batch::new(&state, events.clone());
+                batch.checkpoint = said(&state, events)?;
+                conversations.extend(batch.checkpoint.clone().map(|c| (c.task, c.conversation)));
+                conversations.retain(|task, _| !batch.changes.conversations_over.contains(task));
                 if chance.one_in(16) {
                     batch.snapshot = Some(snapshot(&state));
                 }
@@ -103,6 +109,11 @@ pub async fn told(place: &dyn Place, scenes: &[Scene], seed: u64) -> Checked<Dum
                 }
                 claim = store.claim(PROJECT, &holder("run")).await?;
                 same("what is found is what was written", &claim.state, &state)?;
+                for task in state.tasks() {
+                    let kept = store.checkpoint(PROJECT, task.id).await?;
+                    let wanted = conversations.get(&task.id).cloned();
+                    same("so is what was said", &kept, &wanted)?;
+                }
             }
         }
     }
@@ -117,4 +128,15 @@ pub async fn told(place: &dyn Place, scenes: &[Scene], seed: u64) -> Checked<Dum
     let dump = Dump::of(&*store, PROJECT).await?;
     dump.agrees(&state)?;
     Ok(dump)
+}
+
+/// What an agent that got on hands in with it.
+fn said(state: &State, events: &[Recorded]) -> Checked<Option<Checkpoint>> {
+    let progress = events.iter().find_map(|recorded| match recorded.event {
+        Event::RunProgress { run, .. } => Some((recorded.seq, state.run(run)?.task)),
+        _ => None,
+    });
+    let Some((seq, task)) = progress else { return Ok(None) };
+    let conversation = Conversation::new(format!("said by {seq}"))?;
+    Ok(Some(Checkpoint { task, conversation }))
 }

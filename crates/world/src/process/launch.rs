@@ -16,6 +16,7 @@ use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
 use super::deadlines::Deadlines;
 use super::guard::report::{Refusal, Report};
 use super::guard::{CONTROL, Order, STATUS, Session};
+use super::marker;
 use super::process::{Process, Status, Stop};
 
 /// Where a failure to start is raised.
@@ -43,6 +44,8 @@ pub enum Input {
     Inherit,
     /// These bytes, then its end.
     Bytes(Vec<u8>),
+    /// What is written by whoever takes it: [`Process::take_stdin`].
+    Taken,
 }
 
 /// Where the output of a program goes, besides being kept.
@@ -68,7 +71,10 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     /// Where it starts.
     pub directory: PathBuf,
-    /// Changes to our own environment: a value, or none for a variable that is taken away.
+    /// Whether it has our own environment. Without it, it has what is stated here and the mark of
+    /// the runs around it.
+    pub inherits_environment: bool,
+    /// Changes to that: a value, or none for a variable that is taken away.
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// What it reads.
     pub input: Input,
@@ -99,6 +105,7 @@ impl Launch {
             program: program.into(),
             arguments: Vec::new(),
             directory: directory.into(),
+            inherits_environment: true,
             environment: Vec::new(),
             input: Input::default(),
             output: Output::default(),
@@ -141,6 +148,10 @@ impl Launch {
     fn command(&self, control: PipeReader, status: PipeWriter) -> io::Result<Command> {
         let mut command = std::process::Command::new(&self.guard.executable);
         command.args(&self.guard.arguments).args(self.order().into_args());
+        if !self.inherits_environment {
+            let mark = std::env::var_os(marker::VARIABLE);
+            command.env_clear().envs(mark.map(|mark| (marker::VARIABLE, mark)));
+        }
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),
@@ -150,7 +161,7 @@ impl Launch {
         command.stdin(match &self.input {
             Input::Nothing => Stdio::null(),
             Input::Inherit => Stdio::inherit(),
-            Input::Bytes(_) => Stdio::piped(),
+            Input::Bytes(_) | Input::Taken => Stdio::piped(),
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mapping = |ours: OwnedFd, number| FdMapping { parent_fd: ours, child_fd: number };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, ChildStdin};
+use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
 
 use super::deadlines::Deadline;
@@ -40,6 +40,20 @@ impl Process {
     /// What ends it before its time.
     pub fn stopper(&self) -> Stop {
         self.stop.clone()
+    }
+
+    /// What it reads, where that was to be taken. Its input ends when this is dropped.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        match self.launch.input {
+            Input::Taken => self.guard.stdin.take(),
+            Input::Nothing | Input::Inherit | Input::Bytes(_) => None,
+        }
+    }
+
+    /// What it writes to its standard output. From here on that is neither kept nor passed on, and
+    /// it moves no deadline: all of that is the taker's business.
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.guard.stdout.take()
     }
 
     /// Waits until nothing of it is left. Its deadlines count and its output flows only while

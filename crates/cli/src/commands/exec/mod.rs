@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use unstuck_core::time::Span;
 use unstuck_runner::control::TokenKey;
-use unstuck_runner::{Script, ScriptWorld};
+use unstuck_runner::{Results, Script, ScriptWorld};
 use unstuck_store::Store;
 use unstuck_world::process::{Guard, guard};
 
@@ -121,6 +121,7 @@ fn script(args: &Exec, project: &Project, dir: Option<&Path>) -> Result<Script, 
         timeout: args.timeout.map(Into::into),
         socket: project.socket(),
         key,
+        results: Results::new(project.results()),
     })
 }
 

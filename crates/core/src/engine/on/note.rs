@@ -1,4 +1,4 @@
-//! What an agent is doing, for whoever looks on. It decides nothing and moves no counter.
+//! What an agent is doing, or what was seen of its work, for whoever looks on. It decides nothing and moves no counter.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::engine::ids::EffectId;
 
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<(), Rejected> {
     let run = turn.run_owed(effect)?;
-    if !run.step.needs_gate() {
+    // Whoever checks the work may have something to say about it; only an agent thinks and acts.
+    if !run.step.needs_gate() && !matches!(note, Note::Narrated { .. }) {
         return Err(Rejected::Misfit(effect));
     }
     let run = run.id;

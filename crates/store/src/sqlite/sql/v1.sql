@@ -119,6 +119,14 @@ CREATE TABLE mutations (
 
 CREATE INDEX mutations_of_task ON mutations (project, task);
 
+-- The latest conversation of each task that has one.
+CREATE TABLE checkpoints (
+    project INTEGER NOT NULL,
+    task INTEGER NOT NULL,
+    conversation TEXT NOT NULL,
+    PRIMARY KEY (project, task)
+) STRICT;
+
 CREATE TABLE gates (
     project INTEGER NOT NULL,
     key INTEGER NOT NULL,

@@ -2,6 +2,7 @@
 
 pub(super) mod answer;
 pub(super) mod build;
+pub(super) mod checkpoint;
 pub(super) mod cost;
 pub(super) mod event;
 pub(super) mod gate;

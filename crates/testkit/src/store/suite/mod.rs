@@ -1,6 +1,7 @@
 //! The parts of the suite, one behaviour each.
 
 mod answers;
+mod checkpoints;
 mod journal;
 mod retention;
 mod rows;
@@ -8,6 +9,12 @@ mod rows;
 pub use answers::{
     answers_are_taken_once, one_of_many_answers_wins, questions_come_back_as_they_were_asked,
     wrong_answers_are_refused,
+};
+pub use checkpoints::{
+    a_conversation_is_written_with_its_progress_or_not_at_all,
+    a_conversation_that_ends_with_its_progress_is_not_kept,
+    a_conversation_that_is_over_is_not_kept, an_old_conversation_stays_while_its_task_lives,
+    the_latest_conversation_survives,
 };
 pub use journal::{
     a_failed_batch_leaves_nothing_behind, a_held_project_is_refused_by_name,

@@ -1,0 +1,114 @@
+//! Irreversible actions of a build, and how each is looked up.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::Outcome;
+use unstuck_core::fault::{Fault, Missing};
+use unstuck_core::plan::MutationKind;
+use unstuck_world::git::Oid;
+use unstuck_world::workspace::{Landed, Project};
+
+use super::world::{Shared, failed};
+use crate::world::Order;
+
+impl Shared {
+    /// Performs the action of an order.
+    pub(super) async fn act(&self, order: &Order) -> Outcome {
+        let done = match kind(order) {
+            Some(MutationKind::Merge) => self.merge(order).await,
+            Some(MutationKind::Push) => self.push(order).await,
+            Some(
+                kind @ (MutationKind::PullRequest | MutationKind::Http | MutationKind::Command),
+            ) => Err(nobody_performs(kind)),
+            None => Err(nobody_performs(MutationKind::Command)),
+        };
+        done.unwrap_or_else(failed)
+    }
+
+    /// Finds out whether the action of an order happened.
+    pub(super) async fn look_up(&self, order: &Order) -> Outcome {
+        let found = match kind(order) {
+            Some(MutationKind::Merge) => self.is_merged(order).await,
+            Some(MutationKind::Push) => self.is_pushed(order).await,
+            Some(MutationKind::PullRequest | MutationKind::Http | MutationKind::Command) | None => {
+                return Outcome::CannotTell;
+            }
+        };
+        match found {
+            Ok(Some(commit)) => applied(&commit),
+            Ok(None) => Outcome::NotApplied,
+            // It was not looked up at all: that can be tried again.
+            Err(fault) => failed(fault),
+        }
+    }
+
+    /// Moves the build's branch. Whoever holds the merge lock is the only one of us who does; if
+    /// somebody else moved it, the work is brought onto the new head first.
+    async fn merge(&self, order: &Order) -> Result<Outcome, Fault> {
+        let workspace = self.workspace(order).await?;
+        let commit = workspace.commit_made().await?;
+        match workspace.fast_forward(&commit).await? {
+            Landed::Done => Ok(applied(&commit)),
+            Landed::HeadMoved { .. } => Ok(Outcome::HeadMoved),
+            Landed::InUse { by } => {
+                let message = format!("the build's branch is checked out in {}", by.display());
+                let what = "the build's branch, not checked out anywhere".to_owned();
+                Err(Fault::precondition_missing("git.merge", message, Missing { what }))
+            }
+        }
+    }
+
+    async fn is_merged(&self, order: &Order) -> Result<Option<Oid>, Fault> {
+        let commit = self.workspace(order).await?.commit_made().await?;
+        let settings = &self.settings;
+        let head = settings.project.build_head(order.build, &settings.start).await?;
+        let merged = settings.project.git().is_ancestor(&commit, &head).await?;
+        Ok(merged.then_some(commit))
+    }
+
+    /// Sends the build's branch. What went wrong on the way says nothing about whether it arrived.
+    async fn push(&self, order: &Order) -> Result<Outcome, Fault> {
+        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        self.pass(order, task, &task.gates.pre_push, &workspace).await?;
+        let commit = workspace.commit_made().await?;
+        let remote = self.remote()?;
+        let branch = Project::branch(order.build);
+        match self.settings.project.git().push(remote, &commit, &branch).await {
+            Ok(()) => Ok(applied(&commit)),
+            Err(fault) => Ok(Outcome::Unknown { fault: Arc::new(fault) }),
+        }
+    }
+
+    async fn is_pushed(&self, order: &Order) -> Result<Option<Oid>, Fault> {
+        let commit = self.workspace(order).await?.commit_made().await?;
+        let git = self.settings.project.git();
+        let there = git.ls_remote(self.remote()?, &Project::branch(order.build)).await?;
+        // Another task of the build may have pushed since.
+        let arrived = match &there {
+            Some(head) if *head == commit => true,
+            Some(head) => git.is_ancestor(&commit, head).await?,
+            None => false,
+        };
+        Ok(arrived.then_some(commit))
+    }
+
+    fn remote(&self) -> Result<&str, Fault> {
+        self.settings.remote.as_deref().ok_or_else(|| {
+            let what = "a remote to push to".to_owned();
+            Fault::precondition_missing("git.push", "no remote is set", Missing { what })
+        })
+    }
+}
+
+fn kind(order: &Order) -> Option<MutationKind> {
+    order.mutation.as_ref().map(|mutation| mutation.spec.kind)
+}
+
+fn applied(commit: &Oid) -> Outcome {
+    Outcome::Applied { result: commit.to_string().into() }
+}
+
+fn nobody_performs(kind: MutationKind) -> Fault {
+    let what = format!("a connector for {kind:?}");
+    Fault::precondition_missing("build", format!("nothing performs {kind:?}"), Missing { what })
+}

@@ -1,0 +1,85 @@
+//! What was red before anybody worked, measured once per set of checks and kept beside the runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use unstuck_core::fault::Fault;
+use unstuck_world::git::Oid;
+use unstuck_world::validate::{Baseline, Checks};
+use unstuck_world::workspace::{Shell, Workspace};
+
+use super::settings::Gates;
+use crate::lock::lock;
+
+/// What was red before anybody worked, for the builds that start from one commit.
+#[derive(Debug)]
+pub(super) struct Baselines {
+    folder: PathBuf,
+    start: Oid,
+    /// By the checks that were run: tasks may have different ones.
+    known: Mutex<BTreeMap<String, Arc<Baseline>>>,
+    /// One task measures, the others wait for it.
+    measuring: tokio::sync::Mutex<()>,
+}
+
+impl Baselines {
+    /// Kept in `folder`.
+    pub(super) fn new(folder: &Path, start: &Oid) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            start: start.clone(),
+            known: Mutex::default(),
+            measuring: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// What is known about these checks.
+    pub(super) fn known(&self, gates: &Gates) -> Option<Arc<Baseline>> {
+        let name = name(gates);
+        let mut known = lock(&self.known);
+        if let Some(baseline) = known.get(&name) {
+            return Some(Arc::clone(baseline));
+        }
+        // One that cannot be read is measured again.
+        let bytes = fs::read(self.file(&name)).ok()?;
+        let baseline: Arc<Baseline> = Arc::new(serde_json::from_slice(&bytes).ok()?);
+        known.insert(name, Arc::clone(&baseline));
+        Some(baseline)
+    }
+
+    /// Measures it in a worktree that nobody has worked in yet, unless that was done before. Where
+    /// somebody has worked already it cannot be measured, and red is red.
+    pub(super) async fn measure(
+        &self,
+        gates: &Gates,
+        workspace: &Workspace,
+        shell: &Shell,
+    ) -> Result<(), Fault> {
+        let _measuring = self.measuring.lock().await;
+        if self.known(gates).is_some() || !workspace.changes().await?.is_empty() {
+            return Ok(());
+        }
+        let baseline = Baseline::measure(workspace, &gates.all(), shell).await?;
+        let name = name(gates);
+        if let Ok(bytes) = serde_json::to_vec(&baseline)
+            && let Err(error) = fs::write(self.file(&name), bytes)
+        {
+            tracing::warn!(%error, "what was red at the base is measured again next time");
+        }
+        lock(&self.known).insert(name, Arc::new(baseline));
+        Ok(())
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("baseline-{}-{name}.json", self.start))
+    }
+}
+
+/// The same for the same commands in the same order, and for no others.
+fn name(gates: &Gates) -> String {
+    let commands: Vec<&[String]> = gates.all().map(Checks::commands).to_vec();
+    let text = serde_json::to_string(&commands).unwrap_or_default();
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}

@@ -1,0 +1,165 @@
+//! Whether what an agent left may land: inside the fence, on the build's head, past the checks.
+
+use std::path::PathBuf;
+
+use unstuck_core::engine::{Command, Note, Outcome};
+use unstuck_core::fault::{Class, Fault};
+use unstuck_world::scope;
+use unstuck_world::validate::{Checks, Seen, Verdict};
+use unstuck_world::workspace::Workspace;
+
+use super::settings::TaskSettings;
+use super::world::{Shared, failed};
+use crate::world::Order;
+
+impl Shared {
+    pub(super) async fn check(&self, order: &Order) -> Outcome {
+        match self.try_check(order).await {
+            Ok(()) => Outcome::Done,
+            Err(fault) => failed(fault),
+        }
+    }
+
+    async fn try_check(&self, order: &Order) -> Result<(), Fault> {
+        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        let judged = self.judge(order, task, &workspace).await;
+        let Some(denied) = self.denied.take(order.effect.task) else { return judged };
+        let passes = match &judged {
+            Ok(()) => !workspace.changes().await?.is_empty(),
+            // An outage says nothing about the work.
+            Err(fault) => fault.class() != Class::CodeError,
+        };
+        if passes || self.allowed(order, &denied).await {
+            return judged;
+        }
+        Err(match judged {
+            Ok(()) => denied,
+            Err(fault) => denied.caused_by(fault),
+        })
+    }
+
+    async fn judge(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        self.fence(order, task, workspace).await?;
+        let settings = &self.settings;
+        let head = settings.project.build_head(order.build, &settings.start).await?;
+        workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
+        self.pass(order, task, &task.gates.pre_commit, workspace).await?;
+        self.sweep(order, task, workspace).await
+    }
+
+    /// What lies outside is taken back at once; what has to be asked about stays for the answer.
+    async fn fence(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let verdict = look_over(task, workspace).await?;
+        let outside = verdict.out_of_scope();
+        if !outside.is_empty() {
+            let (run, now) = (order.effect.run, self.clock.now());
+            let taken = workspace.take_back(&outside, run, now).await?;
+            return verdict.fault(Some(&taken.patch)).map_or(Ok(()), Err);
+        }
+        match verdict.fault(None) {
+            Some(fault) if !self.allowed(order, &fault).await => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a check itself leaves outside the fence belongs to nobody's change, and nobody is to
+    /// blame for it.
+    async fn sweep(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let outside = look_over(task, workspace).await?.out_of_scope();
+        if outside.is_empty() {
+            return Ok(());
+        }
+        tracing::info!(?outside, "a check left files outside the fence; they are taken back");
+        let (run, now) = (order.effect.run, self.clock.now());
+        workspace.take_back(&outside, run, now).await.map(drop)
+    }
+
+    /// Whether a person allowed what a fault is about.
+    async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
+        let (task, signature) = (order.effect.task, fault.signature);
+        let allowed = self.handle.look(move |state| state.allows(task, signature)).await;
+        allowed.unwrap_or(false)
+    }
+
+    /// Runs the checks of a gate; what was red before anybody began is nobody's fault, and is said.
+    pub(super) async fn pass(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        checks: &Checks,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let known = self.baselines.known(&task.gates);
+        let baseline = match &known {
+            Some(baseline) => baseline.used(task.gates.compare)?,
+            None => None,
+        };
+        let at = (order.effect.run, self.clock.now());
+        let shell = self.shell(order);
+        match checks.run(workspace, &task.scope, baseline, &shell, at).await? {
+            Verdict::NothingToCheck => Ok(()),
+            Verdict::Green(seen) => {
+                self.say(order, &seen).await;
+                Ok(())
+            }
+            Verdict::Red { mut fault, seen } => {
+                self.say(order, &seen).await;
+                if let Some(restored) = seen.restored {
+                    let paths = names(&restored.paths);
+                    fault.message = format!("{} (changed and put back: {paths})", fault.message);
+                }
+                Err(*fault)
+            }
+        }
+    }
+
+    /// Tells people what was seen on the way.
+    async fn say(&self, order: &Order, seen: &Seen) {
+        let mut words = Vec::new();
+        if let Some(restored) = &seen.restored {
+            let paths = names(&restored.paths);
+            words.push(format!("The checks were changed; I put them back first: {paths}."));
+        }
+        for red in &seen.red_at_base {
+            let command = &red.command;
+            words.push(format!("This check failed before I began and does not count: {command}."));
+        }
+        for text in words {
+            let text = self.settings.redactor.text(&text).into();
+            let note = Command::Note { effect: order.effect.id, note: Note::Narrated { text } };
+            // An action that is performed has nobody who narrates.
+            if let Err(error) = self.handle.command(note).await {
+                tracing::debug!(%error, "nobody wants to know what a check saw");
+            }
+        }
+    }
+}
+
+/// How everything that is changed stands to the fence.
+pub(super) async fn look_over(
+    task: &TaskSettings,
+    workspace: &Workspace,
+) -> Result<scope::Verdict, Fault> {
+    let changes = workspace.changes().await?;
+    Ok(task.scope.judge(changes.iter().map(|change| change.path.as_path())))
+}
+
+fn names(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(", ")
+}

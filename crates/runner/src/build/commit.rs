@@ -1,0 +1,59 @@
+//! What was checked becomes a commit, and what a person did not allow is taken back.
+
+use unstuck_core::engine::Outcome;
+use unstuck_core::fault::Fault;
+use unstuck_world::workspace::{Committed, Wording};
+
+use super::check::look_over;
+use super::world::{Shared, failed};
+use crate::world::Order;
+
+impl Shared {
+    pub(super) async fn commit(&self, order: &Order) -> Outcome {
+        match self.try_commit(order).await {
+            Ok(()) => Outcome::Done,
+            Err(fault) => failed(fault),
+        }
+    }
+
+    async fn try_commit(&self, order: &Order) -> Result<(), Fault> {
+        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        self.settings.secrets.check(&workspace).await?;
+        let wording = Wording {
+            message: message(order),
+            person: self.settings.person.clone(),
+            at: self.clock.now(),
+        };
+        match workspace.commit(&wording, &self.shell(order)).await? {
+            // A hook put its own hand to it, so it is not what was checked.
+            Committed::As { by_hook: true, .. } => {
+                self.pass(order, task, &task.gates.pre_commit, &workspace).await
+            }
+            Committed::As { .. } | Committed::Nothing => Ok(()),
+        }
+    }
+
+    pub(super) async fn take_back(&self, order: &Order) -> Outcome {
+        match self.try_take_back(order).await {
+            Ok(()) => Outcome::Done,
+            Err(fault) => failed(fault),
+        }
+    }
+
+    /// All that the fence asks about: a person said no to it.
+    async fn try_take_back(&self, order: &Order) -> Result<(), Fault> {
+        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        let verdict = look_over(task, &workspace).await?;
+        let paths = [verdict.out_of_scope(), verdict.ask].concat();
+        if !paths.is_empty() {
+            workspace.take_back(&paths, order.effect.run, self.clock.now()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The task in its own words, and who did it.
+fn message(order: &Order) -> String {
+    let title = if order.task.title.is_empty() { &order.task.name } else { &order.task.title };
+    format!("{title}\n\nUnstuck-Task: {}\nUnstuck-Run: {}\n", order.task.name, order.effect.run)
+}

@@ -1,0 +1,108 @@
+//! What agents were not allowed to do, from the end of an attempt to the check of its work.
+//!
+//! An agent that got there all the same needed nobody's permission, so a denial is a fault only when
+//! the work does not pass. A crash in between loses them: the work is then judged by itself.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use unstuck_core::attempt::ToolKind;
+use unstuck_core::engine::TaskId;
+use unstuck_core::fault::{Fault, Permission};
+use unstuck_world::agent::{Denial, End};
+
+use crate::lock::lock;
+
+/// How many denials of one attempt are named.
+const NAMED_MAX: usize = 5;
+
+/// The denials of attempts whose work was not checked yet.
+#[derive(Debug, Default)]
+pub(super) struct Denied(Mutex<BTreeMap<TaskId, Vec<Denial>>>);
+
+impl Denied {
+    /// An attempt at a task ended; what was known of an earlier one counts no more.
+    pub(super) fn note(&self, task: TaskId, end: &End) {
+        let denials = match end {
+            End::Finished { denials, .. } => denials.clone(),
+            End::Failed(_) | End::Stopped => Vec::new(),
+        };
+        lock(&self.0).insert(task, denials);
+    }
+
+    /// The fault that the denials of a task's attempt are, where there are any. They count once.
+    pub(super) fn take(&self, task: TaskId) -> Option<Fault> {
+        fault(&lock(&self.0).remove(&task)?)
+    }
+}
+
+/// A command weighs more than a file: it is what an agent cannot get around.
+fn fault(denials: &[Denial]) -> Option<Fault> {
+    let is_file = |denial: &&Denial| {
+        matches!(denial.tool, ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::List)
+    };
+    let (files, commands): (Vec<&Denial>, Vec<&Denial>) = denials.iter().partition(is_file);
+    if !commands.is_empty() {
+        let what = named(&commands);
+        let message = format!("the agent was not allowed to run {what}");
+        return Some(Fault::permission_command_blocked("agent", message, Permission { what }));
+    }
+    (!files.is_empty()).then(|| {
+        let what = named(&files);
+        let message = format!("the agent was not allowed to use {what}");
+        Fault::permission_file_access("agent", message, Permission { what })
+    })
+}
+
+fn named(denials: &[&Denial]) -> String {
+    let mut what: Vec<&str> = denials.iter().map(|denial| denial.what.as_str()).collect();
+    what.sort_unstable();
+    what.dedup();
+    what.truncate(NAMED_MAX);
+    what.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::fault::Code;
+
+    use super::*;
+
+    fn denial(tool: ToolKind, what: &str) -> Denial {
+        Denial { tool, what: what.to_owned() }
+    }
+
+    // T4.18
+    #[test]
+    fn a_denied_command_weighs_more_than_a_denied_file_and_counts_once() {
+        let (write, run) =
+            (denial(ToolKind::Write, "/etc/hosts"), denial(ToolKind::Command, "sudo reboot"));
+        let cases = [
+            (vec![], None),
+            (vec![write.clone()], Some((Code::PermissionFileAccess, "/etc/hosts"))),
+            (
+                vec![write, run.clone(), run],
+                Some((Code::PermissionCommandBlocked, "run sudo reboot")),
+            ),
+        ];
+        for (denials, expected) in cases {
+            let denied = Denied::default();
+            denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
+            let fault = denied.take(TaskId(1));
+            assert_eq!(fault.as_ref().map(Fault::code), expected.map(|(code, _)| code));
+            if let (Some(fault), Some((_, names))) = (fault, expected) {
+                assert!(fault.message.ends_with(names), "{}", fault.message);
+            }
+            assert_eq!(denied.take(TaskId(1)), None);
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_failed_by_itself_leaves_no_denial_of_an_earlier_one() {
+        let denied = Denied::default();
+        let denials = vec![denial(ToolKind::Command, "x")];
+        denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
+        denied.note(TaskId(1), &End::Stopped);
+        assert_eq!(denied.take(TaskId(1)), None);
+    }
+}

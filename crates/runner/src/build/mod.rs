@@ -1,0 +1,22 @@
+//! Performs the effects of a build on a git repository: agents work in worktrees of their own, what
+//! they left is checked on the build's head, committed, and brought onto the build's branch.
+//!
+//! What an agent says about its work decides nothing here. It is judged by what lies in its
+//! worktree: the fence first, then the checks, run by us on the head it would land on.
+//!
+//! Design: `docs/design/build.md`.
+
+mod act;
+mod attempt;
+mod baseline;
+mod check;
+mod commit;
+mod denied;
+mod follow;
+mod prompt;
+mod redact;
+mod settings;
+mod world;
+
+pub use settings::{BuildSettings, Gates, TaskSettings};
+pub use world::BuildWorld;

@@ -1,0 +1,32 @@
+//! What an agent is told at the beginning of an attempt.
+
+use unstuck_core::engine::Start;
+
+use crate::world::Order;
+
+/// The rules of the house, which hold for every agent.
+const HOUSE: &str = "\
+You work unattended in a git worktree of your own. Nobody reads along, so do not ask for \
+confirmation: decide, and say in one plain sentence what you do.
+
+- Change only what the task needs, inside the allowed paths. Anything else is taken back.
+- The checks below are run by us when you say you are done, on the state the work will land on. \
+Changing a check to make it pass is taken back.
+- Do not push, publish, open pull requests or send anything: what is irreversible is declared with \
+`unstuck mutate` and happens after the checks.
+- If you cannot go on without a person, say so plainly and stop.";
+
+/// Everything an agent is told.
+pub(super) fn prompt(order: &Order, brief: &str, start: Start) -> String {
+    let mut parts = Vec::new();
+    if matches!(start, Start::Resume | Start::Compacted) {
+        parts.push("You were interrupted. Look at what is there before you go on.".to_owned());
+    }
+    parts.extend(order.context.clone());
+    parts.push(format!("# Task: {}\n\n{}", order.task.title, order.task.goal));
+    if !brief.is_empty() {
+        parts.push(brief.to_owned());
+    }
+    parts.push(format!("# Rules\n\n{HOUSE}"));
+    parts.join("\n\n")
+}

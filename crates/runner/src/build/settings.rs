@@ -1,0 +1,97 @@
+//! What a build needs to know about its repository and its tasks.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use unstuck_world::agent::{Agent, Limits};
+use unstuck_world::git::{Oid, Person};
+use unstuck_world::process::Guard;
+use unstuck_world::redact::Redactor;
+use unstuck_world::scope::Scope;
+use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::workspace::Project;
+
+/// What all tasks of a build share.
+#[derive(Clone, Debug)]
+pub struct BuildSettings {
+    /// The repository.
+    pub project: Project,
+    /// The commit the build starts from.
+    pub start: Oid,
+    /// What becomes the guard of every program.
+    pub guard: Guard,
+    /// Where lock files of runs are.
+    pub runs: PathBuf,
+    /// Commands that are run once in a new worktree.
+    pub setup: Vec<String>,
+    /// Paths that worktrees share with the person's own tree.
+    pub share: Vec<String>,
+    /// The work happens in the person's own tree.
+    pub in_place: bool,
+    /// Whose commits they are.
+    pub person: Person,
+    /// How long one command of ours may take.
+    pub command_timeout: Duration,
+    /// What agents and checks find in their environment, whole.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Takes secrets out of everything that is remembered or shown.
+    pub redactor: Arc<Redactor>,
+    /// What must not be committed.
+    pub secrets: Arc<Secrets>,
+    /// Where the build's branch is pushed to.
+    pub remote: Option<String>,
+    /// The tasks, by their name in the plan.
+    pub tasks: BTreeMap<String, TaskSettings>,
+}
+
+/// What one task needs.
+#[derive(Clone)]
+pub struct TaskSettings {
+    /// Who works on it.
+    pub agent: Arc<dyn Agent>,
+    /// The model, where it is not the provider's own choice.
+    pub model: Option<String>,
+    /// How far one attempt may go.
+    pub limits: Limits,
+    /// What may be changed.
+    pub scope: Scope,
+    /// What is checked, by us.
+    pub gates: Gates,
+    /// Everything the agent is told about it.
+    pub brief: String,
+}
+
+/// The checks that a task's change passes on its way out.
+#[derive(Clone, Debug)]
+pub struct Gates {
+    /// Before it is committed, on the head it will land on.
+    pub pre_commit: Checks,
+    /// Before it is pushed.
+    pub pre_push: Checks,
+    /// Before a pull request is opened for it.
+    pub pre_pr: Checks,
+    /// What a check that was red at the base means.
+    pub compare: Compare,
+}
+
+impl Gates {
+    /// All of them, in the order a change meets them.
+    pub(super) const fn all(&self) -> [&Checks; 3] {
+        [&self.pre_commit, &self.pre_push, &self.pre_pr]
+    }
+}
+
+impl fmt::Debug for TaskSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskSettings")
+            .field("model", &self.model)
+            .field("limits", &self.limits)
+            .field("scope", &self.scope)
+            .field("gates", &self.gates)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,135 @@
+//! Who performs the effects of a build.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{Outcome, TaskId, Work};
+use unstuck_core::fault::{Config, Fault, Internal};
+use unstuck_store::Store;
+use unstuck_world::workspace::{Place, Shell, Workspace};
+
+use super::baseline::Baselines;
+use super::denied::Denied;
+use super::redact;
+use super::settings::{BuildSettings, TaskSettings};
+use crate::clock::Clock;
+use crate::handle::Handle;
+use crate::runs::Runs;
+use crate::world::{Order, Report, World};
+
+/// Performs the effects of a build. Clones are the same one.
+#[derive(Clone)]
+pub struct BuildWorld(pub(super) Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) settings: BuildSettings,
+    pub(super) handle: Handle,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) project_name: String,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) runs: Runs,
+    pub(super) baselines: Baselines,
+    pub(super) denied: Denied,
+}
+
+impl BuildWorld {
+    /// Performs what `handle`'s loop decides about the project `project_name` of `store`.
+    pub fn new(
+        settings: BuildSettings,
+        handle: Handle,
+        store: Arc<dyn Store>,
+        project_name: impl Into<String>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let runs = Runs::new(settings.runs.clone());
+        let project_name = project_name.into();
+        let baselines = Baselines::new(&settings.runs, &settings.start);
+        let denied = Denied::default();
+        Self(Arc::new(Shared {
+            settings,
+            handle,
+            store,
+            project_name,
+            clock,
+            runs,
+            baselines,
+            denied,
+        }))
+    }
+
+    async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        let outcome = match order.effect.what {
+            Work::Attempt { start } => return self.0.attempt(order, start, stop).await,
+            Work::Check => self.0.check(order).await,
+            Work::Commit => self.0.commit(order).await,
+            Work::Perform { .. } => self.0.act(order).await,
+            Work::Probe { .. } => self.0.look_up(order).await,
+            Work::TakeBack => self.0.take_back(order).await,
+            Work::Emit => Outcome::Done,
+            Work::Repair { .. } | Work::Execute { .. } | Work::Stop { .. } => {
+                failed(misplaced(order))
+            }
+        };
+        Some(outcome.into())
+    }
+}
+
+#[async_trait]
+impl World for BuildWorld {
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        let mut report = self.outcome(&order, &stop).await?;
+        redact::outcome(&self.0.settings.redactor, &mut report.outcome);
+        Some(report)
+    }
+
+    async fn clear(&self, tasks: &[TaskId]) {
+        let never = CancellationToken::new();
+        for task in tasks {
+            self.0.runs.clear(*task, &never).await;
+        }
+    }
+}
+
+impl Shared {
+    /// What a task needs. One that the settings do not know was renamed or removed meanwhile.
+    pub(super) fn task(&self, order: &Order) -> Result<&TaskSettings, Fault> {
+        self.settings.tasks.get(&order.task.name).ok_or_else(|| {
+            let message = format!("there is no task {:?} any more", order.task.name);
+            let config = Config { field: Some(order.task.name.clone()), ..Config::default() };
+            Fault::config_missing("plan", message, config)
+        })
+    }
+
+    pub(super) fn place(order: &Order) -> Place {
+        Place { build: order.build, task: order.effect.task }
+    }
+
+    /// The worktree of a task that an attempt has worked in.
+    pub(super) async fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
+        let BuildSettings { project, share, .. } = &self.settings;
+        Workspace::open(project, Self::place(order), share).await
+    }
+
+    /// How commands of ours are run for a task.
+    pub(super) fn shell(&self, order: &Order) -> Shell {
+        let environment = self.settings.environment.iter();
+        Shell {
+            guard: self.settings.guard.clone(),
+            lock: self.runs.lock_path(order.effect.task, order.effect.run),
+            inherits_environment: false,
+            environment: environment.map(|(n, v)| (n.clone(), Some(v.clone()))).collect(),
+            timeout: self.settings.command_timeout,
+        }
+    }
+}
+
+/// The effect failed.
+pub(super) fn failed(fault: Fault) -> Outcome {
+    Outcome::Failed { fault: Arc::new(fault), approach: None }
+}
+
+fn misplaced(order: &Order) -> Fault {
+    let message = format!("{:?} is nothing a build does", order.effect.what);
+    Fault::internal_error("build", message, Internal { component: "build".to_owned() })
+}

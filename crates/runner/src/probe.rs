@@ -1,0 +1,85 @@
+//! Looking up whether an action happened, by the command that was kept with it.
+
+use std::sync::Arc;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::process::ChildStdout;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{Mutation, Outcome};
+use unstuck_core::plan::ProbeCommand;
+use unstuck_world::process::{Deadlines, How, Launch, Stop};
+
+use crate::results::Results;
+
+/// The longest result a look-up may tell: one that was cut would not be what came back.
+const RESULT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
+/// The statuses that mean something.
+const APPLIED: i32 = 0;
+const NOT_APPLIED: i32 = 1;
+
+/// The same for every sending of one action, and for no other one.
+pub(crate) fn idempotency_key(mutation: &Mutation) -> String {
+    let Mutation { occurrence, spec, .. } = mutation;
+    let named = format!("{occurrence:?}/{}/{}", spec.key, spec.arguments);
+    blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
+}
+
+/// Runs the command that looks an action up. `launch` says where and under which guard; nothing
+/// comes of it when it is stopped.
+pub(crate) async fn look_up(
+    mut launch: Launch,
+    command: &ProbeCommand,
+    results: &Results,
+    stop: &CancellationToken,
+) -> Option<Outcome> {
+    launch.program = command.program.clone().into();
+    launch.arguments = command.arguments.iter().map(Into::into).collect();
+    launch.deadlines = Deadlines { total: Some(command.timeout_ms.into()), ..Deadlines::default() };
+    let mut process = match launch.start().await {
+        Ok(process) => process,
+        // It was not looked up at all: that can be tried again.
+        Err(fault) => return Some(Outcome::Failed { fault: Arc::new(fault), approach: None }),
+    };
+    let (stopper, stdout) = (process.stopper(), process.take_stdout());
+    let run = async { tokio::join!(process.wait(), all(stdout, &stopper)) };
+    tokio::pin!(run);
+    let (ended, told) = tokio::select! {
+        ran = &mut run => ran,
+        () = stop.cancelled() => {
+            stopper.stop();
+            run.await
+        }
+    };
+    match (ended.how, told) {
+        (How::Stopped, _) if stop.is_cancelled() => None,
+        (How::Exited(APPLIED), Some(result)) => Some(applied(&result, results)),
+        (How::Exited(NOT_APPLIED), _) => Some(Outcome::NotApplied),
+        (how, _) => {
+            let said = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+            tracing::warn!(?how, said, program = command.program, "a look-up cannot tell");
+            Some(Outcome::CannotTell)
+        }
+    }
+}
+
+/// All that is written, unless it is too much: then nothing, and the program is ended.
+async fn all(stdout: Option<ChildStdout>, stopper: &Stop) -> Option<Vec<u8>> {
+    let mut told = Vec::new();
+    stdout?.take(RESULT_BYTES_MAX + 1).read_to_end(&mut told).await.ok()?;
+    if told.len() as u64 > RESULT_BYTES_MAX {
+        stopper.stop();
+        return None;
+    }
+    Some(told)
+}
+
+/// It happened. A result that cannot be kept is no reason to do it again: a person is asked.
+fn applied(result: &[u8], results: &Results) -> Outcome {
+    match results.keep(result) {
+        Ok(result) => Outcome::Applied { result },
+        Err(error) => {
+            tracing::error!(%error, "what a look-up told could not be kept");
+            Outcome::CannotTell
+        }
+    }
+}

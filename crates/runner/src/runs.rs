@@ -1,0 +1,66 @@
+//! The lock files of runs: whoever holds one has processes of that run alive.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{RunId, TaskId};
+use unstuck_world::process::reap;
+
+/// How long one look takes at whether an earlier process is gone.
+const REAP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The folder of the lock files.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs {
+    folder: PathBuf,
+}
+
+impl Runs {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// The lock file of a run.
+    pub(crate) fn lock_path(&self, task: TaskId, run: RunId) -> PathBuf {
+        self.folder.join(format!("{task}-{run}.lock"))
+    }
+
+    /// Whose turn it is at a task. Apart from the locks of runs: those are cleared away.
+    pub(crate) fn turn_path(&self, task: TaskId) -> PathBuf {
+        self.folder.join(format!("{task}.turn"))
+    }
+
+    /// Ends whatever earlier runs of a task left; whether all of it is gone.
+    pub(crate) async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
+        let (runs, stop) = (self.clone(), stop.clone());
+        let cleared = tokio::task::spawn_blocking(move || runs.end_all_of(task, &stop)).await;
+        cleared.unwrap_or_else(|error| {
+            tracing::error!(%error, "what earlier runs left could not be cleared away");
+            false
+        })
+    }
+
+    /// Does not come back before they are gone or nobody wants to know any more.
+    fn end_all_of(&self, task: TaskId, stop: &CancellationToken) -> bool {
+        let prefix = format!("{task}-");
+        let Ok(files) = fs::read_dir(&self.folder) else { return true };
+        let of_task = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+        };
+        for path in files.flatten().map(|file| file.path()).filter(of_task) {
+            loop {
+                match reap(&path, REAP_PATIENCE) {
+                    Ok(_held) => break,
+                    Err(_) if stop.is_cancelled() => return false,
+                    Err(fault) => {
+                        tracing::error!(message = fault.message, "an old run is not gone");
+                    }
+                }
+            }
+            let _ = fs::remove_file(path);
+        }
+        true
+    }
+}

@@ -1,0 +1,86 @@
+//! What only a person can allow.
+
+use unstuck_core::attempt::ToolKind;
+use unstuck_core::engine::{Left, TaskState};
+use unstuck_core::fault::Code;
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_world::agent::Denial;
+
+use crate::repo::Repo;
+use crate::scripts::{Job, run, write};
+use crate::stage::Stage;
+
+async fn asked() -> Stage {
+    let steps = [write("Cargo.toml", "new\n"), write("src.rs", "x\n")];
+    let job = Job::new("a", [&steps]).ask_first(&["Cargo.toml"]);
+    let stage = Stage::build(Repo::with(&[("Cargo.toml", "old\n")]), vec![job]).await;
+    let question = stage.question().await;
+    assert_eq!(question.kind, QuestionKind::Ok);
+    assert_eq!(question.fault.unwrap().code(), Code::PermissionFileAccess);
+    let there = std::fs::read_to_string(stage.worktree("a").join("Cargo.toml")).unwrap();
+    assert_eq!(there, "new\n", "the edit stays until the answer");
+    assert_eq!(stage.repo.git(["rev-parse", &Stage::branch()]), stage.repo.git(["rev-parse", "main"]));
+    stage
+}
+
+// TX14
+#[tokio::test]
+async fn what_a_person_allows_goes_through() {
+    let stage = asked().await;
+    stage.answer(Decision::AllowOnce).await;
+    stage.done().await;
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["Cargo.toml", "src.rs"]);
+    assert_eq!(stage.assignments("a").len(), 1, "nobody had to do it again");
+}
+
+// T4.13, TX14
+#[tokio::test]
+async fn what_a_person_denies_is_taken_back_and_the_task_is_left_out() {
+    let stage = asked().await;
+    stage.answer(Decision::Deny).await;
+    let tasks = stage.ended().await;
+    assert_eq!(tasks["a"], TaskState::Skipped { left: Left::Denied });
+    let there = std::fs::read_to_string(stage.worktree("a").join("Cargo.toml")).unwrap();
+    assert_eq!(there, "old\n");
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, [Code::PermissionFileAccess, Code::ScopeUserDenied]);
+    let consecutive = stage.look(|s| s.tasks().map(|t| t.counters.consecutive).max()).await;
+    assert_eq!(consecutive, Some(0));
+    assert_eq!(stage.repo.git(["rev-parse", &Stage::branch()]), stage.repo.git(["rev-parse", "main"]));
+}
+
+// What was allowed for one file is not allowed for the next one like it.
+#[tokio::test]
+async fn allowing_one_file_allows_no_other() {
+    let allow = |name, file: &str| Job::new(name, [&[write(file, "x\n")]]).ask_first(&["m/*"]);
+    let jobs = vec![allow("a", "m/0001.sql"), allow("b", "m/0002.sql").after("a")];
+    let stage = Stage::build(Repo::with(&[]), jobs).await;
+    stage.answer(Decision::AlwaysAllow).await;
+    let question = stage.question().await;
+    assert!(question.fault.unwrap().message.contains("0002"));
+    stage.answer(Decision::AllowOnce).await;
+    stage.done().await;
+}
+
+fn denial() -> Vec<Denial> {
+    vec![Denial { tool: ToolKind::Command, what: "npm install".to_owned() }]
+}
+
+// T4.18: a denial is a fault only when the work does not pass.
+#[tokio::test]
+async fn a_denied_command_matters_only_when_the_work_does_not_pass() {
+    let job = Job::new("a", [&[write("a.txt", "x\n")]]).checked("true");
+    let stage = Stage::denying(Repo::with(&[]), vec![job], denial()).await;
+    stage.done().await;
+    assert_eq!(stage.faults().await.len(), 0);
+
+    let failing = Job::new("a", [&[write("a.txt", "x\n")]]).checked("echo 'error: no'; exit 1");
+    let idle = Job::new("a", [&[run("true")]]);
+    for job in [failing, idle] {
+        let stage = Stage::denying(Repo::with(&[]), vec![job], denial()).await;
+        let fault = stage.question().await.fault.unwrap();
+        assert_eq!(fault.code(), Code::PermissionCommandBlocked);
+        assert!(fault.message.contains("npm install"), "{}", fault.message);
+        assert_eq!(stage.faults().await.len(), 1, "no counter moved for the red check");
+    }
+}

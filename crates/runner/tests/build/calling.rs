@@ -1,0 +1,203 @@
+//! Actions outside of git: each happens once, whatever becomes of its answer.
+
+use unstuck_core::engine::{Event, Recorded};
+use unstuck_core::fault::Code;
+use unstuck_core::plan::{
+    Call, CommandCall, HttpCall, MutationSpec, ProbeCommand, PullRequest, SecretHeader,
+};
+
+use crate::repo::Repo;
+use crate::scripts::{Job, write};
+use crate::service::{Reply, Seen, Service};
+use crate::stage::{Stage, TOKEN};
+
+async fn build(action: MutationSpec) -> Stage {
+    let job = Job::new("a", [&[write("a", "a\n")]]).then(action);
+    Stage::build(Repo::with(&[]), vec![job]).await
+}
+
+fn order(service: &Service) -> MutationSpec {
+    let header =
+        |name: &str| SecretHeader { name: name.to_owned(), before: "Bearer ".to_owned(), variable: "TOKEN".to_owned() };
+    let call = HttpCall {
+        url: service.url("/orders"),
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        secrets: vec![header("authorization")],
+        body: Some("{\"cakes\":1}".to_owned()),
+        look_up_url: Some(service.url("/orders/1")),
+        ..HttpCall::default()
+    };
+    MutationSpec::calling("order", Call::Http(call))
+}
+
+/// What came back, as the ledger has it.
+async fn result(stage: &Stage) -> String {
+    let result = |recorded: &Recorded| match &recorded.event {
+        Event::MutationApplied { result, .. } | Event::MutationReconciled { result, .. } => {
+            Some(result.to_string())
+        }
+        _ => None,
+    };
+    stage.events().await.iter().filter_map(result).next_back().unwrap()
+}
+
+async fn codes(stage: &Stage) -> Vec<Code> {
+    stage.faults().await.iter().map(|fault| fault.code()).collect()
+}
+
+// TX6
+#[tokio::test]
+async fn a_request_whose_answer_was_lost_is_looked_up_and_not_sent_again() {
+    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
+        "POST" => Reply::Cut,
+        _ => Reply::Answer(200, "order 1"),
+    };
+    let service = Service::start(rule).await;
+    let stage = build(order(&service)).await;
+    stage.done().await;
+    let sent = service.seen("POST");
+    assert_eq!(sent.len(), 1);
+    assert_eq!((sent[0].path.as_str(), sent[0].body.as_str()), ("/orders", "{\"cakes\":1}"));
+    assert_eq!(sent[0].headers["authorization"], format!("Bearer {TOKEN}"));
+    assert_eq!(sent[0].headers["idempotency-key"].len(), 32);
+    assert_eq!(service.seen("GET")[0].path, "/orders/1");
+    assert_eq!(result(&stage).await, "order 1");
+    assert_eq!(codes(&stage).await, [Code::NetworkUnavailable]);
+    let journal = serde_json::to_string(&stage.events().await).unwrap();
+    assert!(journal.contains("TOKEN") && !journal.contains(TOKEN));
+}
+
+// TX6: what certainly did not happen is sent again, under the same key.
+#[tokio::test]
+async fn a_request_that_did_not_get_through_is_sent_again_with_the_same_key() {
+    let rule = |seen: &Seen, before: &[Seen]| match seen.method.as_str() {
+        "POST" if before.is_empty() => Reply::Answer(503, "later"),
+        "POST" => Reply::Answer(201, "order 2"),
+        _ => Reply::Answer(404, "no such order"),
+    };
+    let service = Service::start(rule).await;
+    let stage = build(MutationSpec { idempotent: true, ..order(&service) }).await;
+    stage.done().await;
+    let sent = service.seen("POST");
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sent[0].headers["idempotency-key"], sent[1].headers["idempotency-key"]);
+    assert_eq!(result(&stage).await, "order 2");
+}
+
+// TX6, T3.12
+#[tokio::test]
+async fn a_request_that_was_under_way_in_a_crash_is_looked_up() {
+    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
+        "POST" => Reply::Silence,
+        _ => Reply::Answer(200, "order 1"),
+    };
+    let service = Service::start(rule).await;
+    let stage = build(order(&service)).await;
+    service.arrived(1).await;
+    let stage = stage.crash().await;
+    stage.done().await;
+    assert_eq!((service.seen("POST").len(), service.seen("GET").len()), (1, 1));
+    assert_eq!(result(&stage).await, "order 1");
+}
+
+// T3.1: without the secret nothing is sent, and a person is asked for it.
+#[tokio::test]
+async fn a_secret_that_is_missing_is_asked_for() {
+    let service = Service::start(|_, _| Reply::Answer(200, "")).await;
+    let mut action = order(&service);
+    let Some(Call::Http(call)) = &mut action.call else { panic!("{action:?}") };
+    call.secrets[0].variable = "NOWHERE".to_owned();
+    let stage = build(action).await;
+    let fault = stage.question().await.fault.unwrap();
+    assert_eq!(fault.code(), Code::AuthMissing);
+    assert!(fault.message.contains("NOWHERE"));
+    assert_eq!(service.seen("POST").len(), 0);
+}
+
+fn pull_request(service: &Service) -> MutationSpec {
+    let wanted = PullRequest {
+        repository: "ada/shop".to_owned(),
+        base: "main".to_owned(),
+        title: "A page".to_owned(),
+        body: "What it does.".to_owned(),
+        base_url: Some(service.url("/api")),
+        token_variable: "TOKEN".to_owned(),
+        ..PullRequest::default()
+    };
+    MutationSpec::calling("pull request", Call::PullRequest(wanted))
+}
+
+const PULLS: &str = r#"[{"html_url": "https://git.example/ada/shop/pull/7", "more": 1}]"#;
+const PULL: &str = r#"{"html_url": "https://git.example/ada/shop/pull/7"}"#;
+
+#[tokio::test]
+async fn a_pull_request_is_opened_once_whatever_the_service_says() {
+    let created = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
+        "POST" => Reply::Answer(201, PULL),
+        _ => Reply::Answer(500, ""),
+    };
+    let lost = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
+        "POST" => Reply::Cut,
+        _ => Reply::Answer(200, PULLS),
+    };
+    let there = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
+        "POST" => Reply::Answer(422, r#"{"message": "Validation Failed"}"#),
+        _ => Reply::Answer(200, PULLS),
+    };
+    let rules: [(fn(&Seen, &[Seen]) -> Reply, usize); 3] = [(created, 0), (lost, 1), (there, 1)];
+    for (rule, looked_up) in rules {
+        let service = Service::start(rule).await;
+        let stage = build(pull_request(&service)).await;
+        stage.done().await;
+        let (sent, asked) = (service.seen("POST"), service.seen("GET"));
+        assert_eq!((sent.len(), asked.len()), (1, looked_up));
+        assert_eq!(sent[0].path, "/api/repos/ada/shop/pulls");
+        assert_eq!(sent[0].headers["authorization"], format!("Bearer {TOKEN}"));
+        let body: serde_json::Value = serde_json::from_str(&sent[0].body).unwrap();
+        assert_eq!((&body["head"], &body["base"]), (&"unstuck/b0".into(), &"main".into()));
+        for asked in asked {
+            let query = "?head=ada%3Aunstuck%2Fb0&base=main&state=all";
+            assert_eq!(asked.path, format!("/api/repos/ada/shop/pulls{query}"));
+        }
+        assert_eq!(result(&stage).await, "https://git.example/ada/shop/pull/7");
+    }
+}
+
+fn command(line: &str) -> MutationSpec {
+    let call = CommandCall {
+        program: "sh".to_owned(),
+        arguments: vec!["-c".to_owned(), line.to_owned()],
+        variables: vec!["TOKEN".to_owned()],
+        ..CommandCall::default()
+    };
+    MutationSpec::calling("deploy", Call::Command(call))
+}
+
+#[tokio::test]
+async fn a_command_acts_in_the_worktree_and_knows_its_key_and_its_secret() {
+    let line = "test -n \"$TOKEN\" && test -z \"$CARGO\" && printf %s:%s $(cat a) ${#UNSTUCK_IDEMPOTENCY_KEY}";
+    let stage = build(command(line)).await;
+    stage.done().await;
+    assert_eq!(result(&stage).await, "a:32");
+}
+
+// TX6: a command that died is looked up by the command that was kept with it.
+#[tokio::test]
+async fn a_command_that_died_is_looked_up_and_not_run_again() {
+    let repo = Repo::with(&[]);
+    let done = repo.beside("done");
+    let line = format!("echo $UNSTUCK_IDEMPOTENCY_KEY >> {}; kill -9 $$", done.display());
+    let probe = ProbeCommand {
+        program: "cat".to_owned(),
+        arguments: vec![done.to_string_lossy().into_owned()],
+        ..ProbeCommand::default()
+    };
+    let action = command(&line).looked_up_by(probe);
+    let job = Job::new("a", [&[write("a", "a\n")]]).then(action);
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.done().await;
+    let keys = std::fs::read_to_string(done).unwrap();
+    assert_eq!(keys.lines().count(), 1);
+    assert_eq!(result(&stage).await, keys);
+    assert_eq!(codes(&stage).await, [Code::ToolCrash]);
+}

@@ -1,0 +1,56 @@
+//! What was red before, and checks that were tampered with.
+
+use unstuck_core::fault::Code;
+
+use crate::repo::Repo;
+use crate::scripts::{Job, list, run, write};
+use crate::stage::Stage;
+
+const CHECK: &str = "cat trouble; test ! -s trouble";
+
+// B15
+#[tokio::test]
+async fn a_check_that_was_red_before_is_said_and_not_charged() {
+    let repo = Repo::with(&[("trouble", "error: old trouble\n")]);
+    let job = Job::new("a", [&[write("a", "a\n")]]).checked(CHECK);
+    // Another task has its own checks, and another base.
+    let other = Job::new("b", [&[write("b", "b\n")]]).checked(&format!("{CHECK} # b")).after("a");
+    let stage = Stage::build(repo, vec![job, other]).await;
+    stage.done().await;
+    assert_eq!(stage.faults().await.len(), 0);
+    let told = stage.narrated().await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("failed before I began") && told[0].contains(CHECK), "{told:?}");
+}
+
+// B15: what is red in another way is the agent's.
+#[tokio::test]
+async fn new_trouble_in_a_check_that_was_red_before_is_charged() {
+    let repo = Repo::with(&[("trouble", "error: old trouble\n")]);
+    let worse = [write("trouble", "error: quite another one\n")];
+    let job = Job::new("a", [&worse, &[run("git checkout trouble"), write("a", "a\n")]]);
+    let stage = Stage::build(repo, vec![job.checked(CHECK)]).await;
+    stage.done().await;
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, [Code::ValidationPreCommit]);
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a"]);
+}
+
+// B19
+#[tokio::test]
+async fn a_check_that_was_edited_is_put_back_before_it_runs() {
+    let repo = Repo::with(&[("check.sh", "test -e fixed || { echo 'error: not fixed'; exit 1; }\n")]);
+    let cheats = [write("check.sh", "exit 0\n"), write("a", "a\n")];
+    let mut job = Job::new("a", [&cheats, &[write("fixed", "yes\n")]]).checked("sh check.sh");
+    job.protect = list(&["check.sh"]);
+    // Before anybody began it was red as well; that is no excuse for this task.
+    job.compare = unstuck_world::validate::Compare::Off;
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.done().await;
+    let faults = stage.faults().await;
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    let prompt = &stage.assignments("a")[1].prompt;
+    assert!(prompt.contains("changed and put back: check.sh"), "{prompt}");
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a", "fixed"]);
+    assert!(stage.narrated().await[0].contains("I put them back first: check.sh"));
+}

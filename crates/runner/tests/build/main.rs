@@ -1,0 +1,21 @@
+//! Builds on real repositories: real git, real checks, the real loop; only the agents are scripted.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
+mod asking;
+mod checking;
+mod ending;
+mod fencing;
+mod fifo;
+mod going_on;
+mod keeping_secrets;
+mod landing;
+mod merging;
+mod pushing;
+mod replanning;
+mod repo;
+mod scripts;
+mod stage;

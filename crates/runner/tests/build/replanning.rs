@@ -1,0 +1,60 @@
+//! Work that does not pass is done another way, with what failed at hand.
+
+use unstuck_core::fault::Code;
+
+use crate::repo::{Repo, git_in};
+use crate::scripts::{Job, run, write};
+use crate::stage::Stage;
+
+const CHECK: &str = "grep -q good page.txt || { echo 'error: the page is bad'; exit 1; }";
+
+// B12, T4.11
+#[tokio::test]
+async fn a_red_check_is_in_the_next_prompt_and_the_tree_is_kept_once() {
+    let job = Job::new(
+        "page",
+        [
+            &[write("page.txt", "bad\n"), write("extra.txt", "extra\n")],
+            &[run("cp extra.txt seen.txt"), write("page.txt", "worse\n")],
+            &[run("test ! -e extra.txt && echo yes > fresh.txt"), write("page.txt", "good\n")],
+        ],
+    );
+    let stage = Stage::build(Repo::with(&[]), vec![job.checked(CHECK)]).await;
+    stage.done().await;
+    let told = stage.assignments("page");
+    assert_eq!(told.len(), 3);
+    assert!(!told[0].prompt.contains("FAILED"), "{}", told[0].prompt);
+    for (attempt, tree) in [(1, "The tree was kept"), (2, "The tree was reset to the base")] {
+        let prompt = &told[attempt].prompt;
+        for part in ["error: the page is bad", "the goal of page", tree] {
+            assert!(prompt.contains(part), "{part} is not in {prompt}");
+        }
+        assert!(prompt.contains(&format!("attempt {attempt} of 3")), "{prompt}");
+        assert_eq!(told[attempt].thread, None, "the conversation is a new one");
+    }
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["fresh.txt", "page.txt"]);
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, [Code::ValidationPreCommit, Code::ValidationPreCommit]);
+}
+
+// B12: every attempt that failed is kept, and its patch applies.
+#[tokio::test]
+async fn the_attempts_that_failed_are_kept() {
+    let job = Job::new(
+        "page",
+        [
+            &[write("page.txt", "bad\n"), run("cp page.txt one.txt")],
+            &[write("page.txt", "good\n")],
+        ],
+    );
+    let stage = Stage::build(Repo::with(&[]), vec![job.checked(CHECK)]).await;
+    stage.done().await;
+    let repo = &stage.repo;
+    let kept = repo.git(["for-each-ref", "--format=%(refname)", "refs/unstuck/attempts"]);
+    assert_eq!(kept, "refs/unstuck/attempts/r0");
+    assert_eq!(repo.file_at(&kept, "one.txt").unwrap(), "bad");
+    let patch = repo.beside("attempt.patch");
+    let diff = repo.git(["diff", "main", &kept]);
+    std::fs::write(&patch, diff + "\n").unwrap();
+    git_in(&repo.root, ["apply", "--check", patch.to_str().unwrap()]).unwrap();
+}

@@ -1,0 +1,106 @@
+//! What scripted agents do, and tasks for them.
+
+use unstuck_core::plan::{GateKey, MutationKind, MutationSpec};
+use unstuck_world::scope::Rules;
+use unstuck_world::validate::Compare;
+
+/// A task, and what its agent does about it, attempt by attempt.
+#[derive(Clone)]
+pub(crate) struct Job {
+    pub(crate) name: &'static str,
+    pub(crate) attempts: Vec<Vec<String>>,
+    pub(crate) rules: Rules,
+    pub(crate) pre_commit: Vec<String>,
+    pub(crate) pre_push: Vec<String>,
+    pub(crate) protect: Vec<String>,
+    pub(crate) compare: Compare,
+    pub(crate) depends_on: Vec<String>,
+    pub(crate) gate: GateKey,
+    pub(crate) mutations: Vec<MutationSpec>,
+}
+
+impl Job {
+    /// A task whose agent makes these attempts; its result is merged.
+    pub(crate) fn new<const N: usize>(name: &'static str, attempts: [&[String]; N]) -> Self {
+        Self {
+            name,
+            attempts: attempts.iter().map(|steps| steps.to_vec()).collect(),
+            rules: Rules::default(),
+            pre_commit: Vec::new(),
+            pre_push: Vec::new(),
+            protect: Vec::new(),
+            compare: Compare::Compare,
+            depends_on: Vec::new(),
+            gate: GateKey(1),
+            mutations: vec![merge()],
+        }
+    }
+
+    /// With a check before the commit.
+    pub(crate) fn checked(mut self, command: &str) -> Self {
+        self.pre_commit.push(command.to_owned());
+        self
+    }
+
+    pub(crate) fn allowed(mut self, paths: &[&str]) -> Self {
+        self.rules.allowed = list(paths);
+        self
+    }
+
+    pub(crate) fn ask_first(mut self, paths: &[&str]) -> Self {
+        self.rules.ask_first = list(paths);
+        self
+    }
+
+    pub(crate) fn then(mut self, mutation: MutationSpec) -> Self {
+        self.mutations.push(mutation);
+        self
+    }
+
+    pub(crate) fn after(mut self, name: &str) -> Self {
+        self.depends_on.push(name.to_owned());
+        self
+    }
+
+    /// The script as its file has it.
+    pub(crate) fn script(&self) -> String {
+        let attempt = |steps: &Vec<String>| {
+            format!("[[attempt]]\nsteps = [\n{}\n]\n", steps.join(",\n"))
+        };
+        self.attempts.iter().map(attempt).collect()
+    }
+}
+
+pub(crate) fn merge() -> MutationSpec {
+    MutationSpec {
+        key: "merge".to_owned(),
+        kind: MutationKind::Merge,
+        idempotent: true,
+        probe: true,
+        ..MutationSpec::default()
+    }
+}
+
+pub(crate) fn push() -> MutationSpec {
+    MutationSpec { key: "push".to_owned(), kind: MutationKind::Push, ..merge() }
+}
+
+pub(crate) fn write(path: &str, text: &str) -> String {
+    format!("{{ write = {path:?}, text = {text:?} }}")
+}
+
+pub(crate) fn run(line: &str) -> String {
+    format!("{{ run = {line:?} }}")
+}
+
+pub(crate) fn say(text: &str) -> String {
+    format!("{{ say = {text:?} }}")
+}
+
+pub(crate) fn fail(code: &str) -> String {
+    format!("{{ fail = {code:?}, message = \"said so\" }}")
+}
+
+pub(crate) fn list(items: &[&str]) -> Vec<String> {
+    items.iter().map(|&item| item.to_owned()).collect()
+}

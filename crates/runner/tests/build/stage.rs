@@ -1,0 +1,316 @@
+//! A real loop with a real build on a real repository; only the agents are scripted.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{
+    BuildId, Command, Event, Question, Recorded, State, Task, TaskState,
+};
+use unstuck_core::fault::{Fault, Gate};
+use unstuck_core::plan::{Plan, TaskSpec};
+use unstuck_core::policy::Policy;
+use unstuck_core::question::Decision;
+use unstuck_core::time::{Span, Time};
+use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings};
+use unstuck_runner::{Ended, Handle, Runner, Scope, Setup, SystemClock};
+use unstuck_store::{Holder, MemoryStore, Page, Store as _};
+use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits};
+use unstuck_world::git::{Oid, Person};
+use unstuck_world::process::Guard;
+use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::redact::Redactor;
+use unstuck_world::scope;
+use unstuck_world::validate::{Checks, Secrets};
+use unstuck_world::workspace::Project;
+
+use crate::repo::Repo;
+use crate::scripts::Job;
+
+pub(crate) const PROJECT: &str = "shop";
+/// A value that nobody but the agent may see.
+pub(crate) const CANARY: &str = "canary-4711-in-the-mine";
+
+/// An agent whose assignments are listened to.
+struct Overheard {
+    agent: ScriptedAgent,
+    name: &'static str,
+    heard: Heard,
+    denials: Vec<agent::Denial>,
+}
+
+type Heard = Arc<Mutex<Vec<(&'static str, Assignment)>>>;
+
+#[async_trait]
+impl Agent for Overheard {
+    async fn check(&self) -> Result<(), Fault> {
+        self.agent.check().await
+    }
+
+    async fn work(
+        &self,
+        assignment: Assignment,
+        tell: mpsc::Sender<Activity>,
+        stop: CancellationToken,
+    ) -> agent::Ended {
+        self.heard.lock().unwrap().push((self.name, assignment.clone()));
+        let mut ended = self.agent.work(assignment, tell, stop).await;
+        if let agent::End::Finished { denials, .. } = &mut ended.end {
+            denials.extend(self.denials.clone());
+        }
+        ended
+    }
+}
+
+/// A build under way.
+pub(crate) struct Stage {
+    pub(crate) repo: Repo,
+    pub(crate) handle: Handle,
+    jobs: Vec<Job>,
+    store: MemoryStore,
+    running: JoinHandle<Ended>,
+    heard: Heard,
+    start: Oid,
+    /// What every agent says it was not allowed to do.
+    denials: Vec<agent::Denial>,
+}
+
+impl Stage {
+    /// Starts a build of these tasks, two at a time.
+    pub(crate) async fn build(repo: Repo, jobs: Vec<Job>) -> Self {
+        Self::denying(repo, jobs, Vec::new()).await
+    }
+
+    /// The same with agents that were not allowed to do something.
+    pub(crate) async fn denying(repo: Repo, jobs: Vec<Job>, denials: Vec<agent::Denial>) -> Self {
+        let stage = Self::open(repo, jobs, MemoryStore::new(), Heard::default(), denials).await;
+        let tasks = stage.jobs.iter().map(spec).collect();
+        let plan = Arc::new(Plan::new(tasks).unwrap());
+        let start = Command::StartBuild { plan, slots: 2, in_place: false };
+        stage.handle.command(start).await.unwrap();
+        stage
+    }
+
+    async fn open(
+        repo: Repo,
+        jobs: Vec<Job>,
+        store: MemoryStore,
+        heard: Heard,
+        denials: Vec<agent::Denial>,
+    ) -> Self {
+        let start = Oid::read(repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap();
+        let setup = Setup {
+            store: Arc::new(store.clone()),
+            project: PROJECT.into(),
+            holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
+            policy: Arc::new(policy()),
+            clock: Arc::new(SystemClock),
+            gates: None,
+        };
+        let runner = Runner::open(setup).await.unwrap();
+        let handle = runner.handle();
+        let running = tokio::spawn(runner.run());
+        let stage = Self { repo, handle, jobs, store, running, heard, start, denials };
+        let world = BuildWorld::new(
+            stage.settings().await,
+            stage.handle.clone(),
+            Arc::new(stage.store.clone()),
+            PROJECT,
+            Arc::new(SystemClock),
+        );
+        stage.handle.attach(Scope::Project, Arc::new(world)).await.unwrap();
+        stage
+    }
+
+    /// The process dies here, and another one goes on.
+    pub(crate) async fn crash(self) -> Self {
+        self.running.abort();
+        let _ = self.running.await;
+        Self::open(self.repo, self.jobs, self.store.crash(), self.heard, self.denials).await
+    }
+
+    async fn settings(&self) -> BuildSettings {
+        let runs = self.repo.beside("runs");
+        std::fs::create_dir_all(&runs).unwrap();
+        let environment = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name)));
+        let environment = environment.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        BuildSettings {
+            project: Project::open(&self.repo.program, &self.repo.root).await.unwrap(),
+            start: self.start.clone(),
+            guard: guard(),
+            runs,
+            setup: Vec::new(),
+            share: Vec::new(),
+            in_place: false,
+            person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
+            command_timeout: Duration::from_mins(1),
+            environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
+            redactor: Arc::new(Redactor::new([CANARY])),
+            secrets: Arc::new(Secrets::new([CANARY]).unwrap()),
+            remote: Some("origin".to_owned()),
+            tasks: self.jobs.iter().map(|job| (job.name.to_owned(), self.task(job))).collect(),
+        }
+    }
+
+    fn task(&self, job: &Job) -> TaskSettings {
+        let script = Script::read(&job.script(), "script").unwrap();
+        let checks = |gate, commands: &[String]| Checks::new(gate, commands, &job.protect).unwrap();
+        let agent = ScriptedAgent::new(script, guard());
+        let heard = Arc::clone(&self.heard);
+        let denials = self.denials.clone();
+        TaskSettings {
+            agent: Arc::new(Overheard { agent, name: job.name, heard, denials }),
+            model: None,
+            limits: Limits {
+                turns_max: None,
+                money_micros_max: None,
+                first_byte: Duration::from_mins(1),
+                idle: Duration::from_mins(1),
+                total: Duration::from_mins(1),
+            },
+            scope: scope::Scope::new(&job.rules).unwrap(),
+            gates: Gates {
+                pre_commit: checks(Gate::PreCommit, &job.pre_commit),
+                pre_push: checks(Gate::PrePush, &job.pre_push),
+                pre_pr: checks(Gate::PrePr, &[]),
+                compare: job.compare,
+            },
+            brief: String::new(),
+        }
+    }
+
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> T {
+        self.handle.look(look).await.unwrap()
+    }
+
+    /// Waits until the state is as wanted; it moves only when something is told.
+    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
+        let mut notices = self.handle.watch();
+        while !self.look(wanted.clone()).await {
+            notices.recv().await.ok();
+        }
+    }
+
+    /// Waits until the build has ended, and tells how its tasks did.
+    pub(crate) async fn ended(&self) -> BTreeMap<String, TaskState> {
+        let over = |state: &State| state.builds().all(|build| build.state.has_ended());
+        self.until(move |state| over(state) || state.questions().next().is_some()).await;
+        let questions: Vec<String> =
+            self.look(|state| state.questions().map(|q| format!("{:?}", q.fault)).collect()).await;
+        assert_eq!(questions, Vec::<String>::new(), "a question is open");
+        self.tasks().await
+    }
+
+    /// Waits until the build has ended with every task done.
+    pub(crate) async fn done(&self) {
+        let tasks = self.ended().await;
+        assert!(tasks.values().all(|state| *state == TaskState::Done), "{tasks:?}");
+    }
+
+    async fn tasks(&self) -> BTreeMap<String, TaskState> {
+        let named = |task: &Task| (task.spec.name.clone(), task.state.clone());
+        self.look(move |state| state.tasks().map(named).collect()).await
+    }
+
+    /// Waits for a question.
+    pub(crate) async fn question(&self) -> Question {
+        self.until(|state| state.questions().next().is_some()).await;
+        self.look(|state| state.questions().next().cloned()).await.unwrap()
+    }
+
+    /// Answers the open question.
+    pub(crate) async fn answer(&self, decision: Decision) {
+        let question = self.question().await.id;
+        let answer = Command::Answer { question, decision, guidance: None, by: "ada".into() };
+        self.handle.command(answer).await.unwrap();
+    }
+
+    /// What an agent was told, attempt by attempt.
+    pub(crate) fn assignments(&self, name: &str) -> Vec<Assignment> {
+        let heard = self.heard.lock().unwrap();
+        heard.iter().filter(|(task, _)| *task == name).map(|(_, told)| told.clone()).collect()
+    }
+
+    /// Waits until an agent has begun on a task so many times.
+    pub(crate) async fn assigned(&self, name: &str, times: usize) {
+        let mut notices = self.handle.watch();
+        while self.assignments(name).len() < times {
+            notices.recv().await.ok();
+        }
+    }
+
+    /// Waits until so many calls of tools were noted.
+    pub(crate) async fn calls(&self, wanted: usize) {
+        let mut notices = self.handle.watch();
+        let called = |recorded: &Recorded| matches!(recorded.event, Event::ToolCalled { .. });
+        while self.events().await.iter().filter(|event| called(event)).count() < wanted {
+            notices.recv().await.ok();
+        }
+    }
+
+    /// Where a task's worktree is.
+    pub(crate) fn worktree(&self, name: &str) -> PathBuf {
+        self.assignments(name).pop().unwrap().directory
+    }
+
+    /// Everything that happened.
+    pub(crate) async fn events(&self) -> Vec<Recorded> {
+        let page = Page { after: 0, limit: 100_000 };
+        self.store.events(PROJECT, page).await.unwrap()
+    }
+
+    /// The faults that were met, in order.
+    pub(crate) async fn faults(&self) -> Vec<Arc<Fault>> {
+        let met = |recorded: Recorded| match recorded.event {
+            Event::FaultMet { fault, .. } => Some(fault),
+            _ => None,
+        };
+        self.events().await.into_iter().filter_map(met).collect()
+    }
+
+    /// What people were told, in order.
+    pub(crate) async fn narrated(&self) -> Vec<String> {
+        let told = |recorded: Recorded| match recorded.event {
+            Event::Narrated { text, .. } => Some(text.to_string()),
+            _ => None,
+        };
+        self.events().await.into_iter().filter_map(told).collect()
+    }
+
+    /// The name of the build's branch.
+    pub(crate) fn branch() -> String {
+        Project::branch(BuildId(0))
+    }
+}
+
+/// Waits are short here, and all else is as usual.
+fn policy() -> Policy {
+    let mut policy = Policy::default();
+    policy.backoff.base_ms = Span::from_millis(10);
+    policy.backoff.cap_ms = Span::from_millis(40);
+    policy
+}
+
+fn spec(job: &Job) -> TaskSpec {
+    TaskSpec {
+        name: job.name.to_owned(),
+        title: format!("Do {}", job.name),
+        goal: format!("the goal of {}", job.name),
+        depends_on: job.depends_on.clone(),
+        gate: job.gate,
+        mutations: job.mutations.iter().cloned().map(Arc::new).collect(),
+        ..TaskSpec::default()
+    }
+}
+
+fn guard() -> Guard {
+    Guard { executable: env!("CARGO_BIN_EXE_unstuck-runner-guard").into(), arguments: Vec::new() }
+}

@@ -1,0 +1,85 @@
+//! Conversations survive whatever happens to the process.
+
+use unstuck_core::engine::{Command, EffectId, Progress, Rejected, Start, TaskId, Work};
+use unstuck_runner::CommandError;
+use unstuck_store::{Conversation, Store as _};
+
+use crate::stage::{Reaction, Stage, goes_well};
+
+const TASK: TaskId = TaskId(0);
+
+fn said(text: &str) -> Conversation {
+    Conversation::new(text).unwrap()
+}
+
+fn round() -> Progress {
+    Progress { iterations: 1, ..Progress::default() }
+}
+
+impl Stage {
+    async fn kept(&self) -> Option<Conversation> {
+        self.store.checkpoint("shop", TASK).await.unwrap()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_costs_no_more_than_the_round_it_interrupts() {
+    let mut stage = Stage::new(|_, _| Reaction::Hangs).await;
+    stage.build(1, 1).await;
+    let effect = stage.started.recv().await.unwrap().effect.id;
+    for text in ["one", "one, two"] {
+        stage.handle.checkpoint(effect, round(), said(text)).await.unwrap();
+        assert_eq!(stage.kept().await, Some(said(text)), "it is on disk when that is said");
+    }
+    let (store, clock) = stage.crash().await;
+    let mut stage = Stage::on(store, clock, |_, _| Reaction::Hangs).await;
+    let order = stage.started.recv().await.unwrap();
+    assert_eq!(order.effect.what, Work::Attempt { start: Start::Resume });
+    assert_eq!(stage.kept().await, Some(said("one, two")));
+    // Whoever was killed with the old process may have lived a moment longer.
+    let late = stage.handle.checkpoint(effect, round(), said("late")).await;
+    assert_eq!(late, Err(CommandError::Rejected(Rejected::Stale(effect))));
+    stage.handle.checkpoint(order.effect.id, round(), said("three")).await.unwrap();
+    assert_eq!(stage.kept().await, Some(said("three")));
+    stage.handle.command(Command::Skip { task: TASK }).await.unwrap();
+    assert_eq!(stage.kept().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_conversation_can_be_kept() {
+    let mut stage = Stage::new(|order, _| match order.effect.what {
+        Work::Check => Reaction::Hangs,
+        _ => Reaction::Ends(goes_well(order)),
+    })
+    .await;
+    stage.build(1, 1).await;
+    let attempt = stage.started.recv().await.unwrap().effect.id;
+    let check = stage.started.recv().await.unwrap().effect.id;
+    let nobody = EffectId(u64::MAX);
+    for (effect, why) in [
+        (attempt, Rejected::Stale(attempt)),
+        (check, Rejected::Misfit(check)),
+        (nobody, Rejected::Stale(nobody)),
+    ] {
+        let refused = stage.handle.checkpoint(effect, round(), said("no")).await;
+        assert_eq!(refused, Err(CommandError::Rejected(why)));
+    }
+    assert_eq!(stage.kept().await, None);
+}
+
+// T0.16: what cannot be remembered did not happen, and whoever tried is told.
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_cannot_be_written_is_not_kept() {
+    let mut stage = Stage::new(|_, _| Reaction::Hangs).await;
+    stage.build(1, 1).await;
+    let effect = stage.started.recv().await.unwrap().effect.id;
+    stage.handle.checkpoint(effect, round(), said("one")).await.unwrap();
+    stage.store.fail_next(1);
+    let failed = stage.handle.checkpoint(effect, round(), said("two")).await;
+    assert!(matches!(failed, Err(CommandError::Store(_))), "{failed:?}");
+    assert_eq!(stage.kept().await, Some(said("one")));
+    let iterations = |state: &unstuck_core::engine::State| state.runs().next().unwrap().iterations;
+    assert_eq!(stage.look(iterations).await, 1);
+    stage.handle.checkpoint(effect, round(), said("two")).await.unwrap();
+    assert_eq!((stage.kept().await, stage.look(iterations).await), (Some(said("two")), 2));
+}

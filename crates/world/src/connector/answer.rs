@@ -1,0 +1,129 @@
+//! What an answer means: its status decides, its words are for people.
+
+use unstuck_core::fault::{Auth, Fault, Http, Logic, Missing, RateLimit};
+
+use super::Unsuccessful;
+use crate::provider::Head;
+
+/// How much of a service's words a fault carries.
+const MESSAGE_BYTES_MAX: usize = 1_024;
+
+/// A whole answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) source: &'static str,
+    pub(super) host: String,
+    pub(super) head: Head,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) const fn status(&self) -> u16 {
+        self.head.status
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body of a success; what anything else means.
+    pub(super) fn success(self) -> Result<String, Unsuccessful> {
+        match self.status() {
+            200..=299 => Ok(self.text()),
+            // A server that fails may have done it before.
+            500..=599 => Err(Unsuccessful::Lost(self.fault())),
+            _ => Err(Unsuccessful::Refused(self.fault())),
+        }
+    }
+
+    /// The fault that a status which is no success is.
+    pub(super) fn fault(&self) -> Fault {
+        let (source, status) = (self.source, self.status());
+        let message = self.words();
+        let http = Http {
+            status: Some(status),
+            error_type: None,
+            request_id: self.head.request_id.clone(),
+        };
+        let auth = Auth { account: self.host.clone(), variable: None };
+        let mut fault = match status {
+            429 => self.slow_down(message),
+            403 if self.is_limited() => self.slow_down(message),
+            401 | 403 => Fault::auth_invalid(source, message, auth),
+            404 | 410 => {
+                let what = format!("what was called at {}", self.host);
+                Fault::precondition_missing(source, message, Missing { what })
+            }
+            408 | 425 | 500..=599 => Fault::network_unavailable(source, message, http),
+            _ => Fault::logic_bad_input(source, message, Logic::default()),
+        };
+        fault.retry_after = self.head.retry_after();
+        fault.resets_at = self.head.retry_at();
+        fault
+    }
+
+    fn slow_down(&self, message: String) -> Fault {
+        let context = RateLimit { status: Some(self.status()), limited: None };
+        Fault::network_rate_limit(self.source, message, context)
+    }
+
+    /// GitHub refuses with 403 when it is called too often, and says so in these headers.
+    fn is_limited(&self) -> bool {
+        self.head.get("retry-after").is_some() || self.head.get("x-ratelimit-remaining") == Some("0")
+    }
+
+    fn words(&self) -> String {
+        let said = self.text();
+        let said = &said[..said.floor_char_boundary(MESSAGE_BYTES_MAX)];
+        format!("{} answered {}: {}", self.host, self.status(), said.trim())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderMap, HeaderName};
+    use unstuck_core::fault::Code;
+    use unstuck_core::time::Span;
+
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&'static str, &str)]) -> Answer {
+        let headers: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
+            .collect();
+        let head = Head::new(status, headers);
+        Answer { source: "http", host: "example.org".to_owned(), head, body: b"no".to_vec() }
+    }
+
+    // T3.1, T3.2, T3.9
+    #[test]
+    fn the_status_says_which_fault_it_is_and_whether_it_may_have_happened() {
+        let table: [(u16, &[(&'static str, &str)], Code, bool); 13] = [
+            (301, &[], Code::LogicBadInput, false),
+            (400, &[], Code::LogicBadInput, false),
+            (401, &[], Code::AuthInvalid, false),
+            (403, &[], Code::AuthInvalid, false),
+            (403, &[("retry-after", "7")], Code::NetworkRateLimit, false),
+            (403, &[("x-ratelimit-remaining", "0")], Code::NetworkRateLimit, false),
+            (404, &[], Code::PreconditionMissing, false),
+            (408, &[], Code::NetworkUnavailable, false),
+            (409, &[], Code::LogicBadInput, false),
+            (422, &[], Code::LogicBadInput, false),
+            (429, &[("retry-after", "7")], Code::NetworkRateLimit, false),
+            (500, &[], Code::NetworkUnavailable, true),
+            (503, &[("retry-after", "7")], Code::NetworkUnavailable, true),
+        ];
+        for (status, headers, code, maybe) in table {
+            let (fault, lost) = match answer(status, headers).success() {
+                Err(Unsuccessful::Lost(fault)) => (fault, true),
+                Err(Unsuccessful::Refused(fault)) => (fault, false),
+                Ok(said) => panic!("{status}: {said}"),
+            };
+            assert_eq!((fault.code(), lost), (code, maybe), "{status} {headers:?}");
+            let wait = headers.iter().any(|(name, _)| *name == "retry-after");
+            assert_eq!(fault.retry_after, wait.then_some(Span::from_secs(7)), "{status}");
+        }
+        assert_eq!(answer(201, &[]).success().unwrap(), "no");
+    }
+}

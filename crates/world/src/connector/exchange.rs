@@ -1,0 +1,164 @@
+//! One request and its whole answer.
+
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::{Client, Method, Response, Url};
+use unstuck_core::fault::{Config, Fault, Http};
+
+use super::Unsuccessful;
+use super::answer::Answer;
+use crate::provider::{Head, http_client};
+
+/// Until there is a connection.
+const CONNECT: Duration = Duration::from_secs(20);
+/// The longest answer: what is longer is cut, the status says enough.
+const ANSWER_BYTES_MAX: usize = 1_024 * 1_024;
+
+/// The way out.
+#[derive(Debug)]
+pub(super) struct Web {
+    client: Client,
+}
+
+/// A request, as it is sent.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) source: &'static str,
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<String>,
+    pub(super) timeout: Duration,
+}
+
+impl Request {
+    pub(super) fn new(
+        source: &'static str,
+        method: &str,
+        url: &str,
+        timeout: Duration,
+    ) -> Result<Self, Unsuccessful> {
+        let wrong = |what: &str, field: &str| refused(source, what.to_owned(), field);
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| wrong("the method cannot be one", "method"))?;
+        let url = Url::parse(url).map_err(|_| wrong("the address cannot be read", "url"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong("the address is neither http nor https", "url"));
+        }
+        // It is kept with the action, where no secret belongs.
+        if url.password().is_some() {
+            return Err(wrong("the address has a password in it", "url"));
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("unstuck/", env!("CARGO_PKG_VERSION"))),
+        );
+        Ok(Self { source, method, url, headers, body: None, timeout })
+    }
+
+    pub(super) fn header(&mut self, name: &str, value: &str) -> Result<(), Unsuccessful> {
+        let (name, value) = self.readable(name, value)?;
+        self.headers.append(name, value);
+        Ok(())
+    }
+
+    /// One that no log shows.
+    pub(super) fn secret(&mut self, name: &str, value: &str) -> Result<(), Unsuccessful> {
+        let (name, mut value) = self.readable(name, value)?;
+        value.set_sensitive(true);
+        self.headers.append(name, value);
+        Ok(())
+    }
+
+    fn readable(&self, name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Unsuccessful> {
+        let read = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
+        read.ok_or_else(|| {
+            refused(self.source, format!("the header {name:?} cannot be one"), "headers")
+        })
+    }
+
+    fn host(&self) -> String {
+        self.url.host_str().unwrap_or_default().to_owned()
+    }
+}
+
+fn refused(source: &'static str, message: String, field: &str) -> Unsuccessful {
+    let field = Some(field.to_owned());
+    Unsuccessful::Refused(Fault::config_invalid(
+        source,
+        message,
+        Config { field, ..Config::default() },
+    ))
+}
+
+impl Web {
+    pub(super) fn new() -> Result<Self, Fault> {
+        Ok(Self { client: http_client(CONNECT, "connector")? })
+    }
+
+    /// Sends a request and reads what comes back, whatever its status.
+    pub(super) async fn exchange(&self, request: Request) -> Result<Answer, Unsuccessful> {
+        let (source, host, limit) = (request.source, request.host(), request.timeout);
+        let (answered, timed_out) = tokio::select! {
+            answered = self.send(request) => (Some(answered), None),
+            () = tokio::time::sleep(limit) => (None, Some(limit)),
+        };
+        match (answered, timed_out) {
+            (Some(answered), _) => answered,
+            (None, _) => {
+                let message = format!("{host} did not answer within {} s", limit.as_secs());
+                Err(Unsuccessful::Lost(Fault::network_timeout(source, message, Http::default())))
+            }
+        }
+    }
+
+    async fn send(&self, request: Request) -> Result<Answer, Unsuccessful> {
+        let (source, host) = (request.source, request.host());
+        let mut sent = self.client.request(request.method, request.url).headers(request.headers);
+        if let Some(body) = request.body {
+            sent = sent.body(body);
+        }
+        match sent.send().await {
+            Ok(response) => {
+                let head = Head::new(response.status().as_u16(), response.headers().clone());
+                let body = read(response).await;
+                Ok(Answer { source, host, head, body })
+            }
+            // Without a connection nothing was sent.
+            Err(error) if error.is_connect() => {
+                let message = format!("{host} cannot be reached");
+                let fault = Fault::network_unreachable(source, message, Http::default());
+                Err(Unsuccessful::Refused(fault.caused_by(root(&error))))
+            }
+            Err(error) => {
+                let message = format!("the connection to {host} was lost before an answer");
+                let fault = Fault::network_unavailable(source, message, Http::default());
+                Err(Unsuccessful::Lost(fault.caused_by(root(&error))))
+            }
+        }
+    }
+}
+
+/// As much of the body as comes.
+async fn read(mut response: Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() >= ANSWER_BYTES_MAX {
+            body.truncate(ANSWER_BYTES_MAX);
+            break;
+        }
+    }
+    body
+}
+
+/// The innermost reason: the outer ones repeat the address with everything in it.
+fn root(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

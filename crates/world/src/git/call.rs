@@ -1,0 +1,240 @@
+//! One run of the git command: fixed environment, bounded output, bounded time.
+//!
+//! Dropping the future ends git and what it has started in its process group.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::timeout;
+use unstuck_core::fault::Fault;
+
+use super::fail::{Failed, Operation};
+use super::git::Git;
+use crate::process::Kept;
+
+/// More than any answer of git that we ask for; a patch may be large.
+const STDOUT_BYTES_MAX: u64 = 512 * 1_024 * 1_024;
+/// Git's complaints are short.
+const STDERR_BYTES_MAX: usize = 64 * 1_024;
+/// A helper that git leaves behind may hold its streams; git's own words are in them long before.
+const STREAM_END_MAX: Duration = Duration::from_secs(2);
+
+/// Variables that would move git to another place or change what it says, were they inherited.
+pub(crate) const REMOVED: [&str; 20] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Settings that hold for every command: nothing that a file could have planted is run, nothing is
+/// shown in colour, and nothing goes on in the background.
+const SETTINGS: [&str; 9] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.quotePath=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "diff.external=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+];
+
+/// A git command on its way.
+#[derive(Debug)]
+pub(crate) struct Call<'git> {
+    git: &'git Git,
+    operation: Operation,
+    arguments: Vec<OsString>,
+    environment: Vec<(&'static str, OsString)>,
+    input: Vec<u8>,
+    reference: Option<String>,
+}
+
+/// A git command that ended with a status that was expected.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) status: i32,
+    pub(crate) stdout: Vec<u8>,
+}
+
+impl Git {
+    pub(crate) fn call(&self, operation: Operation) -> Call<'_> {
+        Call {
+            git: self,
+            operation,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            input: Vec::new(),
+            reference: None,
+        }
+    }
+}
+
+impl Call<'_> {
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self
+    }
+
+    /// The branch or commit that it is about, for the fault and for the lock to look for.
+    pub(crate) fn about(mut self, reference: impl Into<String>) -> Self {
+        self.reference = Some(reference.into());
+        self
+    }
+
+    /// Runs it; any status but 0 is a fault.
+    pub(crate) async fn run(self) -> Result<Done, Fault> {
+        self.run_expecting(&[0]).await
+    }
+
+    /// Runs it; any status that is not expected is a fault.
+    pub(crate) async fn run_expecting(self, expected: &[i32]) -> Result<Done, Fault> {
+        let patience = self.git.patience;
+        let Ok(ended) = timeout(patience, self.perform()).await else {
+            return Err(self.failed(Failed::TimedOut(patience)));
+        };
+        let (status, stdout, stderr) = ended.map_err(|error| self.failed(Failed::Io(error)))?;
+        match (status.code(), status.signal()) {
+            (Some(code), _) if expected.contains(&code) => {
+                if stdout.len() as u64 >= STDOUT_BYTES_MAX {
+                    return Err(self.failed(Failed::TooMuch));
+                }
+                Ok(Done { status: code, stdout })
+            }
+            (Some(exit), _) => Err(self.failed(Failed::Exited { exit, stderr })),
+            (None, signal) => Err(self.failed(Failed::Signalled(signal.unwrap_or_default()))),
+        }
+    }
+
+    fn failed(&self, how: Failed) -> Fault {
+        self.operation.failed(self.git, how, self.reference.as_deref())
+    }
+
+    async fn perform(&self) -> io::Result<(ExitStatus, Vec<u8>, Kept)> {
+        let mut child = Group(self.command().spawn()?);
+        let (stdin, stdout, stderr) =
+            (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
+        let (mut out, mut complaints) = (Vec::new(), Kept::within(STDERR_BYTES_MAX));
+        let status = {
+            let streams = async {
+                tokio::join!(
+                    feed(stdin, &self.input),
+                    gather(stdout, &mut out),
+                    keep(stderr, &mut complaints)
+                );
+            };
+            tokio::pin!(streams);
+            let mut flowing = true;
+            let status = loop {
+                tokio::select! {
+                    status = child.0.wait() => break status?,
+                    () = &mut streams, if flowing => flowing = false,
+                }
+            };
+            if flowing {
+                let _ = timeout(STREAM_END_MAX, streams).await;
+            }
+            status
+        };
+        Ok((status, out, complaints))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.git.program);
+        for name in REMOVED {
+            command.env_remove(name);
+        }
+        command.envs([("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_PAGER", "cat")]);
+        if self.git.index.is_none() && self.operation.only_looks() {
+            command.env("GIT_OPTIONAL_LOCKS", "0");
+        }
+        if let Some(git_dir) = &self.git.own_dir {
+            command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.git.directory);
+        }
+        if let Some(index) = &self.git.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.args(["--literal-pathspecs", "--no-pager"]).args(&self.arguments);
+        command.current_dir(existing(&self.git.directory)).process_group(0).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+}
+
+/// A directory that is gone would look like a program that is missing.
+fn existing(directory: &Path) -> &Path {
+    directory.ancestors().find(|dir| dir.is_dir()).unwrap_or(directory)
+}
+
+/// Ends the whole group when it is dropped: git starts other programs.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // None once it was waited for.
+        let id = self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(group) = id {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// Git may well end without having read everything.
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(input).await;
+    }
+}
+
+async fn gather(stream: Option<impl AsyncRead + Unpin>, to: &mut Vec<u8>) {
+    if let Some(stream) = stream {
+        let _ = stream.take(STDOUT_BYTES_MAX).read_to_end(to).await;
+    }
+}
+
+async fn keep(stream: Option<impl AsyncRead + Unpin>, to: &mut Kept) {
+    let Some(mut stream) = stream else { return };
+    let mut chunk = [0; 4_096];
+    while let Ok(length @ 1..) = stream.read(&mut chunk).await {
+        to.push(&chunk[..length]);
+    }
+}

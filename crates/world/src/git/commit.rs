@@ -1,0 +1,71 @@
+//! Commits, made of a tree.
+
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+
+use super::fail::Operation;
+use super::git::Git;
+use super::oid::Oid;
+
+/// Who made a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Their name.
+    pub name: String,
+    /// Their address.
+    pub email: String,
+}
+
+/// A commit to be made. The same parts give the same commit, so that making it twice is harmless.
+#[derive(Clone, Debug)]
+pub struct NewCommit<'a> {
+    /// What it holds.
+    pub tree: &'a Oid,
+    /// What it follows.
+    pub parents: &'a [Oid],
+    /// Its words.
+    pub message: &'a str,
+    /// Who wrote and committed it.
+    pub person: &'a Person,
+    /// When.
+    pub at: Time,
+    /// Whether it is signed, where the repository says that commits are.
+    pub signed: bool,
+}
+
+impl Git {
+    /// Makes a commit. No branch moves, and no hook runs.
+    pub async fn make_commit(&self, new: NewCommit<'_>) -> Result<Oid, Fault> {
+        let date = format!("@{} +0000", new.at.as_millis() / 1_000);
+        let mut call = self.call(Operation::Commit).args(["commit-tree", new.tree.as_str()]);
+        for parent in new.parents {
+            call = call.args(["-p", parent.as_str()]);
+        }
+        if new.signed && self.setting("commit.gpgSign").await?.is_some_and(|value| value == "true")
+        {
+            call = call.args(["-S"]);
+        }
+        let call = call.args(["-F", "-"]).input(new.message);
+        let call = call.env("GIT_AUTHOR_NAME", &new.person.name);
+        let call = call.env("GIT_AUTHOR_EMAIL", &new.person.email);
+        let call = call.env("GIT_COMMITTER_NAME", &new.person.name);
+        let call = call.env("GIT_COMMITTER_EMAIL", &new.person.email);
+        let call = call.env("GIT_AUTHOR_DATE", &date).env("GIT_COMMITTER_DATE", &date);
+        let done = call.run().await?;
+        Oid::read(done.stdout.trim_ascii_end()).ok_or_else(|| self.unreadable(Operation::Commit))
+    }
+
+    /// The person that the repository's settings name.
+    pub async fn person(&self) -> Result<Option<Person>, Fault> {
+        let (name, email) = (self.setting("user.name").await?, self.setting("user.email").await?);
+        Ok(name.zip(email).map(|(name, email)| Person { name, email }))
+    }
+
+    /// One setting, or nothing.
+    pub(super) async fn setting(&self, name: &str) -> Result<Option<String>, Fault> {
+        let call = self.call(Operation::Look).args(["config", "--null", "--get", name]);
+        let done = call.run_expecting(&[0, 1]).await?;
+        let value = done.stdout.strip_suffix(b"\0").map(String::from_utf8_lossy);
+        Ok(value.filter(|_| done.status == 0).map(std::borrow::Cow::into_owned))
+    }
+}

@@ -1,0 +1,130 @@
+//! Git as a program, and the repository it works on.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use unstuck_core::fault::{Fault, Missing};
+
+use super::fail::Operation;
+use super::status::{self, Entry};
+
+/// How long one git command may take, unless the caller says otherwise. Cloning and fetching are not
+/// among ours; a status of a very large tree on a slow disk is.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Git, and the repository it works on.
+#[derive(Clone, Debug)]
+pub struct Git {
+    pub(super) program: OsString,
+    pub(super) directory: PathBuf,
+    pub(super) own_dir: Option<PathBuf>,
+    pub(super) index: Option<PathBuf>,
+    pub(super) patience: Duration,
+}
+
+/// Where the parts of a repository are, and what kind of repository it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// What belongs to this working tree alone.
+    pub git_dir: PathBuf,
+    /// What all working trees share.
+    pub common_dir: PathBuf,
+    /// Whether it has no working tree.
+    pub bare: bool,
+    /// Whether its history is cut off.
+    pub shallow: bool,
+}
+
+impl Git {
+    /// The `program` for the repository that `directory` belongs to.
+    pub fn at(program: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            directory: directory.into(),
+            own_dir: None,
+            index: None,
+            patience: PATIENCE,
+        }
+    }
+
+    /// The same program for the working tree `directory` with its own `git_dir`, whatever `.git` in
+    /// that directory says: an agent may have changed it.
+    #[must_use]
+    pub fn in_worktree(&self, directory: impl Into<PathBuf>, git_dir: impl Into<PathBuf>) -> Self {
+        let (directory, own_dir) = (directory.into(), Some(git_dir.into()));
+        Self { directory, own_dir, index: None, ..self.clone() }
+    }
+
+    /// The same, with another file as its index.
+    #[must_use]
+    pub fn with_index(&self, index: impl Into<PathBuf>) -> Self {
+        Self { index: Some(index.into()), ..self.clone() }
+    }
+
+    /// The same, with another limit on how long a command may take.
+    #[must_use]
+    pub fn with_patience(&self, patience: Duration) -> Self {
+        Self { patience, ..self.clone() }
+    }
+
+    /// Where it works.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The program.
+    pub fn program(&self) -> &OsString {
+        &self.program
+    }
+
+    /// Where the parts of the repository are. Without a repository that is `PRECONDITION_MISSING`.
+    pub async fn layout(&self) -> Result<Layout, Fault> {
+        if self.own_dir.is_none() && !self.has_repository() {
+            let message = format!("{} is not in a git repository", self.directory.display());
+            let what = "a git repository".to_owned();
+            return Err(Fault::precondition_missing("git.look", message, Missing { what }));
+        }
+        let call = self.call(Operation::Look).args(["rev-parse", "--path-format=absolute"]);
+        let done = call
+            .args(["--git-dir", "--git-common-dir"])
+            .args(["--is-bare-repository", "--is-shallow-repository"])
+            .run()
+            .await?;
+        let lines: Vec<&[u8]> = done.stdout.split(|byte| *byte == b'\n').collect();
+        let [git_dir, common_dir, bare, shallow, ..] = lines.as_slice() else {
+            return Err(self.unreadable(Operation::Look));
+        };
+        let path = |line: &[u8]| PathBuf::from(OsString::from_vec(line.to_vec()));
+        Ok(Layout {
+            git_dir: path(git_dir),
+            common_dir: path(common_dir),
+            bare: *bare == b"true",
+            shallow: *shallow == b"true",
+        })
+    }
+
+    /// What differs between the last commit, the index and the working tree, without guessing at
+    /// renames. Every new file is named, not just its folder.
+    pub async fn status(&self) -> Result<Vec<Entry>, Fault> {
+        let call = self.call(Operation::Status).args(["status", "--porcelain=v2", "-z"]);
+        let call = call.args(["--untracked-files=all", "--no-renames", "--ignore-submodules=none"]);
+        let done = call.run().await?;
+        status::parse(&done.stdout).map_err(|_| self.unreadable(Operation::Status))
+    }
+
+    /// Git says the same thing, "128", about everything that is wrong; whether there is a
+    /// repository can be seen.
+    fn has_repository(&self) -> bool {
+        let bare = |dir: &Path| dir.join("HEAD").is_file() && dir.join("objects").is_dir();
+        let holds = |dir: &Path| dir.join(".git").exists() || bare(dir);
+        self.directory.ancestors().any(holds)
+    }
+
+    /// Git wrote something that is not what it writes.
+    pub(super) fn unreadable(&self, operation: Operation) -> Fault {
+        let message = format!("{} answered in a way nobody can read", self.program.display());
+        operation.fault(message, None, None)
+    }
+}

@@ -1,0 +1,46 @@
+//! Git's lock files: whether one of them is in the way.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use super::git::Git;
+
+/// The lock files that any command may meet.
+const NAMES: [&str; 5] =
+    ["index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock"];
+
+/// A lock file that is there. Whoever asks has just seen a command fail.
+pub(super) fn held(git: &Git, reference: Option<&str>) -> Option<PathBuf> {
+    let git_dir = git.own_dir.clone().or_else(|| find(&git.directory))?;
+    let common = common_dir(&git_dir);
+    let of_index = git.index.iter().map(|index| with_suffix(index));
+    let of_reference = reference.iter().map(|name| with_suffix(&common.join(name)));
+    let named = [&git_dir, &common].into_iter().flat_map(|dir| NAMES.map(|name| dir.join(name)));
+    of_index.chain(of_reference).chain(named).find(|path| path.exists())
+}
+
+fn with_suffix(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+/// What the folder of a worktree shares with all others.
+fn common_dir(git_dir: &Path) -> PathBuf {
+    match fs::read(git_dir.join("commondir")) {
+        Ok(path) => git_dir.join(OsString::from_vec(path.trim_ascii_end().to_vec())),
+        Err(_) => git_dir.to_owned(),
+    }
+}
+
+fn find(directory: &Path) -> Option<PathBuf> {
+    let dot_git = directory.ancestors().map(|dir| dir.join(".git")).find(|path| path.exists())?;
+    if dot_git.is_dir() {
+        return Some(dot_git);
+    }
+    let link = fs::read(&dot_git).ok()?;
+    let target = link.strip_prefix(b"gitdir: ")?.trim_ascii_end().to_vec();
+    Some(dot_git.parent()?.join(OsString::from_vec(target)))
+}

@@ -1,0 +1,42 @@
+//! The git command as typed operations.
+//!
+//! [`Git`] is the program and the repository it works on. Each file holds the operations of one
+//! kind; what git writes is read by pure functions in files of their own: [`status`], [`raw`] and
+//! [`worktrees`]. A failure becomes a fault by the operation and by facts: the exit status, a signal, an
+//! error number, a lock file that is there. Git tells some causes in prose only (a refused login, a
+//! full disk); for those, and no others, the core's rules for foreign text are asked.
+//!
+//! Nothing here runs code that an agent may have planted: hooks, external diff programs, text
+//! conversions and file watchers are off. Hooks that a commit has to respect are run under a guard
+//! by whoever commits.
+
+mod call;
+mod commit;
+mod fail;
+#[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
+mod git;
+mod locks;
+mod merge;
+mod mode;
+mod oid;
+mod patch;
+pub mod raw;
+mod refs;
+mod remote;
+mod snapshot;
+pub mod status;
+mod tree;
+mod worktree;
+pub mod worktrees;
+
+pub use commit::{NewCommit, Person};
+pub use git::{Git, Layout};
+pub use merge::Merged;
+pub use mode::Mode;
+pub use oid::Oid;
+pub use refs::{RefChange, Swapped};
+pub use remote::RemoteRef;
+pub use snapshot::{Restored, Snapshot};
+
+pub(crate) use call::REMOVED;
+pub(crate) use fail::Operation;

@@ -1,0 +1,67 @@
+//! The name of a git object.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The full name of a git object, in hexadecimal: 40 digits, or 64 in newer repositories.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Oid(String);
+
+impl Oid {
+    /// Reads a full name; nothing for anything else.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+        if !matches!(bytes.len(), 40 | 64) || !bytes.iter().all(hex) {
+            return None;
+        }
+        std::str::from_utf8(bytes).ok().map(|name| Self(name.to_owned()))
+    }
+
+    /// As git writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name of no object, as long as this one.
+    pub(super) fn zero(&self) -> String {
+        "0".repeat(self.0.len())
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Oid {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        Self::read(name.as_bytes()).ok_or("not the full name of a git object")
+    }
+}
+
+impl From<Oid> for String {
+    fn from(oid: Oid) -> Self {
+        oid.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_full_names_are_names() {
+        assert!(Oid::read("a".repeat(40).as_bytes()).is_some());
+        assert!(Oid::read("0".repeat(64).as_bytes()).is_some());
+        for wrong in ["", "abc", "HEAD"] {
+            assert_eq!(Oid::read(wrong.as_bytes()), None);
+        }
+        assert_eq!(Oid::read("A".repeat(40).as_bytes()), None);
+        assert_eq!(Oid::read("g".repeat(40).as_bytes()), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! Patches: a change as text that can be kept, read and applied again.
+
+use unstuck_core::fault::Fault;
+
+use super::fail::Operation;
+use super::git::Git;
+use super::oid::Oid;
+
+impl Git {
+    /// The change from one tree to another, with everything that is needed to apply it.
+    pub async fn patch(&self, old: &Oid, new: &Oid) -> Result<Vec<u8>, Fault> {
+        let call = self.call(Operation::Status).args(["diff-tree", "-r", "-p", "-M", "--binary"]);
+        let call = call.args(["--full-index", "--no-color", "--no-ext-diff", "--no-textconv"]);
+        Ok(call.args([old.as_str(), new.as_str()]).run().await?.stdout)
+    }
+
+    /// Applies a patch to the index and the working tree, wholly or not at all.
+    pub async fn apply(&self, patch: &[u8]) -> Result<(), Fault> {
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let call = self.call(Operation::Merge).args(["apply", "--index", "--whitespace=nowarn"]);
+        call.args(["-"]).input(patch).run().await.map(drop)
+    }
+}

@@ -1,0 +1,225 @@
+//! Reads `git status --porcelain=v2 -z`. Pure; any bytes are safe to read.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use super::mode::Mode;
+
+/// How a path differs between two places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not at all.
+    Same,
+    /// Its content or its mode.
+    Modified,
+    /// It became another kind of thing.
+    TypeChanged,
+    /// It is new.
+    Added,
+    /// It is gone.
+    Deleted,
+    /// It came from another path.
+    Renamed,
+    /// It was copied from another path.
+    Copied,
+    /// It has a conflict.
+    Unmerged,
+}
+
+/// One line of a status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A tracked path that differs.
+    Changed(Box<Changed>),
+    /// A path with a conflict.
+    Unmerged {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// A path that git does not know. One with a `/` at its end is a repository of its own.
+    Untracked {
+        /// Which one.
+        path: PathBuf,
+        /// Whether it is a repository of its own, into which git does not look.
+        repository: bool,
+    },
+    /// A path that git was told not to know.
+    Ignored {
+        /// Which one.
+        path: PathBuf,
+    },
+}
+
+/// A tracked path that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Which one.
+    pub path: PathBuf,
+    /// Where it came from, where it was renamed or copied.
+    pub from: Option<PathBuf>,
+    /// Between the last commit and the index.
+    pub staged: State,
+    /// Between the index and the working tree.
+    pub unstaged: State,
+    /// What the last commit has there.
+    pub head: Mode,
+    /// What the index has there.
+    pub index: Mode,
+    /// What the working tree has there.
+    pub worktree: Mode,
+}
+
+/// Bytes that are no status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// How many records were read before.
+    pub after_records: usize,
+}
+
+/// Reads a whole status.
+pub fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
+    let mut entries = Vec::new();
+    let mut records = records(bytes);
+    while let Some(record) = records.next() {
+        let unreadable = Unreadable { after_records: entries.len() };
+        match record.split_first() {
+            Some((b'#', _)) => {}
+            Some(_) => entries.push(entry(record, &mut records).ok_or(unreadable)?),
+            None => return Err(unreadable),
+        }
+    }
+    Ok(entries)
+}
+
+/// What stands between zero bytes; the last one ends with one, too.
+pub(super) fn records(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+    let count = if bytes.is_empty() { 0 } else { usize::MAX };
+    whole.split(|byte| *byte == 0).take(count)
+}
+
+fn entry<'a>(record: &'a [u8], next: &mut impl Iterator<Item = &'a [u8]>) -> Option<Entry> {
+    let (kind, rest) = record.split_at_checked(2)?;
+    match kind {
+        b"1 " => changed(rest, None),
+        b"2 " => changed(rest, Some(path(next.next()?)?)),
+        b"u " => Some(Entry::Unmerged { path: path(fields::<9>(rest)?.1)? }),
+        b"? " => {
+            let repository = rest.ends_with(b"/");
+            let name = rest.strip_suffix(b"/").unwrap_or(rest);
+            Some(Entry::Untracked { path: path(name)?, repository })
+        }
+        b"! " => Some(Entry::Ignored { path: path(rest.strip_suffix(b"/").unwrap_or(rest))? }),
+        _ => None,
+    }
+}
+
+fn changed(rest: &[u8], from: Option<PathBuf>) -> Option<Entry> {
+    let ([states, _submodule, head, index, worktree, _, _], mut name) = fields::<7>(rest)?;
+    if from.is_some() {
+        // How similar the two are.
+        name = fields::<1>(name)?.1;
+    }
+    let [staged, unstaged] = states else { return None };
+    Some(Entry::Changed(Box::new(Changed {
+        path: path(name)?,
+        from,
+        staged: state(*staged)?,
+        unstaged: state(*unstaged)?,
+        head: Mode::read(head)?,
+        index: Mode::read(index)?,
+        worktree: Mode::read(worktree)?,
+    })))
+}
+
+/// So many words, and the rest after them.
+fn fields<const N: usize>(mut rest: &[u8]) -> Option<([&[u8]; N], &[u8])> {
+    let mut words = [&rest[..0]; N];
+    for word in &mut words {
+        let at = rest.iter().position(|byte| *byte == b' ')?;
+        (*word, rest) = (&rest[..at], &rest[at + 1..]);
+    }
+    Some((words, rest))
+}
+
+pub(super) fn path(name: &[u8]) -> Option<PathBuf> {
+    (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name)))
+}
+
+const fn state(letter: u8) -> Option<State> {
+    Some(match letter {
+        b'.' => State::Same,
+        b'M' => State::Modified,
+        b'T' => State::TypeChanged,
+        b'A' => State::Added,
+        b'D' => State::Deleted,
+        b'R' => State::Renamed,
+        b'C' => State::Copied,
+        b'U' => State::Unmerged,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "1111111111111111111111111111111111111111";
+
+    fn one(record: &str) -> Option<Entry> {
+        let bytes = record.replace("OID", NAME).replace('|', "\0");
+        parse(bytes.as_bytes()).ok().and_then(|mut entries| entries.pop())
+    }
+
+    #[test]
+    fn each_kind_of_line_is_read() {
+        let Some(Entry::Changed(modified)) = one("1 .M N... 100644 100644 100755 OID OID a b\n|")
+        else {
+            panic!()
+        };
+        assert_eq!(modified.path, PathBuf::from("a b\n"));
+        assert_eq!((modified.staged, modified.unstaged), (State::Same, State::Modified));
+        assert_eq!((modified.index, modified.worktree), (Mode::File, Mode::Executable));
+        let Some(Entry::Changed(renamed)) =
+            one("2 R. N... 100644 100644 100644 OID OID R100 new name|old name|")
+        else {
+            panic!()
+        };
+        assert_eq!(renamed.path, PathBuf::from("new name"));
+        assert_eq!(renamed.from, Some(PathBuf::from("old name")));
+        let unmerged = one("u UU N... 100644 100644 100644 100644 OID OID OID both|");
+        assert_eq!(unmerged, Some(Entry::Unmerged { path: "both".into() }));
+        let new = one("? new|");
+        assert_eq!(new, Some(Entry::Untracked { path: "new".into(), repository: false }));
+        let inner = one("? inner/|");
+        assert_eq!(inner, Some(Entry::Untracked { path: "inner".into(), repository: true }));
+        assert_eq!(one("! out/|"), Some(Entry::Ignored { path: "out".into() }));
+        assert_eq!(one("# branch.oid (initial)|"), None);
+    }
+
+    #[test]
+    fn names_are_bytes() {
+        let entries = parse(b"? caf\xe9 \xff\0").unwrap();
+        let name = OsStr::from_bytes(b"caf\xe9 \xff");
+        assert_eq!(entries, [Entry::Untracked { path: name.into(), repository: false }]);
+    }
+
+    #[test]
+    fn nothing_is_an_empty_status_and_half_a_line_is_none() {
+        assert_eq!(parse(b""), Ok(Vec::new()));
+        let broken: [&[u8]; 8] = [
+            b"x",
+            b"\0",
+            b"? \0",
+            b"1 .M N... 100644\0",
+            b"1 .M N... 100644 100644 10064x a b path\0",
+            b"1 .? N... 100644 100644 100644 a b path\0",
+            b"2 R. N... 100644 100644 100644 a b R100 new\0",
+            b"? good\0nonsense\0",
+        ];
+        for bytes in broken {
+            assert!(parse(bytes).is_err(), "{:?}", bytes.escape_ascii().to_string());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Trees and indexes: what a worktree holds as an object, and a worktree as an object says.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use unstuck_core::fault::Fault;
+
+use super::fail::Operation;
+use super::git::Git;
+use super::oid::Oid;
+use super::raw::{self, Difference};
+
+impl Git {
+    /// Puts these paths into the index as they are in the working tree, new or changed.
+    pub async fn take_in<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Fault> {
+        self.update_index(&["--add", "--remove", "--replace"], paths).await
+    }
+
+    /// Takes these paths out of the index, whatever is in their place.
+    pub async fn take_out<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Fault> {
+        self.update_index(&["--force-remove"], paths).await
+    }
+
+    async fn update_index<'a>(
+        &self,
+        how: &[&str],
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Fault> {
+        let mut list = Vec::new();
+        for path in paths {
+            list.extend_from_slice(path.as_os_str().as_bytes());
+            list.push(0);
+        }
+        if list.is_empty() {
+            return Ok(());
+        }
+        let call = self.call(Operation::Commit).args(["update-index"]).args(how);
+        call.args(["-z", "--stdin"]).input(list).run().await.map(drop)
+    }
+
+    /// Puts these paths into the index as `tree` has them: back, or gone.
+    pub async fn put_back<'a>(
+        &self,
+        tree: &Oid,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Fault> {
+        let wanted: Vec<&Path> = paths.into_iter().collect();
+        let mut orders = Vec::new();
+        for path in &wanted {
+            orders.extend_from_slice(format!("0 {}\t", tree.zero()).as_bytes());
+            orders.extend_from_slice(path.as_os_str().as_bytes());
+            orders.push(0);
+        }
+        orders.extend_from_slice(&self.listed(tree, &wanted).await?);
+        let call =
+            self.call(Operation::Revert).args(["update-index", "--replace", "-z", "--index-info"]);
+        call.input(orders).run().await.map(drop)
+    }
+
+    /// What `tree` has at exactly these paths, in git's own form. A long list of paths does not fit
+    /// on a command line, so the whole tree is listed then and looked through here.
+    async fn listed(&self, tree: &Oid, wanted: &[&Path]) -> Result<Vec<u8>, Fault> {
+        let call = self.call(Operation::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
+        let done = call.args([tree.as_str()]).run().await?;
+        let wanted: std::collections::HashSet<&[u8]> =
+            wanted.iter().map(|path| path.as_os_str().as_bytes()).collect();
+        let mut kept = Vec::new();
+        for record in done.stdout.split_inclusive(|byte| *byte == 0) {
+            let name = record.iter().position(|byte| *byte == b'\t').map(|at| &record[at + 1..]);
+            let name = name.and_then(|name| name.strip_suffix(b"\0"));
+            if name.is_some_and(|name| wanted.contains(name)) {
+                kept.extend_from_slice(record);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The index as a tree.
+    pub async fn write_tree(&self) -> Result<Oid, Fault> {
+        let done = self.call(Operation::Commit).args(["write-tree"]).run().await?;
+        Oid::read(done.stdout.trim_ascii_end()).ok_or_else(|| self.unreadable(Operation::Commit))
+    }
+
+    /// The index becomes `tree`; what it knew of files that are the same stays known.
+    pub async fn read_tree(&self, tree: &Oid) -> Result<(), Fault> {
+        let call = self.call(Operation::Revert).args(["read-tree", "--reset", tree.as_str()]);
+        call.run().await?;
+        // Files that are as the index says need no reading next time; those that are not are listed,
+        // and that is status 1.
+        let call = self.call(Operation::Revert).args(["update-index", "-q", "--refresh"]);
+        call.run_expecting(&[0, 1]).await.map(drop)
+    }
+
+    /// Index and working tree become `tree`. What only the index knows goes, what only the working
+    /// tree knows stays.
+    pub async fn check_out(&self, tree: &Oid) -> Result<(), Fault> {
+        let call = self.call(Operation::Revert).args(["read-tree", "--reset", "-u", tree.as_str()]);
+        call.run().await.map(drop)
+    }
+
+    /// What differs between two trees, with renames.
+    pub async fn differences(&self, old: &Oid, new: &Oid) -> Result<Vec<Difference>, Fault> {
+        let call = self.call(Operation::Status).args(["diff-tree", "-r", "-M", "--raw", "-z"]);
+        let done = call.args([old.as_str(), new.as_str()]).run().await?;
+        raw::parse(&done.stdout).map_err(|_| self.unreadable(Operation::Status))
+    }
+}

@@ -1,0 +1,63 @@
+//! Reads `git worktree list --porcelain -z`. Pure; any bytes are safe to read.
+
+use std::path::PathBuf;
+
+use super::oid::Oid;
+use super::status::{Unreadable, path};
+
+/// A working tree of a repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktree {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it has checked out; nothing in a bare repository.
+    pub head: Option<Oid>,
+    /// The branch it is on, in full; nothing where it is on none.
+    pub branch: Option<String>,
+    /// Whether it only stands for a repository without a working tree.
+    pub bare: bool,
+}
+
+/// Reads a whole list. What newer versions of git add is skipped.
+pub fn parse(bytes: &[u8]) -> Result<Vec<Worktree>, Unreadable> {
+    let mut worktrees: Vec<Worktree> = Vec::new();
+    for line in bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+        let unreadable = Unreadable { after_records: worktrees.len() };
+        if let Some(name) = line.strip_prefix(b"worktree ") {
+            let path = path(name).ok_or(unreadable)?;
+            worktrees.push(Worktree { path, ..Worktree::default() });
+            continue;
+        }
+        let worktree = worktrees.last_mut().ok_or(unreadable)?;
+        if let Some(head) = line.strip_prefix(b"HEAD ") {
+            worktree.head = Some(Oid::read(head).ok_or(unreadable)?);
+        } else if let Some(branch) = line.strip_prefix(b"branch ") {
+            worktree.branch = Some(String::from_utf8_lossy(branch).into_owned());
+        } else if line == b"bare" {
+            worktree.bare = true;
+        }
+    }
+    Ok(worktrees)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_and_nonsense_is_not() {
+        let oid = "1".repeat(40);
+        let list = format!(
+            "worktree /a b|HEAD {oid}|branch refs/heads/main||worktree /c|bare||\
+             worktree /d|HEAD {oid}|detached|locked why|prunable gone||"
+        );
+        let worktrees = parse(list.replace('|', "\0").as_bytes()).unwrap();
+        let [main, bare, detached] = worktrees.as_slice() else { panic!("{worktrees:?}") };
+        assert_eq!(main.branch.as_deref(), Some("refs/heads/main"));
+        assert_eq!(main.path, PathBuf::from("/a b"));
+        assert!(bare.bare && bare.head.is_none());
+        assert_eq!((&detached.branch, detached.head.is_some()), (&None, true));
+        assert!(parse(b"HEAD x\0").is_err());
+        assert!(parse(b"worktree /a\0HEAD x\0").is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! How Claude Code is started: arguments, environment, and a directory of its own.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use unstuck_core::fault::Fault;
+
+use super::{NAME, Permissions, Settings};
+use crate::agent::Assignment;
+use crate::process::Launch;
+use crate::provider::account::Account;
+use crate::provider::program;
+
+/// Waiting and trying again are decided by whoever runs it, and nothing but the work itself goes
+/// over the network.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_MAX_RETRIES", "0"),
+    ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+];
+/// What would make it wait by itself, or think that it runs inside another one.
+const TAKEN_AWAY: &[&str] =
+    &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "IS_SANDBOX"];
+impl Settings {
+    /// Makes the directory in which it keeps its state.
+    pub(super) fn prepare(&self) -> Result<(), Fault> {
+        program::make_home(self.directory(), NAME)
+    }
+
+    pub(super) fn launch(&self, assignment: &Assignment, thread: Option<&str>) -> Launch {
+        let mut launch = program::launch(&self.guard, &self.program, assignment);
+        launch.arguments = self.arguments(assignment, thread);
+        launch.environment.extend(self.environment());
+        launch
+    }
+
+    /// A login is replaced as a whole file when it is renewed, so that a link to it would come
+    /// apart; the program then works in the directory of the login.
+    fn directory(&self) -> &Path {
+        match &self.account {
+            Account::Key(_) => &self.home,
+            Account::Login(directory) => directory,
+        }
+    }
+
+    fn arguments(&self, assignment: &Assignment, thread: Option<&str>) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
+        add(&["-p", "--output-format", "stream-json", "--verbose"]);
+        // The person's own settings and hooks are for the person's own sessions.
+        add(&["--setting-sources", "project,local"]);
+        match &self.permissions {
+            Permissions::Skipped => add(&["--dangerously-skip-permissions"]),
+            Permissions::Listed(tools) => {
+                add(&["--permission-mode", "acceptEdits"]);
+                if !tools.is_empty() {
+                    add(&["--allowedTools", &tools.join(",")]);
+                }
+            }
+        }
+        let limits = assignment.limits;
+        let turns = limits.turns_max.map(|turns| turns.to_string());
+        let money = limits.money_micros_max.map(dollars);
+        let options = [
+            ("--resume", thread),
+            ("--model", assignment.model.as_deref()),
+            ("--max-turns", turns.as_deref()),
+            ("--max-budget-usd", money.as_deref()),
+        ];
+        for (option, value) in options {
+            if let Some(value) = value {
+                add(&[option, value]);
+            }
+        }
+        for argument in &self.arguments {
+            add(&[argument]);
+        }
+        if let Some(config) = &self.mcp_config {
+            arguments.extend(["--strict-mcp-config".into(), "--mcp-config".into(), config.into()]);
+        }
+        arguments
+    }
+
+    fn environment(&self) -> Vec<(OsString, Option<OsString>)> {
+        let taken_away = TAKEN_AWAY.iter().map(|name| (OsString::from(name), None));
+        let mut environment: Vec<(OsString, Option<OsString>)> = taken_away.collect();
+        let mut set = |name: &str, value: OsString| environment.push((name.into(), Some(value)));
+        for (name, value) in ENVIRONMENT {
+            set(name, value.into());
+        }
+        set("CLAUDE_CONFIG_DIR", self.directory().into());
+        if self.sandboxed {
+            set("IS_SANDBOX", "1".into());
+        }
+        if let Some(url) = &self.base_url {
+            set("ANTHROPIC_BASE_URL", url.into());
+        }
+        if let Account::Key(key) = &self.account {
+            set(&key.variable, (&key.value).into());
+        }
+        environment
+    }
+}
+
+/// An amount as the program reads it.
+fn dollars(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_written_out() {
+        assert_eq!(dollars(2_000), "0.002000");
+        assert_eq!(dollars(12_345_678), "12.345678");
+    }
+}

@@ -1,0 +1,171 @@
+//! What Claude Code writes with `--output-format stream-json`, as far as we look at it.
+//!
+//! One flat type for all kinds of lines, borrowing from the line: a tagged enum would copy every
+//! line into a tree first, and most of a line is skipped. Fields and kinds that are not listed
+//! here are ignored; a field of another shape makes the line one we do not understand.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// One line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) subtype: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) session_id: Option<Cow<'a, str>>,
+    /// Set where a subagent speaks.
+    #[serde(borrow)]
+    pub(super) parent_tool_use_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) message: Option<Message<'a>>,
+    /// The kind of API error, beside a message that the program made up itself, or in a retry.
+    #[serde(borrow)]
+    pub(super) error: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) request_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) rate_limit_info: Option<RateLimitInfo<'a>>,
+
+    pub(super) is_error: Option<bool>,
+    pub(super) api_error_status: Option<u16>,
+    pub(super) num_turns: Option<u32>,
+    #[serde(borrow)]
+    pub(super) result: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) stop_reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) terminal_reason: Option<Cow<'a, str>>,
+    pub(super) total_cost_usd: Option<f64>,
+    pub(super) usage: Option<Tokens>,
+    #[serde(rename = "modelUsage")]
+    pub(super) model_usage: Option<HashMap<String, Tokens>>,
+    #[serde(borrow, default)]
+    pub(super) permission_denials: Vec<PermissionDenial<'a>>,
+    #[serde(borrow, default)]
+    pub(super) errors: Vec<Cow<'a, str>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) content: Option<Content<'a>>,
+    pub(super) usage: Option<Tokens>,
+}
+
+/// A text, or a list of blocks: the program writes both.
+#[derive(Debug)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Blocks(Vec<Block<'a>>),
+}
+
+/// One block of a message, whatever its kind.
+#[derive(Debug, Deserialize)]
+pub(super) struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_use_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) content: Option<Content<'a>>,
+    pub(super) is_error: Option<bool>,
+}
+
+/// Tokens, as the API names them and, by model, as the program does.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Tokens {
+    #[serde(rename = "input_tokens", alias = "inputTokens")]
+    pub(super) input: u64,
+    #[serde(rename = "output_tokens", alias = "outputTokens")]
+    pub(super) output: u64,
+    #[serde(rename = "cache_creation_input_tokens", alias = "cacheCreationInputTokens")]
+    pub(super) cache_written: u64,
+    #[serde(rename = "cache_read_input_tokens", alias = "cacheReadInputTokens")]
+    pub(super) cached: u64,
+}
+
+/// How a plan's window stands.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RateLimitInfo<'a> {
+    #[serde(borrow)]
+    pub(super) status: Option<Cow<'a, str>>,
+    /// In seconds since the Unix epoch.
+    pub(super) resets_at: Option<f64>,
+    #[serde(borrow)]
+    pub(super) rate_limit_type: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PermissionDenial<'a> {
+    #[serde(borrow)]
+    pub(super) tool_name: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) tool_input: Option<&'a RawValue>,
+}
+
+impl Content<'_> {
+    /// Its words, blocks one after the other.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.to_string(),
+            Self::Blocks(blocks) => {
+                let texts: Vec<&str> =
+                    blocks.iter().filter_map(|block| block.text.as_deref()).collect();
+                texts.join("\n")
+            }
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// An untagged enum would first copy what it reads.
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of blocks")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Content::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Content::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut blocks: A) -> Result<Self::Value, A::Error> {
+        let mut found = Vec::new();
+        while let Some(block) = blocks.next_element()? {
+            found.push(block);
+        }
+        Ok(Content::Blocks(found))
+    }
+}

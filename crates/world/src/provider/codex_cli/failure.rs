@@ -1,0 +1,264 @@
+//! Which fault an error of Codex is, from typed fields alone.
+
+use serde::Deserialize;
+use serde_json::Value;
+use unstuck_core::fault::{
+    Auth, Crash, Fault, Http, Kind, Limit, LimitKind, Permission, Provider, RateLimit,
+};
+use unstuck_core::time::Time;
+
+use super::NAME;
+use super::wire::{RateLimits, TurnError, Window};
+use crate::provider::program::message;
+use crate::provider::status;
+
+/// A window of which this much is used has no room left.
+const USED_UP_PERCENT: i64 = 100;
+
+/// The fault behind an error of a turn, with what is known about the account.
+pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
+    let (name, http_status) = info(&error.codex_error_info);
+    let http = Http { status: http_status, error_type: Some(name.to_owned()), request_id: None };
+    let rate = RateLimit { status: http_status, limited: None };
+    let kind = match name {
+        "contextWindowExceeded" => Kind::ProviderContextTooLong(http),
+        "usageLimitExceeded" => return usage_limit(error, limits),
+        "sessionBudgetExceeded" => Kind::ProviderQuota(http),
+        "rateLimitExceeded" => Kind::ProviderRateLimit(rate),
+        "serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable" => {
+            Kind::ProviderOverloaded(rate)
+        }
+        "modelNotFound" => Kind::ProviderNotAvailable(provider()),
+        "cyberPolicy" | "misalignmentPolicyViolation" | "invalidPrompt" => {
+            Kind::ProviderRefused(http)
+        }
+        "tooManyDenials" => {
+            Kind::PermissionCommandBlocked(Permission { what: "too many commands".to_owned() })
+        }
+        "unauthorized" => Kind::AuthInvalid(Auth { account: NAME.to_owned(), variable: None }),
+        "badRequest" => Kind::ProviderRejected(http),
+        "internalServerError" => Kind::ProviderApiError(http),
+        "httpConnectionFailed"
+        | "responseStreamConnectionFailed"
+        | "responseStreamDisconnected"
+        | "responseTooManyFailedAttempts" => status::kind(http, provider()),
+        "other" => other(&error.message, http),
+        // A name that came after this was written, or none.
+        _ => Kind::ProviderCrash(Crash::default()),
+    };
+    Fault::new(kind, NAME, said(error))
+}
+
+/// A turn that ended well, without a word: the model declined, and Codex drops how it did.
+pub(super) fn refused() -> Fault {
+    Fault::provider_refused(NAME, "it ended its turn without an answer", Http::default())
+}
+
+/// A turn that ended in a way that is no end.
+pub(super) fn broken_off() -> Fault {
+    Fault::provider_crash(NAME, "it broke its turn off", Crash::default())
+}
+
+/// The program did not accept what it was asked to begin with.
+pub(super) fn not_accepted(said: &str) -> Fault {
+    Fault::provider_not_available(NAME, message(said), provider())
+}
+
+/// It went further than it was allowed to.
+pub(super) fn too_many_turns(limit: u32) -> Fault {
+    let message = format!("it was not done after {limit} turns");
+    Fault::logic_limit(NAME, message, Limit { kind: LimitKind::Turns, limit })
+}
+
+/// The name of an error, and the status that it carries.
+fn info(info: &Value) -> (&str, Option<u16>) {
+    match info {
+        Value::String(name) => (name, None),
+        Value::Object(fields) => fields.iter().next().map_or(("", None), |(name, facts)| {
+            let status = facts.get("httpStatusCode").and_then(Value::as_u64);
+            (name, status.and_then(|status| u16::try_from(status).ok()))
+        }),
+        _ => ("", None),
+    }
+}
+
+/// An error that Codex has no name for. One that the service answered with is passed on as it
+/// came: as a JSON body; all others are about the connection.
+fn other(message: &str, http: Http) -> Kind {
+    #[derive(Deserialize)]
+    struct Body {
+        error: Inner,
+    }
+    #[derive(Deserialize)]
+    struct Inner {
+        code: Option<String>,
+    }
+    let code = serde_json::from_str::<Body>(message).map(|body| body.error.code);
+    match code {
+        Err(_) => Kind::ProviderApiError(http),
+        Ok(Some(code)) if code == "context_length_exceeded" => Kind::ProviderContextTooLong(http),
+        Ok(error_type) => Kind::ProviderRejected(Http { error_type, ..http }),
+    }
+}
+
+/// A plan's window, an account's credit and a spending cap have one name; the account's standing
+/// tells them apart.
+fn usage_limit(error: &TurnError, limits: &RateLimits) -> Fault {
+    let reached = limits.rate_limit_reached_type.as_deref();
+    let depleted = matches!(
+        reached,
+        Some("workspace_owner_credits_depleted" | "workspace_member_credits_depleted")
+    );
+    let resets = if depleted { None } else { resets_at(limits) };
+    let no_credit =
+        limits.credits.is_some_and(|credits| !credits.has_credits && !credits.unlimited);
+    let capped = limits.spend_control_reached == Some(true);
+    if depleted || (resets.is_none() && (no_credit || capped)) {
+        return Fault::provider_quota(NAME, said(error), Http::default());
+    }
+    let rate = RateLimit { status: None, limited: reached.map(str::to_owned) };
+    let fault = Fault::provider_usage_limit(NAME, said(error), rate);
+    match resets {
+        Some(time) => fault.resets_at(time),
+        None => fault,
+    }
+}
+
+/// When there is room again: when the last of the windows that are used up opens; where none says
+/// that it is, the fullest one is meant.
+fn resets_at(limits: &RateLimits) -> Option<Time> {
+    let windows = [limits.primary, limits.secondary].into_iter().flatten();
+    let known = |window: Window| Some((window.used_percent, window.resets_at?));
+    let known: Vec<(i64, u64)> = windows.filter_map(known).collect();
+    let used_up = known.iter().filter(|(percent, _)| *percent >= USED_UP_PERCENT);
+    let seconds = used_up
+        .map(|(_, resets)| *resets)
+        .max()
+        .or_else(|| known.iter().max().map(|(_, resets)| *resets))
+        .or_else(|| limits.individual_limit.and_then(|limit| limit.resets_at))?;
+    Some(Time::from_millis(seconds.saturating_mul(1_000)))
+}
+
+fn provider() -> Provider {
+    Provider { name: NAME.to_owned(), model: None }
+}
+
+/// What Codex says about it, for operators.
+fn said(error: &TurnError) -> String {
+    match &error.additional_details {
+        Some(details) => message(&format!("{} ({details})", error.message)),
+        None => message(&error.message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use unstuck_core::fault::Code;
+
+    use super::*;
+
+    fn turn_error(info: Value) -> TurnError {
+        TurnError { codex_error_info: info, ..TurnError::default() }
+    }
+
+    // T4.20, T4.33: a name that nobody knows is a crash.
+    #[test]
+    fn every_name_has_its_code() {
+        let status = |name: &str, status: Option<u16>| json!({name: {"httpStatusCode": status}});
+        let cases = [
+            (json!("contextWindowExceeded"), Code::ProviderContextTooLong),
+            (json!("sessionBudgetExceeded"), Code::ProviderQuota),
+            (json!("usageLimitExceeded"), Code::ProviderUsageLimit),
+            (json!("rateLimitExceeded"), Code::ProviderRateLimit),
+            (json!("serverOverloaded"), Code::ProviderOverloaded),
+            (json!("flexUnavailable"), Code::ProviderOverloaded),
+            (json!("modelNotFound"), Code::ProviderNotAvailable),
+            (json!("cyberPolicy"), Code::ProviderRefused),
+            (json!("invalidPrompt"), Code::ProviderRefused),
+            (json!("tooManyDenials"), Code::PermissionCommandBlocked),
+            (json!("unauthorized"), Code::AuthInvalid),
+            (json!("badRequest"), Code::ProviderRejected),
+            (json!("internalServerError"), Code::ProviderApiError),
+            (json!("other"), Code::ProviderApiError),
+            (status("httpConnectionFailed", Some(401)), Code::AuthInvalid),
+            (status("httpConnectionFailed", Some(402)), Code::ProviderQuota),
+            (status("httpConnectionFailed", Some(503)), Code::ProviderApiError),
+            (status("responseStreamDisconnected", None), Code::ProviderApiError),
+            (status("responseTooManyFailedAttempts", Some(429)), Code::ProviderRateLimit),
+            (json!("sandboxError"), Code::ProviderCrash),
+            (json!("inventedTomorrow"), Code::ProviderCrash),
+            (json!({"inventedTomorrow": {"httpStatusCode": 200}}), Code::ProviderCrash),
+            (json!(null), Code::ProviderCrash),
+            (json!({}), Code::ProviderCrash),
+            (json!([1]), Code::ProviderCrash),
+        ];
+        for (info, code) in cases {
+            let found = fault(&turn_error(info.clone()), &RateLimits::default()).code();
+            assert_eq!(found, code, "{info}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_the_service_without_a_name_is_read_as_json() {
+        let body = |code| json!({"error": {"message": "m", "code": code}}).to_string();
+        let cases = [
+            (body(Some("context_length_exceeded")), Code::ProviderContextTooLong),
+            (body(Some("invalid_value")), Code::ProviderRejected),
+            (body(None), Code::ProviderRejected),
+            ("stream disconnected: context_length_exceeded".to_owned(), Code::ProviderApiError),
+        ];
+        for (message, code) in cases {
+            let error = TurnError { message: message.clone(), ..turn_error(json!("other")) };
+            assert_eq!(fault(&error, &RateLimits::default()).code(), code, "{message}");
+        }
+    }
+
+    #[test]
+    fn the_standing_of_the_account_tells_a_window_from_a_credit() {
+        let window =
+            |used_percent, resets_at| json!({"usedPercent": used_percent, "resetsAt": resets_at});
+        let cases = [
+            (json!({}), Code::ProviderUsageLimit, None),
+            (json!({"primary": window(100, Some(50))}), Code::ProviderUsageLimit, Some(50)),
+            (
+                json!({"primary": window(100, Some(50)), "secondary": window(40, Some(90))}),
+                Code::ProviderUsageLimit,
+                Some(50),
+            ),
+            (
+                json!({"primary": window(100, Some(50)), "secondary": window(100, Some(90))}),
+                Code::ProviderUsageLimit,
+                Some(90),
+            ),
+            (json!({"primary": window(99, Some(50))}), Code::ProviderUsageLimit, Some(50)),
+            (
+                json!({"credits": {"hasCredits": false, "unlimited": false}}),
+                Code::ProviderQuota,
+                None,
+            ),
+            (
+                json!({"primary": window(100, Some(50)), "credits": {"hasCredits": false, "unlimited": false}}),
+                Code::ProviderUsageLimit,
+                Some(50),
+            ),
+            (
+                json!({"primary": window(100, Some(50)), "rateLimitReachedType": "workspace_member_credits_depleted"}),
+                Code::ProviderQuota,
+                None,
+            ),
+            (json!({"spendControlReached": true}), Code::ProviderQuota, None),
+            (
+                json!({"spendControlReached": true, "individualLimit": {"resetsAt": 70}}),
+                Code::ProviderUsageLimit,
+                Some(70),
+            ),
+        ];
+        for (limits, code, resets_secs) in cases {
+            let read: RateLimits = serde_json::from_value(limits.clone()).unwrap();
+            let fault = fault(&turn_error(json!("usageLimitExceeded")), &read);
+            let resets = fault.resets_at.map(|time| time.as_millis() / 1_000);
+            assert_eq!((fault.code(), resets), (code, resets_secs), "{limits}");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! A session with `codex app-server`: what it is asked, what it does, and how its turn ended. Pure.
+//!
+//! Nothing here reads prose: a code comes from fields alone.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use serde_json::value::RawValue;
+use unstuck_core::attempt::ToolKind;
+use unstuck_core::fault::Fault;
+
+use super::wire::{
+    Answer, ClientInfo, Initialize, Item, Message, Notice, OpenThread, Outcome, Params, RateLimits,
+    Request, StartTurn, TextInput, ThreadResult, TokenUsage, Tokens, Turn, TurnResult,
+};
+use super::{Access, failure, items};
+use crate::agent::{Activity, Denial, End, Usage};
+use crate::provider::program::{Calls, Conversation, Heard, clip, less, shown};
+
+/// How many denials are reported: whoever is denied more often is denied the same.
+const DENIALS_MAX: usize = 100;
+/// What a denial says of a command.
+const WHAT_BYTES_MAX: usize = 1_024;
+/// How many calls may wait for a decision at a time.
+const WAITING_MAX: usize = 1_024;
+
+/// What JSON-RPC calls a method that is not there.
+const METHOD_NOT_FOUND: i32 = -32_601;
+
+/// The numbers of our requests, each of which is made at most once.
+mod number {
+    pub(super) const INITIALIZE: u64 = 1;
+    pub(super) const RESUME: u64 = 2;
+    pub(super) const START: u64 = 3;
+    pub(super) const TURN: u64 = 4;
+}
+
+/// What a session is begun with.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Where it works.
+    pub directory: PathBuf,
+    /// What it is told.
+    pub prompt: String,
+    /// The conversation that goes on.
+    pub thread: Option<String>,
+    /// The model, where it is not Codex's own choice.
+    pub model: Option<String>,
+    /// How many answers of the model it may take.
+    pub turns_max: Option<u32>,
+    /// What it may do.
+    pub access: Access,
+}
+
+/// A session with Codex.
+#[derive(Debug)]
+pub struct Session {
+    order: Order,
+    thread: Option<String>,
+    turn: Option<String>,
+    calls: Calls,
+    /// What calls that have not returned are about.
+    about: HashMap<String, String>,
+    said: Option<String>,
+    denials: Vec<Denial>,
+    limits: RateLimits,
+    /// What the conversation had used before this turn.
+    before: Option<Usage>,
+    used: Usage,
+    answers: u32,
+    end: Option<End>,
+}
+
+impl Session {
+    /// A session that nothing was said in.
+    pub fn new(order: Order) -> Self {
+        Self {
+            order,
+            thread: None,
+            turn: None,
+            calls: Calls::default(),
+            about: HashMap::new(),
+            said: None,
+            denials: Vec::new(),
+            limits: RateLimits::default(),
+            before: None,
+            used: Usage::default(),
+            answers: 0,
+            end: None,
+        }
+    }
+
+    /// The name of the conversation, once it has one.
+    pub fn thread(&self) -> Option<&str> {
+        self.thread.as_deref()
+    }
+
+    /// How its turn ended, once it did.
+    pub const fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// What its turn used so far.
+    pub const fn usage(&self) -> Usage {
+        self.used
+    }
+
+    /// What it is told first.
+    pub fn first(&self) -> Vec<u8> {
+        let client_info = ClientInfo { name: "unstuck", version: env!("CARGO_PKG_VERSION") };
+        written(&Request {
+            id: number::INITIALIZE,
+            method: "initialize",
+            params: Initialize { client_info },
+        })
+    }
+
+    /// Takes a line: what it tells is added to `activities`, what is answered to `reply`. A line
+    /// that is not understood says nothing.
+    pub fn line(
+        &mut self,
+        line: &[u8],
+        activities: &mut impl Extend<Activity>,
+        reply: &mut Vec<u8>,
+    ) {
+        let Ok(message) = serde_json::from_slice::<Message<'_>>(line) else { return };
+        if self.end.is_some() {
+            return;
+        }
+        match (&message.method, message.id) {
+            (Some(method), Some(id)) => {
+                let params = message.params.and_then(read::<Params<'_>>);
+                let outcome = self.decide(method, params);
+                reply.extend(written(&Answer { id, outcome }));
+            }
+            (Some(method), None) => self.notice(method, message.params, activities),
+            (None, Some(id)) => activities.extend(self.answered(id, &message, reply)),
+            (None, None) => {}
+        }
+    }
+
+    /// The next step after one of our requests was answered.
+    fn answered(
+        &mut self,
+        id: &RawValue,
+        message: &Message<'_>,
+        reply: &mut Vec<u8>,
+    ) -> Option<Activity> {
+        let number = id.get().parse::<u64>().ok()?;
+        match (number, message.result, &message.error) {
+            (number::INITIALIZE, Some(_), _) => {
+                reply.extend(written(&Notice { method: "initialized" }));
+                reply.extend(self.open_thread(self.order.thread.as_deref()));
+                None
+            }
+            // A conversation that is not known is begun anew, once; its other name says so.
+            (number::RESUME, None, Some(_)) => {
+                reply.extend(self.open_thread(None));
+                None
+            }
+            (number::RESUME | number::START, Some(result), _) => {
+                let thread = owned::<ThreadResult>(result)?.thread.id;
+                reply.extend(self.start_turn(&thread));
+                self.thread = Some(thread.clone());
+                Some(Activity::Began { thread })
+            }
+            (number::TURN, Some(result), _) => {
+                self.turn = Some(owned::<TurnResult>(result)?.turn.id);
+                None
+            }
+            (_, None, Some(error)) => {
+                self.fail(failure::not_accepted(&error.message));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn open_thread(&self, thread: Option<&str>) -> Vec<u8> {
+        let (approval_policy, sandbox) = self.order.access.words();
+        let params = OpenThread {
+            thread_id: thread,
+            exclude_turns: thread.map(|_| true),
+            cwd: &self.order.directory,
+            approval_policy,
+            sandbox,
+            model: self.order.model.as_deref(),
+        };
+        let (id, method) = match thread {
+            Some(_) => (number::RESUME, "thread/resume"),
+            None => (number::START, "thread/start"),
+        };
+        written(&Request { id, method, params })
+    }
+
+    fn start_turn(&self, thread: &str) -> Vec<u8> {
+        let input = [TextInput { kind: "text", text: &self.order.prompt }];
+        let params = StartTurn { thread_id: thread, input };
+        written(&Request { id: number::TURN, method: "turn/start", params })
+    }
+
+    fn notice(
+        &mut self,
+        method: &str,
+        params: Option<&RawValue>,
+        activities: &mut impl Extend<Activity>,
+    ) {
+        let looked_at = matches!(
+            method,
+            "item/started"
+                | "item/completed"
+                | "turn/started"
+                | "turn/completed"
+                | "thread/tokenUsage/updated"
+                | "account/rateLimits/updated"
+                | "error"
+        );
+        let params = params.filter(|_| looked_at).and_then(read::<Params<'_>>);
+        let Some(params) = params else { return };
+        // A subagent has a conversation of its own: what it does is of interest, what it says and
+        // how it ends is not.
+        let own = params.thread_id.as_deref() == self.thread.as_deref();
+        match (method, &params) {
+            ("item/started", Params { item: Some(item), .. }) => {
+                activities.extend(self.began(item));
+            }
+            ("item/completed", Params { item: Some(item), .. }) => {
+                activities.extend(self.completed(item, own));
+            }
+            ("turn/started", _) if own => activities.extend([Activity::Thinking]),
+            ("turn/completed", Params { turn: Some(turn), .. }) if own => self.turn_ended(turn),
+            ("thread/tokenUsage/updated", Params { token_usage: Some(usage), .. }) if own => {
+                activities.extend(self.used(usage, params.turn_id.as_deref()));
+            }
+            ("account/rateLimits/updated", _) => {
+                self.limits = params.rate_limits.unwrap_or_default();
+            }
+            // It would wait and try again, for ever where nobody answers. Both are ours to decide.
+            ("error", Params { error: Some(error), will_retry: Some(true), .. }) if own => {
+                self.fail(failure::fault(error, &self.limits));
+            }
+            _ => {}
+        }
+    }
+
+    fn began(&mut self, item: &Item<'_>) -> Option<Activity> {
+        match self.order.turns_max {
+            Some(max) if self.answers >= max => {
+                self.fail(failure::too_many_turns(max));
+                return None;
+            }
+            _ => {}
+        }
+        let called = items::called(item)?;
+        self.calls.began(&item.id);
+        if self.about.len() < WAITING_MAX {
+            self.about.insert(item.id.to_string(), clip(&items::what(item), WHAT_BYTES_MAX));
+        }
+        Some(called)
+    }
+
+    fn completed(&mut self, item: &Item<'_>, own: bool) -> Vec<Activity> {
+        if item.kind == "agentMessage" && own {
+            let text = shown(item.text.as_deref().unwrap_or_default());
+            self.said = Some(text.clone());
+            return vec![Activity::Said { text }];
+        }
+        let known = self.calls.returned(&item.id);
+        self.about.remove(&*item.id);
+        let called = if known { None } else { items::called(item) };
+        called.into_iter().chain(items::returned(item)).collect()
+    }
+
+    /// Its sums are of the whole conversation; what it had used before is taken off.
+    fn used(&mut self, usage: &TokenUsage, turn: Option<&str>) -> Option<Activity> {
+        let total = tokens(usage.total);
+        if self.turn.is_none() || turn != self.turn.as_deref() {
+            // Said again when a conversation goes on.
+            self.before = Some(total);
+            return None;
+        }
+        self.answers = self.answers.saturating_add(1);
+        let before = *self.before.get_or_insert_with(|| less(total, tokens(usage.last)));
+        let used = less(total, before);
+        let since = less(used, self.used);
+        self.used = used;
+        (since != Usage::default()).then_some(Activity::Used { usage: since })
+    }
+
+    fn turn_ended(&mut self, turn: &Turn<'_>) {
+        if self.turn.as_deref().is_some_and(|ours| ours != turn.id) {
+            return;
+        }
+        match (turn.status.as_deref(), &turn.error) {
+            (Some("completed"), None) => match self.said.take() {
+                Some(said) => {
+                    let denials = std::mem::take(&mut self.denials);
+                    self.end = Some(End::Finished { said, denials });
+                }
+                None => self.fail(failure::refused()),
+            },
+            (_, Some(error)) => self.fail(failure::fault(error, &self.limits)),
+            (_, None) => self.fail(failure::broken_off()),
+        }
+    }
+
+    fn fail(&mut self, fault: Fault) {
+        self.end = Some(End::Failed(Box::new(fault)));
+    }
+
+    /// Nobody is there to allow anything, so it is declined, and said at the end.
+    fn decide(&mut self, method: &str, params: Option<Params<'_>>) -> Outcome {
+        let (tool, declined) = match method {
+            "item/commandExecution/requestApproval" => {
+                (ToolKind::Command, json!({ "decision": "decline" }))
+            }
+            "item/fileChange/requestApproval" => (ToolKind::Edit, json!({ "decision": "decline" })),
+            "item/permissions/requestApproval" => (ToolKind::Other, json!({ "permissions": {} })),
+            "mcpServer/elicitation/request" => (ToolKind::Other, json!({ "action": "decline" })),
+            _ => return Outcome::Error { code: METHOD_NOT_FOUND, message: "not offered" },
+        };
+        if self.denials.len() < DENIALS_MAX {
+            let what = self.asked(params).unwrap_or_else(|| method.to_owned());
+            self.denials.push(Denial { tool, what: clip(&what, WHAT_BYTES_MAX) });
+        }
+        Outcome::Result(declined)
+    }
+
+    fn asked(&self, params: Option<Params<'_>>) -> Option<String> {
+        let params = params?;
+        let item = params.item_id.and_then(|item| self.about.get(&*item)).cloned();
+        let command = params.command.map(std::borrow::Cow::into_owned);
+        let known = command.or(item).filter(|what| !what.is_empty());
+        known.or_else(|| params.reason.map(std::borrow::Cow::into_owned))
+    }
+}
+
+impl Conversation for Session {
+    fn open(&mut self) -> Vec<u8> {
+        self.first()
+    }
+
+    fn hear(&mut self, line: &[u8], heard: &mut Heard) {
+        self.line(line, &mut heard.activities, &mut heard.reply);
+    }
+
+    fn tells_more(&self) -> bool {
+        self.end.is_none()
+    }
+
+    fn tool_runs(&self) -> bool {
+        self.calls.any()
+    }
+
+    fn over(&self) -> bool {
+        self.end.is_some()
+    }
+}
+
+const fn tokens(tokens: Tokens) -> Usage {
+    let cached = tokens.cached.saturating_add(tokens.cache_written);
+    Usage {
+        input_tokens: tokens.input.saturating_sub(cached),
+        output_tokens: tokens.output,
+        cached_tokens: tokens.cached,
+        cache_written_tokens: tokens.cache_written,
+        money_micros: None,
+    }
+}
+
+fn written(message: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn owned<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
+    read(raw)
+}

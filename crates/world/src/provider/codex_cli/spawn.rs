@@ -1,0 +1,79 @@
+//! How Codex is started: arguments, environment, and a home of its own.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::json;
+use unstuck_core::fault::Fault;
+
+use super::{LOGIN, NAME, Settings};
+use crate::agent::Assignment;
+use crate::process::Launch;
+use crate::provider::account::Account;
+use crate::provider::program;
+
+/// The provider that is defined for it. What is built in cannot be changed, and it would try again
+/// by itself.
+const PROVIDER: &str = "model_providers.unstuck";
+
+impl Settings {
+    /// Makes its home, with the way to the person's login in it.
+    pub(super) fn prepare(&self) -> Result<(), Fault> {
+        program::make_home(&self.home, NAME)?;
+        let Account::Login(directory) = &self.account else { return Ok(()) };
+        link(&directory.join(LOGIN), &self.home.join(LOGIN))
+            .map_err(|error| program::no_home(&self.home, NAME).caused_by(error))
+    }
+
+    pub(super) fn launch(&self, assignment: &Assignment) -> Launch {
+        let mut launch = program::launch(&self.guard, &self.program, assignment);
+        launch.arguments = vec!["app-server".into()];
+        for setting in self.configuration() {
+            launch.arguments.extend(["-c".into(), OsString::from(setting)]);
+        }
+        let mut set =
+            |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
+        set("CODEX_HOME", self.home.clone().into());
+        if let Account::Key(key) = &self.account {
+            set(&key.variable, (&key.value).into());
+        }
+        launch
+    }
+
+    /// A JSON text is one of TOML as well.
+    fn configuration(&self) -> Vec<String> {
+        let mut settings = vec![
+            "model_provider=\"unstuck\"".to_owned(),
+            format!("{PROVIDER}.name=\"OpenAI\""),
+            format!("{PROVIDER}.wire_api=\"responses\""),
+            format!("{PROVIDER}.request_max_retries=0"),
+            format!("{PROVIDER}.stream_max_retries=0"),
+            "check_for_update_on_startup=false".to_owned(),
+            "analytics.enabled=false".to_owned(),
+        ];
+        settings.extend(
+            self.base_url.as_ref().map(|url| format!("{PROVIDER}.base_url={}", json!(url))),
+        );
+        settings.push(match &self.account {
+            Account::Key(key) => format!("{PROVIDER}.env_key={}", json!(key.variable)),
+            Account::Login(_) => format!("{PROVIDER}.requires_openai_auth=true"),
+        });
+        settings.extend(self.overrides.iter().cloned());
+        settings
+    }
+}
+
+/// Codex renews a login in the same file, so that a link to it stays one and both homes have the
+/// newest.
+fn link(login: &Path, at: &Path) -> io::Result<()> {
+    if std::fs::read_link(at).is_ok_and(|target| target == login) {
+        return Ok(());
+    }
+    match std::fs::remove_file(at) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    symlink(login, at)
+}

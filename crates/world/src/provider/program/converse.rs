@@ -1,0 +1,297 @@
+//! One run of an agent program: what it writes goes to a conversation line by line, what the
+//! conversation answers goes back, and deadlines and the wish to stop are looked after meanwhile.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::closed::{Closed, Gone};
+use super::lines::Lines;
+use crate::agent::{Activity, Limits};
+use crate::process::{Deadline, Ended, Launch, Stop};
+
+/// As much as a pipe holds.
+const CHUNK_BYTES: usize = 64 * 1_024;
+/// From the end of a conversation to the end of a program that does not end by itself.
+const LINGER: Duration = Duration::from_secs(2);
+/// With the tree gone its stream ends at once, unless somebody out of reach holds it.
+const STREAM_END_MAX: Duration = Duration::from_secs(2);
+
+/// What one program says and is told, in its own wire format. Pure.
+pub(in crate::provider) trait Conversation: Send {
+    /// What it is told first.
+    fn open(&mut self) -> Vec<u8>;
+    /// Takes a line that it wrote.
+    fn hear(&mut self, line: &[u8], heard: &mut Heard);
+    /// Whether it may be told more; without that its input ends.
+    fn tells_more(&self) -> bool;
+    /// Whether a tool of its own is running, for which it has to wait itself.
+    fn tool_runs(&self) -> bool;
+    /// Whether all is said.
+    fn over(&self) -> bool;
+}
+
+/// What came of what was heard.
+#[derive(Debug, Default)]
+pub(in crate::provider) struct Heard {
+    /// What it does.
+    pub(in crate::provider) activities: VecDeque<Activity>,
+    /// What it is told in return.
+    pub(in crate::provider) reply: Vec<u8>,
+}
+
+/// A run to be made.
+#[derive(Debug)]
+pub(in crate::provider) struct Run {
+    pub(in crate::provider) launch: Launch,
+    pub(in crate::provider) limits: Limits,
+    pub(in crate::provider) tell: mpsc::Sender<Activity>,
+    pub(in crate::provider) stop: CancellationToken,
+}
+
+impl Run {
+    /// Runs the program until nothing of it is left.
+    pub(in crate::provider) async fn with(self, conversation: &mut dyn Conversation) -> Closed {
+        if self.stop.is_cancelled() {
+            return Closed::Stopped;
+        }
+        let mut process = match self.launch.start().await {
+            Ok(process) => process,
+            Err(fault) => return Closed::NotStarted(Box::new(fault)),
+        };
+        let now = Instant::now();
+        let talk = Talk {
+            heard: Heard { reply: conversation.open(), ..Heard::default() },
+            conversation,
+            limits: self.limits,
+            stopper: process.stopper(),
+            stdin: process.take_stdin(),
+            stdout: process.take_stdout(),
+            lines: Lines::default(),
+            started: now,
+            last_sign: now,
+            any_line: false,
+            cause: None,
+            over_since: None,
+            gone: None,
+            discards: false,
+            ending: false,
+        };
+        talk.run(process.wait(), self.tell, self.stop).await
+    }
+}
+
+/// A run that goes on.
+struct Talk<'a> {
+    conversation: &'a mut dyn Conversation,
+    limits: Limits,
+    stopper: Stop,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    lines: Lines,
+    heard: Heard,
+    started: Instant,
+    last_sign: Instant,
+    any_line: bool,
+    /// Why the run closes, once that is decided.
+    cause: Option<Closed>,
+    over_since: Option<Instant>,
+    gone: Option<(Ended, Instant)>,
+    /// Whether nobody wants to know any more.
+    discards: bool,
+    /// Whether the program was told to end.
+    ending: bool,
+}
+
+/// What happens at a point in time, unless something else comes before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    /// A deadline passes.
+    Passed(Deadline, Duration),
+    /// The program had its time to end by itself.
+    Lingered,
+    /// The stream had its time to end.
+    StreamEnd,
+}
+
+impl Talk<'_> {
+    async fn run(
+        mut self,
+        waiting: impl Future<Output = Ended>,
+        tell: mpsc::Sender<Activity>,
+        stop: CancellationToken,
+    ) -> Closed {
+        tokio::pin!(waiting);
+        let mut chunk = vec![0; CHUNK_BYTES];
+        while self.gone.is_none() || self.stdout.is_some() || !self.heard.activities.is_empty() {
+            self.close_stdin();
+            let due = self.due();
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if !self.ending => self.end(Closed::Stopped),
+                due = at(due) => self.on_due(due),
+                permit = tell.reserve(), if !self.heard.activities.is_empty() => {
+                    let activity = self.heard.activities.pop_front();
+                    self.last_sign = Instant::now();
+                    match (permit, activity) {
+                        (Ok(permit), Some(activity)) => permit.send(activity),
+                        _ => self.discard(),
+                    }
+                }
+                written = write(&mut self.stdin, &self.heard.reply), if self.has_to_write() => {
+                    self.on_written(written.unwrap_or_default());
+                }
+                read = read(&mut self.stdout, &mut chunk), if self.may_read() => {
+                    self.on_read(&chunk[..read.unwrap_or_default()]);
+                }
+                ended = &mut waiting, if self.gone.is_none() => {
+                    self.gone = Some((ended, Instant::now()));
+                }
+            }
+        }
+        self.closed()
+    }
+
+    fn closed(self) -> Closed {
+        match (self.cause, self.gone) {
+            (Some(cause), _) => cause,
+            (None, Some((ended, _))) => Closed::Ended(Gone {
+                how: ended.how,
+                heard: self.any_line,
+                complaint: String::from_utf8_lossy(&ended.output.to_bytes()).into_owned(),
+            }),
+            // The loop ends only when it is gone.
+            (None, None) => Closed::Stopped,
+        }
+    }
+
+    fn has_to_write(&self) -> bool {
+        self.stdin.is_some() && !self.heard.reply.is_empty()
+    }
+
+    /// What was heard is passed on before more is heard: a slow listener slows the program down
+    /// instead of filling our memory.
+    fn may_read(&self) -> bool {
+        self.stdout.is_some() && self.heard.activities.is_empty()
+    }
+
+    fn close_stdin(&mut self) {
+        let done = self.heard.reply.is_empty() && !self.conversation.tells_more();
+        if done || self.over_since.is_some() || self.cause.is_some() {
+            self.stdin = None;
+        }
+    }
+
+    fn on_written(&mut self, length: usize) {
+        self.heard.reply.drain(..length);
+        if length == 0 {
+            // It does not listen; how it ends will tell why.
+            self.stdin = None;
+        }
+    }
+
+    /// Takes what was read; nothing is the end of the stream.
+    fn on_read(&mut self, bytes: &[u8]) {
+        self.last_sign = Instant::now();
+        let (conversation, heard) = (&mut *self.conversation, &mut self.heard);
+        let any_line = &mut self.any_line;
+        let each = |line: &[u8]| {
+            if !line.trim_ascii().is_empty() {
+                *any_line = true;
+                conversation.hear(line, heard);
+            }
+        };
+        if bytes.is_empty() {
+            self.lines.end(each);
+            self.stdout = None;
+        } else {
+            self.lines.push(bytes, each);
+        }
+        if self.discards {
+            self.heard.activities.clear();
+        }
+        if self.conversation.over() && self.cause.is_none() {
+            self.cause = Some(Closed::Over);
+            self.over_since = Some(self.last_sign);
+        }
+    }
+
+    fn on_due(&mut self, due: Due) {
+        match due {
+            Due::Passed(which, limit) => self.end(Closed::TimedOut { which, limit }),
+            Due::Lingered => {
+                self.over_since = None;
+                self.stopper.stop();
+            }
+            Due::StreamEnd => self.stdout = None,
+        }
+    }
+
+    /// Ends the program for a reason of ours; nothing that comes after it counts.
+    fn end(&mut self, cause: Closed) {
+        self.cause.get_or_insert(cause);
+        self.ending = true;
+        self.discard();
+        self.stopper.stop();
+    }
+
+    fn discard(&mut self) {
+        self.discards = true;
+        self.heard.activities.clear();
+    }
+
+    fn due(&self) -> Option<(Instant, Due)> {
+        if let Some((_, since)) = &self.gone {
+            let reading = self.heard.activities.is_empty();
+            return reading.then_some((*since + STREAM_END_MAX, Due::StreamEnd));
+        }
+        if let Some(since) = self.over_since {
+            return Some((since + LINGER, Due::Lingered));
+        }
+        if self.cause.is_some() {
+            return None;
+        }
+        let due = |which, from: Instant, limit| {
+            Some((from.checked_add(limit)?, Due::Passed(which, limit)))
+        };
+        let quiet = if self.conversation.tool_runs() || !self.heard.activities.is_empty() {
+            None
+        } else if self.any_line {
+            due(Deadline::Idle, self.last_sign, self.limits.idle)
+        } else {
+            due(Deadline::FirstByte, self.started, self.limits.first_byte)
+        };
+        let total = due(Deadline::Total, self.started, self.limits.total);
+        [quiet, total].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+}
+
+async fn at(due: Option<(Instant, Due)>) -> Due {
+    match due {
+        Some((at, due)) => {
+            sleep_until(at).await;
+            due
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn read(stdout: &mut Option<ChildStdout>, chunk: &mut [u8]) -> io::Result<usize> {
+    match stdout {
+        Some(stdout) => stdout.read(chunk).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
+    match stdin {
+        Some(stdin) => stdin.write(bytes).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,116 @@
+//! Where an agent program is.
+
+use std::env::consts::{ARCH, OS};
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::fault::{Fault, Provider};
+
+/// The program `name`, as a shell would find it along `path`. A name with a slash is a path itself.
+pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
+    if Path::new(name).components().count() > 1 {
+        return Some(PathBuf::from(name)).filter(|file| executable(file));
+    }
+    let directories = path.map(std::env::split_paths)?;
+    directories.map(|directory| directory.join(name)).find(|file| executable(file))
+}
+
+/// Whether the program is there and may be executed.
+pub(in crate::provider) fn usable(program: &Path, source: &str) -> Result<(), Fault> {
+    let found = match (program.is_absolute(), program.exists(), executable(program)) {
+        (true, true, true) => return Ok(()),
+        (false, ..) => "is no absolute path",
+        (_, false, _) => "is not there",
+        (_, _, false) => "may not be executed",
+    };
+    let message = format!("{} {found}", program.display());
+    let provider = Provider { name: source.to_owned(), model: None };
+    Err(Fault::provider_not_available(source, message, provider))
+}
+
+/// The program itself, where `found` is the script with which npm starts it.
+///
+/// The script stays in between as a process of its own, and when it is killed the program below it
+/// goes on. The package of the platform lies beside the script's package or inside it.
+pub(in crate::provider) fn native(found: &Path, scope: &str, name: &str) -> PathBuf {
+    let script = found.canonicalize().unwrap_or_else(|_| found.to_owned());
+    let is_script = script.extension().is_some_and(|ending| ending == "js");
+    let packages = script.ancestors().skip(1).filter(|_| is_script).flat_map(|above| {
+        [above.join("node_modules").join(scope), above.parent().unwrap_or(above).to_owned()]
+    });
+    let platform = platform(name);
+    packages
+        .map(|packages| packages.join(&platform).join("bin").join(name))
+        .find(|program| executable(program))
+        .unwrap_or_else(|| found.to_owned())
+}
+
+/// Where the package of a platform keeps its programs, as npm and Rust name platforms.
+fn platform(name: &str) -> PathBuf {
+    let architecture = match ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let (system, triple) = match OS {
+        "macos" => ("darwin", format!("{ARCH}-apple-darwin")),
+        other => (other, format!("{ARCH}-unknown-linux-musl")),
+    };
+    Path::new(&format!("{name}-{system}-{architecture}")).join("vendor").join(triple)
+}
+
+fn executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use unstuck_core::fault::Code;
+
+    use super::*;
+
+    fn program(path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    // T4.6
+    #[test]
+    fn what_is_not_there_or_not_executable_is_not_available() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("agent");
+        let code = |file: &Path| usable(file, "x").err().map(|fault| fault.code());
+        assert_eq!(code(&file), Some(Code::ProviderNotAvailable));
+        fs::write(&file, "").unwrap();
+        assert_eq!(code(&file), Some(Code::ProviderNotAvailable));
+        assert_eq!(find(OsStr::new("agent"), Some(place.path().as_os_str())), None);
+        program(&file);
+        assert_eq!(code(&file), None);
+        assert_eq!(find(OsStr::new("agent"), Some(place.path().as_os_str())), Some(file));
+        assert_eq!(find(OsStr::new("agent"), None), None);
+    }
+
+    #[test]
+    fn the_program_behind_the_script_of_npm_is_found() {
+        for inside in
+            ["lib/node_modules/@openai", "lib/node_modules/@openai/codex/node_modules/@openai"]
+        {
+            let place = tempfile::tempdir().unwrap();
+            let root = place.path().canonicalize().unwrap();
+            let script = root.join("lib/node_modules/@openai/codex/bin/codex.js");
+            program(&script);
+            let link = root.join("codex");
+            symlink(&script, &link).unwrap();
+            assert_eq!(native(&link, "@openai", "codex"), link);
+            let below = root.join(inside).join(platform("codex")).join("bin/codex");
+            program(&below);
+            assert_eq!(native(&link, "@openai", "codex"), below);
+            assert_eq!(native(&below, "@openai", "codex"), below);
+        }
+    }
+}

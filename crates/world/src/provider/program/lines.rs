@@ -1,0 +1,94 @@
+//! A stream of bytes as lines of bounded length.
+
+use memchr::memchr;
+
+/// The longest line that is looked at. A longer one is skipped: nothing we act on is that long, and
+/// a program may write anything.
+pub const LINE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
+
+/// Cuts a stream into lines, however it arrives, keeping at most one line.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// What has arrived of the line that is not complete.
+    begun: Vec<u8>,
+    /// Whether that line is being skipped.
+    skipping: bool,
+}
+
+impl Lines {
+    /// Takes what arrived next, and hands over each line that it completes.
+    pub fn push(&mut self, mut chunk: &[u8], mut each: impl FnMut(&[u8])) {
+        while let Some(end) = memchr(b'\n', chunk) {
+            let (line, rest) = (&chunk[..end], &chunk[end + 1..]);
+            chunk = rest;
+            if self.begun.is_empty() && !self.skipping {
+                each(line);
+                continue;
+            }
+            self.keep(line);
+            self.hand_over(&mut each);
+        }
+        self.keep(chunk);
+    }
+
+    /// The stream has ended: what is left is its last line.
+    pub fn end(&mut self, mut each: impl FnMut(&[u8])) {
+        if !self.begun.is_empty() {
+            self.hand_over(&mut each);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.begun.len() + bytes.len() > LINE_BYTES_MAX {
+            self.skipping = true;
+            self.begun = Vec::new();
+        }
+        if !self.skipping {
+            self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    fn hand_over(&mut self, each: &mut impl FnMut(&[u8])) {
+        let line = std::mem::take(&mut self.begun);
+        if !std::mem::take(&mut self.skipping) {
+            each(&line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(chunks: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
+        let (mut reader, mut found) = (Lines::default(), Vec::new());
+        for chunk in chunks {
+            reader.push(&chunk, |line| found.push(line.to_vec()));
+        }
+        reader.end(|line| found.push(line.to_vec()));
+        found
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        let text = b"one\n\ntwo three\nfour".to_vec();
+        let whole = lines([text.clone()]);
+        assert_eq!(whole, [b"one".to_vec(), b"".to_vec(), b"two three".to_vec(), b"four".to_vec()]);
+        for size in 1..text.len() {
+            assert_eq!(lines(text.chunks(size).map(<[u8]>::to_vec)), whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_takes_no_memory_and_the_next_one_is_read() {
+        const MEGABYTE: usize = 1 << 20;
+        let (mut reader, mut found) = (Lines::default(), Vec::new());
+        for _ in 0..100 {
+            reader.push(&vec![b'x'; MEGABYTE], |_| panic!("a line"));
+            assert!(reader.begun.capacity() <= 2 * LINE_BYTES_MAX);
+        }
+        assert_eq!(reader.begun.capacity(), 0);
+        reader.push(b"xx\nnext\n", |line| found.push(line.to_vec()));
+        assert_eq!(found, [b"next".to_vec()]);
+    }
+}

@@ -1,0 +1,19 @@
+//! What agent programs share: finding the binary, running it under a guard, reading its stream
+//! with deadlines, and what it means when the program itself lets us down.
+
+mod closed;
+mod converse;
+mod find;
+mod lines;
+mod start;
+mod text;
+mod usage;
+
+pub(super) use closed::{Closed, message};
+pub(super) use converse::{Conversation, Heard, Run};
+pub use find::find;
+pub(super) use find::{native, usable};
+pub use lines::{LINE_BYTES_MAX, Lines};
+pub(super) use start::{launch, make_home, no_home};
+pub(super) use text::{Calls, INPUT_BYTES_MAX, clip, shown};
+pub(super) use usage::less;

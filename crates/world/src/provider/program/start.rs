@@ -1,0 +1,43 @@
+//! What every agent program is started with.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+
+use unstuck_core::fault::{Fault, Missing};
+
+use crate::agent::Assignment;
+use crate::process::{Guard, Input, Launch};
+
+/// As many bytes of its complaints as a fault may quote, and some more.
+const COMPLAINT_BYTES_MAX: usize = 16 * 1_024;
+/// Nobody else looks into it.
+const PRIVATE: u32 = 0o700;
+
+/// Makes the directory in which a program keeps its state.
+pub(in crate::provider) fn make_home(home: &Path, source: &str) -> Result<(), Fault> {
+    let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(home);
+    made.map_err(|error| no_home(home, source).caused_by(error))
+}
+
+/// There is no directory to keep its state in.
+pub(in crate::provider) fn no_home(home: &Path, source: &str) -> Fault {
+    let message = format!("{} cannot be prepared", home.display());
+    let what = "the directory for the agent's state".to_owned();
+    Fault::precondition_missing(source, message, Missing { what })
+}
+
+/// `program` for an assignment: with its environment and no other, spoken to line by line.
+pub(in crate::provider) fn launch(
+    guard: &Guard,
+    program: &Path,
+    assignment: &Assignment,
+) -> Launch {
+    let mut launch = Launch::new(guard.clone(), &assignment.lock, &assignment.directory, program);
+    let environment = assignment.environment.iter().cloned();
+    launch.inherits_environment = false;
+    launch.environment = environment.map(|(name, value)| (name, Some(value))).collect();
+    launch.input = Input::Taken;
+    launch.output_bytes_max = COMPLAINT_BYTES_MAX;
+    launch
+}

@@ -1,0 +1,16 @@
+//! What was used between two reports of a sum.
+
+use crate::agent::Usage;
+
+/// What `total` has over `before`; money is not compared.
+pub(in crate::provider) const fn less(total: Usage, before: Usage) -> Usage {
+    Usage {
+        input_tokens: total.input_tokens.saturating_sub(before.input_tokens),
+        output_tokens: total.output_tokens.saturating_sub(before.output_tokens),
+        cached_tokens: total.cached_tokens.saturating_sub(before.cached_tokens),
+        cache_written_tokens: total
+            .cache_written_tokens
+            .saturating_sub(before.cache_written_tokens),
+        money_micros: None,
+    }
+}

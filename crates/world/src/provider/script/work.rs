@@ -1,0 +1,224 @@
+//! Does what the script says.
+
+use std::fs;
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::{Outcome, ToolKind};
+use unstuck_core::fault::{Fault, Input, Kind, Logic};
+use unstuck_core::time::Span;
+
+use super::file::{Script, Step};
+use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
+use crate::process::{Deadlines, Guard, How, Launch};
+
+const SOURCE: &str = "script";
+
+/// An agent that follows a script.
+#[derive(Clone, Debug)]
+pub struct ScriptedAgent {
+    script: Script,
+    guard: Guard,
+}
+
+impl ScriptedAgent {
+    /// Follows `script`; commands run under `guard`.
+    pub fn new(script: Script, guard: Guard) -> Self {
+        Self { script, guard }
+    }
+}
+
+#[async_trait]
+impl Agent for ScriptedAgent {
+    async fn check(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn work(
+        &self,
+        assignment: Assignment,
+        tell: mpsc::Sender<Activity>,
+        stop: CancellationToken,
+    ) -> Ended {
+        let mut place = Place::read(assignment.thread.as_deref(), assignment.attempt);
+        let steps = self.script.steps(place.attempt);
+        let mut acting =
+            Acting { guard: &self.guard, assignment: &assignment, tell, stop, said: String::new() };
+        let mut end = None;
+        for step in steps.iter().skip(place.next as usize) {
+            // What fails has failed: whoever goes on goes on after it.
+            place.next += 1;
+            if matches!(step, Step::Fail { .. } | Step::Blocked(_)) {
+                acting.tell(Activity::Began { thread: place.to_string() }).await;
+            }
+            end = acting.act(step, place.next).await;
+            if end.is_some() {
+                break;
+            }
+            acting.tell(Activity::Began { thread: place.to_string() }).await;
+        }
+        let denials = Vec::new();
+        let end = end.unwrap_or(End::Finished { said: acting.said, denials });
+        Ended { end, thread: Some(place.to_string()), usage: Usage::default() }
+    }
+}
+
+/// How far an attempt has come; written down as its conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    attempt: u32,
+    next: u32,
+}
+
+impl Place {
+    fn read(thread: Option<&str>, attempt: u32) -> Self {
+        let parts = thread.and_then(|thread| thread.split_once(':'));
+        let kept = parts.and_then(|(attempt, next)| {
+            Some(Self { attempt: attempt.parse().ok()?, next: next.parse().ok()? })
+        });
+        kept.unwrap_or(Self { attempt, next: 0 })
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.attempt, self.next)
+    }
+}
+
+/// One attempt under way.
+struct Acting<'a> {
+    guard: &'a Guard,
+    assignment: &'a Assignment,
+    tell: mpsc::Sender<Activity>,
+    stop: CancellationToken,
+    said: String,
+}
+
+impl Acting<'_> {
+    /// Does one step; how the attempt ended, if it did.
+    async fn act(&mut self, step: &Step, number: u32) -> Option<End> {
+        match step {
+            Step::Say(text) => {
+                self.said.clone_from(text);
+                self.tell(Activity::Said { text: text.clone() }).await;
+            }
+            Step::Write { path, text } => {
+                let input = serde_json::json!({ "path": path, "content": text });
+                self.called(number, ToolKind::Write, "write", &input.to_string()).await;
+                return self
+                    .file(number, path, |path| {
+                        if let Some(folder) = path.parent() {
+                            fs::create_dir_all(folder)?;
+                        }
+                        fs::write(path, text)
+                    })
+                    .await;
+            }
+            Step::Delete(path) => {
+                let input = serde_json::json!({ "path": path });
+                self.called(number, ToolKind::Edit, "delete", &input.to_string()).await;
+                return self.file(number, path, |path| fs::remove_file(path)).await;
+            }
+            Step::Run(line) => return self.run(number, line).await,
+            Step::Wait(ms) => return self.wait(Duration::from_millis(*ms)).await,
+            Step::Hang => {
+                self.stop.cancelled().await;
+                return Some(End::Stopped);
+            }
+            Step::Fail { code, message, retry_after_s } => {
+                let mut fault = Fault::new(Kind::bare(*code), SOURCE, message.clone());
+                fault.retry_after = retry_after_s.map(Span::from_secs);
+                return Some(End::Failed(Box::new(fault)));
+            }
+            Step::Blocked(asked) => {
+                let context = Input { asked: asked.clone() };
+                let fault = Fault::precondition_input(SOURCE, asked.clone(), context);
+                return Some(End::Failed(Box::new(fault)));
+            }
+        }
+        None
+    }
+
+    async fn wait(&self, time: Duration) -> Option<End> {
+        tokio::select! {
+            () = tokio::time::sleep(time) => None,
+            () = self.stop.cancelled() => Some(End::Stopped),
+        }
+    }
+
+    async fn file(
+        &self,
+        number: u32,
+        path: &str,
+        act: impl FnOnce(&Path) -> std::io::Result<()>,
+    ) -> Option<End> {
+        let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        let done = if inside {
+            act(&self.assignment.directory.join(path)).map_err(|error| error.to_string())
+        } else {
+            Err("the path leaves the worktree".to_owned())
+        };
+        match done {
+            Ok(()) => {
+                self.returned(number, Outcome::Succeeded, String::new()).await;
+                None
+            }
+            Err(error) => {
+                self.returned(number, Outcome::Failed, error.clone()).await;
+                let message = format!("{path}: {error}");
+                let context = Logic { step: Some(path.to_owned()), exit: None };
+                Some(End::Failed(Box::new(Fault::logic_error(SOURCE, message, context))))
+            }
+        }
+    }
+
+    /// A command that fails is something the agent saw, and it goes on.
+    async fn run(&self, number: u32, line: &str) -> Option<End> {
+        self.called(number, ToolKind::Command, "run", line).await;
+        let Assignment { lock, directory, environment, limits, .. } = self.assignment;
+        let mut launch = Launch::new(self.guard.clone(), lock, directory, "sh");
+        launch.arguments = vec!["-c".into(), line.into()];
+        launch.inherits_environment = false;
+        launch.environment =
+            environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+        launch.deadlines = Deadlines { total: Some(limits.total), ..Deadlines::default() };
+        let process = match launch.start().await {
+            Ok(process) => process,
+            Err(fault) => return Some(End::Failed(Box::new(fault))),
+        };
+        let stopper = process.stopper();
+        let wait = process.wait();
+        tokio::pin!(wait);
+        let ended = tokio::select! {
+            ended = &mut wait => ended,
+            () = self.stop.cancelled() => {
+                stopper.stop();
+                wait.await;
+                return Some(End::Stopped);
+            }
+        };
+        let well = ended.how == How::Exited(0);
+        let outcome = if well { Outcome::Succeeded } else { Outcome::Failed };
+        let shown = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+        self.returned(number, outcome, shown).await;
+        None
+    }
+
+    async fn called(&self, number: u32, tool: ToolKind, name: &str, input: &str) {
+        let (name, input) = (name.to_owned(), input.to_owned());
+        self.tell(Activity::Called { call: number.to_string(), tool, name, input }).await;
+    }
+
+    async fn returned(&self, number: u32, outcome: Outcome, output: String) {
+        self.tell(Activity::Returned { call: number.to_string(), outcome, output }).await;
+    }
+
+    /// Whoever listened may have gone; the work goes on.
+    async fn tell(&self, activity: Activity) {
+        let _ = self.tell.send(activity).await;
+    }
+}

@@ -1,0 +1,94 @@
+//! Globs over paths of a repository.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A pattern that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadPattern {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A list of globs. `*` stays within one folder and `**` does not; a plain name means that file, or
+/// that folder and everything in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Patterns {
+    set: GlobSet,
+}
+
+/// Whether upper and lower case are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    /// They differ.
+    Matters,
+    /// They are the same.
+    Folds,
+}
+
+impl Patterns {
+    pub(crate) fn read(patterns: &[String], case: Case) -> Result<Self, BadPattern> {
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            let bad = |error: globset::Error| BadPattern {
+                pattern: pattern.clone(),
+                why: error.kind().to_string(),
+            };
+            let trimmed = pattern.trim_start_matches("./").trim_end_matches('/');
+            for glob in [trimmed.to_owned(), format!("{trimmed}/**")] {
+                let mut builder = GlobBuilder::new(&glob);
+                builder.literal_separator(true).case_insensitive(case == Case::Folds);
+                set.add(builder.build().map_err(bad)?);
+            }
+        }
+        let bad = |error: globset::Error| BadPattern {
+            pattern: patterns.join(", "),
+            why: error.kind().to_string(),
+        };
+        Ok(Self { set: set.build().map_err(bad)? })
+    }
+
+    pub(crate) fn cover(&self, path: &Path) -> bool {
+        self.set.is_match(path)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_covers_what_it_says_and_no_more() {
+        let cases: [(&str, &[&str], &[&str]); 7] = [
+            ("src", &["src", "src/a.rs", "src/b/c.rs"], &["src2", "lib/src"]),
+            ("src/", &["src/a.rs"], &["srca"]),
+            ("./src/*.rs", &["src/a.rs"], &["src/b/c.rs", "src/a.txt"]),
+            ("**/*.md", &["a.md", "b/c.md"], &["a.mdx"]),
+            ("tests/**", &["tests/a", "tests/b/c"], &["atests/a"]),
+            ("a[!b]c", &["axc"], &["abc"]),
+            ("{x,y}/z", &["x/z", "y/z"], &["x/y"]),
+        ];
+        for (pattern, inside, outside) in cases {
+            let patterns = Patterns::read(&[pattern.to_owned()], Case::Matters).unwrap();
+            for path in inside {
+                assert!(patterns.cover(Path::new(path)), "{pattern} does not cover {path}");
+            }
+            for path in outside {
+                assert!(!patterns.cover(Path::new(path)), "{pattern} covers {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_broken_pattern_is_named() {
+        let bad = Patterns::read(&["ok".to_owned(), "a[".to_owned()], Case::Matters).unwrap_err();
+        assert_eq!(bad.pattern, "a[");
+    }
+}

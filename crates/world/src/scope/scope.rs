@@ -1,0 +1,171 @@
+//! The rules of a task's fence, and how a path stands to them.
+
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::patterns::{BadPattern, Case, Patterns};
+use super::private::is_private;
+use super::verdict::{Standing, Verdict};
+
+/// What happens with a change outside the allowed paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It is taken back.
+    #[default]
+    Strict,
+    /// A person is asked.
+    Ask,
+    /// It is let through; what is forbidden is still forbidden.
+    Open,
+}
+
+/// The rules, as they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// What happens with a change outside the allowed paths.
+    pub mode: Mode,
+    /// What may be changed; without any, everything that no other rule speaks of.
+    pub allowed: Vec<String>,
+    /// What must not be changed, in any spelling of upper and lower case.
+    pub forbidden: Vec<String>,
+    /// What may be changed when a person says so.
+    pub ask_first: Vec<String>,
+}
+
+/// A task's fence.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    mode: Mode,
+    allowed: Patterns,
+    forbidden: Patterns,
+    ask_first: Patterns,
+}
+
+impl Scope {
+    /// Reads the rules.
+    pub fn new(rules: &Rules) -> Result<Self, BadPattern> {
+        Ok(Self {
+            mode: rules.mode,
+            allowed: Patterns::read(&rules.allowed, Case::Matters)?,
+            forbidden: Patterns::read(&rules.forbidden, Case::Folds)?,
+            ask_first: Patterns::read(&rules.ask_first, Case::Folds)?,
+        })
+    }
+
+    /// How a path within the worktree stands to the fence. One that leaves the worktree is forbidden.
+    pub fn standing(&self, path: &Path) -> Standing {
+        if !stays_inside(path) || is_private(path) || self.forbidden.cover(path) {
+            return Standing::Forbidden;
+        }
+        if self.ask_first.cover(path) {
+            return Standing::Ask;
+        }
+        if self.allowed.is_empty() || self.allowed.cover(path) {
+            return Standing::Inside;
+        }
+        match self.mode {
+            Mode::Strict => Standing::Outside,
+            Mode::Ask => Standing::Ask,
+            Mode::Open => Standing::Inside,
+        }
+    }
+
+    /// Whether the rules speak of this path by name as one that may be changed.
+    pub fn names(&self, path: &Path) -> bool {
+        self.allowed.cover(path) && !self.forbidden.cover(path)
+    }
+
+    /// Judges a set of changed paths.
+    pub fn judge<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Verdict {
+        let mut verdict = Verdict::default();
+        for path in paths {
+            match self.standing(path) {
+                Standing::Inside => {}
+                Standing::Forbidden => verdict.forbidden.push(path.to_owned()),
+                Standing::Outside => verdict.outside.push(path.to_owned()),
+                Standing::Ask => verdict.ask.push(path.to_owned()),
+            }
+        }
+        verdict
+    }
+}
+
+/// Whether a path names something below where it starts, without detours.
+pub(super) fn stays_inside(path: &Path) -> bool {
+    let mut components = path.components().peekable();
+    components.peek().is_some()
+        && components.all(|component| matches!(component, Component::Normal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(mode: Mode) -> Rules {
+        let list = |patterns: &[&str]| patterns.iter().map(|&one| one.to_owned()).collect();
+        Rules {
+            mode,
+            allowed: list(&["src/**", "docs"]),
+            forbidden: list(&["src/secret/**", "LICENSE"]),
+            ask_first: list(&["src/api.rs", "Cargo.toml"]),
+        }
+    }
+
+    // T4.24: forbidden is told from outside, and what is allowed or to be asked stays what it is.
+    #[test]
+    fn each_path_stands_as_the_rules_say() {
+        let table = [
+            ("src/a.rs", Standing::Inside, Standing::Inside, Standing::Inside),
+            ("docs/deep/page.md", Standing::Inside, Standing::Inside, Standing::Inside),
+            ("src/secret/key", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            ("SRC/Secret/key", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            ("license", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            (".git/config", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            ("src/.GIT/x", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            (".unstuck/state.db", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            ("src/../LICENSE", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            ("/etc/passwd", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            ("", Standing::Forbidden, Standing::Forbidden, Standing::Forbidden),
+            ("src/api.rs", Standing::Ask, Standing::Ask, Standing::Ask),
+            ("Cargo.toml", Standing::Ask, Standing::Ask, Standing::Ask),
+            ("build.rs", Standing::Outside, Standing::Ask, Standing::Inside),
+            ("Src/a.rs", Standing::Outside, Standing::Ask, Standing::Inside),
+        ];
+        for (path, strict, ask, open) in table {
+            for (mode, expected) in [(Mode::Strict, strict), (Mode::Ask, ask), (Mode::Open, open)] {
+                let scope = Scope::new(&rules(mode)).unwrap();
+                assert_eq!(scope.standing(Path::new(path)), expected, "{path:?} in mode {mode:?}");
+            }
+        }
+    }
+
+    // T4.24
+    #[test]
+    fn the_fault_is_the_gravest_and_names_its_files() {
+        use unstuck_core::fault::{Code, Kind};
+        let scope = Scope::new(&rules(Mode::Strict)).unwrap();
+        let judge = |paths: &[&str]| scope.judge(paths.iter().map(Path::new));
+        assert_eq!(judge(&["src/a.rs", "docs/b"]).fault(None), None);
+        let mixed = judge(&["build.rs", "LICENSE", "Cargo.toml", "src/a.rs"]);
+        let fault = mixed.fault(Some(Path::new("kept.patch"))).unwrap();
+        let Kind::ScopeForbidden(files) = &fault.kind else { panic!("{fault}") };
+        assert_eq!(files.files, ["LICENSE"]);
+        assert_eq!(files.patch.as_deref(), Some("kept.patch"));
+        assert_eq!(mixed.out_of_scope(), [Path::new("LICENSE"), Path::new("build.rs")]);
+        let outside = judge(&["build.rs", "Cargo.toml"]).fault(None).unwrap();
+        assert_eq!(outside.code(), Code::ScopeOutsideAllowed);
+        let asked = judge(&["Cargo.toml"]).fault(None).unwrap();
+        assert_eq!(asked.code(), Code::PermissionFileAccess);
+    }
+
+    #[test]
+    fn without_a_list_everything_else_is_allowed() {
+        let scope = Scope::new(&Rules::default()).unwrap();
+        assert_eq!(scope.standing(Path::new("anything")), Standing::Inside);
+        assert_eq!(scope.standing(Path::new(".git/config")), Standing::Forbidden);
+        assert!(!scope.names(Path::new("anything")));
+    }
+}

@@ -1,0 +1,127 @@
+//! The checks of one gate.
+
+use std::path::PathBuf;
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::{Fault, Gate};
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Time;
+
+use super::baseline::Baseline;
+use super::check::{Check, Checked};
+use crate::scope::{BadPattern, Case, Patterns, Scope};
+use crate::workspace::{Shell, TakenBack, Workspace};
+
+/// The checks of one gate.
+#[derive(Clone, Debug)]
+pub struct Checks {
+    gate: Gate,
+    commands: Vec<String>,
+    protected: Patterns,
+}
+
+/// What a gate says.
+#[derive(Debug)]
+pub enum Verdict {
+    /// The gate has no checks. That is not the same as green.
+    NothingToCheck,
+    /// Nothing is in the way.
+    Green(Seen),
+    /// A check is red, or could not be made.
+    Red {
+        /// Which fault that is.
+        fault: Box<Fault>,
+        /// What was seen until then.
+        seen: Seen,
+    },
+}
+
+/// What was seen on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Protected paths that had been changed, and were put back before the checks.
+    pub restored: Option<TakenBack>,
+    /// Checks that are green.
+    pub green: Vec<String>,
+    /// Checks that are red as they were at the base; nobody is charged for them.
+    pub red_at_base: Vec<RedAtBase>,
+}
+
+/// A check that was red before anybody began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedAtBase {
+    /// The command.
+    pub command: String,
+    /// How it is red.
+    pub signature: Signature,
+}
+
+impl Checks {
+    /// The commands of a gate, and the paths that are put back before they run.
+    pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
+        let protected = Patterns::read(protect, Case::Folds)?;
+        Ok(Self { gate, commands: commands.to_vec(), protected })
+    }
+
+    /// The commands, in their order.
+    pub fn commands(&self) -> &[String] {
+        &self.commands
+    }
+
+    pub(super) fn check(&self, n: usize) -> Option<Check<'_>> {
+        let command = self.commands.get(n)?;
+        Some(Check { gate: self.gate, n: n + 1, command })
+    }
+
+    /// Puts protected paths back, then runs the checks until one is in the way. `baseline` is what
+    /// was red at the base, where that counts as an excuse.
+    pub async fn run(
+        &self,
+        workspace: &Workspace,
+        scope: &Scope,
+        baseline: Option<&Baseline>,
+        shell: &Shell,
+        (run, now): (RunId, Time),
+    ) -> Result<Verdict, Fault> {
+        if self.commands.is_empty() {
+            return Ok(Verdict::NothingToCheck);
+        }
+        let restored = self.protect(workspace, scope, run, now).await?;
+        let mut seen = Seen { restored, ..Seen::default() };
+        for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
+            let command = check.command.to_owned();
+            match check.run(workspace.directory(), shell).await {
+                Checked::Green => seen.green.push(command),
+                Checked::Red(fault) if excused(baseline, &command, fault.signature) => {
+                    seen.red_at_base.push(RedAtBase { command, signature: fault.signature });
+                }
+                Checked::Red(fault) | Checked::Failed(fault) => {
+                    return Ok(Verdict::Red { fault: Box::new(fault), seen });
+                }
+            }
+        }
+        Ok(Verdict::Green(seen))
+    }
+
+    /// Puts back protected paths that were changed, unless the task's own scope names them.
+    async fn protect(
+        &self,
+        workspace: &Workspace,
+        scope: &Scope,
+        run: RunId,
+        now: Time,
+    ) -> Result<Option<TakenBack>, Fault> {
+        let changes = workspace.changes().await?;
+        let protected = |path: &PathBuf| self.protected.cover(path) && !scope.names(path);
+        let paths: Vec<PathBuf> =
+            changes.into_iter().map(|change| change.path).filter(protected).collect();
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        workspace.take_back(&paths, run, now).await.map(Some)
+    }
+}
+
+fn excused(baseline: Option<&Baseline>, command: &str, signature: Signature) -> bool {
+    baseline.is_some_and(|baseline| baseline.was_red(command, signature))
+}

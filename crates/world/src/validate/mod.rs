@@ -1,0 +1,16 @@
+//! Checks that we run ourselves and never take anybody's word for.
+//!
+//! [`Checks`] are the commands of one gate, run one after the other in the worktree until one is red.
+//! Before them, protected paths are put back as the base has them, so that no check passes because
+//! it was edited. [`Baseline`] knows what was red before anybody began. [`Secrets`] looks through a
+//! change for what must not be committed.
+
+mod baseline;
+mod check;
+mod checks;
+mod secrets;
+mod shapes;
+
+pub use baseline::{Baseline, Compare};
+pub use checks::{Checks, RedAtBase, Seen, Verdict};
+pub use secrets::{Finding, Secrets};

@@ -1,0 +1,130 @@
+//! Looking through a change for what must not be committed: keys of known shapes, and values that
+//! are known to be secret. A finding says where it is and what it looks like, never what it is.
+
+use aho_corasick::{AhoCorasick, BuildError};
+use unstuck_core::fault::{Fault, Validation};
+
+use super::shapes;
+use crate::workspace::Workspace;
+
+/// A shorter value would be found in half of all lines.
+const VALUE_BYTES_MIN: usize = 8;
+const SOURCE: &str = "validate:secrets";
+const COMMAND: &str = "scan for secrets";
+
+/// Something in a change that looks like a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file.
+    pub file: String,
+    /// The line in the changed file, counted from 1.
+    pub line: u64,
+    /// What it looks like.
+    pub what: &'static str,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub struct Secrets {
+    values: AhoCorasick,
+}
+
+impl Secrets {
+    /// Looks for known shapes and for these values; those that are too short to tell are skipped.
+    pub fn new<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> Result<Self, BuildError> {
+        let values = values.into_iter().filter(|value| value.as_ref().len() >= VALUE_BYTES_MIN);
+        Ok(Self { values: AhoCorasick::new(values)? })
+    }
+
+    /// Looks through the change of a worktree. A finding is a red check before the commit.
+    pub async fn check(&self, workspace: &Workspace) -> Result<(), Fault> {
+        let findings = self.scan(&workspace.patch().await?);
+        if findings.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = findings
+            .iter()
+            .map(|found| format!("{}:{}: {}", found.file, found.line, found.what))
+            .collect();
+        let message = "the change holds what looks like a secret";
+        let context =
+            Validation { command: COMMAND.to_owned(), exit: None, output: lines.join("\n") };
+        Err(Fault::validation_pre_commit(SOURCE, message, context))
+    }
+
+    /// Looks through the lines that a patch adds.
+    pub fn scan(&self, patch: &[u8]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let (mut file, mut number, mut left) = (String::new(), 0_u64, 0_u64);
+        for line in patch.split(|byte| *byte == b'\n') {
+            if left == 0 {
+                if let Some(name) = line.strip_prefix(b"+++ ") {
+                    let name = name.strip_prefix(b"b/").unwrap_or(name);
+                    file = String::from_utf8_lossy(name.trim_ascii_end()).into_owned();
+                } else if let Some((start, count)) = hunk(line) {
+                    (number, left) = (start, count);
+                }
+                continue;
+            }
+            let Some((mark, text)) = line.split_first() else { continue };
+            if *mark == b'+'
+                && let Some(what) = self.find(text)
+            {
+                findings.push(Finding { file: file.clone(), line: number, what });
+            }
+            if matches!(mark, b'+' | b' ') {
+                number = number.saturating_add(1);
+                left -= 1;
+            }
+        }
+        findings
+    }
+
+    fn find(&self, line: &[u8]) -> Option<&'static str> {
+        shapes::find(line).or_else(|| self.values.is_match(line).then_some("a secret value"))
+    }
+}
+
+/// Where a hunk begins in the new file, and how many lines of the new file it has.
+fn hunk(line: &[u8]) -> Option<(u64, u64)> {
+    let numbers = line.strip_prefix(b"@@ -")?;
+    // What follows the second mark is a line of the file, in any encoding.
+    let end = numbers.windows(3).position(|window| window == b" @@")?;
+    let line = std::str::from_utf8(&numbers[..end]).ok()?;
+    let new = line.split(' ').nth(1)?.strip_prefix('+')?;
+    let (start, count) = new.split_once(',').unwrap_or((new, "1"));
+    Some((start.parse().ok()?, count.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(patch: &str) -> Vec<(u64, &'static str)> {
+        let secrets = Secrets::new(["the-secret-value", "short"]).unwrap();
+        secrets.scan(patch.as_bytes()).into_iter().map(|found| (found.line, found.what)).collect()
+    }
+
+    #[test]
+    fn only_added_lines_count_and_the_line_is_named() {
+        let key = format!("ghp_{}", "a1".repeat(18));
+        let patch = format!(
+            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +10,4 @@ fn {key}\n a\n-{key}\n+b\n\
+             +let t = \"{key}\";\n+++ short the-secret-value\n"
+        );
+        assert_eq!(scan(&patch), [(12, "a GitHub token"), (13, "a secret value")]);
+        let found = Secrets::new(["x".repeat(9)]).unwrap().scan(patch.as_bytes());
+        assert_eq!(found[0].file, "x");
+    }
+
+    #[test]
+    fn shapes_are_whole_and_stand_alone() {
+        let line = |text: &str| scan(&format!("+++ b/x\n@@ -0,0 +1 @@\n+{text}\n"));
+        assert_eq!(line("AKIAABCDEFGHIJKLMNOP").len(), 1);
+        assert_eq!(line("-----BEGIN OPENSSH PRIVATE KEY-----").len(), 1);
+        for harmless in ["AKIA", "xAKIAABCDEFGHIJKLMNOP", "sk-ant-short", "ghp_ and so on", "short"]
+        {
+            assert_eq!(line(harmless), [], "{harmless}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What an agent's processes get from its worktree, and what is put back after them.
+//!
+//! Pushing is refused through settings in the agent's environment, which git puts above all files:
+//! every remote is rewritten, for pushing only, to an address that no transport knows. The person's
+//! settings stay as they are, and fetching works. An agent that clears its environment gets past
+//! this; that it has no credentials, and that `git` is shimmed, is for others to see to.
+
+use std::ffi::OsString;
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::Fault;
+
+use super::names::address;
+use super::state::failed;
+use super::workspace::Workspace;
+use crate::git::{Restored, Snapshot};
+
+/// No transport of git's goes by this name, and the message that git prints then is a pointer.
+const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
+const BEFORE: &str = "before";
+
+impl Workspace {
+    /// Changes to the environment of everything that the agent runs.
+    pub async fn environment(
+        &self,
+        run: RunId,
+    ) -> Result<Vec<(OsString, Option<OsString>)>, Fault> {
+        let (urls, push_urls) = self.project.git.remote_urls().await?;
+        // The longest rewrite wins, and a whole address is the longest there is.
+        let mut settings = vec![(format!("url.{REFUSED}.pushInsteadOf"), String::new())];
+        for url in urls {
+            settings.push((format!("url.{REFUSED}.pushInsteadOf"), url));
+        }
+        for url in push_urls {
+            settings.push((format!("url.{REFUSED}.insteadOf"), url));
+        }
+        let mut variables = vec![
+            ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
+            ("GIT_AUTHOR_NAME".to_owned(), "agent".to_owned()),
+            ("GIT_AUTHOR_EMAIL".to_owned(), address(run)),
+            ("GIT_COMMITTER_NAME".to_owned(), "agent".to_owned()),
+            ("GIT_COMMITTER_EMAIL".to_owned(), address(run)),
+            ("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string()),
+        ];
+        for (n, (name, value)) in settings.into_iter().enumerate() {
+            variables.push((format!("GIT_CONFIG_KEY_{n}"), name));
+            variables.push((format!("GIT_CONFIG_VALUE_{n}"), value));
+        }
+        Ok(variables.into_iter().map(|(name, value)| (name.into(), Some(value.into()))).collect())
+    }
+
+    /// Notes what all worktrees share, before an attempt.
+    pub(super) async fn note_shared(&self) -> Result<(), Fault> {
+        let before = Snapshot::take(&self.project.git, &self.project.layout.common_dir).await?;
+        let bytes = serde_json::to_vec(&before)
+            .map_err(|error| failed(&self.state.kept(), &std::io::Error::from(error)))?;
+        self.state.write(BEFORE, &bytes).map(drop)
+    }
+
+    /// Puts settings, hooks and refs outside the task back as they were before the attempt. This
+    /// comes first after an attempt: settings decide what every other git command runs.
+    pub async fn restore_shared(&self, run: RunId) -> Result<Restored, Fault> {
+        let Some(bytes) = self.state.read(BEFORE)? else { return Ok(Restored::default()) };
+        let before: Snapshot = serde_json::from_slice(&bytes)
+            .map_err(|error| failed(&self.state.kept(), &std::io::Error::from(error)))?;
+        let keep = self.state.kept().join(run.to_string());
+        let (git, common) = (&self.project.git, &self.project.layout.common_dir);
+        before.restore(git, common, &address(run), &[&self.branch], &keep).await
+    }
+}

@@ -1,0 +1,106 @@
+//! What a task changed: the difference between its base and the files that are there.
+//!
+//! It is one `git status` with an index of our own that holds the base, and only what that says
+//! about the working tree counts. So it does not matter who made a change, whether it was committed
+//! or staged, or what the agent told its own index to overlook. Files that git ignores are no part
+//! of a change: they are never committed either.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::fault::Fault;
+
+use super::workspace::Workspace;
+use crate::git::status::{Changed, Entry, State};
+use crate::git::{Mode, Oid};
+
+/// What became of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// Its content changed.
+    Modified,
+    /// It can be executed now, or no longer, whatever else changed.
+    ModeChanged,
+    /// It became another kind of thing: a link, a file.
+    TypeChanged,
+    /// It is gone.
+    Deleted,
+    /// A repository of its own, which git does not look into.
+    Repository,
+}
+
+/// One path that a task changed. A rename is a path that is gone and one that is new, because the
+/// fence has to judge both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Which one, within the worktree.
+    pub path: PathBuf,
+    /// What became of it.
+    pub kind: ChangeKind,
+}
+
+impl Workspace {
+    /// Everything that differs from the base, whoever changed it.
+    pub async fn changes(&self) -> Result<Vec<Change>, Fault> {
+        let entries = self.ours().status().await?;
+        Ok(entries.into_iter().filter_map(|entry| self.change(entry)).collect())
+    }
+
+    fn change(&self, entry: Entry) -> Option<Change> {
+        match entry {
+            Entry::Changed(changed) if changed.unstaged != State::Same => {
+                let kind = kind(&changed);
+                Some(Change { path: changed.path, kind })
+            }
+            // What the index says about the last commit of the agent means nothing.
+            Entry::Changed(_) | Entry::Ignored { .. } => None,
+            // There are no conflicts in an index that was read from one tree.
+            Entry::Unmerged { path } => Some(Change { path, kind: ChangeKind::Modified }),
+            Entry::Untracked { path, .. } if self.is_shared(&path) => None,
+            Entry::Untracked { path, repository } => {
+                let kind = if repository { ChangeKind::Repository } else { ChangeKind::Added };
+                Some(Change { path, kind })
+            }
+        }
+    }
+
+    fn is_shared(&self, path: &Path) -> bool {
+        self.shared.iter().any(|shared| path.starts_with(shared))
+    }
+
+    /// The whole worktree as a tree, without what git ignores and repositories of their own.
+    pub(super) async fn tree(&self, changes: &[Change]) -> Result<Oid, Fault> {
+        let scratch = self.scratch()?;
+        let of = |kinds: fn(ChangeKind) -> bool| {
+            let changes = changes.iter().filter(move |change| kinds(change.kind));
+            changes.map(|change| change.path.as_path())
+        };
+        let there = |kind| !matches!(kind, ChangeKind::Deleted | ChangeKind::Repository);
+        // A folder that became a link is in the way of what it held.
+        scratch.take_out(of(|kind| kind == ChangeKind::Deleted)).await?;
+        scratch.take_in(of(there)).await?;
+        scratch.write_tree().await
+    }
+
+    /// The change as one text, as the core reads it.
+    pub async fn patch(&self) -> Result<Vec<u8>, Fault> {
+        let base = self.tree_of(&self.base().await?).await?;
+        let tree = self.tree(&self.changes().await?).await?;
+        self.git.patch(&base, &tree).await
+    }
+}
+
+const fn kind(changed: &Changed) -> ChangeKind {
+    match (changed.unstaged, changed.index, changed.worktree) {
+        (State::Deleted, ..) => ChangeKind::Deleted,
+        (State::Added, ..) => ChangeKind::Added,
+        (State::TypeChanged, ..) => ChangeKind::TypeChanged,
+        (_, Mode::File, Mode::Executable) | (_, Mode::Executable, Mode::File) => {
+            ChangeKind::ModeChanged
+        }
+        _ => ChangeKind::Modified,
+    }
+}

@@ -1,0 +1,87 @@
+//! Committing what was checked.
+
+use std::fs;
+
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+
+use super::hooks::Hook;
+use super::shell::Shell;
+use super::state::failed;
+use super::workspace::Workspace;
+use crate::git::{NewCommit, Oid, Person};
+
+/// The words of a commit and whose they are.
+#[derive(Clone, Debug)]
+pub struct Wording {
+    /// Its message.
+    pub message: String,
+    /// Who it is by.
+    pub person: Person,
+    /// When.
+    pub at: Time,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// There is nothing to commit: the worktree is as its base.
+    Nothing,
+    /// The task's branch is at this commit, whose parent is the base.
+    As {
+        /// The commit.
+        commit: Oid,
+        /// Whether a hook changed what is committed, so that it is not what was checked.
+        by_hook: bool,
+    },
+}
+
+impl Workspace {
+    /// Commits the whole change as one commit on the base, with the repository's hooks. The agent's
+    /// own commits are in it and not behind it. Doing it twice gives the same commit.
+    pub async fn commit(&self, wording: &Wording, shell: &Shell) -> Result<Committed, Fault> {
+        self.finish_move().await?;
+        let base = self.base().await?;
+        let checked = self.tree(&self.changes().await?).await?;
+        if checked == self.tree_of(&base).await? {
+            // Whatever the agent committed on the way there and back is nobody's.
+            self.point(&self.branch, &base).await?;
+            return Ok(Committed::Nothing);
+        }
+        self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;
+        self.hook(Hook::PreCommit, shell).await?;
+        let tree = self.git.write_tree().await?;
+        let message = self.worded(wording, shell).await?;
+        let new = NewCommit {
+            tree: &tree,
+            parents: &[base],
+            message: &message,
+            person: &wording.person,
+            at: wording.at,
+            signed: true,
+        };
+        let commit = self.git.make_commit(new).await?;
+        self.point(&self.branch, &commit).await?;
+        if !self.in_place {
+            self.git.set_head(&self.branch).await?;
+        }
+        // It may do what it likes; the commit is made.
+        let _ = self.hook(Hook::PostCommit, shell).await;
+        Ok(Committed::As { commit, by_hook: tree != checked })
+    }
+
+    /// The commit that [`commit`](Self::commit) made; the base where there was nothing to commit.
+    pub async fn commit_made(&self) -> Result<Oid, Fault> {
+        let base = self.base().await?;
+        let made = self.git.commit_of(&self.branch).await?;
+        Ok(made.unwrap_or(base))
+    }
+
+    /// The message as the hooks leave it.
+    async fn worded(&self, wording: &Wording, shell: &Shell) -> Result<String, Fault> {
+        let file = self.state.write("message", wording.message.as_bytes())?;
+        self.hook(Hook::PrepareMessage, shell).await?;
+        self.hook(Hook::Message, shell).await?;
+        fs::read_to_string(&file).map_err(|error| failed(&file, &error))
+    }
+}

@@ -1,0 +1,74 @@
+//! Bringing a task's change onto the build's head, inside the worktree.
+
+use std::fs;
+use std::path::PathBuf;
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::{Fault, GitOperation};
+use unstuck_core::time::Time;
+
+use super::changes::Change;
+use super::workspace::Workspace;
+use crate::git::Oid;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integrated {
+    /// The change was counted from that head already.
+    Already,
+    /// The worktree holds the head with the change on it; what was checked before counts no more.
+    Onto,
+}
+
+impl Workspace {
+    /// Brings the change onto `head` and counts it from there. Where both touch the same lines it
+    /// is `GIT_CONFLICT`: the files then hold both versions between marks, still counted from `head`,
+    /// so that the next attempt can resolve them or start from there; the attempt as it was is saved.
+    pub async fn integrate(&self, head: &Oid, run: RunId, now: Time) -> Result<Integrated, Fault> {
+        self.finish_move().await?;
+        let base = self.base().await?;
+        let changes = self.changes().await?;
+        self.no_marks(&changes)?;
+        if base == *head {
+            return Ok(Integrated::Already);
+        }
+        let tree = self.tree(&changes).await?;
+        self.save(run, now).await?;
+        let parents = [base.clone()];
+        let change = self.snapshot_commit(&tree, &parents, "The change\n", now).await?;
+        let merged = self.git.merge(&base, head, &change).await?;
+        self.relocate(&merged.tree, head, &change, now).await?;
+        if merged.conflicts.is_empty() {
+            return Ok(Integrated::Onto);
+        }
+        Err(conflict(&merged.conflicts, Some(head)))
+    }
+
+    /// Marks that a merge of ours left are the same conflict again, whatever else was done. They
+    /// carry the full name of a commit, so nothing else is taken for one.
+    fn no_marks(&self, changes: &[Change]) -> Result<(), Fault> {
+        let marked = |change: &&Change| {
+            let text = fs::read(self.directory.join(&change.path)).unwrap_or_default();
+            text.split(|byte| *byte == b'\n').any(is_mark)
+        };
+        let marked: Vec<PathBuf> =
+            changes.iter().filter(marked).map(|change| change.path.clone()).collect();
+        if marked.is_empty() { Ok(()) } else { Err(conflict(&marked, None)) }
+    }
+}
+
+fn is_mark(line: &[u8]) -> bool {
+    let name = line.strip_prefix(b"<<<<<<< ").or_else(|| line.strip_prefix(b">>>>>>> "));
+    name.is_some_and(|name| Oid::read(name.trim_ascii_end()).is_some())
+}
+
+fn conflict(files: &[PathBuf], head: Option<&Oid>) -> Fault {
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let context = GitOperation {
+        operation: "merge".to_owned(),
+        exit: None,
+        reference: head.map(ToString::to_string),
+    };
+    let message = format!("conflict in {}", names.join(", "));
+    Fault::git_conflict("git.merge", message, context)
+}

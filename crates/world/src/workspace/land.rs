@@ -1,0 +1,56 @@
+//! A task's commit becomes the build's head.
+
+use std::path::PathBuf;
+
+use unstuck_core::fault::Fault;
+
+use super::names::build_branch;
+use super::workspace::Workspace;
+use crate::git::{Oid, RefChange, Swapped};
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// The build's branch is at the commit, now or since an earlier time.
+    Done,
+    /// The build's branch moved on; the change has to be brought onto its new head first.
+    HeadMoved {
+        /// Where it is.
+        to: Oid,
+    },
+    /// Somebody has the build's branch checked out; moving it would change what they see.
+    InUse {
+        /// Where.
+        by: PathBuf,
+    },
+}
+
+impl Workspace {
+    /// Moves the build's branch to `commit`, if `commit` goes on from where the branch is.
+    pub async fn fast_forward(&self, commit: &Oid) -> Result<Landed, Fault> {
+        let name = build_branch(self.place.build);
+        let Some(head) = self.git.commit_of(&name).await? else {
+            let message = format!("{name} is gone");
+            return Err(super::project::missing(message, "the build's branch"));
+        };
+        if self.git.is_ancestor(commit, &head).await? {
+            return Ok(Landed::Done);
+        }
+        if !self.git.is_ancestor(&head, commit).await? {
+            return Ok(Landed::HeadMoved { to: head });
+        }
+        let worktrees = self.project.git.worktrees().await?;
+        let user = worktrees.into_iter().find(|tree| tree.branch.as_deref() == Some(&name));
+        if let Some(tree) = user {
+            return Ok(Landed::InUse { by: tree.path });
+        }
+        let change = RefChange { name, old: Some(head), new: Some(commit.clone()) };
+        match self.git.swap(&[change], "unstuck: land a task").await? {
+            Swapped::Done => Ok(Landed::Done),
+            Swapped::Moved { at: Some(to), .. } => Ok(Landed::HeadMoved { to }),
+            Swapped::Moved { name, at: None } => {
+                Err(super::project::missing(format!("{name} is gone"), "the build's branch"))
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! One worktree and one branch per task, and everything that happens to them.
+//!
+//! Design: `docs/design/workspace.md`. In short: a task's base is a ref; what it changed is the
+//! difference between the base and the files that are there, seen through an index of our own, so
+//! that nothing an agent does to its index, its branch or its `.git` matters; and every change we
+//! make to the files goes through [`relocate`], which can be repeated after a kill at any point.
+//!
+//! Nobody else works in the worktree while these functions run: whoever calls them holds the run's
+//! lock, or has just seen the agent end.
+
+mod agent;
+mod changes;
+mod commit;
+mod hooks;
+mod integrate;
+mod land;
+mod names;
+mod prepare;
+mod project;
+mod relocate;
+mod remove;
+mod save;
+mod share;
+mod shell;
+mod state;
+mod take_back;
+#[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
+mod workspace;
+
+pub use changes::{Change, ChangeKind};
+pub use commit::{Committed, Wording};
+pub use integrate::Integrated;
+pub use land::Landed;
+pub use names::Place;
+pub use prepare::Preparation;
+pub use project::Project;
+pub use remove::{Removed, Why};
+pub use shell::Shell;
+pub use take_back::TakenBack;
+pub use workspace::Workspace;

@@ -1,0 +1,301 @@
+//! What a new attempt finds: its worktree, made or as it was or back at its base.
+//!
+//! Every step looks at what is there and does what is missing, so that a kill at any point only
+//! means doing it again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::{RunId, Start};
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+
+use super::names::Place;
+use super::project::{Project, missing};
+use super::share::shareable;
+use super::shell::Shell;
+use super::state::failed;
+use super::workspace::{QUARANTINE, Workspace};
+use crate::git::Oid;
+use crate::process::verdict;
+
+/// The run that works in the worktree, or did last.
+const RUN: &str = "run";
+/// The setup commands that were run in the worktree.
+const SETUP: &str = "setup";
+/// Locks that git leaves in a worktree's own folder when it is killed.
+const STALE_LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
+
+/// An attempt that is about to begin.
+#[derive(Clone, Debug)]
+pub struct Preparation {
+    /// The task.
+    pub place: Place,
+    /// The run that begins.
+    pub run: RunId,
+    /// What it is to find.
+    pub start: Start,
+    /// The build's head, from which a new worktree starts.
+    pub head: Oid,
+    /// Paths that the worktree shares with the person's own tree.
+    pub share: Vec<String>,
+    /// Commands that are run once in a new worktree.
+    pub setup: Vec<String>,
+    /// Whether to work in the person's own tree, which must be clean for that.
+    pub in_place: bool,
+    /// When.
+    pub now: Time,
+}
+
+impl Workspace {
+    /// Makes what an attempt is to find.
+    pub async fn prepare(
+        project: &Project,
+        wanted: &Preparation,
+        shell: &Shell,
+    ) -> Result<Self, Fault> {
+        let workspace = if wanted.in_place {
+            Self::take_in_place(project, wanted).await?
+        } else {
+            Self::have_worktree(project, wanted).await?
+        };
+        workspace.put_right().await?;
+        workspace.as_wanted(wanted).await?;
+        workspace.state.write(RUN, wanted.run.0.to_string().as_bytes())?;
+        workspace.share()?;
+        workspace.set_up(&wanted.setup, shell).await?;
+        workspace.note_shared().await?;
+        Ok(workspace)
+    }
+
+    /// A worktree that was prepared before, for going on in it after a kill: a move that was begun
+    /// is finished, and locks that nobody holds any more are gone.
+    pub async fn open(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
+        let workspace = Self::at(project, place, share)?;
+        workspace.put_right().await?;
+        Ok(workspace)
+    }
+
+    async fn put_right(&self) -> Result<(), Fault> {
+        self.clear_stale()?;
+        self.finish_move().await
+    }
+
+    fn at(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
+        let directory = project.worktree(place);
+        let found = find_git_dir(&project.layout.common_dir, &directory);
+        let git_dir = found.ok_or_else(|| {
+            missing(format!("{} is no worktree", directory.display()), "the task's worktree")
+        })?;
+        Ok(Self {
+            project: project.clone(),
+            place,
+            git: project.git.in_worktree(&directory, &git_dir),
+            state: project.state(place),
+            branch: place.branch(),
+            in_place: false,
+            shared: shareable(share)?,
+            directory,
+            git_dir,
+        })
+    }
+
+    async fn have_worktree(project: &Project, wanted: &Preparation) -> Result<Self, Fault> {
+        let place = wanted.place;
+        let (directory, state) = (project.worktree(place), project.state(place));
+        let fresh = matches!(wanted.start, Start::Fresh | Start::NewWorktree);
+        let quarantined = state.read(QUARANTINE)?;
+        if let Some(why) = quarantined.as_ref().filter(|_| !fresh) {
+            let why = String::from_utf8_lossy(why).into_owned();
+            return Err(crate::git::Operation::Revert.fault(why, None, None));
+        }
+        let linked = find_git_dir(&project.layout.common_dir, &directory).is_some();
+        let whole = linked && directory.is_dir() && state.index().is_file();
+        if whole && (wanted.start == Start::NewWorktree || quarantined.is_some()) {
+            let old = Self::at(project, place, &wanted.share)?;
+            old.put_aside(wanted).await?;
+        }
+        if !(whole && state.index().is_file()) {
+            set_aside(project, place, &directory).await?;
+            make(project, wanted, &directory).await?;
+        }
+        let workspace = Self::at(project, place, &wanted.share)?;
+        workspace.relink(wanted.run)?;
+        Ok(workspace)
+    }
+
+    /// The worktree's `.git` names its own folder again, whatever an agent made of it.
+    fn relink(&self, run: RunId) -> Result<(), Fault> {
+        let link = self.directory.join(".git");
+        let wanted = [b"gitdir: ", self.git_dir.as_os_str().as_encoded_bytes(), b"\n"].concat();
+        let relink = || {
+            if link.is_dir() && !link.is_symlink() {
+                let kept = self.state.kept().join(run.to_string());
+                fs::create_dir_all(&kept)?;
+                fs::rename(&link, kept.join("git"))?;
+            } else if link.is_symlink() {
+                fs::remove_file(&link)?;
+            } else if fs::read(&link).is_ok_and(|found| found == wanted) {
+                return Ok(());
+            }
+            fs::write(&link, &wanted)
+        };
+        relink().map_err(|error| failed(&link, &error))
+    }
+
+    /// An old worktree makes room: saved, or kept as it is where it cannot be saved.
+    async fn put_aside(&self, wanted: &Preparation) -> Result<(), Fault> {
+        let saved = self.save_last(wanted.now).await;
+        let sound = saved.is_ok() && self.quarantined()?.is_none();
+        self.state.forget("index")?;
+        self.state.forget(SETUP)?;
+        self.state.forget(QUARANTINE)?;
+        if sound {
+            self.project.git.remove_worktree(&self.directory).await?;
+        }
+        Ok(())
+    }
+
+    async fn as_wanted(&self, wanted: &Preparation) -> Result<(), Fault> {
+        match wanted.start {
+            Start::Resume | Start::Compacted => Ok(()),
+            Start::KeepTree => self.save_last(wanted.now).await.map(drop),
+            Start::FromBase => self.to(&self.base().await?, wanted.now).await,
+            Start::Fresh | Start::NewWorktree => self.to(&wanted.head, wanted.now).await,
+        }
+    }
+
+    /// Saves the attempt that is there, then goes to a commit.
+    async fn to(&self, base: &Oid, now: Time) -> Result<(), Fault> {
+        let saved = self.save_last(now).await?;
+        let here = self.base().await?;
+        if saved.is_none() && here == *base {
+            return Ok(());
+        }
+        let tree = self.tree_of(base).await?;
+        self.relocate(&tree, base, &saved.unwrap_or(here), now).await
+    }
+
+    /// Saves what the last run left.
+    async fn save_last(&self, now: Time) -> Result<Option<Oid>, Fault> {
+        let last = self.state.read(RUN)?.and_then(|run| String::from_utf8(run).ok()?.parse().ok());
+        match last {
+            Some(run) => self.save(RunId(run), now).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Whoever held these locks is gone: whoever prepares has the run's lock.
+    fn clear_stale(&self) -> Result<(), Fault> {
+        let own = if self.in_place { &[][..] } else { &STALE_LOCKS[..] };
+        let locks = own.iter().map(|name| self.git_dir.join(name));
+        let ours = [self.state.index(), self.state.scratch_index()];
+        for lock in locks.chain(ours.map(|index| index.with_added_extension("lock"))) {
+            match fs::remove_file(&lock) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(failed(&lock, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the setup commands, once per worktree and list of commands.
+    async fn set_up(&self, commands: &[String], shell: &Shell) -> Result<(), Fault> {
+        let list = commands.join("\n");
+        if commands.is_empty()
+            || self.state.read(SETUP)?.is_some_and(|done| done == list.as_bytes())
+        {
+            return Ok(());
+        }
+        for (n, command) in commands.iter().enumerate() {
+            let ended = shell.run(&self.directory, command).await?;
+            if let Some(fault) = verdict(&ended, &format!("setup#{}", n + 1), command) {
+                return Err(fault);
+            }
+        }
+        self.state.write(SETUP, list.as_bytes()).map(drop)
+    }
+
+    async fn take_in_place(project: &Project, wanted: &Preparation) -> Result<Self, Fault> {
+        let git_dir = project.layout.git_dir.clone();
+        let git = project.git.in_worktree(&project.root, &git_dir);
+        let state = project.state(wanted.place);
+        if git.commit_of(&wanted.place.base()).await?.is_none() || !state.index().is_file() {
+            if !git.status().await?.is_empty() {
+                let message = format!("{} has changes of its own", project.root.display());
+                return Err(missing(message, "a clean working tree"));
+            }
+            let head = git.head().await?;
+            base_at(project, wanted.place, &head).await?;
+            state.copy(&git_dir.join("index"), &state.index())?;
+        }
+        Ok(Self {
+            project: project.clone(),
+            place: wanted.place,
+            directory: project.root.clone(),
+            branch: git.branch().await?.unwrap_or_else(|| "HEAD".to_owned()),
+            git_dir,
+            git,
+            state,
+            in_place: true,
+            shared: Vec::new(),
+        })
+    }
+}
+
+/// Makes a worktree at the build's head; our index comes last and says that it is whole.
+async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Result<(), Fault> {
+    let place = wanted.place;
+    let state = project.state(place);
+    project.git.prune_worktrees().await?;
+    let base = match project.git.commit_of(&place.base()).await? {
+        Some(base) if wanted.start != Start::Fresh => base,
+        _ => wanted.head.clone(),
+    };
+    base_at(project, place, &base).await?;
+    project.git.add_worktree(directory, &base).await?;
+    let workspace = Workspace::at(project, place, &[])?;
+    workspace.point(&workspace.branch, &base).await?;
+    workspace.git.set_head(&workspace.branch).await?;
+    for name in [SETUP, QUARANTINE, RUN] {
+        state.forget(name)?;
+    }
+    state.copy(&workspace.git_dir.join("index"), &state.index())
+}
+
+async fn base_at(project: &Project, place: Place, base: &Oid) -> Result<(), Fault> {
+    let name = place.base();
+    let old = project.git.commit_of(&name).await?;
+    if old.as_ref() == Some(base) {
+        return Ok(());
+    }
+    let change = crate::git::RefChange { name, old, new: Some(base.clone()) };
+    project.git.swap(&[change], "unstuck: begin a task").await.map(drop)
+}
+
+/// Moves whatever lies where the worktree is to be out of the way. Nothing is deleted.
+async fn set_aside(project: &Project, place: Place, directory: &Path) -> Result<(), Fault> {
+    if fs::symlink_metadata(directory).is_err() {
+        return Ok(());
+    }
+    let aside = project.aside(place);
+    let moved = fs::create_dir_all(aside.parent().unwrap_or(&aside))
+        .and_then(|()| fs::rename(directory, &aside));
+    moved.map_err(|error| failed(directory, &error))?;
+    // What was no worktree cannot be repaired, and need not be.
+    let _ = project.git.repair_worktree(&aside).await;
+    Ok(())
+}
+
+/// The folder in which git keeps what belongs to the worktree at `directory`. It is looked up from
+/// git's side: the `.git` file in the worktree is the agent's to change.
+fn find_git_dir(common_dir: &Path, directory: &Path) -> Option<PathBuf> {
+    let link = directory.join(".git");
+    let entries = fs::read_dir(common_dir.join("worktrees")).ok()?;
+    entries.filter_map(Result::ok).map(|entry| entry.path()).find(|git_dir| {
+        let named = fs::read(git_dir.join("gitdir")).unwrap_or_default();
+        named.trim_ascii_end() == link.as_os_str().as_encoded_bytes()
+    })
+}

@@ -1,0 +1,105 @@
+//! The repository that tasks work on.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::BuildId;
+use unstuck_core::fault::{Fault, Missing};
+
+use super::names::{Place, build_branch};
+use super::state::{State, failed};
+use crate::git::{Git, Layout, Oid, RefChange, Swapped};
+
+/// Everything we keep is below this folder, and git does not see it.
+const FOLDER: &str = ".unstuck";
+
+/// The repository that tasks work on. Its own working tree is a person's and is never touched.
+#[derive(Clone, Debug)]
+pub struct Project {
+    pub(super) git: Git,
+    pub(super) layout: Layout,
+    pub(super) root: PathBuf,
+}
+
+impl Project {
+    /// The repository whose working tree is at `root`. What cannot be worked on (no repository, no
+    /// commit, no working tree, a history that is cut off) is `PRECONDITION_MISSING`, and says so.
+    pub async fn open(program: impl Into<OsString>, root: &Path) -> Result<Self, Fault> {
+        let root = fs::canonicalize(root).map_err(|error| {
+            missing(format!("{}: {error}", root.display()), "the project's folder")
+        })?;
+        let git = Git::at(program, &root);
+        let layout = git.layout().await?;
+        if layout.bare {
+            let message = format!("{} has no working tree: it is bare", root.display());
+            return Err(missing(message, "a working tree"));
+        }
+        if layout.shallow {
+            let message = format!("the history of {} is cut off (a shallow clone)", root.display());
+            return Err(missing(message, "the whole history"));
+        }
+        git.head().await?;
+        let project = Self { git, layout, root };
+        project.hide()?;
+        Ok(project)
+    }
+
+    /// The commit that a new build starts from: what the person has checked out, on a branch or not.
+    pub async fn head(&self) -> Result<Oid, Fault> {
+        self.git.head().await
+    }
+
+    /// The head of a build's branch. The first call makes the branch at `start`.
+    pub async fn build_head(&self, build: BuildId, start: &Oid) -> Result<Oid, Fault> {
+        let name = build_branch(build);
+        if let Some(head) = self.git.commit_of(&name).await? {
+            return Ok(head);
+        }
+        let made = RefChange { name, old: None, new: Some(start.clone()) };
+        match self.git.swap(&[made], "unstuck: start a build").await? {
+            Swapped::Moved { at: Some(head), .. } => Ok(head),
+            _ => Ok(start.clone()),
+        }
+    }
+
+    /// The branch that a build's tasks land on, in full.
+    pub fn branch(build: BuildId) -> String {
+        build_branch(build)
+    }
+
+    /// Git, for the whole repository.
+    pub const fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub(super) fn worktree(&self, place: Place) -> PathBuf {
+        self.root.join(FOLDER).join("worktrees").join(place.task.to_string())
+    }
+
+    /// A place for a worktree that is put aside, which nothing has yet.
+    pub(super) fn aside(&self, place: Place) -> PathBuf {
+        let folder = self.root.join(FOLDER).join("aside");
+        let mut names = (1..).map(|n: u32| folder.join(format!("{}-{n}", place.task)));
+        names.find(|path| !path.exists()).unwrap_or(folder)
+    }
+
+    pub(super) fn state(&self, place: Place) -> State {
+        State::at(self.root.join(FOLDER).join("tasks").join(place.task.to_string()))
+    }
+
+    /// Our folder ignores itself, so that a person's `git status` does not change by our being here.
+    fn hide(&self) -> Result<(), Fault> {
+        let file = self.root.join(FOLDER).join(".gitignore");
+        if file.exists() {
+            return Ok(());
+        }
+        let folder = self.root.join(FOLDER);
+        let made = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, "*\n"));
+        made.map_err(|error| failed(&file, &error))
+    }
+}
+
+pub(super) fn missing(message: String, what: &str) -> Fault {
+    Fault::precondition_missing("workspace", message, Missing { what: what.to_owned() })
+}

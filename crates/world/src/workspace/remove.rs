@@ -1,0 +1,81 @@
+//! Putting a worktree away, unless something in it is nowhere else.
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::Fault;
+
+use super::names::{attempt, build_branch};
+use super::workspace::Workspace;
+use crate::git::RefChange;
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// It is gone.
+    Gone,
+    /// It stays.
+    Kept(Why),
+}
+
+/// Why a worktree stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is the person's own.
+    InPlace,
+    /// It is set aside for a person.
+    Quarantined(String),
+    /// It holds changes that are saved nowhere else: how many.
+    Unsaved(usize),
+}
+
+impl Workspace {
+    /// Removes the worktree, and its branch and base if the build has its commit. `run` is the run
+    /// that worked in it last.
+    pub async fn remove(&self, run: RunId) -> Result<Removed, Fault> {
+        if self.in_place {
+            return Ok(Removed::Kept(Why::InPlace));
+        }
+        if let Some(why) = self.quarantined()? {
+            return Ok(Removed::Kept(Why::Quarantined(why)));
+        }
+        let changes = self.changes().await?;
+        if !changes.is_empty() && !self.is_saved(&changes, run).await? {
+            return Ok(Removed::Kept(Why::Unsaved(changes.len())));
+        }
+        self.state.forget("index")?;
+        self.project.git.remove_worktree(&self.directory).await?;
+        self.forget_refs().await?;
+        Ok(Removed::Gone)
+    }
+
+    async fn is_saved(&self, changes: &[super::Change], run: RunId) -> Result<bool, Fault> {
+        if changes.iter().any(|change| change.kind == super::ChangeKind::Repository) {
+            return Ok(false);
+        }
+        let tree = self.tree(changes).await?;
+        for name in [self.branch.clone(), attempt(run)] {
+            if self.git.tree_of(&name).await?.as_ref() == Some(&tree) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn forget_refs(&self) -> Result<(), Fault> {
+        let git = &self.project.git;
+        let head = git.commit_of(&build_branch(self.place.build)).await?;
+        let own = git.commit_of(&self.branch).await?;
+        let landed = match (&head, &own) {
+            (Some(head), Some(own)) => git.is_ancestor(own, head).await?,
+            _ => false,
+        };
+        let mut changes = Vec::new();
+        if landed {
+            changes.push(RefChange { name: self.branch.clone(), old: own, new: None });
+        }
+        let name = self.place.base();
+        if let Some(base) = git.commit_of(&name).await?.filter(|_| landed) {
+            changes.push(RefChange { name, old: Some(base), new: None });
+        }
+        git.swap(&changes, "unstuck: put a worktree away").await.map(drop)
+    }
+}

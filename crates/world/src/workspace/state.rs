@@ -1,0 +1,102 @@
+//! What is kept about a task beside its refs: small files that are written whole or not at all.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use unstuck_core::fault::{Fault, Internal};
+
+/// The folder of a task.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    folder: PathBuf,
+}
+
+impl State {
+    pub(super) const fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Our index: the base, and what git remembers of its files. It is written last when a worktree
+    /// is made, so a worktree without it was never finished.
+    pub(super) fn index(&self) -> PathBuf {
+        self.folder.join("index")
+    }
+
+    /// An index to work with; its content means nothing from one step to the next.
+    pub(super) fn scratch_index(&self) -> PathBuf {
+        self.folder.join("index.scratch")
+    }
+
+    pub(super) fn patches(&self) -> PathBuf {
+        self.folder.join("patches")
+    }
+
+    /// What agents left behind that is no part of a patch.
+    pub(super) fn kept(&self) -> PathBuf {
+        self.folder.join("kept")
+    }
+
+    pub(super) fn message(&self) -> PathBuf {
+        self.folder.join("message")
+    }
+
+    pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Fault> {
+        match fs::read(self.folder.join(name)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&self.folder.join(name), &error)),
+        }
+    }
+
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Fault> {
+        let path = self.folder.join(name);
+        write_whole(&path, bytes).map_err(|error| failed(&path, &error))?;
+        Ok(path)
+    }
+
+    pub(super) fn forget(&self, name: &str) -> Result<(), Fault> {
+        match fs::remove_file(self.folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed(&self.folder.join(name), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies a file over another, so that readers see the old one or the new one.
+    pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), Fault> {
+        let copy = || {
+            fs::create_dir_all(&self.folder)?;
+            let beside = beside(to);
+            fs::copy(from, &beside)?;
+            fs::rename(beside, to)
+        };
+        copy().map_err(|error| failed(to, &error))
+    }
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = beside(path);
+    let mut file = File::create(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(beside, path)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or(OsStr::new("file")).to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+/// A file of ours that cannot be read or written.
+pub(super) fn failed(path: &Path, error: &io::Error) -> Fault {
+    let message = format!("{} cannot be used", path.display());
+    let component = "workspace".to_owned();
+    Fault::internal_error("workspace", message, Internal { component }).caused_by(error)
+}

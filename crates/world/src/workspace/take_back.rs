@@ -1,0 +1,101 @@
+//! Taking back exactly the part of a change that is outside the fence.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+
+use super::changes::{Change, ChangeKind};
+use super::state::failed;
+use super::workspace::Workspace;
+use crate::git::Oid;
+
+/// What was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenBack {
+    /// The paths, in the order of the changes.
+    pub paths: Vec<PathBuf>,
+    /// The change that was taken back, as a patch against what is there now.
+    pub patch: PathBuf,
+}
+
+impl Workspace {
+    /// Puts these paths back as the base has them: edits, new files, deletions, modes, links. What
+    /// was there is kept as a patch first; a repository of its own is moved aside as it is. If that
+    /// fails, it is `GIT_REVERT_FAILED` and the worktree is set aside.
+    pub async fn take_back(
+        &self,
+        paths: &[PathBuf],
+        run: RunId,
+        now: Time,
+    ) -> Result<TakenBack, Fault> {
+        self.finish_move().await?;
+        let changes = self.changes().await?;
+        let wanted: BTreeSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let (out, _): (Vec<Change>, Vec<Change>) =
+            changes.iter().cloned().partition(|change| wanted.contains(change.path.as_path()));
+        let taken = self.take_out(&changes, &out, run, now).await;
+        taken.map_err(|cause| self.quarantine(&cause))
+    }
+
+    async fn take_out(
+        &self,
+        changes: &[Change],
+        out: &[Change],
+        run: RunId,
+        now: Time,
+    ) -> Result<TakenBack, Fault> {
+        let base = self.base().await?;
+        let whole = self.tree(changes).await?;
+        let rest = self.without(&base, out).await?;
+        let patch = self.git.patch(&rest, &whole).await?;
+        let patch = self.keep_patch(run, &patch)?;
+        self.move_repositories(out, run)?;
+        let parents = [base.clone()];
+        let saved = self.snapshot_commit(&whole, &parents, "Before taking back\n", now).await?;
+        self.relocate(&rest, &base, &saved, now).await?;
+        let paths: Vec<PathBuf> = out.iter().map(|change| change.path.clone()).collect();
+        let left = self.changes().await?;
+        match left.iter().find(|change| paths.contains(&change.path)) {
+            None => Ok(TakenBack { paths, patch }),
+            Some(change) => {
+                let message = format!("{} could not be taken back", change.path.display());
+                Err(crate::git::Operation::Revert.fault(message, None, None))
+            }
+        }
+    }
+
+    /// The worktree as a tree, with these paths as the base has them. The index to work with still
+    /// holds the whole worktree.
+    async fn without(&self, base: &Oid, out: &[Change]) -> Result<Oid, Fault> {
+        let scratch = self.git.with_index(self.state.scratch_index());
+        let base = self.tree_of(base).await?;
+        scratch.put_back(&base, out.iter().map(|change| change.path.as_path())).await?;
+        scratch.write_tree().await
+    }
+
+    /// A patch of its own for each time.
+    fn keep_patch(&self, run: RunId, patch: &[u8]) -> Result<PathBuf, Fault> {
+        let mut names = (1..).map(|n: u32| format!("patches/{run}-{n}.patch"));
+        let free = |name: &String| {
+            let file = Path::new(name).file_name().unwrap_or_default();
+            !self.state.patches().join(file).exists()
+        };
+        let name = names.find(free).unwrap_or_default();
+        self.state.write(&name, patch)
+    }
+
+    fn move_repositories(&self, out: &[Change], run: RunId) -> Result<(), Fault> {
+        for change in out.iter().filter(|change| change.kind == ChangeKind::Repository) {
+            let to = self.state.kept().join(run.to_string()).join(&change.path);
+            let from = self.directory.join(&change.path);
+            let folder = to.parent().unwrap_or(&to);
+            let moved = fs::create_dir_all(folder).and_then(|()| fs::rename(&from, &to));
+            moved.map_err(|error| failed(&from, &error))?;
+        }
+        Ok(())
+    }
+}

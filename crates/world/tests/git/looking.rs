@@ -1,0 +1,111 @@
+//! What changed, as git says it.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use unstuck_world::git::Mode;
+use unstuck_world::git::raw::What;
+use unstuck_world::git::status::{Entry, State};
+
+use super::git;
+use super::repo::{Repo, block_on};
+
+fn changed(entries: &[Entry], path: &str) -> (State, Mode, Mode) {
+    entries
+        .iter()
+        .find_map(|entry| match entry {
+            Entry::Changed(changed) if changed.path == Path::new(path) => {
+                Some((changed.unstaged, changed.index, changed.worktree))
+            }
+            _ => None,
+        })
+        .unwrap_or_else(|| panic!("{path} is not in {entries:?}"))
+}
+
+#[test]
+fn every_kind_of_change_is_seen() {
+    let repo = Repo::with(&[
+        ("edited", "1"),
+        ("deleted", "1"),
+        ("tool", "1"),
+        ("linked", "1"),
+        ("ignored-but-tracked.log", "1"),
+        (".gitignore", "*.log\n"),
+    ]);
+    repo.run(["add", "-f", "ignored-but-tracked.log"]);
+    repo.commit("second");
+    repo.write("edited", "2");
+    repo.write("ignored-but-tracked.log", "2");
+    repo.write("quiet.log", "2");
+    repo.write("new folder/\"new\" \u{e9}\n", "2");
+    fs::remove_file(repo.path("deleted")).unwrap();
+    fs::set_permissions(repo.path("tool"), Permissions::from_mode(0o755)).unwrap();
+    fs::remove_file(repo.path("linked")).unwrap();
+    symlink("edited", repo.path("linked")).unwrap();
+    let strange = OsStr::from_bytes(b"caf\xe9");
+    fs::write(repo.path(strange), "2").unwrap();
+
+    let entries = block_on(git(&repo).status()).unwrap();
+
+    assert_eq!(changed(&entries, "edited"), (State::Modified, Mode::File, Mode::File));
+    assert_eq!(changed(&entries, "deleted"), (State::Deleted, Mode::File, Mode::Absent));
+    assert_eq!(changed(&entries, "tool"), (State::Modified, Mode::File, Mode::Executable));
+    assert_eq!(changed(&entries, "linked"), (State::TypeChanged, Mode::File, Mode::Link));
+    assert_eq!(changed(&entries, "ignored-but-tracked.log").0, State::Modified);
+    let new: Vec<&PathBuf> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Untracked { path, repository: false } => Some(path),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(new, [Path::new(strange), Path::new("new folder/\"new\" \u{e9}\n")]);
+}
+
+#[test]
+fn a_repository_inside_is_said_to_be_one() {
+    let repo = Repo::with(&[("a", "1")]);
+    repo.write("inner/b", "1");
+    repo.run(["init", "-q", "inner"]);
+    let entries = block_on(git(&repo).status()).unwrap();
+    assert_eq!(entries, [Entry::Untracked { path: "inner".into(), repository: true }]);
+}
+
+#[test]
+fn trees_differ_with_renames() {
+    let repo = Repo::with(&[("old", "a\nb\nc\nd\n"), ("gone", "x")]);
+    let before = repo.oid("HEAD^{tree}");
+    repo.run(["mv", "old", "new"]);
+    repo.run(["rm", "-q", "gone"]);
+    repo.commit("second");
+    let after = repo.oid("HEAD^{tree}");
+    let differences = block_on(git(&repo).differences(&before, &after)).unwrap();
+    let seen: Vec<_> = differences.iter().map(|one| (one.what, one.path.as_path())).collect();
+    assert_eq!(seen, [(What::Deleted, Path::new("gone")), (What::Renamed, Path::new("new"))]);
+    assert_eq!(differences[1].from.as_deref(), Some(Path::new("old")));
+}
+
+#[test]
+fn the_layout_tells_bare_and_cut_off_repositories() {
+    let repo = Repo::with(&[("a", "1")]);
+    let layout = block_on(git(&repo).layout()).unwrap();
+    assert_eq!(layout.git_dir, repo.path(".git"));
+    assert_eq!((layout.bare, layout.shallow), (false, false));
+
+    let worktree = repo.beside("second");
+    repo.run([OsStr::new("worktree"), OsStr::new("add"), OsStr::new("-q"), worktree.as_os_str()]);
+    let layout = block_on(unstuck_world::git::Git::at("git", &worktree).layout()).unwrap();
+    assert_eq!(layout.common_dir, repo.path(".git"));
+    assert_eq!(layout.git_dir, repo.path(".git/worktrees/second"));
+
+    let url = format!("file://{}", repo.root.display());
+    for (name, option) in [("bare", "--bare"), ("shallow", "--depth=1")] {
+        let place = repo.beside(name);
+        repo.run(["clone", "-q", option, &url, &place.display().to_string()]);
+        let layout = block_on(unstuck_world::git::Git::at("git", place).layout()).unwrap();
+        assert_eq!((layout.bare, layout.shallow), (name == "bare", name == "shallow"));
+    }
+}

@@ -1,0 +1,22 @@
+//! The git operations on real repositories.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
+mod failing;
+mod looking;
+mod merging;
+mod refs;
+mod remote;
+#[path = "../support/repo.rs"]
+mod repo;
+mod snapshot;
+
+use unstuck_world::git::Git;
+
+fn git(repo: &repo::Repo) -> Git {
+    Git::at("git", &repo.root)
+}

@@ -1,0 +1,51 @@
+//! Changes brought onto each other, and patches.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::git;
+use super::repo::{Repo, block_on};
+
+#[test]
+fn changes_in_different_places_merge_and_in_the_same_place_conflict() {
+    let repo = Repo::with(&[("a", "1\n2\n3\n4\n5\n"), ("b", "1\n")]);
+    let base = repo.oid("HEAD");
+    repo.write("a", "ours\n2\n3\n4\n5\n");
+    repo.write("b", "ours\n");
+    let ours = repo.commit("ours");
+    repo.run(["checkout", "-q", base.as_str()]);
+    repo.write("a", "1\n2\n3\n4\ntheirs\n");
+    let clean = repo.commit("theirs");
+    repo.write("b", "theirs\n");
+    let clash = repo.commit("theirs too");
+
+    let merged = block_on(git(&repo).merge(&base, &ours, &clean)).unwrap();
+    assert_eq!(merged.conflicts, Vec::<PathBuf>::new());
+    let text = repo.run(["show", &format!("{}:a", merged.tree)]);
+    assert_eq!(text, "ours\n2\n3\n4\ntheirs");
+
+    let merged = block_on(git(&repo).merge(&base, &ours, &clash)).unwrap();
+    assert_eq!(merged.conflicts, [PathBuf::from("b")]);
+    let marked = repo.run(["show", &format!("{}:b", merged.tree)]);
+    assert!(marked.starts_with(&format!("<<<<<<< {ours}")), "{marked}");
+}
+
+#[test]
+fn a_patch_applies_wholly_or_not_at_all() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n")]);
+    let before = repo.oid("HEAD");
+    repo.write("a", "2\n");
+    fs::write(repo.path("picture"), [0, 159, 146, 150, 0]).unwrap();
+    let after = repo.commit("second");
+    let patch = block_on(git(&repo).patch(&before, &after)).unwrap();
+    repo.run(["checkout", "-q", before.as_str()]);
+    block_on(git(&repo).apply(&patch)).unwrap();
+    assert_eq!(fs::read(repo.path("picture")).unwrap(), [0, 159, 146, 150, 0]);
+    assert_eq!(repo.run(["write-tree"]), repo.oid(&format!("{after}^{{tree}}")).as_str());
+
+    repo.run(["reset", "-q", "--hard", before.as_str()]);
+    repo.write("a", "in the way\n");
+    repo.commit("third");
+    assert!(block_on(git(&repo).apply(&patch)).is_err());
+    assert!(!repo.path("picture").exists());
+}

@@ -1,0 +1,25 @@
+//! Other repositories.
+
+use unstuck_core::fault::Code;
+
+use super::git;
+use super::repo::{Repo, block_on};
+
+#[test]
+fn what_was_pushed_can_be_looked_up_and_nothing_is_forced() {
+    let repo = Repo::with(&[("a", "1")]);
+    let remote = repo.beside("remote").display().to_string();
+    repo.run(["init", "-q", "--bare", &remote]);
+    let (git, first, name) = (git(&repo), repo.oid("HEAD"), "refs/heads/unstuck/b1");
+    assert_eq!(block_on(git.ls_remote(&remote, name)).unwrap(), None);
+    block_on(git.push(&remote, &first, name)).unwrap();
+    block_on(git.push(&remote, &first, name)).unwrap();
+    assert_eq!(block_on(git.ls_remote(&remote, name)).unwrap(), Some(first));
+
+    repo.run(["commit", "-q", "--amend", "-m", "another first"]);
+    let refused = block_on(git.push(&remote, &repo.oid("HEAD"), name)).unwrap_err();
+    assert_eq!((refused.code(), refused.source.as_str()), (Code::GitPushFailed, "git.push"));
+    let nowhere = repo.beside("nowhere").display().to_string();
+    let fault = block_on(git.ls_remote(&nowhere, name)).unwrap_err();
+    assert_eq!(fault.code(), Code::GitPushFailed);
+}

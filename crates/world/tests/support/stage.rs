@@ -1,0 +1,89 @@
+//! A repository with a task in it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+use unstuck_world::git::Oid;
+use unstuck_world::process::Guard;
+use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+
+use super::repo::{Repo, block_on, write};
+
+pub(crate) const NOW: Time = Time::from_millis(1_700_000_000_000);
+pub(crate) const PLACE: Place = Place { build: BuildId(1), task: TaskId(1) };
+
+pub(crate) struct Stage {
+    pub(crate) repo: Repo,
+    pub(crate) project: Project,
+    pub(crate) first: Oid,
+}
+
+impl Stage {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let repo = Repo::with(files);
+        let project = block_on(Project::open("git", &repo.root)).unwrap();
+        let first = repo.oid("HEAD");
+        block_on(project.build_head(PLACE.build, &first)).unwrap();
+        Self { repo, project, first }
+    }
+
+    pub(crate) fn shell(&self) -> Shell {
+        let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
+        Shell {
+            guard: Guard { executable, arguments: Vec::new() },
+            lock: self.repo.beside("lock"),
+            inherits_environment: true,
+            environment: Vec::new(),
+            timeout: Duration::from_mins(1),
+        }
+    }
+
+    pub(crate) fn preparation(&self, start: Start, run: u64) -> Preparation {
+        Preparation {
+            place: PLACE,
+            run: RunId(run),
+            start,
+            head: block_on(self.project.build_head(PLACE.build, &self.first)).unwrap(),
+            share: Vec::new(),
+            setup: Vec::new(),
+            in_place: false,
+            now: NOW,
+        }
+    }
+
+    pub(crate) fn prepare(&self, start: Start, run: u64) -> Workspace {
+        self.try_prepare(&self.preparation(start, run)).unwrap()
+    }
+
+    pub(crate) fn try_prepare(&self, wanted: &Preparation) -> Result<Workspace, Fault> {
+        block_on(Workspace::prepare(&self.project, wanted, &self.shell()))
+    }
+
+    /// A fresh worktree.
+    pub(crate) fn fresh(&self) -> Workspace {
+        self.prepare(Start::Fresh, 1)
+    }
+}
+
+pub(crate) fn put(workspace: &Workspace, path: &str, text: &str) {
+    write(&workspace.directory().join(path), text);
+}
+
+pub(crate) fn text(workspace: &Workspace, path: &str) -> String {
+    std::fs::read_to_string(workspace.directory().join(path)).unwrap()
+}
+
+/// What changed, in the order of the paths.
+pub(crate) fn changed(workspace: &Workspace) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        block_on(workspace.changes()).unwrap().into_iter().map(|change| change.path).collect();
+    paths.sort();
+    paths
+}
+
+pub(crate) fn paths(list: &[&str]) -> Vec<PathBuf> {
+    list.iter().map(|path| Path::new(path).to_owned()).collect()
+}

@@ -1,0 +1,95 @@
+//! Green, red, and neither.
+
+use std::time::Duration;
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::{ClassifiedBy, Code, Fault, Gate, Kind};
+use unstuck_world::scope::{Rules, Scope};
+use unstuck_world::validate::{Checks, Verdict};
+
+use super::repo::block_on;
+use super::stage::{NOW, Stage};
+use super::{checks, run};
+
+fn red(stage: &Stage, command: &str) -> Fault {
+    match run(stage, &stage.fresh(), &checks(&[command]), &[], None) {
+        Verdict::Red { fault, .. } => *fault,
+        other => panic!("{command}: {other:?}"),
+    }
+}
+
+#[test]
+fn no_checks_are_not_green() {
+    let stage = Stage::with(&[("a", "1")]);
+    let verdict = run(&stage, &stage.fresh(), &checks(&[]), &[], None);
+    assert!(matches!(verdict, Verdict::NothingToCheck));
+}
+
+#[test]
+fn checks_run_in_the_worktree_until_one_is_red() {
+    let stage = Stage::with(&[("a", "1"), (".gitignore", "ran\n")]);
+    let workspace = stage.fresh();
+    let verdict = run(&stage, &workspace, &checks(&["test -f a", "true"]), &[], None);
+    let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
+    assert_eq!(seen.green, ["test -f a", "true"]);
+    let verdict = run(&stage, &workspace, &checks(&["true", "exit 2", "touch ran"]), &[], None);
+    let Verdict::Red { fault, seen } = verdict else { panic!("{verdict:?}") };
+    assert_eq!((fault.source.as_str(), seen.green.len()), ("validate:pre_commit#2", 1));
+    assert!(!workspace.directory().join("ran").exists());
+}
+
+// T4.25: command, exit code, output and phase.
+#[test]
+fn a_red_check_carries_its_facts() {
+    let stage = Stage::with(&[("a", "1")]);
+    let command = "echo assertion failed: 1 == 2; exit 3";
+    let fault = red(&stage, command);
+    let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
+    assert_eq!((context.command.as_str(), context.exit), (command, Some(3)));
+    assert_eq!(context.output, "assertion failed: 1 == 2");
+    let workspace = stage.fresh();
+    for (gate, code) in
+        [(Gate::PrePush, Code::ValidationPrePush), (Gate::PrePr, Code::ValidationPrePr)]
+    {
+        let checks = Checks::new(gate, &["false".to_owned()], &[]).unwrap();
+        let Verdict::Red { fault, .. } = run(&stage, &workspace, &checks, &[], None) else {
+            panic!()
+        };
+        assert_eq!(fault.code(), code);
+    }
+}
+
+// T4.25: what is no verdict on the change has a code of its own, and a rejected login in a test none.
+#[test]
+fn each_end_has_its_code() {
+    let stage = Stage::with(&[("a", "1")]);
+    let table = [
+        ("exit 1", Code::ValidationPreCommit),
+        ("kill -SEGV $$", Code::ToolCrash),
+        ("sh -c 'kill -KILL $$'; exit $?", Code::ToolCrash),
+        ("echo 'curl: (7) Failed to connect: Connection refused' >&2; exit 7", Code::EnvConnection),
+        ("echo 'write error: No space left on device'; exit 1", Code::EnvDiskFull),
+        ("echo '401 Unauthorized: invalid credentials'; exit 1", Code::ValidationPreCommit),
+        ("echo 'permission denied'; exit 1", Code::ValidationPreCommit),
+    ];
+    for (command, code) in table {
+        let fault = red(&stage, command);
+        assert_eq!(fault.code(), code, "{command}");
+        assert_eq!(fault.source, "validate:pre_commit#1");
+        let by_rule = matches!(fault.classified_by, ClassifiedBy::Rule(_));
+        assert_eq!(by_rule, matches!(code, Code::EnvConnection | Code::EnvDiskFull), "{command}");
+    }
+}
+
+#[test]
+fn a_check_that_takes_too_long_is_a_timeout() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    let mut shell = stage.shell();
+    shell.timeout = Duration::from_millis(50);
+    let scope = Scope::new(&Rules::default()).unwrap();
+    let checks = checks(&["sleep 1000"]);
+    let ran = checks.run(&workspace, &scope, None, &shell, (RunId(1), NOW));
+    let Ok(Verdict::Red { fault, .. }) = block_on(ran) else { panic!() };
+    assert_eq!(fault.code(), Code::OperationTimeout);
+}

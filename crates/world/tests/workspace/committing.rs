@@ -1,0 +1,87 @@
+//! Commits with the repository's own hooks.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+use unstuck_core::fault::{Code, Kind};
+use unstuck_world::workspace::Committed;
+
+use super::repo::{block_on, run_in};
+use super::stage::{Stage, put};
+use super::wording;
+
+fn hook(stage: &Stage, name: &str, script: &str) {
+    stage.repo.write(format!(".git/hooks/{name}"), &format!("#!/bin/sh\n{script}\n"));
+    let path = stage.repo.path(format!(".git/hooks/{name}"));
+    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn one_commit_on_the_base_holds_the_whole_change() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    let commit = || block_on(workspace.commit(&wording("A title\n\nBody\n"), &stage.shell()));
+    assert_eq!(commit(), Ok(Committed::Nothing));
+    put(&workspace, "a", "2");
+    run_in(workspace.directory(), ["commit", "-q", "-am", "the agent's own"]);
+    put(&workspace, "new", "2");
+    let Ok(Committed::As { commit: made, by_hook: false }) = commit() else { panic!() };
+    assert_eq!(commit(), Ok(Committed::As { commit: made.clone(), by_hook: false }));
+    assert_eq!(stage.repo.oid("unstuck/b1.t1"), made);
+    assert_eq!(stage.repo.oid(&format!("{made}^")), stage.first);
+    let shown = stage.repo.run(["show", "--format=%an %s", "--name-only", made.as_str()]);
+    assert_eq!(shown, "Ada A title\n\na\nnew");
+    assert_eq!(run_in(workspace.directory(), ["status", "--porcelain"]), "");
+}
+
+// T4.25: the hook by name, its exit status and what it said.
+#[test]
+fn a_hook_that_refuses_is_a_check_that_failed() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    for (name, code) in [("pre-commit", 3), ("commit-msg", 4)] {
+        hook(
+            &stage,
+            name,
+            &format!("echo not like this; git diff --cached --name-only; exit {code}"),
+        );
+        let fault = block_on(workspace.commit(&wording("x"), &stage.shell())).unwrap_err();
+        assert_eq!(fault.source, format!("hook:{name}"));
+        let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
+        assert_eq!((context.command.as_str(), context.exit), (name, Some(code)));
+        assert_eq!(context.output, "not like this\na\n");
+        assert_eq!(stage.repo.oid("unstuck/b1.t1"), stage.first);
+        fs::remove_file(stage.repo.path(format!(".git/hooks/{name}"))).unwrap();
+    }
+}
+
+#[test]
+fn a_hook_may_change_what_is_committed_and_that_is_said() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    hook(&stage, "pre-commit", "echo formatted >a; git add a");
+    hook(&stage, "commit-msg", "echo 'Checked-by: hook' >>\"$1\"");
+    let committed = block_on(workspace.commit(&wording("A title\n\n"), &stage.shell())).unwrap();
+    let Committed::As { commit, by_hook: true } = committed else { panic!("{committed:?}") };
+    assert_eq!(stage.repo.run(["show", &format!("{commit}:a")]), "formatted");
+    assert!(stage.repo.run(["show", "-s", "--format=%B", commit.as_str()]).contains("Checked-by"));
+}
+
+// T4.15: the commit that git cannot make is a fault of its own, and is made at the next chance.
+#[test]
+fn a_commit_that_git_cannot_make_can_be_made_later() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    stage.repo.run(["config", "commit.gpgSign", "true"]);
+    stage.repo.run(["config", "gpg.program", "false"]);
+    let commit = || block_on(workspace.commit(&wording("x"), &stage.shell()));
+    assert_eq!(commit().unwrap_err().code(), Code::GitCommitFailed);
+    stage.repo.run(["config", "commit.gpgSign", "false"]);
+    fs::write(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock"), "").unwrap();
+    assert_eq!(commit().unwrap_err().code(), Code::GitLocked);
+    fs::remove_file(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock")).unwrap();
+    assert!(matches!(commit(), Ok(Committed::As { .. })));
+}

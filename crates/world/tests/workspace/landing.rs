@@ -1,0 +1,102 @@
+//! A change comes onto the build's head and becomes it.
+
+use unstuck_core::engine::{RunId, Start, TaskId};
+use unstuck_core::fault::Code;
+use unstuck_world::git::Oid;
+use unstuck_world::workspace::{Committed, Integrated, Landed, Place, Removed, Why, Workspace};
+
+use super::repo::block_on;
+use super::stage::{NOW, PLACE, Stage, changed, paths, put, text};
+use super::wording;
+
+fn second(stage: &Stage) -> Workspace {
+    let mut wanted = stage.preparation(Start::Fresh, 2);
+    wanted.place = Place { task: TaskId(2), ..PLACE };
+    stage.try_prepare(&wanted).unwrap()
+}
+
+fn commit(stage: &Stage, workspace: &Workspace, message: &str) -> Oid {
+    match block_on(workspace.commit(&wording(message), &stage.shell())).unwrap() {
+        Committed::As { commit, by_hook: false } => commit,
+        other => panic!("{other:?}"),
+    }
+}
+
+// B14: the second of two tasks is checked on the head that the first has made.
+#[test]
+fn the_second_task_meets_the_first_before_it_lands() {
+    let stage = Stage::with(&[("a", "1\n"), ("b", "1\n")]);
+    let (one, two) = (stage.fresh(), second(&stage));
+    put(&one, "a", "one\n");
+    put(&two, "b", "two\n");
+    let first = commit(&stage, &one, "one");
+    let early = commit(&stage, &two, "two");
+    assert_eq!(block_on(one.fast_forward(&first)).unwrap(), Landed::Done);
+    assert_eq!(block_on(one.fast_forward(&first)).unwrap(), Landed::Done);
+    let moved = block_on(two.fast_forward(&early)).unwrap();
+    assert_eq!(moved, Landed::HeadMoved { to: first.clone() });
+    assert_eq!(stage.repo.oid("unstuck/b1"), first);
+
+    let integrated = block_on(two.integrate(&first, RunId(2), NOW)).unwrap();
+    assert_eq!(integrated, Integrated::Onto);
+    assert_eq!((text(&two, "a"), text(&two, "b")), ("one\n".into(), "two\n".into()));
+    assert_eq!(changed(&two), paths(&["b"]));
+    assert_eq!(block_on(two.integrate(&first, RunId(2), NOW)).unwrap(), Integrated::Already);
+    let second = commit(&stage, &two, "two");
+    assert_eq!(block_on(two.fast_forward(&second)).unwrap(), Landed::Done);
+    assert_eq!(stage.repo.run(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
+    assert_eq!(block_on(two.remove(RunId(2))).unwrap(), Removed::Gone);
+    assert!(!two.directory().exists());
+    assert_eq!(stage.repo.run(["branch", "--list", "unstuck/b1.t2"]), "");
+}
+
+// B14: a conflict names its files; the next attempt starts on the merged head.
+#[test]
+fn a_conflict_names_its_files_and_is_not_forgotten() {
+    let stage = Stage::with(&[("a", "1\n"), ("b", "1\n")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "task\n");
+    put(&workspace, "b", "task\n");
+    stage.repo.write("a", "other\n");
+    let head = stage.repo.commit("other");
+    let fault = block_on(workspace.integrate(&head, RunId(1), NOW)).unwrap_err();
+    assert_eq!(fault.code(), Code::GitConflict);
+    assert_eq!(fault.message, "conflict in a");
+    assert_eq!(block_on(workspace.base()).unwrap(), head);
+    assert!(text(&workspace, "a").contains("other\n=======\ntask\n"));
+    assert_eq!(stage.repo.run(["show", "refs/unstuck/attempts/r1:a"]), "task");
+    // Marks that are still there are the conflict again.
+    let again = block_on(workspace.integrate(&head, RunId(1), NOW)).unwrap_err();
+    assert_eq!(again.signature, fault.signature);
+    put(&workspace, "a", "both\n");
+    assert_eq!(block_on(workspace.integrate(&head, RunId(1), NOW)).unwrap(), Integrated::Already);
+
+    let workspace = stage.prepare(Start::FromBase, 2);
+    assert_eq!((text(&workspace, "a"), text(&workspace, "b")), ("other\n".into(), "1\n".into()));
+}
+
+#[test]
+fn a_branch_that_somebody_has_checked_out_is_not_moved() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    let commit = commit(&stage, &workspace, "one");
+    stage.repo.run(["checkout", "-q", "unstuck/b1"]);
+    let landed = block_on(workspace.fast_forward(&commit)).unwrap();
+    assert_eq!(landed, Landed::InUse { by: stage.repo.root.clone() });
+    assert_eq!(stage.repo.run(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_worktree_with_unsaved_work_stays() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    put(&workspace, "b", "2");
+    let removed = block_on(workspace.remove(RunId(1))).unwrap();
+    assert_eq!(removed, Removed::Kept(Why::Unsaved(2)));
+    assert_eq!(text(&workspace, "b"), "2");
+    block_on(workspace.save(RunId(1), NOW)).unwrap();
+    assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Gone);
+    assert_eq!(stage.repo.run(["show", "refs/unstuck/attempts/r1:b"]), "2");
+}

@@ -1,0 +1,29 @@
+//! A task's worktree, on real repositories.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::result_large_err,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
+mod changing;
+mod committing;
+mod fencing;
+mod killed;
+mod landing;
+mod preparing;
+mod refusing;
+#[path = "../support/repo.rs"]
+mod repo;
+#[path = "../support/stage.rs"]
+mod stage;
+mod taking_back;
+
+use unstuck_world::git::Person;
+use unstuck_world::workspace::Wording;
+
+fn wording(message: &str) -> Wording {
+    let person = Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() };
+    Wording { message: message.to_owned(), person, at: stage::NOW }
+}

@@ -1,0 +1,72 @@
+//! Repositories that cannot be worked on, and working in place.
+
+use std::fs;
+
+use unstuck_core::engine::{RunId, Start};
+use unstuck_core::fault::Code;
+use unstuck_world::workspace::{Committed, Project, Removed, Why};
+
+use super::repo::{Repo, block_on};
+use super::stage::{NOW, Stage, changed, paths, put};
+use super::wording;
+
+#[test]
+fn what_cannot_be_worked_on_is_said() {
+    let why = |root: &std::path::Path| {
+        let fault = block_on(Project::open("git", root)).unwrap_err();
+        assert_eq!(fault.code(), Code::PreconditionMissing);
+        fault.message
+    };
+    let folder = tempfile::tempdir().unwrap();
+    assert!(why(folder.path()).contains("is not in a git repository"));
+    assert!(why(&Repo::empty().root).contains("has no commit yet"));
+    let repo = Repo::with(&[("a", "1")]);
+    let url = format!("file://{}", repo.root.display());
+    for (name, option, says) in [("bare", "--bare", "bare"), ("cut", "--depth=1", "shallow")] {
+        let place = repo.beside(name);
+        repo.run(["clone", "-q", option, &url, &place.display().to_string()]);
+        assert!(why(&place).contains(says), "{name}");
+    }
+    // A head on no branch is as good as any.
+    repo.run(["checkout", "-q", "--detach"]);
+    let project = block_on(Project::open("git", &repo.root)).unwrap();
+    assert_eq!(block_on(project.head()).unwrap(), repo.oid("HEAD"));
+}
+
+#[test]
+fn in_place_needs_a_clean_tree_and_works_in_it() {
+    let stage = Stage::with(&[("a", "1")]);
+    let mut wanted = stage.preparation(Start::Fresh, 1);
+    wanted.in_place = true;
+    stage.repo.write("mine", "1");
+    assert_eq!(stage.try_prepare(&wanted).unwrap_err().code(), Code::PreconditionMissing);
+    fs::remove_file(stage.repo.path("mine")).unwrap();
+
+    let workspace = stage.try_prepare(&wanted).unwrap();
+    assert_eq!(workspace.directory(), stage.repo.root);
+    put(&workspace, "a", "2");
+    put(&workspace, "outside", "2");
+    // After a kill the change is still the task's.
+    wanted.start = Start::Resume;
+    let workspace = stage.try_prepare(&wanted).unwrap();
+    assert_eq!(changed(&workspace), paths(&["a", "outside"]));
+    block_on(workspace.take_back(&paths(&["outside"]), RunId(1), NOW)).unwrap();
+    assert_eq!(changed(&workspace), paths(&["a"]));
+    let committed = block_on(workspace.commit(&wording("done"), &stage.shell())).unwrap();
+    let Committed::As { commit, .. } = committed else { panic!() };
+    assert_eq!(stage.repo.oid("main"), commit);
+    assert_eq!(stage.repo.run(["status", "--porcelain", "--branch"]), "## main");
+    assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Kept(Why::InPlace));
+}
+
+#[test]
+fn locks_that_a_killed_git_left_in_the_worktree_are_cleared() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    for lock in [".git/worktrees/t1/index.lock", ".unstuck/tasks/t1/index.scratch.lock"] {
+        fs::write(stage.repo.path(lock), "").unwrap();
+    }
+    let workspace = stage.prepare(Start::FromBase, 2);
+    assert_eq!(changed(&workspace), paths(&[]));
+}

@@ -1,0 +1,99 @@
+//! What is outside the fence is taken back, exactly that, and kept.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use unstuck_core::engine::{RunId, Start};
+use unstuck_core::fault::Code;
+use unstuck_world::scope::{Rules, Scope};
+use unstuck_world::workspace::{Removed, Why};
+
+use super::repo::{block_on, run_in};
+use super::stage::{NOW, Stage, changed, paths, put, text};
+
+// B5, T4.12, T4.13: whatever way it was changed, it is as the base has it, and the rest is not touched.
+#[test]
+fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
+    let stage = Stage::with(&[
+        ("src/a", "1\n"),
+        ("keys/edited", "1\n"),
+        ("keys/deleted", "1\n"),
+        ("keys/renamed", "1\n2\n3\n4\n"),
+        ("keys/tool", "1\n"),
+        ("keys/folder/file", "1\n"),
+    ]);
+    let workspace = stage.fresh();
+    let dir = workspace.directory();
+    put(&workspace, "src/a", "2\n");
+    put(&workspace, "src/new", "2\n");
+    put(&workspace, "keys/edited", "2\n");
+    put(&workspace, "keys/new/deep", "2\n");
+    fs::remove_file(dir.join("keys/deleted")).unwrap();
+    fs::rename(dir.join("keys/renamed"), dir.join("src/renamed")).unwrap();
+    fs::set_permissions(dir.join("keys/tool"), Permissions::from_mode(0o755)).unwrap();
+    fs::remove_dir_all(dir.join("keys/folder")).unwrap();
+    symlink("/etc", dir.join("keys/folder")).unwrap();
+    run_in(dir, ["add", "-A"]);
+    run_in(dir, ["commit", "-q", "-m", "the agent's own"]);
+
+    let rules = Rules { allowed: vec!["src".to_owned()], ..Rules::default() };
+    let scope = Scope::new(&rules).unwrap();
+    let changes = block_on(workspace.changes()).unwrap();
+    let verdict = scope.judge(changes.iter().map(|change| change.path.as_path()));
+    assert_eq!(verdict.outside.len(), 7, "{verdict:?}");
+    let taken = block_on(workspace.take_back(&verdict.out_of_scope(), RunId(1), NOW)).unwrap();
+    let fault = verdict.fault(Some(&taken.patch)).unwrap();
+    assert_eq!(fault.code(), Code::ScopeOutsideAllowed);
+
+    assert_eq!(changed(&workspace), paths(&["src/a", "src/new", "src/renamed"]));
+    assert_eq!(text(&workspace, "src/a"), "2\n");
+    assert_eq!(text(&workspace, "keys/edited"), "1\n");
+    assert_eq!(text(&workspace, "keys/folder/file"), "1\n");
+    assert!(!dir.join("keys/new").exists());
+    let mode = fs::metadata(dir.join("keys/tool")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o111, 0);
+
+    let patch = taken.patch.display().to_string();
+    run_in(dir, ["apply", &patch]);
+    assert_eq!(text(&workspace, "keys/edited"), "2\n");
+    assert_eq!(text(&workspace, "keys/new/deep"), "2\n");
+    assert!(dir.join("keys/folder").is_symlink());
+    assert!(!dir.join("keys/deleted").exists());
+}
+
+#[test]
+fn a_repository_inside_is_moved_aside_as_it_is() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "inner/work", "precious");
+    run_in(workspace.directory(), ["init", "-q", "inner"]);
+    block_on(workspace.take_back(&paths(&["inner"]), RunId(1), NOW)).unwrap();
+    assert!(!workspace.directory().join("inner").exists());
+    let kept = stage.repo.path(".unstuck/tasks/t1/kept/r1/inner/work");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "precious");
+}
+
+// T4.17: nothing goes on in a worktree that could not be put right, and it stays as it is.
+#[test]
+fn what_cannot_be_taken_back_sets_the_worktree_aside() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    // The patch cannot be kept, so nothing may be taken back.
+    stage.repo.write(".unstuck/tasks/t1/patches", "a file in the way");
+    let fault = block_on(workspace.take_back(&paths(&["a"]), RunId(1), NOW)).unwrap_err();
+    assert_eq!(fault.code(), Code::GitRevertFailed);
+    assert_eq!(text(&workspace, "a"), "2");
+    let refused = stage.try_prepare(&stage.preparation(Start::Resume, 2)).unwrap_err();
+    assert_eq!(refused.code(), Code::GitRevertFailed);
+    let removed = block_on(workspace.remove(RunId(1))).unwrap();
+    assert!(matches!(removed, Removed::Kept(Why::Quarantined(_))), "{removed:?}");
+
+    fs::remove_file(stage.repo.path(".unstuck/tasks/t1/patches")).unwrap();
+    let workspace = stage.prepare(Start::NewWorktree, 3);
+    assert_eq!(text(&workspace, "a"), "1");
+    assert_eq!(workspace.quarantined().unwrap(), None);
+    let aside = stage.repo.path(".unstuck/aside/t1-1/a");
+    assert_eq!(fs::read_to_string(aside).unwrap(), "2");
+    assert_eq!(changed(&workspace), Vec::<std::path::PathBuf>::new());
+}

@@ -1,0 +1,12 @@
+//! Any bytes can be looked through for secrets.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use unstuck_world::validate::Secrets;
+
+fuzz_target!(|patch: &[u8]| {
+    if let Ok(secrets) = Secrets::new(["a secret value"]) {
+        let findings = secrets.scan(patch);
+        assert!(findings.len() <= patch.len());
+    }
+});
