@@ -6,11 +6,13 @@
 //!
 //! Where to look:
 //! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
+//! - [`commands`]: which commands an agent may run, and with what means;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
 //! - [`redact`]: taking secrets out of what leaves;
 //! - [`scope`]: the fence, before a tool acts and after;
+//! - [`tool`]: what a model can do in its worktree;
 //! - [`workspace`]: one worktree and branch per task, and everything that happens to them.
 
 #![expect(
@@ -19,10 +21,12 @@
 )]
 
 pub mod agent;
+pub mod commands;
 pub mod fake;
 pub mod git;
 pub mod model;
 pub mod process;
 pub mod redact;
 pub mod scope;
+pub mod tool;
 pub mod workspace;

@@ -1,4 +1,4 @@
-//! What an agent reads at the head of its next prompt.
+//! What an agent reads at the head of its next prompt, or as the result of what failed.
 
 use super::replan::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
 use crate::engine::{FailedApproach, RunId, Start, State, Step, Task};
@@ -6,6 +6,15 @@ use crate::policy::Policy;
 
 /// The replanning context of a run: none when nothing failed and nobody said anything.
 pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
+    told(state, policy, run, tree(state.run(run)?.step))
+}
+
+/// The same inside a run that goes on, as the result of what failed: the tree is as it is.
+pub fn result(state: &State, policy: &Policy, run: RunId) -> Option<String> {
+    told(state, policy, run, Tree::Kept)
+}
+
+fn told(state: &State, policy: &Policy, run: RunId, tree: Tree<'_>) -> Option<String> {
     let run = state.run(run)?;
     let task = state.task(run.task)?;
     let failure = task.failure.as_ref()?;
@@ -34,7 +43,7 @@ pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
             source: &failure.source,
             message: &failure.message,
         },
-        tree: tree(run.step),
+        tree,
     }))
 }
 
