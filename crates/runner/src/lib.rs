@@ -4,6 +4,7 @@
 //! and only then the world acts. Everybody else talks to the loop through a [`Handle`], in the same
 //! process or over the control socket.
 
+pub mod agent;
 mod answers;
 mod checkpoint;
 mod clock;

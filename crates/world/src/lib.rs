@@ -10,6 +10,7 @@
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`provider`]: the agents and models there are;
 //! - [`redact`]: taking secrets out of what leaves;
 //! - [`scope`]: the fence, before a tool acts and after;
 //! - [`tool`]: what a model can do in its worktree;
@@ -26,6 +27,7 @@ pub mod fake;
 pub mod git;
 pub mod model;
 pub mod process;
+pub mod provider;
 pub mod redact;
 pub mod scope;
 pub mod tool;

@@ -1,0 +1,67 @@
+//! Models of Anthropic, and whatever else speaks its Messages API.
+
+mod parse;
+mod wire;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::fault::Fault;
+use unstuck_core::plan::GateKey;
+
+use super::http::{self, Service, Vendor};
+use super::{Settings, gate};
+use crate::model::{Failure, Model, Request, Turn};
+
+/// The provider's name.
+pub const NAME: &str = "anthropic-api";
+
+const VENDOR: Vendor = Vendor {
+    name: NAME,
+    base_url: "https://api.anthropic.com",
+    path: "/v1/messages",
+    key: ("x-api-key", ""),
+    headers: &[("anthropic-version", "2023-06-01")],
+};
+
+/// A model of Anthropic.
+#[derive(Debug)]
+pub struct AnthropicApi {
+    model: String,
+    gate: GateKey,
+    service: Service,
+}
+
+impl AnthropicApi {
+    /// Whether it can be called is for [`Model::check`] to say.
+    pub fn new(settings: Settings) -> Self {
+        let base_url = settings.base_url.as_deref().unwrap_or(VENDOR.base_url);
+        let gate = gate(NAME, base_url, settings.credential.as_ref());
+        Self { model: settings.model.clone(), gate, service: Service::new(settings, &VENDOR) }
+    }
+
+    /// The account it works on.
+    pub const fn gate(&self) -> GateKey {
+        self.gate
+    }
+}
+
+#[async_trait]
+impl Model for AnthropicApi {
+    fn check(&self) -> Result<(), Fault> {
+        self.service.check()
+    }
+
+    async fn turn(
+        &self,
+        request: Request<'_>,
+        stop: &CancellationToken,
+    ) -> Option<Result<Turn, Failure>> {
+        let body = http::body(&wire::Ask::new(&self.model, request));
+        self.service.turn(body, parse::Reader::default(), stop).await
+    }
+}
+
+/// What a recorded stream means, without any service.
+pub fn read_stream(bytes: &[u8]) -> Result<Turn, Failure> {
+    http::replay(NAME, bytes, parse::Reader::default())
+}

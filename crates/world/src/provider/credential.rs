@@ -1,0 +1,74 @@
+//! Credentials that never print, and the account they stand for.
+
+use std::fmt;
+
+use unstuck_core::plan::GateKey;
+
+/// A key or token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credential(String);
+
+impl Credential {
+    /// None for one that is empty: a variable that is set to nothing holds no key.
+    pub fn new(secret: &str) -> Option<Self> {
+        let secret = secret.trim();
+        (!secret.is_empty()).then(|| Self(secret.to_owned()))
+    }
+
+    /// The secret itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credential(…)")
+    }
+}
+
+/// The account behind an address and a credential: whoever shares both shares its limits. A hash,
+/// so that nothing can be read from it.
+pub fn gate(provider: &str, base_url: &str, credential: Option<&Credential>) -> GateKey {
+    let mut hasher = blake3::Hasher::new_derive_key("unstuck: the account behind a provider");
+    for part in
+        [provider, base_url.trim_end_matches('/'), credential.map_or("", Credential::expose)]
+    {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut key = [0; 8];
+    hasher.finalize_xof().fill(&mut key);
+    GateKey(u64::from_le_bytes(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_is_not_printed() {
+        let credential = Credential::new(" sk-canary-1234\n").unwrap();
+        assert_eq!(credential.expose(), "sk-canary-1234");
+        assert!(!format!("{credential:?}").contains("canary"));
+        assert_eq!(Credential::new(" \n"), None);
+    }
+
+    // B2: one account has one gate, whoever uses it.
+    #[test]
+    fn the_same_account_has_the_same_gate_and_no_other_has() {
+        let (one, two) = (Credential::new("key-one"), Credential::new("key-two"));
+        let gates = [
+            gate("anthropic-api", "https://a", one.as_ref()),
+            gate("anthropic-api", "https://a", two.as_ref()),
+            gate("anthropic-api", "https://b", one.as_ref()),
+            gate("openai-api", "https://a", one.as_ref()),
+            gate("anthropic-api", "https://a", None),
+            gate("anthropic-apihttps://a", "", one.as_ref()),
+        ];
+        for (index, key) in gates.iter().enumerate() {
+            assert!(!gates[..index].contains(key), "{index}");
+        }
+        assert_eq!(gates[0], gate("anthropic-api", "https://a/", one.as_ref()));
+    }
+}

@@ -1,0 +1,160 @@
+//! A service at its address, ready to be called or known not to be.
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::{Client, Url};
+use unstuck_core::fault::{Auth, Config, Fault, Internal, Provider};
+
+use super::super::prices::Prices;
+use super::{Deadlines, Settings};
+use crate::agent::Usage;
+use crate::redact::Redactor;
+
+/// What differs between services before a word is said.
+pub(in crate::provider) struct Vendor {
+    /// The provider's name.
+    pub(in crate::provider) name: &'static str,
+    /// The vendor's own address.
+    pub(in crate::provider) base_url: &'static str,
+    /// What comes after the address.
+    pub(in crate::provider) path: &'static str,
+    /// The header the key goes into, and what stands before it there.
+    pub(in crate::provider) key: (&'static str, &'static str),
+    /// Further headers.
+    pub(in crate::provider) headers: &'static [(&'static str, &'static str)],
+}
+
+/// A service at its address.
+#[derive(Debug)]
+pub(in crate::provider) struct Service {
+    pub(in crate::provider) provider: Provider,
+    pub(super) variable: Option<String>,
+    pub(super) deadlines: Deadlines,
+    pub(super) redactor: Redactor,
+    prices: Prices,
+    ready: Result<Ready, Fault>,
+}
+
+/// What a call needs.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+}
+
+impl Service {
+    pub(in crate::provider) fn new(settings: Settings, vendor: &Vendor) -> Self {
+        let name = vendor.name.to_owned();
+        let ready = Ready::new(&settings, vendor);
+        let secret = settings.credential.as_ref().map(super::Credential::expose);
+        Self {
+            redactor: Redactor::new(secret),
+            provider: Provider { name, model: Some(settings.model) },
+            variable: settings.variable,
+            deadlines: settings.deadlines,
+            prices: settings.prices,
+            ready,
+        }
+    }
+
+    /// Whether it can be called.
+    pub(in crate::provider) fn check(&self) -> Result<(), Fault> {
+        self.ready().map(|_| ())
+    }
+
+    pub(super) fn ready(&self) -> Result<&Ready, Fault> {
+        self.ready.as_ref().map_err(Clone::clone)
+    }
+
+    /// The usage with its price, where both are known.
+    pub(super) fn priced(&self, usage: Option<Usage>) -> Usage {
+        let Some(usage) = usage else { return Usage::default() };
+        let model = self.provider.model.as_deref().unwrap_or_default();
+        Usage { money_micros: self.prices.cost(model, &usage), ..usage }
+    }
+}
+
+impl Ready {
+    fn new(settings: &Settings, vendor: &Vendor) -> Result<Self, Fault> {
+        let own = settings.base_url.is_none();
+        if own && settings.credential.is_none() {
+            return Err(no_key(settings, vendor));
+        }
+        let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);
+        let url = address(base_url, vendor)?;
+        Ok(Self {
+            client: client(settings.deadlines, vendor)?,
+            url,
+            headers: headers(settings, vendor)?,
+        })
+    }
+}
+
+fn no_key(settings: &Settings, vendor: &Vendor) -> Fault {
+    let variable = settings.variable.clone();
+    let message = match &variable {
+        Some(variable) => format!("no key: {variable} is not set"),
+        None => "no key is set".to_owned(),
+    };
+    Fault::auth_missing(vendor.name, message, Auth { account: vendor.name.to_owned(), variable })
+}
+
+fn address(base_url: &str, vendor: &Vendor) -> Result<Url, Fault> {
+    let wrong = |why: &str| {
+        let message = format!("the address of the model's service {why}");
+        let field = Some("base_url".to_owned());
+        Fault::config_invalid(vendor.name, message, Config { field, ..Config::default() })
+    };
+    let joined = format!("{}{}", base_url.trim_end_matches('/'), vendor.path);
+    let url = Url::parse(&joined).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("is neither http nor https"));
+    }
+    // It would be written wherever the address is.
+    if url.password().is_some() || !url.username().is_empty() {
+        return Err(wrong("has a password in it; the key belongs into its own setting"));
+    }
+    Ok(url)
+}
+
+fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(
+        USER_AGENT,
+        HeaderValue::from_static(concat!("unstuck/", env!("CARGO_PKG_VERSION"))),
+    );
+    for (name, value) in vendor.headers {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    if let Some(credential) = &settings.credential {
+        let (name, before) = vendor.key;
+        let value = HeaderValue::try_from(format!("{before}{}", credential.expose()));
+        let mut value = value.map_err(|_| {
+            let variable = settings.variable.clone();
+            let auth = Auth { account: vendor.name.to_owned(), variable };
+            Fault::auth_invalid(vendor.name, "the key has letters that no key has", auth)
+        })?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok(headers)
+}
+
+fn client(deadlines: Deadlines, vendor: &Vendor) -> Result<Client, Fault> {
+    // An error means that the program has chosen one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .connect_timeout(deadlines.connect)
+        // One request is one request, and a key goes nowhere but where it was meant to go.
+        .retry(reqwest::retry::never())
+        .redirect(reqwest::redirect::Policy::none())
+        // The environment is not read here.
+        .no_proxy()
+        .build()
+        .map_err(|error| {
+            let component = "http".to_owned();
+            Fault::internal_error(vendor.name, "no HTTP client can be made", Internal { component })
+                .caused_by(error)
+        })
+}

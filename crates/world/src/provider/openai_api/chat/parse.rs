@@ -1,0 +1,131 @@
+//! From what Chat Completions answers to what it means. Pure.
+
+use super::super::super::http::{Head, Problem, Reading, Trouble};
+use super::super::error;
+use super::wire::{CallDelta, Chunk, Delta, Used};
+use crate::agent::Usage;
+use crate::model::Part;
+
+/// How many calls one answer may have.
+const CALLS_MAX: usize = 1_024;
+
+/// A stream under way.
+#[derive(Debug, Default)]
+pub(in super::super) struct Reader {
+    text: String,
+    calls: Vec<Call>,
+    refused: bool,
+    finish_reason: Option<String>,
+    used: Option<Usage>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+impl Reading for Reader {
+    fn refused(head: &Head, body: &[u8]) -> Problem {
+        error::refused(head, body)
+    }
+
+    fn event(&mut self, data: &[u8]) -> Result<bool, Problem> {
+        if data == b"[DONE]" {
+            return Ok(true);
+        }
+        let chunk: Chunk<'_> = serde_json::from_slice(data)
+            .map_err(|error| Problem::not_understood(&format!("an event is no JSON: {error}")))?;
+        if let Some(wrong) = chunk.error {
+            return Err(error::mid_stream(&wrong));
+        }
+        if let Some(used) = &chunk.usage {
+            self.used = Some(usage(used));
+        }
+        // Only one answer was asked for.
+        for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+            if let Some(delta) = choice.delta {
+                self.delta(&delta)?;
+            }
+            self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
+        }
+        Ok(false)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Part>, Problem> {
+        match self.finish_reason.as_deref() {
+            None => return Err(Problem::ended_early()),
+            Some("stop" | "tool_calls" | "function_call") => {}
+            Some("length") => return Err(error::stopped(Trouble::OutputLimit, "length")),
+            Some("content_filter") => {
+                return Err(error::stopped(Trouble::Refused, "content_filter"));
+            }
+            Some(other) => return Err(error::stopped(Trouble::Unknown, other)),
+        }
+        if self.refused {
+            return Err(error::stopped(Trouble::Refused, "refusal"));
+        }
+        let text = std::mem::take(&mut self.text);
+        let mut parts: Vec<Part> = Vec::new();
+        if !text.is_empty() {
+            parts.push(Part::Text { text });
+        }
+        for call in self.calls.drain(..) {
+            if call.name.is_empty() || call.id.is_empty() {
+                return Err(Problem::not_understood("a call has no name"));
+            }
+            let input = error::arguments(&call.arguments)?;
+            parts.push(Part::Call { id: call.id, name: call.name, input });
+        }
+        Ok(parts)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.used
+    }
+}
+
+impl Reader {
+    fn delta(&mut self, delta: &Delta<'_>) -> Result<(), Problem> {
+        if let Some(words) = &delta.content {
+            self.text.push_str(&words.0);
+        }
+        self.refused |= delta.refusal.as_ref().is_some_and(|words| !words.0.is_empty());
+        delta.tool_calls.iter().flatten().try_for_each(|call| self.call(call))
+    }
+
+    fn call(&mut self, delta: &CallDelta<'_>) -> Result<(), Problem> {
+        // Some leave the number out and send each call whole.
+        let whole = usize::from(delta.id.is_some());
+        let index = delta.index.unwrap_or((self.calls.len() + whole).saturating_sub(1));
+        if index >= self.calls.len() {
+            if index != self.calls.len() || index >= CALLS_MAX {
+                return Err(Problem::not_understood("a call is out of order"));
+            }
+            self.calls.push(Call::default());
+        }
+        let call = &mut self.calls[index];
+        if let Some(id) = &delta.id {
+            call.id.clone_from(id);
+        }
+        if let Some(function) = &delta.function {
+            if let Some(name) = &function.name {
+                call.name.clone_from(name);
+            }
+            call.arguments.push_str(function.arguments.as_ref().map_or("", |words| &words.0));
+        }
+        Ok(())
+    }
+}
+
+fn usage(used: &Used) -> Usage {
+    let cached = used.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+    let cached = cached.unwrap_or(0);
+    Usage {
+        input_tokens: used.prompt_tokens.saturating_sub(cached),
+        output_tokens: used.completion_tokens,
+        cached_tokens: cached,
+        ..Usage::default()
+    }
+}

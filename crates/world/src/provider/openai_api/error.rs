@@ -1,0 +1,164 @@
+//! Errors, as `OpenAI` and those who speak like it write them. Pure.
+
+use serde_json::Value;
+use unstuck_core::time::{Span, Time};
+
+use super::super::http::{Head, Problem, Trouble};
+
+/// An answer that is no success.
+pub(super) fn refused(head: &Head, body: &[u8]) -> Problem {
+    let body: Value = serde_json::from_slice(body)
+        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()));
+    let error = body.get("error").unwrap_or(&body);
+    let mut problem = named(error, Trouble::of_status(head.status));
+    if problem.error_type.is_none() {
+        problem.message = format!("status {}: {}", head.status, problem.message);
+    }
+    problem.retry_after = problem.retry_after.or_else(|| head.retry_after());
+    problem.resets_at = problem.resets_at.or_else(|| head.retry_at());
+    problem
+}
+
+/// An error after the answer began: there is no status any more.
+pub(super) fn mid_stream(error: &Value) -> Problem {
+    let trouble = match kind(error) {
+        Some("server_error" | "internal_server_error" | "api_error") => Trouble::Service,
+        Some("invalid_request_error") => Trouble::Rejected,
+        Some("authentication_error" | "permission_error") => Trouble::Credentials,
+        _ => Trouble::Unknown,
+    };
+    let trouble = match code(error) {
+        Some("server_error") => Trouble::Service,
+        _ => trouble,
+    };
+    named(error, trouble)
+}
+
+/// The error with what its type and code say, or else `otherwise`.
+fn named(error: &Value, otherwise: Trouble) -> Problem {
+    // vLLM has no code for a conversation that does not fit; it names what is wrong with it.
+    let too_long = (error["param"] == "input_tokens").then_some(Trouble::ContextTooLong);
+    let named = || kind(error).and_then(specific);
+    let trouble = code(error).and_then(specific).or_else(named).or(too_long);
+    let message = error["message"]
+        .as_str()
+        .or(error.as_str())
+        .map_or_else(|| error.to_string(), ToOwned::to_owned);
+    let name = code(error).or(kind(error));
+    let mut problem = match name {
+        Some(name) => Problem::new(trouble.unwrap_or(otherwise), format!("{name}: {message}")),
+        None => Problem::new(trouble.unwrap_or(otherwise), message),
+    };
+    problem.error_type = name.map(ToOwned::to_owned);
+    if problem.trouble == Trouble::RateLimit {
+        let limited = kind(error).filter(|kind| matches!(*kind, "requests" | "tokens"));
+        problem.limited = limited.map(ToOwned::to_owned);
+    }
+    if problem.trouble == Trouble::UsageLimit {
+        problem.limited = error["plan_type"].as_str().map(ToOwned::to_owned);
+        problem.retry_after = error["resets_in_seconds"].as_u64().map(Span::from_secs);
+        let at = error["resets_at"].as_u64();
+        problem.resets_at = at.map(|at| Time::from_millis(at.saturating_mul(1_000)));
+    }
+    problem
+}
+
+fn code(error: &Value) -> Option<&str> {
+    error["code"].as_str()
+}
+
+fn kind(error: &Value) -> Option<&str> {
+    error["type"].as_str()
+}
+
+/// Codes and types that say more than a status does.
+fn specific(name: &str) -> Option<Trouble> {
+    Some(match name {
+        "invalid_api_key" => Trouble::Credentials,
+        "insufficient_quota"
+        | "billing_hard_limit_reached"
+        | "billing_not_active"
+        | "usage_not_included" => Trouble::Quota,
+        "usage_limit_reached" => Trouble::UsageLimit,
+        "model_not_found" => Trouble::NotThere,
+        "rate_limit_exceeded" | "slow_down" => Trouble::RateLimit,
+        "server_is_overloaded" | "overloaded_error" | "engine_overloaded" => Trouble::Overloaded,
+        "context_length_exceeded"
+        | "string_above_max_length"
+        // llama.cpp
+        | "exceed_context_size_error" => Trouble::ContextTooLong,
+        "content_filter" | "content_policy_violation" | "cyber_policy" | "invalid_prompt" => {
+            Trouble::Refused
+        }
+        _ => return None,
+    })
+}
+
+/// A turn that did not end by being done.
+pub(super) fn stopped(trouble: Trouble, reason: &str) -> Problem {
+    let mut problem = Problem::new(trouble, format!("the model stopped: {reason}"));
+    problem.error_type = Some(reason.to_owned());
+    problem
+}
+
+/// The arguments of a call; none at all are an empty object.
+pub(super) fn arguments(text: &str) -> Result<Value, Problem> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    match serde_json::from_str(text) {
+        Ok(input @ Value::Object(_)) => Ok(input),
+        _ => Err(Problem::bad_arguments()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderMap;
+    use serde_json::json;
+
+    use super::*;
+
+    // B3: by status, type and code; never by words.
+    #[test]
+    fn errors_of_many_services_have_their_meaning() {
+        let error = |kind: &str, code: Value| json!({"error": {"type": kind, "code": code, "message": "429 401 overloaded"}});
+        let cases = [
+            (
+                400,
+                error("invalid_request_error", json!("context_length_exceeded")),
+                Trouble::ContextTooLong,
+            ),
+            (400, error("exceed_context_size_error", json!(400)), Trouble::ContextTooLong),
+            (400, error("BadRequestError", json!(400)), Trouble::Rejected),
+            (
+                400,
+                json!({"error": {"type": "BadRequestError", "param": "input_tokens"}}),
+                Trouble::ContextTooLong,
+            ),
+            (400, error("invalid_request_error", json!("invalid_prompt")), Trouble::Refused),
+            (429, error("insufficient_quota", Value::Null), Trouble::Quota),
+            (429, error("tokens", json!("rate_limit_exceeded")), Trouble::RateLimit),
+            (429, error("usage_not_included", Value::Null), Trouble::Quota),
+            (503, error("server_error", json!("slow_down")), Trouble::RateLimit),
+            (503, error("server_error", Value::Null), Trouble::Service),
+            (404, json!({"detail": "Not Found"}), Trouble::NotThere),
+            (500, json!({"error": "rate limit"}), Trouble::Service),
+            (401, json!(null), Trouble::Credentials),
+        ];
+        for (status, body, trouble) in cases {
+            let head = Head::new(status, HeaderMap::new());
+            let problem = refused(&head, body.to_string().as_bytes());
+            assert_eq!(problem.trouble, trouble, "{status} {body}");
+        }
+        let head = Head::new(502, HeaderMap::new());
+        assert_eq!(refused(&head, b"<html>").message, "status 502: <html>");
+    }
+
+    #[test]
+    fn no_arguments_are_an_empty_object() {
+        assert_eq!(arguments(" "), Ok(json!({})));
+        assert_eq!(arguments("{\"a\": 1}"), Ok(json!({"a": 1})));
+        assert_eq!(arguments("null"), Err(Problem::bad_arguments()));
+    }
+}

@@ -1,0 +1,75 @@
+//! Every provider there is, and a conversation to ask with.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use unstuck_world::model::{Failure, Message, Model, Part, Request, Role, ToolSpec, Turn};
+use unstuck_world::provider::anthropic_api::AnthropicApi;
+use unstuck_world::provider::openai_api::{Dialect, OpenAiApi};
+use unstuck_world::provider::prices::{Price, Prices};
+use unstuck_world::provider::{Credential, Deadlines, Settings};
+
+/// The key that must not turn up anywhere.
+pub(crate) const CANARY: &str = "canary-5a1e-0123456789";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provider {
+    Anthropic,
+    Responses,
+    Chat,
+}
+
+pub(crate) const ALL: [Provider; 3] = [Provider::Anthropic, Provider::Responses, Provider::Chat];
+
+impl Provider {
+    pub(crate) fn model(self, settings: Settings) -> Box<dyn Model> {
+        match self {
+            Self::Anthropic => Box::new(AnthropicApi::new(settings)),
+            Self::Responses => Box::new(OpenAiApi::new(settings, Dialect::Responses, None)),
+            Self::Chat => Box::new(OpenAiApi::new(settings, Dialect::Chat, None)),
+        }
+    }
+
+    /// The address, as it is set for this one.
+    pub(crate) fn base_url(self, server: &str) -> String {
+        match self {
+            Self::Anthropic => server.to_owned(),
+            Self::Responses | Self::Chat => format!("{server}/v1/"),
+        }
+    }
+}
+
+pub(crate) fn settings(base_url: Option<String>) -> Settings {
+    let each = Price { input: 1_000_000, output: 1_000_000, cached: 0, cache_written: 0 };
+    Settings {
+        model: "model-1".to_owned(),
+        base_url,
+        credential: Credential::new(CANARY),
+        variable: Some("MODEL_KEY".to_owned()),
+        deadlines: Deadlines::default(),
+        prices: Prices::default().with("model-1", each),
+    }
+}
+
+/// Deadlines that pass while one waits for them.
+pub(crate) fn soon() -> Deadlines {
+    let long = Duration::from_mins(1);
+    Deadlines { connect: long, first_byte: long, idle: long, total: long }
+}
+
+pub(crate) fn tools() -> Vec<ToolSpec> {
+    let input = json!({"type": "object", "properties": {"command": {"type": "string"}}});
+    vec![ToolSpec { name: "run", description: "Runs a command.", input }]
+}
+
+pub(crate) fn user(text: &str) -> Message {
+    Message { role: Role::User, parts: vec![Part::Text { text: text.to_owned() }] }
+}
+
+pub(crate) async fn ask(model: &dyn Model, messages: &[Message]) -> Result<Turn, Failure> {
+    let tools = tools();
+    let request =
+        Request { system: "Be brief.", messages, tools: &tools, output_tokens_max: 1_000 };
+    model.turn(request, &CancellationToken::new()).await.unwrap()
+}
