@@ -23,6 +23,7 @@ mod results;
 mod runner;
 mod script;
 mod timer;
+mod turn;
 mod work;
 mod world;
 

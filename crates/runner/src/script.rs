@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,6 +23,7 @@ use crate::control::TokenKey;
 use crate::lock::lock;
 use crate::probe::{idempotency_key, look_up};
 use crate::results::Results;
+use crate::turn::Turn;
 use crate::world::{Order, Report, World};
 
 /// How long one look takes at whether an earlier process is gone.
@@ -65,6 +67,7 @@ struct Shared {
     running: Mutex<BTreeMap<EffectId, Running>>,
     last_status: Mutex<Option<i32>>,
     has_begun: AtomicBool,
+    turn: Mutex<Option<Turn>>,
 }
 
 /// An execution, under way or over. It outlives the loop that asked for it: when the process that
@@ -98,7 +101,25 @@ impl ScriptWorld {
     /// Performs `script`.
     pub fn new(script: Script) -> Self {
         let (running, last_status) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { script, running, last_status, has_begun: AtomicBool::new(false) }))
+        let (has_begun, turn) = (AtomicBool::new(false), Mutex::default());
+        Self(Arc::new(Shared { script, running, last_status, has_begun, turn }))
+    }
+
+    /// Takes the turn at a task for as long as this lives, unless another process that lives has
+    /// it; tells which. Whoever performs without it may end what somebody else is doing.
+    pub fn try_take_turn(&self, task: TaskId) -> io::Result<bool> {
+        let mut turn = lock(&self.0.turn);
+        if turn.is_none() {
+            *turn = Turn::try_take(&turn_path(&self.0.script.runs, task))?;
+        }
+        Ok(turn.is_some())
+    }
+
+    /// The same, waiting for it.
+    pub async fn take_turn(&self, task: TaskId) -> io::Result<()> {
+        let taken = Turn::take(&turn_path(&self.0.script.runs, task)).await?;
+        *lock(&self.0.turn) = Some(taken);
+        Ok(())
     }
 
     /// Whether the command was ever started here.
@@ -301,6 +322,11 @@ async fn asked_to_stop(stop: &CancellationToken) -> bool {
 
 fn lock_path(runs: &Path, task: TaskId, run: RunId) -> PathBuf {
     runs.join(format!("{task}-{run}.lock"))
+}
+
+/// Apart from the locks of runs: those are cleared away.
+fn turn_path(runs: &Path, task: TaskId) -> PathBuf {
+    runs.join(format!("{task}.turn"))
 }
 
 /// Ends whatever earlier runs of a task left, and does not come back before it is gone or nobody

@@ -102,8 +102,7 @@ pub fn action(
         idempotent: profile.apart || chance.one_in(2),
         probe: profile.apart || !chance.one_in(4),
         settle_ms: if chance.one_in(2) { Span::from_secs(30) } else { Span::ZERO },
-        permanent: false,
-        requires: None,
+        ..MutationSpec::default()
     }
 }
 

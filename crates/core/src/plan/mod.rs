@@ -4,4 +4,4 @@ mod order;
 mod spec;
 
 pub use order::{Plan, PlanError};
-pub use spec::{GateKey, JobSpec, MutationKind, MutationSpec, TaskSpec};
+pub use spec::{GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, TaskSpec};

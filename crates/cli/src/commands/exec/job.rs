@@ -40,11 +40,12 @@ pub(super) async fn take_up(
         Some((task, _)) => task,
         None => make(seat, store, project, name).await?,
     };
-    let scope = Scope::Task(task);
-    if !seat.try_attach(scope.clone(), Arc::new(world.clone())).await? {
+    let unusable = |source| Error::Folder { place: project.runs().display().to_string(), source };
+    if !world.try_take_turn(task).map_err(unusable)? {
         teller.in_line(name);
-        seat.attach(scope, Arc::new(world.clone())).await?;
+        world.take_turn(task).await.map_err(unusable)?;
     }
+    seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
     // From here on it is ours, and whoever had it before has left it like this; unless what is over
     // is what we have just done ourselves.
     let is_over = find(store, project, name).await?.is_none_or(|(_, is_over)| is_over);

@@ -98,18 +98,6 @@ impl Seat {
         }
     }
 
-    /// Performs the effects of `scope` from now on, unless somebody else does; tells which.
-    pub(super) async fn try_attach(
-        &self,
-        scope: Scope,
-        world: Arc<dyn World>,
-    ) -> Result<bool, Error> {
-        match self {
-            Self::Holder { handle, .. } => Ok(handle.try_attach(scope, world).await?.is_some()),
-            Self::Guest { client, .. } => Ok(client.try_attach(scope, world).await?),
-        }
-    }
-
     /// Performs the effects of `scope` from now on, as soon as nobody else does.
     pub(super) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
         match self {

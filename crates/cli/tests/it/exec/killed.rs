@@ -10,7 +10,7 @@ use super::stage::{Alive, Stage, text};
 /// much that has come to.
 const WRITES: &str = "echo $UNSTUCK_RETRY >>tries; [ -f again ] && { wc -c <writes >size; exit 0; }; \
     touch again; exec 9>alive; \
-    setsid sh -c 'echo up >&9; while :; do echo more >>writes; done' & \
+    setsid sh -c 'echo more >>writes; echo up >&9; while :; do echo more >>writes; done' & \
     echo up >&9; while :; do sleep 1000; done";
 
 fn killed(stage: &Stage) -> Alive {

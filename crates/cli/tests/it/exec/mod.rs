@@ -4,6 +4,8 @@ mod ending;
 mod failing;
 mod killed;
 mod passing;
+mod probing;
 mod refused;
 mod stage;
+mod storm;
 mod together;

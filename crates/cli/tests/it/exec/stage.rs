@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 use unstuck_core::engine::{Event, Recorded};
-use unstuck_store::tables::{QuestionRow, RunRow, TaskRow};
+use unstuck_store::tables::{MutationStatus, QuestionRow, RunRow, TaskRow};
 use unstuck_store::{Page, SqliteStore, Store as _};
 
 use crate::program::command;
@@ -115,6 +115,15 @@ impl Stage {
         self.read(async |store, project| store.runs(project, job).await.unwrap())
     }
 
+    /// How the one action of a job stands, and what came back.
+    pub(crate) fn mutation(&self, job: &str) -> (MutationStatus, String) {
+        let job = self.job(job).id;
+        let all =
+            async |store: &SqliteStore, project: &str| store.mutations(project, job).await.unwrap();
+        let [row] = <[_; 1]>::try_from(self.read(all)).unwrap();
+        (row.status, row.result.to_string())
+    }
+
     pub(crate) fn question(&self) -> QuestionRow {
         let all = self.read(async |store, project| store.questions(project, None).await.unwrap());
         let [question] = <[QuestionRow; 1]>::try_from(all).unwrap();
@@ -124,6 +133,14 @@ impl Stage {
     pub(crate) fn events(&self) -> Vec<Recorded> {
         let page = Page { after: 0, limit: 10_000 };
         self.read(async |store, project| store.events(project, page).await.unwrap())
+    }
+
+    /// The lock files of runs that are left.
+    pub(crate) fn run_locks(&self) -> Vec<String> {
+        let all = fs::read_dir(self.path(".unstuck/runs")).unwrap();
+        let all = all.map(|file| file.unwrap().path());
+        let locks = all.filter(|path| path.extension().is_some_and(|kind| kind == "lock"));
+        locks.map(|path| path.display().to_string()).collect()
     }
 
     /// How runs were lost: for each, whether we had ended it ourselves.

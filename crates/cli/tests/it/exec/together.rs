@@ -140,6 +140,27 @@ fn whoever_waits_for_its_turn_takes_up_what_a_killed_one_left() {
     assert_eq!(stage.job("a").moved.firing, 1);
 }
 
+// The waiter is the first to come to the project that is free now, but the guest lives.
+#[test]
+fn whoever_waits_for_a_guest_lets_it_finish_when_the_holder_is_killed() {
+    let stage = Stage::new();
+    let (holder, guest) = (held(&stage, "h"), held(&stage, "a"));
+    let mut waiter = stage.start(&["--name", "a"], "echo second >>a-runs");
+    waiter.hear("is being run already");
+    guest.signal(Signal::STOP);
+    holder.signal(Signal::KILL);
+    let _ = holder.status();
+    assert!(stage.run(&["--name", "d"], "true").status.success());
+    guest.signal(Signal::CONT);
+    stage.let_go("a-go");
+    let (status, out, said) = guest.end();
+    assert_eq!((status.code(), out.as_str()), (Some(0), "a done\n"), "{said}");
+    assert_eq!(waiter.status().code(), Some(0));
+    assert_eq!(stage.wrote("a-runs"), "run\nsecond\n");
+    assert_eq!(stage.job("a").moved.firing, 2);
+    assert_eq!(stage.crashes(), [false; 0]);
+}
+
 /// Many at once, all new, all with the same name: each is run.
 #[test]
 fn a_crowd_gets_its_turns() {
