@@ -162,7 +162,8 @@ impl AgentLoop {
             Work::Attempt { start } => start,
             _ => Start::Fresh,
         };
-        let kept = given.kept.as_ref().filter(|_| matches!(start, Start::Resume | Start::Compacted));
+        let kept =
+            given.kept.as_ref().filter(|_| matches!(start, Start::Resume | Start::Compacted));
         let Some(mut memory) = kept.and_then(Memory::read) else {
             let worktree = given.workspace.directory().display().to_string();
             let prompt = prompt::task(given.order, given.notes);

@@ -65,9 +65,8 @@ mod tests {
 
     #[test]
     fn an_input_is_known_by_what_it_holds_however_long() {
-        let brief = |content: &str| {
-            brief(&Redactor::default(), &json!({"path": "a", "content": content}))
-        };
+        let brief =
+            |content: &str| brief(&Redactor::default(), &json!({"path": "a", "content": content}));
         let (one, other) = ("x".repeat(5_000), "y".repeat(5_000));
         assert_eq!(brief(&one), brief(&one));
         assert_ne!(brief(&one), brief(&other));

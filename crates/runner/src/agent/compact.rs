@@ -66,9 +66,9 @@ fn list(first: &mut Message, middle: &[Message]) {
     let parts: Vec<&Part> = middle.iter().flat_map(|message| &message.parts).collect();
     for part in &parts {
         if let Part::Call { id, name, input } = part {
-            let failed = parts.iter().any(
-                |part| matches!(part, Part::Result { id: of, failed: true, .. } if of == id),
-            );
+            let failed = parts
+                .iter()
+                .any(|part| matches!(part, Part::Result { id: of, failed: true, .. } if of == id));
             lines.push(line(name, &input.to_string(), failed));
         }
     }

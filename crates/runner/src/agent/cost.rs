@@ -41,7 +41,8 @@ pub(super) fn most(
     let output = u64::from(settings.output_tokens_max);
     let money_micros = settings.price.map_or(0, |price| {
         let plain = Usage { input_tokens: input, output_tokens: output, ..Usage::default() };
-        let cached = Usage { cache_written_tokens: input, output_tokens: output, ..Usage::default() };
+        let cached =
+            Usage { cache_written_tokens: input, output_tokens: output, ..Usage::default() };
         price.of(&plain).max(price.of(&cached))
     });
     let time_ms = settings.call_time_max.as_millis();

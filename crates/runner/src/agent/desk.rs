@@ -97,9 +97,9 @@ impl Desk<'_> {
 
     /// Whether a person has said something about the task.
     pub(super) async fn has_guidance(&self, task: TaskId) -> Result<bool, Over> {
-        let look = self.handle.look(move |state| {
-            state.task(task).is_some_and(|task| task.guidance.is_some())
-        });
+        let look = self
+            .handle
+            .look(move |state| state.task(task).is_some_and(|task| task.guidance.is_some()));
         look.await.map_err(|_| Over::Run)
     }
 

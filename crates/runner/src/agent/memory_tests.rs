@@ -22,7 +22,9 @@ fn check(messages: &[Message], answered: bool) -> Result<(), String> {
         let after = messages.get(at + 1);
         if role == Role::Assistant && (answered || after.is_some()) {
             let results = after.map_or(Vec::new(), results);
-            if calls.iter().collect::<BTreeSet<_>>().len() != calls.len() || sorted(&calls) != sorted(&results) {
+            if calls.iter().collect::<BTreeSet<_>>().len() != calls.len()
+                || sorted(&calls) != sorted(&results)
+            {
                 return Err(format!("message {at}: calls {calls:?}, results {results:?}"));
             }
         }
@@ -121,7 +123,8 @@ proptest! {
 #[test]
 fn an_interrupted_call_is_answered_with_a_warning() {
     let mut memory = memory();
-    let call = |id: &str| Part::Call { id: id.into(), name: "run_command".into(), input: json!({}) };
+    let call =
+        |id: &str| Part::Call { id: id.into(), name: "run_command".into(), input: json!({}) };
     memory.hear(vec![call("a"), call("b")], &Redactor::default());
     memory.answer("a", "fine", false);
     memory.repair();
@@ -170,7 +173,10 @@ fn a_long_conversation_becomes_short_and_keeps_its_task_and_its_end() {
     let first = format!("{:?}", memory.messages()[0]);
     assert!(first.contains("the task") && first.contains("src/3.rs"), "{first}");
     assert!(first.contains(r#"src/7.rs\"}: failed"#), "{first}");
-    assert!(format!("{:?}", memory.messages()[1]).contains("src/37.rs"), "the last turns are whole");
+    assert!(
+        format!("{:?}", memory.messages()[1]).contains("src/37.rs"),
+        "the last turns are whole"
+    );
     memory.compact();
     assert!(format!("{:?}", memory.messages()[0]).contains("src/3.rs"), "the list is kept");
     check(memory.messages(), true).unwrap();

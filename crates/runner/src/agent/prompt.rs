@@ -21,12 +21,10 @@ mutate, and runs after your work has been checked.
 - End with task_done, or with task_blocked when the goal cannot be reached as things are.";
 
 /// The model used words alone.
-pub(super) const GO_ON: &str =
-    "Go on with a tool. If the task is done, call task_done; if it cannot be done, call task_blocked.";
+pub(super) const GO_ON: &str = "Go on with a tool. If the task is done, call task_done; if it cannot be done, call task_blocked.";
 
 /// Little is left of a budget.
-pub(super) const WIND_DOWN: &str =
-    "The budget of this task is nearly spent. Bring what you have to a good end and call task_done.";
+pub(super) const WIND_DOWN: &str = "The budget of this task is nearly spent. Bring what you have to a good end and call task_done.";
 
 /// A call was under way when the process ended.
 pub(super) const INTERRUPTED: &str = "interrupted; look before you repeat it";
