@@ -9,6 +9,7 @@
     reason = "a fault is the error of everything that acts; it carries its facts, and it is rare"
 )]
 
+pub mod agent;
 mod answers;
 pub mod build;
 mod checkpoint;

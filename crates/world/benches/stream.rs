@@ -12,8 +12,8 @@ use unstuck_world::provider::openai_api::{self, Dialect};
 use unstuck_world::provider::sse::{Events, TooLarge};
 use unstuck_world::redact::Redactor;
 
-const BYTES: usize = 16_000_000;
-const PASSES: usize = 12;
+const BYTES: usize = 4_000_000;
+const PASSES: usize = 50;
 const WORDS: &str = "The build fails because the lock file names a version that is gone, so ";
 
 fn main() {

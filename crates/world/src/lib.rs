@@ -6,6 +6,7 @@
 //!
 //! Where to look:
 //! - [`agent`]: what works on a task by itself;
+//! - [`commands`]: which commands may run, and with what means;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`model`]: what thinks behind an API;
@@ -13,6 +14,7 @@
 //! - [`provider`]: who does the thinking: agent programs and models;
 //! - [`redact`]: taking secrets out of what leaves;
 //! - [`scope`]: the fence, before a tool acts and after;
+//! - [`tool`]: what a model can do;
 //! - [`validate`]: the checks that a change passes, run by us;
 //! - [`workspace`]: one worktree and one branch per task.
 
@@ -22,6 +24,7 @@
 )]
 
 pub mod agent;
+pub mod commands;
 pub mod fake;
 pub mod git;
 pub mod model;
@@ -29,5 +32,6 @@ pub mod process;
 pub mod provider;
 pub mod redact;
 pub mod scope;
+pub mod tool;
 pub mod validate;
 pub mod workspace;

@@ -1,4 +1,4 @@
-//! What an agent reads at the head of its next prompt.
+//! What an agent reads at the head of its next prompt, or as the result of what failed.
 
 use std::borrow::Cow;
 
@@ -10,6 +10,20 @@ use crate::policy::Policy;
 /// The replanning context of a run: none when nothing failed that calls for another way, and nobody
 /// said anything. What passed by itself is no reason to leave a way that was good.
 pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
+    told(state, policy, run, tree)
+}
+
+/// The same inside a run that goes on, as the result of what failed: the tree is as it is.
+pub fn result(state: &State, policy: &Policy, run: RunId) -> Option<String> {
+    told(state, policy, run, |_, _| Tree::Kept)
+}
+
+fn told(
+    state: &State,
+    policy: &Policy,
+    run: RunId,
+    tree: impl Fn(Step, &Fault) -> Tree<'_>,
+) -> Option<String> {
     let run = state.run(run)?;
     let task = state.task(run.task)?;
     let failure = task.failure.as_ref()?;

@@ -14,7 +14,7 @@ mod question;
 mod replan;
 mod waited;
 
-pub use context::context;
+pub use context::{context, result};
 pub use narrate::{Narration, narrate};
 pub use narration::narration;
 pub use question::{operator_text, question_text};

@@ -312,5 +312,5 @@ fn spec(job: &Job) -> TaskSpec {
 }
 
 fn guard() -> Guard {
-    Guard { executable: env!("CARGO_BIN_EXE_unstuck-runner-guard").into(), arguments: Vec::new() }
+    Guard { executable: env!("CARGO_BIN_EXE_runner-test-guard").into(), arguments: Vec::new() }
 }

@@ -3,7 +3,7 @@
 //!
 //! Two things are looked for, in one pass over each line: the values that are known to be secret,
 //! as they are and as they look in base64, in an address and in JSON; and the shapes of things
-//! that are secret wherever they come from ([`shapes`]). What is found becomes `[redacted]` or
+//! that are secret wherever they come from (`shapes`). What is found becomes `[redacted]` or
 //! `[redacted:kind]`. A second time over the same text finds nothing more.
 
 mod forms;

@@ -138,8 +138,9 @@ impl Stage {
     /// The lock files of runs that are left.
     pub(crate) fn run_locks(&self) -> Vec<String> {
         let all = fs::read_dir(self.path(".unstuck/runs")).unwrap();
-        let all = all.map(|file| file.unwrap().file_name().into_string().unwrap());
-        all.filter(|name| name.ends_with(".lock")).collect()
+        let all = all.map(|file| file.unwrap().path());
+        let locks = all.filter(|path| path.extension().is_some_and(|kind| kind == "lock"));
+        locks.map(|path| path.display().to_string()).collect()
     }
 
     /// How runs were lost: for each, whether we had ended it ourselves.

@@ -240,3 +240,69 @@ fn limits(head: &Head, problem: &mut Problem) {
         .find(|kind| head.get(&format!("anthropic-ratelimit-{kind}-remaining")) == Some("0"));
     problem.limited = used_up.map(ToOwned::to_owned);
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(status: u16, body: &[u8], headers: &[(&'static str, &'static str)]) -> Problem {
+        let headers = headers.iter().map(|(name, value)| {
+            let name = reqwest::header::HeaderName::from_static(name);
+            (name, reqwest::header::HeaderValue::from_static(value))
+        });
+        Reader::refused(&Head::new(status, headers.collect()), body)
+    }
+
+    // B3: words mean something in one place only, and there only as a beginning.
+    #[test]
+    fn words_of_an_error_do_not_decide() {
+        let cases = [
+            (400, "invalid_request_error", "prompt is too long: 9 > 8", Trouble::ContextTooLong),
+            (400, "invalid_request_error", "your text says: prompt is too long", Trouble::Rejected),
+            (400, "invalid_request_error", "429 rate limit overloaded 401", Trouble::Rejected),
+            (400, "invalid_request_error", "Your credit balance is too low", Trouble::Quota),
+            (500, "api_error", "prompt is too long", Trouble::Service),
+            (500, "api_error", "rate limit exceeded, 401, timeout", Trouble::Service),
+            (400, "billing_error", "", Trouble::Quota),
+            (500, "overloaded_error", "", Trouble::Overloaded),
+            (401, "something_new", "overloaded", Trouble::Credentials),
+        ];
+        for (status, kind, message, trouble) in cases {
+            let body = json!({"type": "error", "error": {"type": kind, "message": message}});
+            let problem = refused(status, body.to_string().as_bytes(), &[]);
+            assert_eq!(problem.trouble, trouble, "{status} {kind} {message}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_no_error_leaves_the_status() {
+        for body in [&b""[..], b"<html>429</html>", b"{}", b"[1]", b"\xff", b"{\"error\": \"x\"}"] {
+            assert_eq!(refused(503, body, &[]).trouble, Trouble::Service);
+        }
+    }
+
+    #[test]
+    fn headers_say_what_is_limited() {
+        let limited = |headers| {
+            let problem = refused(429, b"", headers);
+            (problem.trouble, problem.limited)
+        };
+        let tokens = [
+            ("anthropic-ratelimit-requests-remaining", "3"),
+            ("anthropic-ratelimit-input-tokens-remaining", "0"),
+        ];
+        assert_eq!(limited(&tokens), (Trouble::RateLimit, Some("input-tokens".to_owned())));
+        let window = [
+            ("anthropic-ratelimit-unified-status", "rejected"),
+            ("anthropic-ratelimit-unified-representative-claim", "seven_day"),
+        ];
+        assert_eq!(limited(&window), (Trouble::UsageLimit, Some("seven_day".to_owned())));
+        // The window is fine: it is the minute that is not.
+        let allowed = [("anthropic-ratelimit-unified-status", "allowed")];
+        assert_eq!(limited(&allowed), (Trouble::RateLimit, None));
+        // A window is about limits only.
+        assert_eq!(refused(500, b"", &window).trouble, Trouble::Service);
+    }
+}

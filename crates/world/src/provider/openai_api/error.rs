@@ -36,7 +36,10 @@ pub(super) fn mid_stream(error: &Value) -> Problem {
 
 /// The error with what its type and code say, or else `otherwise`.
 fn named(error: &Value, otherwise: Trouble) -> Problem {
-    let trouble = code(error).and_then(specific).or_else(|| kind(error).and_then(specific));
+    // vLLM has no code for a conversation that does not fit; it names what is wrong with it.
+    let too_long = (error["param"] == "input_tokens").then_some(Trouble::ContextTooLong);
+    let named = || kind(error).and_then(specific);
+    let trouble = code(error).and_then(specific).or_else(named).or(too_long);
     let message = error["message"]
         .as_str()
         .or(error.as_str())
@@ -106,5 +109,56 @@ pub(super) fn arguments(text: &str) -> Result<Value, Problem> {
     match serde_json::from_str(text) {
         Ok(input @ Value::Object(_)) => Ok(input),
         _ => Err(Problem::bad_arguments()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderMap;
+    use serde_json::json;
+
+    use super::*;
+
+    // B3: by status, type and code; never by words.
+    #[test]
+    fn errors_of_many_services_have_their_meaning() {
+        let error = |kind: &str, code: Value| json!({"error": {"type": kind, "code": code, "message": "429 401 overloaded"}});
+        let cases = [
+            (
+                400,
+                error("invalid_request_error", json!("context_length_exceeded")),
+                Trouble::ContextTooLong,
+            ),
+            (400, error("exceed_context_size_error", json!(400)), Trouble::ContextTooLong),
+            (400, error("BadRequestError", json!(400)), Trouble::Rejected),
+            (
+                400,
+                json!({"error": {"type": "BadRequestError", "param": "input_tokens"}}),
+                Trouble::ContextTooLong,
+            ),
+            (400, error("invalid_request_error", json!("invalid_prompt")), Trouble::Refused),
+            (429, error("insufficient_quota", Value::Null), Trouble::Quota),
+            (429, error("tokens", json!("rate_limit_exceeded")), Trouble::RateLimit),
+            (429, error("usage_not_included", Value::Null), Trouble::Quota),
+            (503, error("server_error", json!("slow_down")), Trouble::RateLimit),
+            (503, error("server_error", Value::Null), Trouble::Service),
+            (404, json!({"detail": "Not Found"}), Trouble::NotThere),
+            (500, json!({"error": "rate limit"}), Trouble::Service),
+            (401, json!(null), Trouble::Credentials),
+        ];
+        for (status, body, trouble) in cases {
+            let head = Head::new(status, HeaderMap::new());
+            let problem = refused(&head, body.to_string().as_bytes());
+            assert_eq!(problem.trouble, trouble, "{status} {body}");
+        }
+        let head = Head::new(502, HeaderMap::new());
+        assert_eq!(refused(&head, b"<html>").message, "status 502: <html>");
+    }
+
+    #[test]
+    fn no_arguments_are_an_empty_object() {
+        assert_eq!(arguments(" "), Ok(json!({})));
+        assert_eq!(arguments("{\"a\": 1}"), Ok(json!({"a": 1})));
+        assert_eq!(arguments("null"), Err(Problem::bad_arguments()));
     }
 }

@@ -1,0 +1,310 @@
+//! The loop itself.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::{Action, Step, StuckLimits, Verdict, Watch};
+use unstuck_core::engine::{Note, Progress, Start, Work};
+use unstuck_core::fault::Fault;
+use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::time::{Span, Time};
+use unstuck_store::Conversation;
+use unstuck_world::model::{Failure, Model, Request, ToolSpec, Turn};
+use unstuck_world::provider::prices::Price;
+use unstuck_world::redact::Redactor;
+use unstuck_world::tool::{Declaration, Toolbox, specs};
+use unstuck_world::workspace::Workspace;
+
+use super::answer::Answered;
+use super::cost;
+use super::desk::{Desk, Over};
+use super::memory::{Called, Memory};
+use super::prompt;
+use crate::clock::Clock;
+use crate::handle::Handle;
+use crate::world::Order;
+
+/// Where an agent that goes in circles is seen.
+const SOURCE: &str = "agent";
+
+/// What the loop works with, whatever the task.
+pub struct AgentLoop {
+    /// Who decides.
+    pub handle: Handle,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// The limits, for the words about them.
+    pub policy: Arc<Policy>,
+    /// Who thinks.
+    pub model: Arc<dyn Model>,
+    /// What takes secrets out of everything that leaves.
+    pub redactor: Arc<Redactor>,
+    /// How far a call may go.
+    pub settings: Settings,
+}
+
+/// How far a call may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The longest answer.
+    pub output_tokens_max: u32,
+    /// What the model costs, where that is known.
+    pub price: Option<Price>,
+    /// The longest a call may take, for a budget of time; nothing where there is none.
+    pub call_time_max: Span,
+}
+
+/// One attempt.
+pub struct Assignment<'a> {
+    /// What is to be done.
+    pub order: &'a Order,
+    /// What the task's own files and the project say beside its goal.
+    pub notes: &'a str,
+    /// What the model can do.
+    pub tools: &'a Toolbox,
+    /// Where it does it.
+    pub workspace: &'a Workspace,
+    /// The latest conversation of the task.
+    pub kept: Option<Conversation>,
+}
+
+/// What came of an attempt.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// What was done, for whoever recognises approaches; also what was done before a crash.
+    pub actions: Vec<Action>,
+    /// Irreversible actions that are to be performed after the checks.
+    pub declared: Vec<Declaration>,
+    /// What was spent since it was last reported.
+    pub spent: Amount,
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub enum End {
+    /// The model says it is done.
+    Done {
+        /// What it did, in its own words.
+        summary: String,
+    },
+    /// It cannot go on.
+    Failed(Box<Fault>),
+    /// It was stopped, or the engine has ended the run: there is nothing to report.
+    Stopped,
+}
+
+impl From<Over> for End {
+    fn from(over: Over) -> Self {
+        match over {
+            Over::Run => Self::Stopped,
+            Over::Failed(fault) => Self::Failed(fault),
+        }
+    }
+}
+
+/// An attempt under way.
+pub(super) struct Working<'a> {
+    pub(super) desk: Desk<'a>,
+    pub(super) tools: &'a Toolbox,
+    pub(super) workspace: &'a Workspace,
+    pub(super) redactor: &'a Redactor,
+    pub(super) stop: &'a CancellationToken,
+    pub(super) memory: Memory,
+    model: &'a dyn Model,
+    settings: Settings,
+    specs: Vec<ToolSpec>,
+    /// What was spent and not reported.
+    spent: Amount,
+    /// What the last call read and wrote, and how long the conversation was then.
+    measured: Option<cost::Measured>,
+}
+
+impl AgentLoop {
+    /// Works on a task until it is done, fails, or is told to stop; every command it started is then
+    /// gone. Waiting for an account and trying again is not its business.
+    pub async fn work(&self, given: Assignment<'_>, stop: &CancellationToken) -> Finished {
+        let effect = &given.order.effect;
+        let desk = Desk {
+            handle: &self.handle,
+            clock: &*self.clock,
+            policy: &self.policy,
+            effect: effect.id,
+            run: effect.run,
+            stop,
+        };
+        let memory = match self.begin(&given, &desk).await {
+            Ok(memory) => memory,
+            Err(over) => return Finished::without_work(over.into()),
+        };
+        let mut working = Working {
+            desk,
+            tools: given.tools,
+            workspace: given.workspace,
+            redactor: &self.redactor,
+            stop,
+            memory,
+            model: &*self.model,
+            settings: self.settings,
+            specs: specs(),
+            spent: Amount::ZERO,
+            measured: None,
+        };
+        let end = working.run().await;
+        let Memory { actions, declared, .. } = working.memory;
+        Finished { end, actions, declared, spent: working.spent }
+    }
+
+    /// The conversation to go on with: the one that is kept, or a new one.
+    async fn begin(&self, given: &Assignment<'_>, desk: &Desk<'_>) -> Result<Memory, Over> {
+        let start = match given.order.effect.what {
+            Work::Attempt { start } => start,
+            _ => Start::Fresh,
+        };
+        let kept =
+            given.kept.as_ref().filter(|_| matches!(start, Start::Resume | Start::Compacted));
+        let Some(mut memory) = kept.and_then(Memory::read) else {
+            let worktree = given.workspace.directory().display().to_string();
+            let prompt = prompt::task(given.order, given.notes);
+            let watch = Watch::new(StuckLimits::default(), worktree);
+            return Ok(Memory::new(&self.redactor.text(&prompt), watch));
+        };
+        memory.repair();
+        if start == Start::Compacted {
+            memory.compact();
+        }
+        // A person's word is for this conversation, too; a mere wait changes nothing in it.
+        if desk.has_guidance(given.order.effect.task).await? {
+            let context = given.order.context.as_deref().unwrap_or_default();
+            memory.tell_once(&self.redactor.text(context));
+        }
+        Ok(memory)
+    }
+}
+
+impl Finished {
+    const fn without_work(end: End) -> Self {
+        Self { end, actions: Vec::new(), declared: Vec::new(), spent: Amount::ZERO }
+    }
+}
+
+impl Working<'_> {
+    async fn run(&mut self) -> End {
+        loop {
+            match self.round().await {
+                Ok(None) => {}
+                Ok(Some(end)) => return end,
+                Err(over) => return over.into(),
+            }
+        }
+    }
+
+    /// One round: think, act, observe. Its end, where it was the last.
+    async fn round(&mut self) -> Result<Option<End>, Over> {
+        let turn = match self.think().await? {
+            Some(Ok(turn)) => turn,
+            Some(Err(failure)) => return Ok(Some(End::Failed(failure.fault))),
+            None => return Ok(Some(End::Stopped)),
+        };
+        let calls = self.memory.hear(turn.parts, self.redactor);
+        // The calls are on disk before one of them is carried out: a crash from here on leaves a
+        // conversation that knows what may have happened.
+        self.checkpoint(Progress::default()).await?;
+        if calls.is_empty() {
+            return self.talked().await;
+        }
+        let tool_calls = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+        let end = self.act(calls).await?;
+        // A round that ended the attempt is not held against its number of rounds.
+        let iterations = u32::from(end.is_none());
+        if !matches!(end, Some(End::Done { .. })) {
+            self.checkpoint(Progress { iterations, tool_calls, ..Progress::default() }).await?;
+        }
+        Ok(end)
+    }
+
+    /// Asks the model for its next turn, within the budget.
+    async fn think(&mut self) -> Result<Option<Result<Turn, Failure>>, Over> {
+        if self.stop.is_cancelled() {
+            return Ok(None);
+        }
+        self.desk.note(Note::Thinking).await;
+        let most = cost::most(&self.memory, &self.specs, &self.settings, self.measured);
+        if self.desk.reserve(most).await? && self.memory.winds_down() {
+            self.memory.tell(prompt::WIND_DOWN);
+        }
+        let began = self.desk.clock.now();
+        let request = Request {
+            system: prompt::SYSTEM,
+            messages: self.memory.messages(),
+            tools: &self.specs,
+            output_tokens_max: self.settings.output_tokens_max,
+        };
+        let Some(turn) = self.model.turn(request, self.stop).await else { return Ok(None) };
+        let usage = match &turn {
+            Ok(turn) => turn.usage,
+            Err(failure) => failure.usage,
+        };
+        self.spent = self.spent.plus(cost::spent(&usage, turn.is_ok().then_some(most)));
+        self.took(began);
+        self.measured = Some(cost::Measured::of(&usage, &self.memory));
+        Ok(Some(turn.map_err(|failure| self.cleaned(failure))))
+    }
+
+    /// The model ended a turn with words alone.
+    async fn talked(&mut self) -> Result<Option<End>, Over> {
+        let verdict = self.memory.watch.observe(Step::Message);
+        if let Verdict::Stuck(evidence) = verdict {
+            return Ok(Some(End::Failed(Box::new(evidence.fault(SOURCE)))));
+        }
+        self.memory.tell(prompt::GO_ON);
+        self.checkpoint(Progress { iterations: 1, ..Progress::default() }).await?;
+        Ok(None)
+    }
+
+    /// Carries out the calls of a turn, one after the other. Each gets exactly one answer.
+    async fn act(&mut self, calls: Vec<Called>) -> Result<Option<End>, Over> {
+        let mut failed = false;
+        let mut end = None;
+        for call in calls {
+            if end.is_some() || self.stop.is_cancelled() {
+                self.memory.answer(&call.id, prompt::NOT_RUN, true);
+                continue;
+            }
+            let began = self.desk.clock.now();
+            let Answered { text, outcome, last, nudge } = self.answer(&call, failed).await?;
+            self.took(began);
+            let text = self.redactor.text(&text).into_owned();
+            let is_failure = outcome == unstuck_core::attempt::Outcome::Failed;
+            failed |= is_failure;
+            self.memory.answer(&call.id, &text, is_failure);
+            if let Some(nudge) = nudge {
+                self.memory.tell(&nudge);
+            }
+            end = last;
+        }
+        if self.stop.is_cancelled() && end.is_none() {
+            return Ok(Some(End::Stopped));
+        }
+        Ok(end)
+    }
+
+    /// How far the conversation has come, on disk.
+    pub(super) async fn checkpoint(&mut self, report: Progress) -> Result<(), Over> {
+        let spent = std::mem::replace(&mut self.spent, Amount::ZERO);
+        let report = Progress { spent, ..report };
+        let conversation = self.memory.written().map_err(Over::Failed)?;
+        self.desk.checkpoint(report, conversation).await
+    }
+
+    fn took(&mut self, began: Time) {
+        let time_ms = self.desk.clock.now().since(began).as_millis();
+        self.spent = self.spent.plus(Amount { time_ms, ..Amount::ZERO });
+    }
+
+    fn cleaned(&self, failure: Failure) -> Failure {
+        let fault = Box::new(super::clean::fault(self.redactor, *failure.fault));
+        Failure { fault, ..failure }
+    }
+}

@@ -1,0 +1,75 @@
+//! Taking secrets out of what is more than a text.
+
+use serde_json::Value;
+use unstuck_core::fault::Fault;
+use unstuck_world::redact::Redactor;
+
+/// Longer texts in an input are known by their hash: what was done has to be recognised, not kept.
+const TEXT_BYTES_MAX: usize = 1_024;
+
+/// A fault without secrets in any of its texts. What makes it the same error stays.
+pub(super) fn fault(redactor: &Redactor, fault: Fault) -> Fault {
+    let Ok(written) = serde_json::to_value(&fault) else { return fault };
+    serde_json::from_value(value(redactor, &written)).unwrap_or(fault)
+}
+
+/// A value without secrets in any of its texts.
+pub(super) fn value(redactor: &Redactor, from: &Value) -> Value {
+    map(from, &|text| redactor.text(text).into_owned())
+}
+
+/// What a tool was given, as an action carries it.
+pub(super) fn brief(redactor: &Redactor, input: &Value) -> String {
+    let brief = |text: &str| {
+        let clean = redactor.text(text);
+        if clean.len() <= TEXT_BYTES_MAX {
+            return clean.into_owned();
+        }
+        format!("[{} bytes: {}]", clean.len(), &blake3::hash(clean.as_bytes()).to_hex()[..32])
+    };
+    map(input, &brief).to_string()
+}
+
+/// The same value with every text changed. Its depth is bounded by whoever parsed it.
+fn map(from: &Value, text: &impl Fn(&str) -> String) -> Value {
+    match from {
+        Value::String(found) => Value::String(text(found)),
+        Value::Array(values) => values.iter().map(|value| map(value, text)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (key.clone(), map(value, text))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use unstuck_core::fault::{Code, Kind, Tool};
+
+    use super::*;
+
+    // TX16
+    #[test]
+    fn a_fault_keeps_everything_but_its_secrets() {
+        let redactor = Redactor::new(["hunter2-hunter2"]);
+        let context = Tool { command: Some("curl -u a:hunter2-hunter2".into()), ..Tool::default() };
+        let before = Fault::tool_access_denied("shell", "no: hunter2-hunter2", context)
+            .caused_by("hunter2-hunter2");
+        let after = fault(&redactor, before.clone());
+        assert_eq!((after.code(), after.signature), (Code::ToolAccessDenied, before.signature));
+        assert!(!format!("{after:?}").contains("hunter2"), "{after:?}");
+        let Kind::ToolAccessDenied(tool) = after.kind else { panic!("{after}") };
+        assert_eq!(tool.command.as_deref(), Some("curl -u a:[redacted]"));
+    }
+
+    #[test]
+    fn an_input_is_known_by_what_it_holds_however_long() {
+        let brief =
+            |content: &str| brief(&Redactor::default(), &json!({"path": "a", "content": content}));
+        let (one, other) = ("x".repeat(5_000), "y".repeat(5_000));
+        assert_eq!(brief(&one), brief(&one));
+        assert_ne!(brief(&one), brief(&other));
+        assert!(brief(&one).len() < 200 && brief(&one).contains(r#""path":"a""#));
+    }
+}

@@ -1,0 +1,85 @@
+//! Making a conversation shorter, so that it can go on.
+//!
+//! Kept whole: the task, and the last turns. The middle becomes a list of what was called and how it
+//! came out, made without a model. Calls and their results stay together.
+
+use unstuck_world::model::{Message, Part, Role};
+use unstuck_world::tool::shorten;
+
+use super::prompt::SHORTENED;
+
+/// How many of the last messages are kept whole.
+const KEPT_MESSAGES: usize = 6;
+/// The list of what was done in the middle.
+const LIST_BYTES_MAX: usize = 8 * 1_024;
+/// How much of one call is in the list.
+const CALL_BYTES_MAX: usize = 160;
+/// A result in what is kept, when that alone is still long.
+const RESULT_BYTES_MAX: usize = 2 * 1_024;
+/// So much of a conversation may be left, in parts of a hundred.
+const LEFT_PERCENT_MAX: u64 = 60;
+
+/// How long a conversation is.
+pub(super) fn bytes(messages: &[Message]) -> u64 {
+    let of = |part: &Part| match part {
+        Part::Text { text } => text.len(),
+        Part::Call { id, name, input } => id.len() + name.len() + input.to_string().len(),
+        Part::Result { id, output, .. } => id.len() + output.len(),
+        Part::Opaque { value } => value.to_string().len(),
+    };
+    messages.iter().flat_map(|message| &message.parts).map(of).sum::<usize>() as u64
+}
+
+/// Makes a well-formed conversation shorter; it stays well-formed.
+pub(super) fn compact(messages: &mut Vec<Message>) {
+    let before = bytes(messages);
+    let from = kept_from(messages);
+    let middle: Vec<Message> = messages.drain(1.min(from)..from).collect();
+    if let (Some(first), false) = (messages.first_mut(), middle.is_empty()) {
+        list(first, &middle);
+    }
+    if bytes(messages) > before / 100 * LEFT_PERCENT_MAX {
+        for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+            if let Part::Result { output, .. } = part {
+                *output = shorten(output, RESULT_BYTES_MAX);
+            }
+        }
+    }
+}
+
+/// The first message that is kept whole: one of the model's, because ours comes before it.
+fn kept_from(messages: &[Message]) -> usize {
+    let wanted = messages.len().saturating_sub(KEPT_MESSAGES).max(1);
+    let kept = messages.iter().skip(wanted).position(|message| message.role == Role::Assistant);
+    // A conversation that ends before one begins is the task alone.
+    kept.map_or(wanted.min(messages.len()), |at| wanted + at)
+}
+
+/// Puts what was done into the first message, after what an earlier list says.
+fn list(first: &mut Message, middle: &[Message]) {
+    let is_list = |part: &Part| matches!(part, Part::Text { text } if text.starts_with(SHORTENED));
+    let earlier = first.parts.iter().position(is_list).map(|at| first.parts.remove(at));
+    let mut lines: Vec<String> = match earlier {
+        Some(Part::Text { text }) => text.lines().skip(1).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    let parts: Vec<&Part> = middle.iter().flat_map(|message| &message.parts).collect();
+    for part in &parts {
+        if let Part::Call { id, name, input } = part {
+            let failed = parts
+                .iter()
+                .any(|part| matches!(part, Part::Result { id: of, failed: true, .. } if of == id));
+            lines.push(line(name, &input.to_string(), failed));
+        }
+    }
+    let text = format!("{SHORTENED}\n{}", shorten(&lines.join("\n"), LIST_BYTES_MAX));
+    first.parts.push(Part::Text { text });
+}
+
+/// `- edit_file {"path":"a", …}: failed`
+fn line(name: &str, input: &str, failed: bool) -> String {
+    let shown = &input[..input.floor_char_boundary(CALL_BYTES_MAX)];
+    let more = if shown.len() < input.len() { "…" } else { "" };
+    let end = if failed { ": failed" } else { "" };
+    format!("- {name} {shown}{more}{end}")
+}

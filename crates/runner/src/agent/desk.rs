@@ -1,0 +1,165 @@
+//! Talking to whoever decides: what is reported, and what comes back.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::Digest;
+use unstuck_core::engine::{
+    Command, EffectId, Event, Note, Progress, Recorded, Rejected, RunId, TaskId,
+};
+use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::plan::MutationSpec;
+use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::tell::{self, Waited};
+use unstuck_store::Conversation;
+
+use crate::clock::Clock;
+use crate::handle::{CommandError, Decided, Handle};
+
+/// Why the attempt does not go on.
+#[derive(Debug)]
+pub(super) enum Over {
+    /// The run has ended or was stopped; nobody waits for a result.
+    Run,
+    /// It has to be reported as failed.
+    Failed(Box<Fault>),
+}
+
+/// What became of an action that was to be declared.
+pub(super) enum Declared {
+    Taken,
+    Refused(String),
+}
+
+/// The way to whoever decides, for one attempt.
+pub(super) struct Desk<'a> {
+    pub(super) handle: &'a Handle,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) policy: &'a Arc<Policy>,
+    pub(super) effect: EffectId,
+    pub(super) run: RunId,
+    pub(super) stop: &'a CancellationToken,
+}
+
+impl Desk<'_> {
+    /// For whoever looks on. That it cannot be told changes nothing.
+    pub(super) async fn note(&self, note: Note) {
+        let _ = self.handle.command(Command::Note { effect: self.effect, note }).await;
+    }
+
+    /// Whether a call may cost this much; if so, whether it is time to come to an end.
+    pub(super) async fn reserve(&self, amount: Amount) -> Result<bool, Over> {
+        let decided = self.command(Command::Reserve { effect: self.effect, amount }).await?;
+        let winds_down = |recorded: &Arc<Recorded>| {
+            matches!(recorded.event, Event::BudgetUpdated { wind_down: true, .. })
+        };
+        Ok(decided.events.iter().any(winds_down))
+    }
+
+    pub(super) async fn checkpoint(
+        &self,
+        report: Progress,
+        conversation: Conversation,
+    ) -> Result<(), Over> {
+        let decided = self.handle.checkpoint(self.effect, report, conversation).await;
+        self.goes_on(decided).map(drop)
+    }
+
+    /// Something certainly went wrong. What the model is to read about it.
+    pub(super) async fn raise(&self, fault: Arc<Fault>) -> Result<Option<String>, Over> {
+        let raise = Command::Raise { effect: self.effect, fault: Arc::clone(&fault) };
+        let decided = self.command(raise).await?;
+        self.words(&decided, &fault).await
+    }
+
+    /// A step failed, which may be only an observation: then there is nothing to read about it.
+    pub(super) async fn observe(
+        &self,
+        fault: Arc<Fault>,
+        tree: Option<Digest>,
+    ) -> Result<Option<String>, Over> {
+        let observe = Command::Observe { effect: self.effect, fault: Arc::clone(&fault), tree };
+        let decided = self.command(observe).await?;
+        self.words(&decided, &fault).await
+    }
+
+    pub(super) async fn declare(&self, mutation: MutationSpec) -> Result<Declared, Over> {
+        let mutate = Command::Mutate { effect: self.effect, mutation };
+        let decided = self.handle.command(mutate).await;
+        if let Err(CommandError::Rejected(
+            rejected @ (Rejected::KeyReused(_) | Rejected::NotNow { .. }),
+        )) = &decided
+        {
+            return Ok(Declared::Refused(rejected.to_string()));
+        }
+        self.goes_on(decided).map(|_| Declared::Taken)
+    }
+
+    /// Whether a person has said something about the task.
+    pub(super) async fn has_guidance(&self, task: TaskId) -> Result<bool, Over> {
+        let look = self
+            .handle
+            .look(move |state| state.task(task).is_some_and(|task| task.guidance.is_some()));
+        look.await.map_err(|_| Over::Run)
+    }
+
+    async fn command(&self, command: Command) -> Result<Decided, Over> {
+        let decided = self.handle.command(command).await;
+        self.goes_on(decided)
+    }
+
+    /// What was decided, unless the attempt is over with it.
+    fn goes_on(&self, decided: Result<Decided, CommandError>) -> Result<Decided, Over> {
+        match decided {
+            Ok(decided) if decided.events.iter().any(|event| self.ends(event)) => Err(Over::Run),
+            Ok(decided) => Ok(decided),
+            Err(CommandError::Ended | CommandError::Rejected(Rejected::Stale(_))) => Err(Over::Run),
+            // The result is kept and handed in again when the store is back.
+            Err(CommandError::Store(error)) => Err(Over::Failed(Box::new(error.fault()))),
+            Err(CommandError::Rejected(rejected)) => {
+                let context = Internal { component: "agent loop".to_owned() };
+                let fault = Fault::internal_error("agent", rejected.to_string(), context);
+                Err(Over::Failed(Box::new(fault)))
+            }
+        }
+    }
+
+    fn ends(&self, recorded: &Recorded) -> bool {
+        match &recorded.event {
+            Event::RunFailed { run, .. }
+            | Event::RunPaused { run, .. }
+            | Event::RunCancelled { run, .. }
+            | Event::RunCrashed { run, .. } => *run == self.run,
+            _ => false,
+        }
+    }
+
+    /// What a decision about a fault means for the model, after the wait that it may ask for.
+    async fn words(&self, decided: &Decided, fault: &Fault) -> Result<Option<String>, Over> {
+        for recorded in &*decided.events {
+            match &recorded.event {
+                Event::ToolWaiting { code, until, .. } => {
+                    let began = self.clock.now();
+                    while self.clock.now() < *until {
+                        tokio::select! {
+                            () = self.clock.until(*until) => {}
+                            () = self.stop.cancelled() => return Err(Over::Run),
+                        }
+                    }
+                    let span = self.clock.now().since(began);
+                    let message = &fault.message;
+                    return Ok(Some(tell::waited(&Waited { span, code: *code, message })));
+                }
+                Event::Retrying { .. } => return self.another_way().await,
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    async fn another_way(&self) -> Result<Option<String>, Over> {
+        let (policy, run) = (Arc::clone(self.policy), self.run);
+        let told = self.handle.look(move |state| tell::result(state, &policy, run)).await;
+        told.map_err(|_| Over::Run)
+    }
+}

@@ -1,0 +1,194 @@
+//! Whatever happens, a conversation stays well-formed.
+
+use proptest::prelude::*;
+use serde_json::json;
+use unstuck_core::attempt::StuckLimits;
+
+use super::*;
+
+fn memory() -> Memory {
+    Memory::new("the task", Watch::new(StuckLimits::default(), "/w"))
+}
+
+/// It begins with us, sides alternate, nothing is empty, and every call has exactly one result,
+/// which stands first in the message right after it. The last turn may be unanswered if said so.
+fn check(messages: &[Message], answered: bool) -> Result<(), String> {
+    for (at, message) in messages.iter().enumerate() {
+        let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+        if message.role != role || message.parts.is_empty() {
+            return Err(format!("message {at}: {message:?}"));
+        }
+        let calls: Vec<&String> = calls(message);
+        let after = messages.get(at + 1);
+        if role == Role::Assistant && (answered || after.is_some()) {
+            let results = after.map_or(Vec::new(), results);
+            if calls.iter().collect::<BTreeSet<_>>().len() != calls.len()
+                || sorted(&calls) != sorted(&results)
+            {
+                return Err(format!("message {at}: calls {calls:?}, results {results:?}"));
+            }
+        }
+        if at == 0 && !results(message).is_empty() {
+            return Err("a result of nothing".to_owned());
+        }
+        let late = message.parts.iter().skip_while(|part| is_result(part)).any(is_result);
+        if late {
+            return Err(format!("message {at}: a result after words"));
+        }
+    }
+    Ok(())
+}
+
+fn sorted<'a>(ids: &[&'a String]) -> Vec<&'a String> {
+    let mut ids = ids.to_vec();
+    ids.sort();
+    ids
+}
+
+fn calls(message: &Message) -> Vec<&String> {
+    let of = |part| if let &Part::Call { ref id, .. } = part { Some(id) } else { None };
+    message.parts.iter().filter_map(of).collect()
+}
+
+fn results(message: &Message) -> Vec<&String> {
+    let of = |part| if let &Part::Result { ref id, .. } = part { Some(id) } else { None };
+    message.parts.iter().filter_map(of).collect()
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let id = prop::sample::select(vec!["a", "b", "c", ""]);
+    prop_oneof![
+        "[ a-z]{0,4}".prop_map(|text| Part::Text { text }),
+        (id.clone(), "[a-z]{1,4}").prop_map(|(id, name)| Part::Call {
+            id: id.to_owned(),
+            name,
+            input: json!({"path": "x"}),
+        }),
+        id.prop_map(|id| Part::Result { id: id.to_owned(), output: String::new(), failed: false }),
+        Just(Part::Opaque { value: json!({"signed": "x"}) }),
+    ]
+}
+
+/// What happens in one round after the model's turn.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Answers,
+    AnswersTwice,
+    /// The process is killed after so many answers, and somebody goes on.
+    Dies(usize),
+    Compacts,
+}
+
+fn then() -> impl Strategy<Value = Then> {
+    prop_oneof![
+        4 => Just(Then::Answers),
+        1 => Just(Then::AnswersTwice),
+        2 => (0_usize..3).prop_map(Then::Dies),
+        1 => Just(Then::Compacts),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_sequence_of_turns_leaves_it_well_formed(
+        rounds in prop::collection::vec((prop::collection::vec(part(), 0..5), then()), 0..12),
+    ) {
+        let mut memory = memory();
+        let redactor = Redactor::default();
+        for (parts, then) in rounds {
+            let calls = memory.hear(parts, &redactor);
+            prop_assert_eq!(check(memory.messages(), calls.is_empty()), Ok(()));
+            let answers = if let Then::Dies(after) = then { after } else { usize::MAX };
+            for call in calls.iter().take(answers) {
+                memory.answer(&call.id, "first", false);
+                if matches!(then, Then::AnswersTwice) {
+                    memory.tell("a word");
+                    memory.answer(&call.id, "second", true);
+                }
+            }
+            if let Then::Dies(_) = then {
+                memory = Memory::read(&memory.written().unwrap()).unwrap();
+                memory.repair();
+            }
+            memory.tell("go on");
+            if let Then::Compacts = then {
+                memory.compact();
+            }
+            prop_assert_eq!(check(memory.messages(), true), Ok(()), "{:?}", memory.messages());
+            prop_assert_eq!(memory.messages().last().unwrap().role, Role::User);
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_call_is_answered_with_a_warning() {
+    let mut memory = memory();
+    let call =
+        |id: &str| Part::Call { id: id.into(), name: "run_command".into(), input: json!({}) };
+    memory.hear(vec![call("a"), call("b")], &Redactor::default());
+    memory.answer("a", "fine", false);
+    memory.repair();
+    let answers = &memory.messages().last().unwrap().parts;
+    let result = |id: &str, output: &str, failed| Part::Result {
+        id: id.into(),
+        output: output.into(),
+        failed,
+    };
+    assert_eq!(answers[..], [result("a", "fine", false), result("b", prompt::INTERRUPTED, true)]);
+    let before = memory.messages().to_vec();
+    memory.repair();
+    assert_eq!(memory.messages(), before, "once is enough");
+}
+
+// TX16
+#[test]
+fn what_is_kept_of_a_turn_holds_no_secret_and_what_is_done_does() {
+    let redactor = Redactor::new(["hunter2-hunter2"]);
+    let mut memory = memory();
+    let input = json!({"command": "login hunter2-hunter2"});
+    let said = Part::Text { text: "I use hunter2-hunter2".to_owned() };
+    let calls = memory.hear(
+        vec![said, Part::Call { id: "a".into(), name: "run_command".into(), input: input.clone() }],
+        &redactor,
+    );
+    assert_eq!(calls[0].input, input);
+    assert!(!memory.written().unwrap().as_str().contains("hunter2"));
+}
+
+#[test]
+fn a_long_conversation_becomes_short_and_keeps_its_task_and_its_end() {
+    let mut memory = memory();
+    for n in 0..40 {
+        let call = Part::Call {
+            id: format!("call{n}"),
+            name: "read_file".into(),
+            input: json!({"path": format!("src/{n}.rs")}),
+        };
+        memory.hear(vec![call], &Redactor::default());
+        memory.answer(&format!("call{n}"), &"x".repeat(3_000), n == 7);
+    }
+    let before = memory.bytes();
+    memory.compact();
+    assert!(memory.bytes() < before / 3, "{} of {before}", memory.bytes());
+    let first = format!("{:?}", memory.messages()[0]);
+    assert!(first.contains("the task") && first.contains("src/3.rs"), "{first}");
+    assert!(first.contains(r#"src/7.rs\"}: failed"#), "{first}");
+    assert!(
+        format!("{:?}", memory.messages()[1]).contains("src/37.rs"),
+        "the last turns are whole"
+    );
+    memory.compact();
+    assert!(format!("{:?}", memory.messages()[0]).contains("src/3.rs"), "the list is kept");
+    check(memory.messages(), true).unwrap();
+}
+
+#[test]
+fn one_huge_result_is_shortened_where_there_is_no_middle() {
+    let mut memory = memory();
+    let call = Part::Call { id: "a".into(), name: "read_file".into(), input: json!({}) };
+    memory.hear(vec![call], &Redactor::default());
+    memory.answer("a", &"x".repeat(500_000), false);
+    memory.compact();
+    assert!(memory.bytes() < 10_000, "{}", memory.bytes());
+    check(memory.messages(), true).unwrap();
+}

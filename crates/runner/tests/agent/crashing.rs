@@ -1,0 +1,40 @@
+//! When the process dies.
+
+use unstuck_core::attempt::ToolKind;
+use unstuck_core::engine::Event;
+use unstuck_world::fake::server::Script;
+
+use crate::stage::Stage;
+use crate::wire::{check, done, read, results, run, write};
+
+// B12: between a call and its result.
+#[tokio::test]
+async fn whoever_goes_on_knows_what_may_have_happened() {
+    let script = Script::new(
+        [write("src/greeting", "Hi\n"), run("echo once >> src/log; sleep 600")],
+        done(),
+    );
+    let mut stage = Stage::new(script).await;
+    stage.sees(|event| matches!(event, Event::ToolCalled { tool: ToolKind::Command, .. })).await;
+    let mut stage = stage.crash().await;
+    stage.completed().await;
+    let asked = stage.asked_of("a");
+    assert_eq!(asked.len(), 3, "nothing is asked twice");
+    check(&asked[2]);
+    let last = results(&asked[2]);
+    assert_eq!((last[0].1.as_str(), last[0].2), ("interrupted; look before you repeat it", true));
+    assert_eq!(asked[2].as_array().unwrap().len(), 5, "the whole conversation");
+    assert_eq!(stage.file(0, "src/greeting"), "Hi\n");
+    assert_eq!(stage.faults(), []);
+}
+
+#[tokio::test]
+async fn a_round_that_is_over_is_never_done_again() {
+    let script = Script::new([read("src/greeting"), run("sleep 600")], done());
+    let mut stage = Stage::new(script).await;
+    stage.sees(|event| matches!(event, Event::ToolCalled { tool: ToolKind::Command, .. })).await;
+    let mut stage = stage.crash().await;
+    stage.completed().await;
+    let asked = stage.asked_of("a");
+    assert_eq!(asked[2].as_array().unwrap()[..3], asked[1].as_array().unwrap()[..3]);
+}

@@ -1,0 +1,57 @@
+//! What is not allowed.
+
+use serde_json::json;
+use unstuck_core::engine::TaskState;
+use unstuck_core::fault::Code;
+use unstuck_core::question::Decision;
+use unstuck_world::fake::server::{Answer, Script};
+
+use crate::stage::Stage;
+use crate::wire::{check, done, results, run, write};
+
+// TX14, T4.18: it becomes a question, and nothing is done in silence.
+#[tokio::test]
+async fn a_blocked_command_and_a_path_outside_become_questions() {
+    for (wish, code) in [
+        (run("rm -rf ~"), Code::PermissionCommandBlocked),
+        (
+            Answer::call("read_file", &json!({"path": "../../../outside"})),
+            Code::PermissionFileAccess,
+        ),
+        (write("/tmp/outside", "x"), Code::PermissionFileAccess),
+    ] {
+        let mut stage = Stage::new(Script::new([wish], done())).await;
+        let question = stage.asked().await;
+        assert_eq!(stage.faults(), [code]);
+        assert!(
+            stage.look(|s| s.tasks().all(|t| matches!(t.state, TaskState::Parked { .. }))).await
+        );
+        assert_eq!(stage.asked_of("a").len(), 1);
+        stage.answer(question, Decision::AllowOnce, "").await;
+        stage.completed().await;
+        let asked = stage.asked_of("a");
+        check(&asked[1]);
+        assert!(results(&asked[1])[0].1.starts_with(code.as_str()), "how it came out is known");
+    }
+}
+
+// TX7: outside the fence is the work's mistake, not a person's matter.
+#[tokio::test]
+async fn a_file_outside_the_fence_is_not_written() {
+    let mut stage = Stage::new(Script::new([write("README", "x")], done())).await;
+    stage.completed().await;
+    assert_eq!(stage.faults(), [Code::ScopeOutsideAllowed]);
+}
+
+// B16
+#[tokio::test]
+async fn the_third_push_is_a_question() {
+    let mut stage = Stage::new(Script::from(run("git push origin HEAD"))).await;
+    stage.asked().await;
+    let asked = stage.asked_of("a");
+    assert_eq!(asked.len(), 3);
+    for at in [1, 2] {
+        assert!(results(&asked[at])[0].1.contains("unstuck mutate"));
+    }
+    assert_eq!(stage.faults(), [Code::PermissionCommandBlocked]);
+}

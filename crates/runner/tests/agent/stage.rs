@@ -1,0 +1,359 @@
+//! A repository, a project, a service that thinks, and whoever performs attempts with them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Program;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::broadcast::{self, error::TryRecvError};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::{Approach, Change};
+use unstuck_core::engine::{BuildState, Command, Event, Outcome, QuestionId, State, TaskId, Work};
+use unstuck_core::fault::Code;
+use unstuck_core::plan::{GateKey, Plan, TaskSpec};
+use unstuck_core::policy::Policy;
+use unstuck_core::question::Decision;
+use unstuck_core::time::{Span, Time};
+use unstuck_runner::agent::{AgentLoop, Assignment, End, Settings};
+use unstuck_runner::{Clock, Ended, Handle, Notice, Order, Report, Runner, Scope, Setup, World};
+use unstuck_store::{Answer, Holder, MemoryStore, Store as _};
+use unstuck_world::commands::{Commands, Network, Rules, Shims, environment};
+use unstuck_world::fake::server::{Script, Server};
+use unstuck_world::model::Model;
+use unstuck_world::process::Guard;
+use unstuck_world::provider::anthropic_api::AnthropicApi;
+use unstuck_world::provider::{self, Credential, Deadlines, prices};
+use unstuck_world::redact::Redactor;
+use unstuck_world::scope::{Rules as ScopeRules, Scope as Fence};
+use unstuck_world::tool::Toolbox;
+use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+
+/// A secret that must not leave.
+pub(crate) const CANARY: &str = "canary-9f8e7d6c5b4a";
+const PROJECT: &str = "shop";
+
+/// A clock on which waiting takes no time: whoever waits for a time makes it come.
+#[derive(Default)]
+pub(crate) struct Jumping(AtomicU64);
+
+#[async_trait]
+impl Clock for Jumping {
+    fn now(&self) -> Time {
+        Time::from_millis(1_700_000_000_000 + self.0.load(Ordering::SeqCst))
+    }
+
+    async fn until(&self, at: Time) {
+        tokio::task::yield_now().await;
+        self.0.fetch_add(at.since(self.now()).as_millis(), Ordering::SeqCst);
+    }
+}
+
+/// Performs attempts with the real loop; everything else goes well.
+struct Agents {
+    folder: PathBuf,
+    store: MemoryStore,
+    clock: Arc<Jumping>,
+    policy: Arc<Policy>,
+    /// Who thinks, by the name of the task.
+    models: BTreeMap<String, Arc<dyn Model>>,
+    handle: OnceLock<Handle>,
+}
+
+#[async_trait]
+impl World for Agents {
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        match order.effect.what {
+            Work::Attempt { .. } => self.attempt(&order, &stop).await,
+            Work::Perform { .. } => Some(Outcome::Applied { result: Arc::from("ok") }.into()),
+            Work::Probe { .. } => Some(Outcome::NotApplied.into()),
+            _ => Some(Outcome::Done.into()),
+        }
+    }
+
+    async fn clear(&self, _tasks: &[TaskId]) {}
+}
+
+impl Agents {
+    async fn attempt(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        let workspace = self.workspace(order).await;
+        let tools = self.tools(order, &workspace).await;
+        let agent = AgentLoop {
+            handle: self.handle.get().unwrap().clone(),
+            clock: Arc::clone(&self.clock) as _,
+            policy: Arc::clone(&self.policy),
+            model: Arc::clone(&self.models[&order.task.name]),
+            redactor: Arc::new(Redactor::new([CANARY])),
+            settings: Settings { output_tokens_max: 1_000, price: None, call_time_max: Span::ZERO },
+        };
+        let kept = self.store.checkpoint(PROJECT, order.effect.task).await.unwrap();
+        let given = Assignment { order, notes: "", tools: &tools, workspace: &workspace, kept };
+        let finished = agent.work(given, stop).await;
+        let change = Change::of(&workspace.patch().await.unwrap());
+        let worktree = workspace.directory().display().to_string();
+        let approach = |summary: Option<&str>| {
+            Arc::new(Approach::of(&change, &finished.actions, summary, &worktree))
+        };
+        let outcome = match finished.end {
+            End::Stopped => return None,
+            End::Done { summary } => Outcome::Attempted { approach: approach(Some(&summary)) },
+            End::Failed(fault) => {
+                Outcome::Failed { fault: Arc::new(*fault), approach: Some(approach(None)) }
+            }
+        };
+        Some(Report { outcome, spent: finished.spent })
+    }
+
+    fn shell(&self, environment: Vec<(OsString, Option<OsString>)>) -> Shell {
+        Shell {
+            guard: Guard {
+                executable: env!("CARGO_BIN_EXE_runner-test-guard").into(),
+                arguments: Vec::new(),
+            },
+            lock: self.folder.join("lock"),
+            environment,
+            timeout: Duration::from_secs(60),
+        }
+    }
+
+    async fn workspace(&self, order: &Order) -> Workspace {
+        let project = Project::open("git", &self.folder.join("project")).await.unwrap();
+        let start = project.head().await.unwrap();
+        let Work::Attempt { start: wanted } = order.effect.what else { panic!("no attempt") };
+        let preparation = Preparation {
+            place: Place { build: order.build, task: order.effect.task },
+            run: order.effect.run,
+            start: wanted,
+            head: project.build_head(order.build, &start).await.unwrap(),
+            share: Vec::new(),
+            setup: Vec::new(),
+            in_place: false,
+            now: self.clock.now(),
+        };
+        Workspace::prepare(&project, &preparation, &self.shell(Vec::new())).await.unwrap()
+    }
+
+    async fn tools(&self, order: &Order, workspace: &Workspace) -> Toolbox {
+        let path = OsString::from("/usr/local/bin:/usr/bin:/bin");
+        let folder = self.folder.join(format!("shims-{}", order.effect.run));
+        let shims = Shims::make(&folder, &path).unwrap();
+        let mut changes = workspace.environment(order.effect.run).await.unwrap();
+        let all: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "PATH").collect();
+        let all = all.into_iter().chain([("PATH".into(), path)]);
+        changes.extend(environment::narrowed(all, &[], shims.folder()));
+        let fence = ScopeRules { allowed: vec!["src".into()], ..ScopeRules::default() };
+        Toolbox::new(
+            workspace.directory().to_owned(),
+            Fence::new(&fence).unwrap(),
+            Commands::new(&Rules::default()),
+            self.shell(changes),
+            shims,
+            Network::Open,
+        )
+    }
+}
+
+/// A project with a loop at work on it.
+pub(crate) struct Stage {
+    pub(crate) handle: Handle,
+    pub(crate) clock: Arc<Jumping>,
+    servers: Arc<BTreeMap<String, Server>>,
+    store: MemoryStore,
+    policy: Arc<Policy>,
+    running: JoinHandle<Ended>,
+    notices: broadcast::Receiver<Notice>,
+    events: Vec<Event>,
+    folder: Arc<TempDir>,
+}
+
+impl Stage {
+    /// One task, and what its model answers.
+    pub(crate) async fn new(script: Script) -> Self {
+        Self::with(Policy::default(), [("a", script)]).await
+    }
+
+    /// Some tasks, each with its own model, all on one account.
+    pub(crate) async fn with<const N: usize>(policy: Policy, scripts: [(&str, Script); N]) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        repository(&folder.path().join("project"));
+        let mut servers = BTreeMap::new();
+        for (name, script) in scripts {
+            servers.insert(name.to_owned(), Server::start(script).await.unwrap());
+        }
+        let (store, servers) = (MemoryStore::new(), Arc::new(servers));
+        let stage = Self::open(store, Arc::default(), Arc::new(policy), servers, folder).await;
+        let tasks = stage.servers.keys().map(|name| TaskSpec {
+            name: name.clone(),
+            title: format!("Task {name}"),
+            goal: "Make the greeting friendly.".to_owned(),
+            gate: GateKey(1),
+            ..TaskSpec::default()
+        });
+        let plan = Arc::new(Plan::new(tasks.collect()).unwrap());
+        let start = Command::StartBuild { plan, slots: 2, in_place: false };
+        stage.handle.command(start).await.unwrap();
+        stage
+    }
+
+    async fn open(
+        store: MemoryStore,
+        clock: Arc<Jumping>,
+        policy: Arc<Policy>,
+        servers: Arc<BTreeMap<String, Server>>,
+        folder: Arc<TempDir>,
+    ) -> Self {
+        let setup = Setup {
+            store: Arc::new(store.clone()),
+            project: PROJECT.into(),
+            holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
+            policy: Arc::clone(&policy),
+            clock: Arc::clone(&clock) as _,
+            gates: None,
+        };
+        let runner = Runner::open(setup).await.unwrap();
+        let handle = runner.handle();
+        let models = servers.iter().map(|(name, server)| (name.clone(), model(server)));
+        let agents = Arc::new(Agents {
+            folder: folder.path().canonicalize().unwrap(),
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            policy: Arc::clone(&policy),
+            models: models.collect(),
+            handle: OnceLock::from(handle.clone()),
+        });
+        let notices = handle.watch();
+        let running = tokio::spawn(runner.run());
+        handle.attach(Scope::Project, agents).await.unwrap();
+        Self { handle, clock, servers, store, policy, running, notices, events: Vec::new(), folder }
+    }
+
+    /// The process dies here and another one takes over.
+    pub(crate) async fn crash(self) -> Self {
+        self.running.abort();
+        let _ = self.running.await;
+        Self::open(self.store.crash(), self.clock, self.policy, self.servers, self.folder).await
+    }
+
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> T {
+        self.handle.look(look).await.unwrap()
+    }
+
+    /// Waits until the state is as wanted; it moves only when something is told.
+    pub(crate) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
+        let mut notices = self.handle.watch();
+        while !self.look(wanted.clone()).await {
+            notices.recv().await.ok();
+        }
+    }
+
+    /// Waits until something happens that is as wanted.
+    pub(crate) async fn sees(&mut self, wanted: impl Fn(&Event) -> bool) {
+        loop {
+            if let Ok(Notice::Event { recorded, .. }) = self.notices.recv().await {
+                self.events.push(recorded.event.clone());
+                if wanted(&recorded.event) {
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn completed(&mut self) {
+        self.until(|state| state.builds().all(|build| build.state == BuildState::Completed)).await;
+    }
+
+    /// Waits until a question is open.
+    pub(crate) async fn asked(&self) -> QuestionId {
+        self.until(|state| state.questions().next().is_some()).await;
+        self.look(|state| state.questions().next().unwrap().id).await
+    }
+
+    pub(crate) async fn answer(&self, question: QuestionId, decision: Decision, words: &str) {
+        let answer = Answer {
+            question,
+            decision,
+            guidance: Some(Arc::from(words)),
+            by: Arc::from("ada"),
+            at: Time::from_millis(1),
+        };
+        self.store.answer(PROJECT, answer).await.unwrap();
+        self.handle.take_answers().await.unwrap();
+    }
+
+    /// Everything that happened so far.
+    pub(crate) fn happened(&mut self) -> &[Event] {
+        loop {
+            match self.notices.try_recv() {
+                Ok(Notice::Event { recorded, .. }) => self.events.push(recorded.event.clone()),
+                Ok(_) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return &self.events,
+                Err(TryRecvError::Lagged(missed)) => panic!("{missed} events were missed"),
+            }
+        }
+    }
+
+    /// The codes of all faults so far.
+    pub(crate) fn faults(&mut self) -> Vec<Code> {
+        let of = |event: &Event| match event {
+            Event::FaultMet { fault, .. } => Some(fault.code()),
+            _ => None,
+        };
+        self.happened().iter().filter_map(of).collect()
+    }
+
+    /// The conversations that task's model was asked to go on with, in order.
+    pub(crate) fn asked_of(&self, task: &str) -> Vec<Value> {
+        let calls = self.servers[task].calls();
+        calls.iter().map(|call| call.json()["messages"].clone()).collect()
+    }
+
+    /// A file of a task's worktree.
+    pub(crate) fn file(&self, task: u64, path: &str) -> String {
+        let tree = self.folder.path().join("project/.unstuck/worktrees");
+        fs::read_to_string(tree.join(TaskId(task).to_string()).join(path)).unwrap()
+    }
+
+    /// Everything that is remembered of it, as text.
+    pub(crate) async fn remembered(&mut self, task: TaskId) -> String {
+        let kept = self.store.checkpoint(PROJECT, task).await.unwrap();
+        let kept = kept.map(|kept| kept.as_str().to_owned());
+        format!("{kept:?} {:?}", self.happened())
+    }
+}
+
+fn model(server: &Server) -> Arc<dyn Model> {
+    Arc::new(AnthropicApi::new(provider::Settings {
+        model: "model-1".to_owned(),
+        base_url: Some(server.url()),
+        credential: Credential::new("key-of-the-test"),
+        variable: None,
+        deadlines: Deadlines::default(),
+        prices: prices::Prices::default(),
+    }))
+}
+
+fn repository(root: &Path) {
+    fs::create_dir_all(root.join("src")).unwrap();
+    fs::write(root.join("src/greeting"), "Go away.\n").unwrap();
+    fs::write(root.join("src/secret"), format!("password = {CANARY}\n")).unwrap();
+    for arguments in [
+        &["init", "-q", "-b", "main"][..],
+        &["config", "user.name", "Ada"],
+        &["config", "user.email", "ada@example.org"],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "first"],
+    ] {
+        let done = Program::new("git").current_dir(root).args(arguments).output().unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}

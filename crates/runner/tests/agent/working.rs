@@ -1,0 +1,137 @@
+//! When things go well.
+
+use serde_json::json;
+use unstuck_core::engine::{Event, TaskId};
+use unstuck_world::fake::server::{Answer, Call, Script, Speech};
+
+use crate::stage::{CANARY, Stage};
+use crate::wire::{check, done, read, results, run, text, write};
+
+#[tokio::test]
+async fn a_task_is_done_with_edits() {
+    let edit = json!({"path": "src/greeting", "old": "Go away.", "new": "Welcome!"});
+    let script = Script::new(
+        [
+            Answer::call("narrate", &json!({"text": "I look at the greeting."})),
+            Answer::calls([
+                Call::new("read_file", &json!({"path": "src/greeting"})),
+                Call::new("list", &json!({})),
+            ]),
+            Answer::call("edit_file", &edit),
+            run("grep Welcome src/greeting"),
+        ],
+        done(),
+    );
+    let mut stage = Stage::new(script).await;
+    stage.completed().await;
+    assert_eq!(stage.file(0, "src/greeting"), "Welcome!\n");
+    let asked = stage.asked_of("a");
+    assert_eq!(asked.len(), 5);
+    asked.iter().for_each(check);
+    assert!(text(&asked[0]).contains("Make the greeting friendly."));
+    let seen = results(&asked[2]);
+    assert_eq!((seen[0].1.as_str(), seen[0].2), ("Go away.", false));
+    assert!(seen[1].1.contains("src/greeting"), "{}", seen[1].1);
+    assert_eq!(results(&asked[4])[0].1, "Welcome!");
+    assert_eq!(stage.faults(), []);
+    // T1.12
+    let happened = stage.happened();
+    let count = |wanted: fn(&Event) -> bool| happened.iter().filter(|event| wanted(event)).count();
+    assert_eq!(count(|event| matches!(event, Event::Thinking { .. })), 5);
+    assert_eq!(count(|event| matches!(event, Event::ToolCalled { .. })), 6);
+    assert_eq!(
+        count(|event| matches!(event, Event::Narrated { text, .. }
+        if &**text == "I look at the greeting.")),
+        1
+    );
+    let approach = happened.iter().find_map(|event| match event {
+        Event::ApproachTaken { approach, .. } => Some(approach),
+        _ => None,
+    });
+    let approach = approach.unwrap();
+    assert_eq!((approach.summary.as_str(), approach.commands), ("It is friendly now.", 1));
+    assert_eq!(approach.files, ["src/greeting"]);
+}
+
+#[tokio::test]
+async fn what_a_call_used_is_spent() {
+    let mut stage = Stage::new(Script::new([read("src/greeting")], done())).await;
+    stage.completed().await;
+    let spent = stage.look(|state| state.tasks().next().unwrap().spent).await;
+    assert!(spent.tokens > 0, "{spent:?}");
+    let reserved = stage.look(|state| state.tasks().next().unwrap().reserved).await;
+    assert!(reserved.is_zero(), "{reserved:?}");
+    assert_eq!(stage.faults(), []);
+}
+
+// TX16, B9: of files, commands, a model's own words and faults.
+#[tokio::test]
+async fn a_secret_reaches_neither_the_model_nor_the_journal() {
+    let script = Script::new(
+        [
+            read("src/secret"),
+            run("cat src/secret; echo FAILED test_secret; exit 1"),
+            run(&format!("echo 'fatal: {CANARY}: connection refused'; exit 1")),
+            Answer::call("narrate", &json!({"text": format!("It is {CANARY}.")})),
+        ],
+        Answer::call("ask_human", &json!({"question": format!("Is {CANARY} right?")})),
+    );
+    let mut stage = Stage::new(script).await;
+    stage.asked().await;
+    for asked in stage.asked_of("a") {
+        check(&asked);
+        assert!(!text(&asked).contains(CANARY), "{}", text(&asked));
+    }
+    assert!(text(&stage.asked_of("a")[1]).contains("[redacted]"));
+    assert!(!stage.remembered(TaskId(0)).await.contains(CANARY));
+}
+
+#[tokio::test]
+async fn an_action_is_declared_and_runs_after_the_checks() {
+    let wish = json!({"key": "release", "command": "./release", "probe": "./released"});
+    let other = json!({"key": "release", "command": "./other"});
+    let script =
+        Script::new([Answer::call("mutate", &wish), Answer::call("mutate", &other)], done());
+    let mut stage = Stage::new(script).await;
+    stage.completed().await;
+    let asked = stage.asked_of("a");
+    assert_eq!(results(&asked[1])[0].1, "declared; it runs after the checks, once.");
+    let (_, refused, failed) = results(&asked[2]).remove(0);
+    assert!(failed && refused.contains("other arguments"), "{refused}");
+    let happened = stage.happened();
+    let place = |wanted: fn(&Event) -> bool| happened.iter().position(wanted).unwrap();
+    let declared = place(|event| {
+        matches!(event, Event::Declared { mutation, .. }
+        if mutation.key == "release" && mutation.look_up.is_some())
+    });
+    let intended = place(|event| matches!(event, Event::MutationIntended { .. }));
+    assert!(declared < place(|event| matches!(event, Event::ApproachTaken { .. })));
+    assert!(place(|event| matches!(event, Event::ApproachTaken { .. })) < intended);
+}
+
+#[tokio::test]
+async fn being_done_is_not_taken_from_a_turn_in_which_something_failed() {
+    let both = Answer::Turn(Speech {
+        text: "Both at once.".to_owned(),
+        calls: vec![
+            Call::new("run_command", &json!({"command": "exit 1"})),
+            Call::new("task_done", &json!({"summary": "x"})),
+        ],
+        ..Speech::default()
+    });
+    let mut stage = Stage::new(Script::new([both], done())).await;
+    stage.completed().await;
+    let asked = stage.asked_of("a");
+    assert_eq!(asked.len(), 2);
+    assert!(results(&asked[1])[1].1.starts_with("not taken"));
+}
+
+#[tokio::test]
+async fn words_alone_are_answered_and_a_few_of_them_end_the_attempt() {
+    let script = Script::new([Answer::text("I think."), write("src/greeting", "Hi\n")], done());
+    let mut stage = Stage::new(script).await;
+    stage.completed().await;
+    assert_eq!(stage.faults(), []);
+    assert!(text(&stage.asked_of("a")[1]).contains("call task_done"));
+    check(&stage.asked_of("a")[1]);
+}

@@ -1,0 +1,149 @@
+//! Which variables a command gets: those of a list, and nothing else.
+//!
+//! The list holds what tools need to find themselves and the person's language; it holds nothing
+//! that lets anybody in anywhere. What lies in files below the home folder (keys of ssh, stored
+//! logins of other tools) is out of its reach.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Passed on always.
+const USUAL: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "PWD",
+    "HOSTNAME",
+    "CI",
+    "NO_COLOR",
+    "COLUMNS",
+    "LINES",
+    "XDG_*_HOME",
+    "XDG_RUNTIME_DIR",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "RUSTUP_*",
+    "RUST_*",
+    "RUSTFLAGS",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOFLAGS",
+    "GOPROXY",
+    "JAVA_HOME",
+    "MAVEN_OPTS",
+    "GRADLE_USER_HOME",
+    "NODE_PATH",
+    "NODE_ENV",
+    "NODE_OPTIONS",
+    "NVM_*",
+    "VOLTA_HOME",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYENV_ROOT",
+    "UV_CACHE_DIR",
+    "GEM_HOME",
+    "GEM_PATH",
+    "BUNDLE_PATH",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "PKG_CONFIG_PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "UNSTUCK_GUARD",
+];
+
+/// The changes that leave of the environment `all` only what is on the list, with `shims` looked
+/// through first.
+pub fn narrowed(
+    all: impl IntoIterator<Item = (OsString, OsString)>,
+    also: &[String],
+    shims: &Path,
+) -> Vec<(OsString, Option<OsString>)> {
+    let mut changes = Vec::new();
+    let mut path = OsString::from(shims);
+    for (name, value) in all {
+        if name == "PATH" {
+            path.push(":");
+            path.push(value);
+        } else if !passes(&name, also) {
+            changes.push((name, None));
+        }
+    }
+    changes.push(("PATH".into(), Some(path)));
+    changes
+}
+
+/// Whether a variable is on the list.
+fn passes(name: &OsStr, also: &[String]) -> bool {
+    let name = name.to_string_lossy();
+    let listed = |pattern: &str| match pattern.split_once('*') {
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
+        None => name == pattern,
+    };
+    USUAL.iter().any(|pattern| listed(pattern)) || also.iter().any(|pattern| listed(pattern))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lets_somebody_in_is_not_passed_on() {
+        let also = ["MY_*".to_owned()];
+        for name in ["PATH", "LC_ALL", "XDG_CACHE_HOME", "CARGO_HOME", "MY_THING", "UNSTUCK_GUARD"]
+        {
+            assert!(passes(OsStr::new(name), &also), "{name}");
+        }
+        for name in [
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "NPM_TOKEN",
+            "CARGO_REGISTRY_TOKEN",
+            "SSH_AUTH_SOCK",
+            "AWS_SECRET_ACCESS_KEY",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "GIT_ASKPASS",
+            "UNSTUCK_TOKEN",
+            "UNSTUCK_SOCKET",
+            "DOCKER_AUTH_CONFIG",
+            "MYTHING",
+        ] {
+            assert!(!passes(OsStr::new(name), &also), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_shims_are_looked_through_first() {
+        let all = [("PATH".into(), "/bin".into()), ("GH_TOKEN".into(), "x".into())];
+        let changes = narrowed(all, &[], Path::new("/shims"));
+        let expected: [(OsString, Option<OsString>); 2] =
+            [("GH_TOKEN".into(), None), ("PATH".into(), Some("/shims:/bin".into()))];
+        assert_eq!(changes, expected);
+    }
+}

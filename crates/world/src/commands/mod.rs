@@ -1,0 +1,23 @@
+//! Which commands an agent may run, and with what means.
+//!
+//! A courtesy fence, not a wall: it reads a line of shell well enough to see what it starts, so that
+//! honest mistakes end in a sentence instead of an accident. Whoever wants to get past it can (a
+//! script in another language, a name that is put together at run time). What really holds is that
+//! the environment carries no credentials to push or publish with ([`environment`]), that the agent
+//! works in a worktree of its own, and that the difference from its base is checked afterwards.
+//! Design: `docs/design/agent-loop.md`.
+
+mod destructive;
+pub mod environment;
+mod mutators;
+mod network;
+mod policy;
+mod rule;
+mod shims;
+mod unwrap;
+mod words;
+
+pub use network::Network;
+pub(crate) use policy::blocked;
+pub use policy::{Commands, Enforced, Refusal, Rules};
+pub use shims::{REFUSALS_MAX, Shims};

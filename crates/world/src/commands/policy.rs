@@ -1,0 +1,168 @@
+//! The rules about commands, and what they say about a line of shell.
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::fault::{Fault, Permission};
+
+use super::destructive;
+use super::mutators::{MUTATORS, sentence};
+use super::network::Network;
+use super::rule::Rule;
+use super::unwrap::{base_name, programs};
+use super::words::Simple;
+
+/// Where a blocked command is raised.
+const SOURCE: &str = "commands";
+/// Ways of the shell itself; a list of allowed programs need not name them.
+const BUILT_IN: &[&str] = &[
+    "cd", "echo", "printf", "test", "[", "[[", "true", "false", "export", "set", "unset", "read",
+    "pwd", "wait", "exit", "return", "local", "shift", "trap", "umask", ":", "for", "case", "eval",
+    "exec", "command", "builtin", "type", "source", ".",
+];
+
+/// The rules, as they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// What may run; without any, everything that is not blocked.
+    pub allowed: Vec<String>,
+    /// What must not run, beside what never may.
+    pub blocked: Vec<String>,
+    /// Whether commands may use the network.
+    pub network: bool,
+    /// Names of variables that are passed on beside the usual ones; `*` at the end stands for
+    /// anything.
+    pub environment: Vec<String>,
+}
+
+/// The rules, read.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    allowed: Vec<Rule>,
+    blocked: Vec<Rule>,
+    mutators: Vec<(Rule, String)>,
+}
+
+/// A command that was not run because it cannot be taken back. It costs nothing at first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The program and what it was to do.
+    pub what: String,
+}
+
+impl Refusal {
+    /// What is said about it.
+    pub fn sentence(&self) -> String {
+        sentence(&self.what)
+    }
+}
+
+/// What really stands between a command and the outside, as data: it is shown, never assumed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enforced {
+    /// Only variables of the list are passed on.
+    pub environment: bool,
+    /// Programs that go through a shim.
+    pub shims: Vec<String>,
+    /// The network.
+    pub network: Network,
+}
+
+impl Commands {
+    /// Reads the rules.
+    pub fn new(rules: &Rules) -> Self {
+        let read = |texts: &[String]| texts.iter().filter_map(|text| Rule::read(text)).collect();
+        let mut blocked: Vec<Rule> = read(&rules.blocked);
+        blocked.extend(destructive::rules());
+        let mutators = MUTATORS.iter().flat_map(|(program, all)| {
+            let what = all.iter().map(move |does| format!("{program} {does}"));
+            what.filter_map(|what| Some((Rule::read(&what)?, what)))
+        });
+        Self { allowed: read(&rules.allowed), blocked, mutators: mutators.collect() }
+    }
+
+    /// Whether a line of shell may run: blocked is a fault, what cannot be taken back a refusal.
+    pub fn admit(&self, line: &str) -> Result<Option<Refusal>, Fault> {
+        let programs = programs(line);
+        for command in &programs {
+            if let Some(why) = self.forbids(command) {
+                return Err(blocked(&command.words.join(" "), why));
+            }
+        }
+        let refused = programs.iter().find_map(|command| {
+            let (_, what) = self.mutators.iter().find(|(rule, _)| rule.covers(&command.words))?;
+            Some(Refusal { what: what.clone() })
+        });
+        Ok(refused)
+    }
+
+    fn forbids(&self, command: &Simple) -> Option<&'static str> {
+        if let Some(why) = destructive::reason(command) {
+            return Some(why);
+        }
+        let words = &command.words;
+        if self.blocked.iter().any(|rule| rule.covers(words)) {
+            return Some("the rules block it");
+        }
+        let program = base_name(words.first()?);
+        let known = BUILT_IN.contains(&program) || self.allowed.is_empty();
+        let allowed = known || self.allowed.iter().any(|rule| rule.covers(words));
+        (!allowed).then_some("the rules do not allow it")
+    }
+}
+
+/// The fault of a command that may not run.
+pub(crate) fn blocked(what: &str, why: &str) -> Fault {
+    let context = Permission { what: what.to_owned() };
+    Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), context)
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::fault::Code;
+
+    use super::*;
+
+    fn list(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_blocked_is_a_fault_and_what_cannot_be_taken_back_is_refused() {
+        let commands =
+            Commands::new(&Rules { blocked: list(&["make deploy"]), ..Rules::default() });
+        for line in ["make deploy", "true && rm -rf ~", "x=$(shutdown now)", "sudo -n reboot"] {
+            let fault = commands.admit(line).unwrap_err();
+            assert_eq!(fault.code(), Code::PermissionCommandBlocked, "{line}");
+        }
+        // B16
+        for (line, what) in [
+            ("git push origin main", "git push"),
+            ("cd a && git -C b push --force", "git push"),
+            ("gh pr create --fill", "gh pr create"),
+            ("sh -c 'npm publish'", "npm publish"),
+            ("cargo publish --dry-run=false", "cargo publish"),
+            ("docker image push x", "docker image push"),
+        ] {
+            let refusal = commands.admit(line).unwrap().unwrap();
+            assert_eq!(refusal.what, what);
+            assert!(refusal.sentence().contains("unstuck mutate"), "{}", refusal.sentence());
+        }
+        for line in ["make", "git commit -m 'git push'", "gh pr list", "npm test", "git stash push"]
+        {
+            assert_eq!(commands.admit(line).unwrap(), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn with_a_list_only_what_is_on_it_runs() {
+        let rules = Rules { allowed: list(&["cargo test", "ls", "git"]), ..Rules::default() };
+        let commands = Commands::new(&rules);
+        for line in ["cargo test --all", "cd x && ls", "git status"] {
+            assert_eq!(commands.admit(line).unwrap(), None, "{line}");
+        }
+        for line in ["cargo run", "ls; curl x", "python3 -c 1"] {
+            commands.admit(line).unwrap_err();
+        }
+        assert!(commands.admit("git push").unwrap().is_some(), "allowing git allows no push");
+    }
+}

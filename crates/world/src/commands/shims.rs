@@ -1,0 +1,121 @@
+//! Shims: small scripts that stand before the usual programs in the search path, refuse what cannot
+//! be taken back, and hand everything else to the real program.
+//!
+//! They see what the line itself does not show: a push inside a script or a makefile. Each refusal
+//! leaves a line in a file, so that whoever runs commands can count them.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::mutators::{MUTATORS, sentence};
+use super::policy::Refusal;
+use super::rule::with_value;
+
+/// At this many refusals in one run a person is asked.
+pub const REFUSALS_MAX: usize = 3;
+/// The status of a refused command: the one for missing permission.
+const STATUS: i32 = 77;
+
+/// The shims of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shims {
+    folder: PathBuf,
+    log: PathBuf,
+    programs: Vec<String>,
+}
+
+impl Shims {
+    /// Makes the shims of every program that the search path `path` leads to, in `folder`/bin. The
+    /// count of refusals in `folder` goes on where it was.
+    pub fn make(folder: &Path, path: &OsStr) -> io::Result<Self> {
+        let (bin, log) = (folder.join("bin"), folder.join("refused"));
+        fs::create_dir_all(&bin)?;
+        let mut programs = Vec::new();
+        for (program, refused) in MUTATORS {
+            let Some(real) = find(program, path, &bin) else { continue };
+            let shim = bin.join(program);
+            fs::write(&shim, script(program, refused, &real, &log))?;
+            fs::set_permissions(&shim, fs::Permissions::from_mode(0o755))?;
+            programs.push((*program).to_owned());
+        }
+        Ok(Self { folder: bin, log, programs })
+    }
+
+    /// The folder to put first in the search path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The programs that are behind a shim.
+    pub fn programs(&self) -> &[String] {
+        &self.programs
+    }
+
+    /// How often something was refused so far. A file that cannot be read counts nothing.
+    pub fn refused(&self) -> usize {
+        fs::read_to_string(&self.log).map_or(0, |log| log.lines().count())
+    }
+
+    /// Notes a refusal that was made before anything ran.
+    pub fn note(&self, refusal: &Refusal) -> io::Result<()> {
+        let mut log = fs::OpenOptions::new().create(true).append(true).open(&self.log)?;
+        writeln!(log, "{}", refusal.what)
+    }
+}
+
+/// The real program, looked up as a shell would.
+fn find(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
+    let executable = |file: &PathBuf| {
+        fs::metadata(file)
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path)
+        .filter(|folder| folder != bin && folder.is_absolute())
+        .map(|folder| folder.join(program))
+        .find(executable)
+}
+
+/// The words without options and their values, against the list; then the real program.
+fn script(program: &str, refused: &[&str], real: &Path, log: &Path) -> String {
+    let mut options = String::new();
+    if let values @ [_, ..] = with_value(program) {
+        let _ = writeln!(options, "    {}) skip=1 ;;", values.join("|"));
+    }
+    let mut refusals = String::new();
+    for does in refused {
+        let what = format!("{program} {does}");
+        let said = quoted(&sentence(&what));
+        let _ = writeln!(refusals, "  '{does} '*) refuse '{what}' {said} ;;");
+    }
+    let (real, log) = (quoted(&real.display().to_string()), quoted(&log.display().to_string()));
+    format!(
+        r#"#!/bin/sh
+# Made by Unstuck: refuses what cannot be taken back, and passes everything else on.
+refuse() {{
+  printf '%s\n' "$1" >> {log}
+  printf '%s\n' "$2" >&2
+  exit {STATUS}
+}}
+words= skip=
+for word in "$@"; do
+  if [ -n "$skip" ]; then skip=; continue; fi
+  case "$word" in
+{options}    -*|+*) ;;
+    *) words="$words$word " ;;
+  esac
+done
+case "$words" in
+{refusals}esac
+exec {real} "$@"
+"#
+    )
+}
+
+/// A word for the shell, whatever is in it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

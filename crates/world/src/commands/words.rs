@@ -1,0 +1,287 @@
+//! From a line of shell to the simple commands in it.
+//!
+//! Enough of the shell's grammar to find program names: quoting, what separates commands, what is
+//! substituted, redirections and here-documents. Nothing is expanded. Text that is no proper shell
+//! gives what can be seen of it, and never fails.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// How deep commands within commands are followed.
+pub(super) const DEPTH_MAX: usize = 8;
+
+/// A program with its arguments, as they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    /// The program and its arguments, without quotes.
+    pub(super) words: Vec<String>,
+    /// Where its output is sent by a redirection.
+    pub(super) writes: Vec<String>,
+}
+
+impl Simple {
+    pub(super) fn of(words: &[String]) -> Self {
+        Self { words: words.to_vec(), writes: Vec::new() }
+    }
+}
+
+/// Words of the grammar that stand before a command.
+const RESERVED: &[&str] =
+    &["{", "}", "!", "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "esac"];
+
+/// The simple commands of `text`, in the order they end in; those within substitutions too.
+pub(super) fn split(text: &str, depth: usize) -> Vec<Simple> {
+    let mut reader = Reader {
+        rest: text.chars().peekable(),
+        depth,
+        word: None,
+        target: Target::Word,
+        here: Vec::new(),
+        command: Simple::default(),
+        found: Vec::new(),
+    };
+    if depth < DEPTH_MAX {
+        reader.read();
+    }
+    reader.found
+}
+
+struct Reader<'t> {
+    rest: Peekable<Chars<'t>>,
+    depth: usize,
+    word: Option<String>,
+    /// What the word is that is being read.
+    target: Target,
+    /// The ends of here-documents whose text begins after this line.
+    here: Vec<String>,
+    command: Simple,
+    found: Vec<Simple>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Word,
+    Write,
+    Read,
+    HereEnd,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) {
+        while let Some(letter) = self.rest.next() {
+            match letter {
+                '\\' => match self.rest.next() {
+                    Some('\n') | None => {}
+                    Some(next) => self.push(next),
+                },
+                '\'' => {
+                    let text = self.until('\'');
+                    self.push_text(&text);
+                }
+                '"' => self.quoted(),
+                '$' => self.dollar(),
+                '`' => {
+                    let inner = self.until('`');
+                    self.within(&inner);
+                }
+                '#' if self.word.is_none() => self.skip_line(),
+                '<' | '>' => self.redirect(letter),
+                '\n' => {
+                    self.end_command();
+                    self.skip_here();
+                }
+                ';' | '&' | '|' | '(' | ')' => self.end_command(),
+                blank if blank.is_whitespace() => self.end_word(),
+                other => self.push(other),
+            }
+        }
+        self.end_command();
+    }
+
+    fn push(&mut self, letter: char) {
+        self.word.get_or_insert_default().push(letter);
+    }
+
+    fn push_text(&mut self, text: &str) {
+        self.word.get_or_insert_default().push_str(text);
+    }
+
+    fn until(&mut self, end: char) -> String {
+        self.rest.by_ref().take_while(|letter| *letter != end).collect()
+    }
+
+    fn quoted(&mut self) {
+        self.push_text("");
+        while let Some(letter) = self.rest.next() {
+            match letter {
+                '"' => return,
+                '\\' => {
+                    if let Some(next) = self.rest.next() {
+                        self.push(next);
+                    }
+                }
+                '$' => self.dollar(),
+                '`' => {
+                    let inner = self.until('`');
+                    self.within(&inner);
+                }
+                other => self.push(other),
+            }
+        }
+    }
+
+    /// `$(…)` holds commands; anything else stays as it is written.
+    fn dollar(&mut self) {
+        self.push('$');
+        if self.rest.next_if_eq(&'(').is_none() {
+            return;
+        }
+        let mut inner = String::new();
+        let mut open = 1;
+        for letter in self.rest.by_ref() {
+            match letter {
+                '(' => open += 1,
+                ')' => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                break;
+            }
+            inner.push(letter);
+        }
+        self.within(&inner);
+        self.push_text("()");
+    }
+
+    fn within(&mut self, inner: &str) {
+        self.push_text("");
+        self.found.extend(split(inner, self.depth + 1));
+    }
+
+    fn redirect(&mut self, sign: char) {
+        // The number before it is no word.
+        if self.word.as_deref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
+            self.word = None;
+        }
+        self.end_word();
+        let mut signs = 1;
+        while self.rest.next_if_eq(&sign).is_some() {
+            signs += 1;
+        }
+        let to_descriptor = self.rest.next_if_eq(&'&').is_some();
+        self.rest.next_if(|next| "|-".contains(*next));
+        self.target = match (sign, signs) {
+            ('>', _) if !to_descriptor => Target::Write,
+            ('<', 2) => Target::HereEnd,
+            _ => Target::Read,
+        };
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match std::mem::replace(&mut self.target, Target::Word) {
+            Target::Write => self.command.writes.push(word),
+            Target::Read => {}
+            Target::HereEnd => self.here.push(word),
+            Target::Word if self.command.words.is_empty() && is_no_program(&word) => {}
+            Target::Word => self.command.words.push(word),
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.target = Target::Word;
+        let command = std::mem::take(&mut self.command);
+        if !command.words.is_empty() || !command.writes.is_empty() {
+            self.found.push(command);
+        }
+    }
+
+    fn skip_line(&mut self) {
+        while self.rest.next_if(|letter| *letter != '\n').is_some() {}
+    }
+
+    /// The text of a here-document is no command.
+    fn skip_here(&mut self) {
+        for end in std::mem::take(&mut self.here) {
+            while self.rest.peek().is_some() {
+                let line = self.until('\n');
+                if line.trim_start_matches('\t') == end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a word before the program is none: part of the grammar, or an assignment.
+fn is_no_program(word: &str) -> bool {
+    RESERVED.contains(&word) || is_assignment(word)
+}
+
+pub(super) fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn seen(text: &str) -> Vec<String> {
+        split(text, 0).into_iter().map(|simple| simple.words.join(" ")).collect()
+    }
+
+    #[test]
+    fn every_program_of_a_line_is_found() {
+        let table: [(&str, &[&str]); 14] = [
+            ("ls -l", &["ls -l"]),
+            ("a && b || c; d | e & f", &["a", "b", "c", "d", "e", "f"]),
+            ("a\nb", &["a", "b"]),
+            ("echo 'a; b' \"c && d\" e\\;f", &["echo a; b c && d e;f"]),
+            ("echo $(rm -rf x) `git push`", &["rm -rf x", "git push", "echo $() "]),
+            ("echo \"$(a $(b))\"", &["b", "a $()", "echo $()"]),
+            ("X=1 Y=2 make all", &["make all"]),
+            ("if test -f a; then b; else c; fi", &["test -f a", "b", "c"]),
+            ("( cd x && make ) 2>&1", &["cd x", "make"]),
+            ("a # b; c\nd", &["a", "d"]),
+            ("cat <<EOF\nrm -rf /\nEOF\nls", &["cat", "ls"]),
+            ("cat <<-'END' > f\n\trm\n\tEND\nls", &["cat", "ls"]),
+            ("{ a; }", &["a"]),
+            ("a 'unfinished", &["a unfinished"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(seen(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_output_goes_is_seen() {
+        let writes = |text: &str| split(text, 0).into_iter().flat_map(|s| s.writes).collect();
+        let cases: [(&str, &[&str]); 4] = [
+            ("a > b", &["b"]),
+            ("a 2>>b <c", &["b"]),
+            ("a >|'b c'", &["b c"]),
+            ("> /dev/sda", &["/dev/sda"]),
+        ];
+        for (text, expected) in cases {
+            let found: Vec<String> = writes(text);
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_to_an_end(text in any::<String>()) {
+            let _ = split(&text, 0);
+        }
+
+        #[test]
+        fn any_shell_comes_to_an_end(text in "[a$(){}`'\"<>|&;#\\\\ \n=]{0,80}") {
+            let _ = split(&text, 0);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! How a tool fails, by facts.
+//!
+//! What a model asked wrongly is `LOGIC_BAD_INPUT`. What it asked rightly and the files do not give
+//! (no such file, text that is not there) is `LOGIC_ERROR`: a step on the way that did not work, like
+//! a red test, and known by the very thing that was asked for.
+
+use std::io;
+
+use unstuck_core::fault::{Code, Fault, Internal, Logic, Tool};
+use unstuck_core::signature::Signature;
+
+/// The longest message.
+const MESSAGE_BYTES_MAX: usize = 500;
+
+pub(super) fn bad_input(tool: &str, why: &str) -> Box<Fault> {
+    let why = &why[..why.floor_char_boundary(MESSAGE_BYTES_MAX)];
+    let context = Logic { step: Some(tool.to_owned()), exit: None };
+    Box::new(Fault::logic_bad_input(format!("tool.{tool}"), format!("{tool}: {why}"), context))
+}
+
+/// Something that was looked for is not as it was thought to be. `asked` is what makes it the same
+/// failure when it comes again.
+pub(super) fn not_so(tool: &str, message: String, asked: &[&str]) -> Box<Fault> {
+    let source = format!("tool.{tool}");
+    let signature = Signature::of_parts(Code::LogicError, &source, asked);
+    let context = Logic { step: Some(tool.to_owned()), exit: None };
+    let mut fault = Fault::logic_error(source, message, context);
+    fault.signature = signature;
+    Box::new(fault)
+}
+
+/// The system said no.
+pub(super) fn by_system(tool: &str, path: &str, error: &io::Error) -> Box<Fault> {
+    let source = format!("tool.{tool}");
+    let message = format!("{path}: {error}");
+    let context = Tool { command: Some(tool.to_owned()), ..Tool::default() };
+    Box::new(match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Fault::env_disk_full(source, message, context)
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Fault::tool_access_denied(source, message, context)
+        }
+        kind => return not_so(tool, message, &[path, &format!("{kind:?}")]),
+    })
+}
+
+pub(super) fn broke(tool: &str, what: impl std::fmt::Display) -> Box<Fault> {
+    let context = Internal { component: "tool".to_owned() };
+    Box::new(Fault::internal_error(format!("tool.{tool}"), what.to_string(), context))
+}

@@ -1,0 +1,136 @@
+//! Showing and changing single files.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::fault::Fault;
+
+use super::fail::{bad_input, by_system, not_so};
+use super::shorten::{SHOWN_BYTES_MAX, shorten};
+use super::toolbox::Shown;
+use super::wish::{EditFile, ReadFile, WriteFile};
+use crate::scope::{Access, Scope};
+
+/// The largest file that is looked into.
+pub(super) const FILE_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
+/// The largest file that is written at once.
+const WRITTEN_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// How many lines are shown unless more are asked for.
+const LINES_SHOWN: usize = 2_000;
+/// A file with a zero byte this near its beginning is no text.
+const BINARY_LOOK_BYTES: usize = 8 * 1_024;
+
+/// The files of one worktree, within its fence.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) root: PathBuf,
+    pub(super) scope: Scope,
+}
+
+impl Files {
+    /// The place of a path in the worktree, if a tool may touch it.
+    pub(super) fn admit(&self, path: &Path, access: Access) -> Result<PathBuf, Box<Fault>> {
+        self.scope.admit(&self.root, path, access).map_err(Box::new)
+    }
+
+    pub(super) fn read(&self, ask: &ReadFile) -> Result<Shown, Box<Fault>> {
+        const TOOL: &str = "read_file";
+        let path = self.admit(&ask.path, Access::Read)?;
+        let name = path.display().to_string();
+        let bytes = self.bytes(TOOL, &path)?;
+        if is_binary(&bytes) {
+            let size = bytes.len();
+            return Ok(Shown::fine(format!("{name} is no text ({size} bytes); it is not shown.")));
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let all = text.lines().count();
+        let first = ask.offset.unwrap_or(1).max(1);
+        let limit = ask.limit.unwrap_or(LINES_SHOWN).max(1);
+        if first > all && all > 0 {
+            let message = format!("{name} has {all} lines; there is no line {first}");
+            return Err(not_so(TOOL, message, &[&name, "lines"]));
+        }
+        let shown: Vec<&str> = text.lines().skip(first - 1).take(limit).collect();
+        let last = first - 1 + shown.len();
+        let body = shorten(&shown.join("\n"), SHOWN_BYTES_MAX);
+        Ok(Shown::fine(match (first, last) {
+            _ if all == 0 => format!("{name} is empty."),
+            (1, last) if last == all => body,
+            _ => format!("[{name}, lines {first} to {last} of {all}]\n{body}"),
+        }))
+    }
+
+    pub(super) fn write(&self, ask: &WriteFile) -> Result<Shown, Box<Fault>> {
+        const TOOL: &str = "write_file";
+        if ask.content.len() > WRITTEN_BYTES_MAX {
+            return Err(bad_input(TOOL, "that is too much for one file; write less of it"));
+        }
+        let path = self.admit(&ask.path, Access::Write)?;
+        let name = path.display().to_string();
+        let file = self.root.join(&path);
+        // Opening a pipe would wait for somebody who reads it.
+        if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+            return Err(not_so(TOOL, format!("{name} is no file"), &[&name, "file"]));
+        }
+        let folder = file.parent().unwrap_or(&self.root);
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &ask.content));
+        written.map_err(|error| by_system(TOOL, &name, &error))?;
+        Ok(Shown::fine(format!("{name} is written: {} bytes.", ask.content.len())))
+    }
+
+    pub(super) fn edit(&self, ask: &EditFile) -> Result<Shown, Box<Fault>> {
+        const TOOL: &str = "edit_file";
+        if ask.old.is_empty() || ask.old == ask.new {
+            return Err(bad_input(TOOL, "old has to be some text, and new another one"));
+        }
+        let path = self.admit(&ask.path, Access::Write)?;
+        let name = path.display().to_string();
+        let bytes = self.bytes(TOOL, &path)?;
+        let Ok(text) = String::from_utf8(bytes) else {
+            return Err(not_so(TOOL, format!("{name} is no text"), &[&name, "text"]));
+        };
+        let found = text.matches(&ask.old).count();
+        match (found, ask.all) {
+            (0, _) => {
+                let message = format!("{name} does not hold this text; read it again");
+                return Err(not_so(TOOL, message, &[&name, &ask.old]));
+            }
+            (2.., false) => {
+                let message = format!(
+                    "{name} holds this text {found} times; give more of what is around it, or set all"
+                );
+                return Err(not_so(TOOL, message, &[&name, &ask.old]));
+            }
+            _ => {}
+        }
+        let changed = text.replace(&ask.old, &ask.new);
+        fs::write(self.root.join(&path), changed).map_err(|e| by_system(TOOL, &name, &e))?;
+        let places = if found == 1 { "one place".to_owned() } else { format!("{found} places") };
+        Ok(Shown::fine(format!("{name} is changed in {places}.")))
+    }
+
+    /// What is in a file. Pipes and devices are no files.
+    fn bytes(&self, tool: &str, path: &Path) -> Result<Vec<u8>, Box<Fault>> {
+        let name = path.display().to_string();
+        let fail = |error: std::io::Error| by_system(tool, &name, &error);
+        let file = self.root.join(path);
+        let found = fs::metadata(&file).map_err(fail)?;
+        if !found.is_file() {
+            let what = if found.is_dir() { "a folder; list shows it" } else { "no file" };
+            return Err(not_so(tool, format!("{name} is {what}"), &[&name, "file"]));
+        }
+        let mut bytes = Vec::new();
+        let file = fs::File::open(file).map_err(fail)?;
+        file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            let message = format!("{name} has more than {FILE_BYTES_MAX} bytes; use a command");
+            return Err(not_so(tool, message, &[&name, "size"]));
+        }
+        Ok(bytes)
+    }
+}
+
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
+    memchr::memchr(0, &bytes[..bytes.len().min(BINARY_LOOK_BYTES)]).is_some()
+}

@@ -1,0 +1,140 @@
+//! Looking around: what there is, and where some text is. What git ignores is left out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{DirEntry, WalkBuilder};
+use regex::bytes::{Regex, RegexBuilder};
+use unstuck_core::attempt::Outcome;
+use unstuck_core::fault::Fault;
+
+use super::fail::{bad_input, not_so};
+use super::files::{FILE_BYTES_MAX, Files, is_binary};
+use super::shorten::{SHOWN_BYTES_MAX, shorten};
+use super::toolbox::Shown;
+use super::wish::{ListFiles, SearchText};
+use crate::scope::Access;
+
+/// How deep a folder is shown unless it is said.
+const DEPTH_SHOWN: usize = 2;
+/// How many names are shown.
+const NAMES_MAX: usize = 500;
+/// How many lines a search finds.
+const HITS_MAX: usize = 200;
+/// How many files a search looks into.
+const FILES_MAX: usize = 50_000;
+/// How much of a line is shown.
+const LINE_BYTES_MAX: usize = 300;
+/// What a pattern may take as a program.
+const PATTERN_BYTES_MAX: usize = 1_024 * 1_024;
+/// Folders that are nobody's to look into.
+const PRIVATE: [&str; 2] = [".git", ".unstuck"];
+
+impl Files {
+    pub(super) fn list(&self, ask: &ListFiles) -> Result<Shown, Box<Fault>> {
+        let folder = self.place("list", ask.path.as_deref())?;
+        let depth = folder.components().count() + ask.depth.unwrap_or(DEPTH_SHOWN).max(1);
+        let mut names = Vec::new();
+        for entry in self.walk(&folder, Some(depth)) {
+            let Some(path) = self.below(&entry, &folder) else { continue };
+            if names.len() == NAMES_MAX {
+                names.push(format!("[… more than {NAMES_MAX}; look at one folder at a time …]"));
+                break;
+            }
+            let mark = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
+            names.push(format!("{}{mark}", path.display()));
+        }
+        Ok(match names.is_empty() {
+            true => Shown::fine("nothing is there, or git ignores it.".to_owned()),
+            false => Shown::fine(shorten(&names.join("\n"), SHOWN_BYTES_MAX)),
+        })
+    }
+
+    pub(super) fn search(&self, ask: &SearchText) -> Result<Shown, Box<Fault>> {
+        const TOOL: &str = "search";
+        let pattern = RegexBuilder::new(&ask.pattern).size_limit(PATTERN_BYTES_MAX).build();
+        let pattern = pattern.map_err(|error| bad_input(TOOL, &error.to_string()))?;
+        let wanted = ask.files.as_deref().map(|glob| globbed(&self.root, glob)).transpose()?;
+        let place = self.place(TOOL, ask.path.as_deref())?;
+        let mut hits = Vec::new();
+        let files = self.walk(&place, None).filter(|entry| {
+            entry.file_type().is_some_and(|kind| kind.is_file())
+                && wanted.as_ref().is_none_or(|glob| glob.matched(entry.path(), false).is_ignore())
+        });
+        for entry in files.take(FILES_MAX) {
+            let Ok(path) = entry.path().strip_prefix(&self.root) else { continue };
+            if path.starts_with(&place) || place.as_os_str().is_empty() {
+                find_in(entry.path(), path, &pattern, &mut hits);
+            }
+            if hits.len() > HITS_MAX {
+                hits.truncate(HITS_MAX);
+                hits.push(format!("[… more than {HITS_MAX}; ask for less …]"));
+                break;
+            }
+        }
+        Ok(match hits.is_empty() {
+            true => Shown { outcome: Outcome::Failed, ..Shown::fine("nothing found.".to_owned()) },
+            false => Shown::fine(shorten(&hits.join("\n"), SHOWN_BYTES_MAX)),
+        })
+    }
+
+    /// The place to look at, within the worktree; empty for all of it.
+    fn place(&self, tool: &str, path: Option<&Path>) -> Result<PathBuf, Box<Fault>> {
+        let path = path.filter(|path| *path != Path::new(".") && !path.as_os_str().is_empty());
+        let Some(path) = path.filter(|path| *path != self.root) else { return Ok(PathBuf::new()) };
+        let place = self.admit(path, Access::Read)?;
+        if fs::symlink_metadata(self.root.join(&place)).is_err() {
+            let name = place.display().to_string();
+            return Err(not_so(tool, format!("{name} does not exist"), &[&name, "exists"]));
+        }
+        Ok(place)
+    }
+
+    /// Everything on the way to `place` and below it, in order. The walk starts at the root, so that
+    /// its rules about what is ignored hold.
+    fn walk(&self, place: &Path, depth: Option<usize>) -> impl Iterator<Item = DirEntry> {
+        let place = self.root.join(place);
+        let mut walk = WalkBuilder::new(&self.root);
+        walk.hidden(false).parents(false).git_global(false).require_git(false).max_depth(depth);
+        walk.sort_by_file_path(Path::cmp);
+        walk.filter_entry(move |entry| {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy());
+            let private = PRIVATE.iter().any(|private| name.eq_ignore_ascii_case(private));
+            !private && (path.starts_with(&place) || place.starts_with(path))
+        });
+        walk.build().flatten()
+    }
+
+    /// The path of an entry within the worktree, when it is below `folder`.
+    fn below<'e>(&self, entry: &'e DirEntry, folder: &Path) -> Option<&'e Path> {
+        let path = entry.path().strip_prefix(&self.root).ok()?;
+        (path.starts_with(folder) && path != folder && !path.as_os_str().is_empty()).then_some(path)
+    }
+}
+
+fn globbed(root: &Path, glob: &str) -> Result<Gitignore, Box<Fault>> {
+    let mut builder = GitignoreBuilder::new(root);
+    let read = builder.add_line(None, glob).and_then(|builder| builder.build());
+    read.map_err(|error| bad_input("search", &error.to_string()))
+}
+
+/// The lines of one file that match. What cannot be read, and what is no text, has none.
+fn find_in(file: &Path, path: &Path, pattern: &Regex, hits: &mut Vec<String>) {
+    if fs::metadata(file).is_ok_and(|found| found.len() > FILE_BYTES_MAX) {
+        return;
+    }
+    let Ok(bytes) = fs::read(file) else { return };
+    if is_binary(&bytes) {
+        return;
+    }
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        if hits.len() > HITS_MAX {
+            return;
+        }
+        if pattern.is_match(line) {
+            let shown = &line[..line.len().min(LINE_BYTES_MAX)];
+            hits.push(format!("{}:{number}: {}", path.display(), String::from_utf8_lossy(shown)));
+        }
+    }
+}

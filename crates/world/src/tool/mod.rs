@@ -1,0 +1,24 @@
+//! What a model can do in its worktree, and the words it can say to whoever lets it work.
+//!
+//! [`Wish`] is the door: JSON becomes a typed value there or a typed fault. [`Toolbox`] performs what
+//! is to be done, within a worktree, a fence and rules about commands; every path passes the fence
+//! before anything is touched. What was asked wrongly and what is not allowed is a fault; a command
+//! that ran and failed shows what it wrote, with the fault its output amounts to beside it. Whether
+//! that counts is decided elsewhere.
+//! Design: `docs/design/agent-loop.md`.
+
+mod fail;
+mod files;
+mod look;
+mod run;
+mod shorten;
+mod spec;
+mod toolbox;
+mod wish;
+
+pub use shorten::{SHOWN_BYTES_MAX, shorten};
+pub use spec::specs;
+pub use toolbox::{Shown, Toolbox};
+pub use wish::{
+    Act, Declaration, EditFile, ListFiles, ReadFile, RunCommand, SearchText, Speak, Wish, WriteFile,
+};

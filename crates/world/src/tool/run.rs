@@ -1,0 +1,136 @@
+//! Running a command: what may run, what it showed, and what it comes to.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::Outcome;
+use unstuck_core::fault::{Fault, text_rules};
+
+use super::shorten::{SHOWN_BYTES_MAX, shorten};
+use super::toolbox::Shown;
+use super::wish::RunCommand;
+use crate::commands::{Commands, Network, REFUSALS_MAX, Shims, blocked};
+use crate::process::{Deadlines, Ended, How, Launch, verdict};
+use crate::workspace::Shell;
+
+/// Where what a command comes to is raised.
+const SOURCE: &str = "shell";
+/// How much of a command names it.
+const LABEL_BYTES_MAX: usize = 200;
+
+/// The means to run commands in one worktree.
+#[derive(Debug)]
+pub(super) struct Runs {
+    pub(super) root: PathBuf,
+    pub(super) commands: Commands,
+    pub(super) shell: Shell,
+    pub(super) shims: Shims,
+    pub(super) network: Network,
+}
+
+impl Runs {
+    pub(super) async fn run(
+        &self,
+        ask: &RunCommand,
+        stop: &CancellationToken,
+    ) -> Result<Shown, Box<Fault>> {
+        if let Some(refusal) = self.commands.admit(&ask.command).map_err(Box::new)? {
+            // One that cannot be noted is refused all the same.
+            let _ = self.shims.note(&refusal);
+            return self.refused(refusal.sentence());
+        }
+        let before = self.shims.refused();
+        let ended = self.launched(ask, stop).await?;
+        if self.shims.refused() > before {
+            return self.refused(output(&ended));
+        }
+        Ok(shown(&ended, &ask.command))
+    }
+
+    /// Something that cannot be taken back was not done: a word about it at first, then a person.
+    fn refused(&self, text: String) -> Result<Shown, Box<Fault>> {
+        let times = self.shims.refused();
+        if times < REFUSALS_MAX {
+            return Ok(Shown { text, outcome: Outcome::Failed, verdict: None });
+        }
+        let why =
+            format!("refused {times} times in this run; it goes through mutate or not at all");
+        Err(Box::new(blocked(text.lines().last().unwrap_or_default(), &why)))
+    }
+
+    async fn launched(
+        &self,
+        ask: &RunCommand,
+        stop: &CancellationToken,
+    ) -> Result<Ended, Box<Fault>> {
+        let process = self.launch(ask).start().await.map_err(Box::new)?;
+        let stopper = process.stopper();
+        let wait = process.wait();
+        tokio::pin!(wait);
+        Ok(tokio::select! {
+            ended = &mut wait => ended,
+            () = stop.cancelled() => {
+                stopper.stop();
+                wait.await
+            }
+        })
+    }
+
+    fn launch(&self, ask: &RunCommand) -> Launch {
+        let line = ["sh".into(), "-c".into(), OsString::from(&ask.command)];
+        let mut words = self.network.before().into_iter().chain(line);
+        let program = words.next().unwrap_or_default();
+        let Shell { guard, lock, environment, timeout } = &self.shell;
+        let mut launch = Launch::new(guard.clone(), lock, &self.root, program);
+        launch.arguments = words.collect();
+        launch.environment.clone_from(environment);
+        let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
+        let total = asked.clamp(Duration::from_secs(1), *timeout);
+        launch.deadlines = Deadlines { total: Some(total), ..Deadlines::default() };
+        launch
+    }
+}
+
+fn output(ended: &Ended) -> String {
+    String::from_utf8_lossy(&ended.output.to_bytes()).into_owned()
+}
+
+fn shown(ended: &Ended, command: &str) -> Shown {
+    let mut text = shorten(output(ended).trim_end(), SHOWN_BYTES_MAX);
+    let how = match ended.how {
+        How::Exited(0) if text.is_empty() => "it ended well and wrote nothing".to_owned(),
+        How::Exited(0) => String::new(),
+        How::Exited(status) => format!("it ended with status {status}"),
+        How::Signalled(signal) => format!("it was ended by signal {signal}"),
+        How::TimedOut { limit, .. } => format!("it was ended after {} s", limit.as_secs()),
+        How::Stopped => "it was stopped".to_owned(),
+        How::NotStarted(_) => "it could not be started".to_owned(),
+        How::Lost { .. } => "it was lost".to_owned(),
+    };
+    for note in [how, left_behind(ended.leftovers_ended)] {
+        if !note.is_empty() {
+            text = format!("{text}\n[{note}]").trim_start().to_owned();
+        }
+    }
+    let fine = ended.how == How::Exited(0);
+    let outcome = if fine { Outcome::Succeeded } else { Outcome::Failed };
+    Shown { text, outcome, verdict: judged(ended, command).map(Box::new) }
+}
+
+fn left_behind(processes: u32) -> String {
+    match processes {
+        0 => String::new(),
+        1 => "a process it left behind was ended".to_owned(),
+        some => format!("{some} processes it left behind were ended"),
+    }
+}
+
+/// A program that ends with a status and diagnoses nothing only answers "no".
+fn judged(ended: &Ended, command: &str) -> Option<Fault> {
+    let answers = matches!(ended.how, How::Exited(_))
+        && !text_rules::read(&ended.output.to_bytes()).diagnostic;
+    let label = &command[..command.floor_char_boundary(LABEL_BYTES_MAX)];
+    if answers { None } else { verdict(ended, SOURCE, label) }
+}

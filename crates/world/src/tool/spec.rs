@@ -1,0 +1,140 @@
+//! The tools as a model is told about them.
+
+use serde_json::{Value, json};
+
+use crate::model::ToolSpec;
+
+/// All tools, in the order they are told.
+pub fn specs() -> Vec<ToolSpec> {
+    let mut all = acts();
+    all.extend(words());
+    all
+}
+
+fn acts() -> Vec<ToolSpec> {
+    vec![
+        tool(
+            "read_file",
+            "Shows a file of the worktree. Long files are cut in the middle: use offset and limit.",
+            json!({
+                "path": text("The file, relative to the worktree."),
+                "offset": number("The first line wanted, counted from 1."),
+                "limit": number("How many lines."),
+            }),
+            &["path"],
+        ),
+        tool(
+            "list",
+            "Shows the files and folders of the worktree that git does not ignore.",
+            json!({
+                "path": text("The folder; the whole worktree without it."),
+                "depth": number("How many folders deep; 2 without it."),
+            }),
+            &[],
+        ),
+        tool(
+            "search",
+            "Finds lines that match a regular expression, in files that git does not ignore.",
+            json!({
+                "pattern": text("The regular expression; no look-around, no back-references."),
+                "path": text("A file or folder to look in."),
+                "files": text("Which files, as in a .gitignore: *.rs, src/**."),
+            }),
+            &["pattern"],
+        ),
+        tool(
+            "write_file",
+            "Writes a whole file, new or in place of the old one. To change a part, use edit_file.",
+            json!({
+                "path": text("The file, relative to the worktree."),
+                "content": text("All of its content."),
+            }),
+            &["path", "content"],
+        ),
+        tool(
+            "edit_file",
+            "Replaces text in a file. The old text has to be there exactly, and once unless all is set.",
+            json!({
+                "path": text("The file, relative to the worktree."),
+                "old": text("The text that is there, exactly, with its white space."),
+                "new": text("The text that is to be there."),
+                "all": { "type": "boolean", "description": "Replace it wherever it occurs." },
+            }),
+            &["path", "old", "new"],
+        ),
+        tool(
+            "run_command",
+            "Runs a line of shell (sh) in the worktree and shows what it writes. Nothing it starts \
+             lives on after it. It cannot ask anything.",
+            json!({
+                "command": text("The line."),
+                "timeout_seconds": number("How long it may take at most."),
+            }),
+            &["command"],
+        ),
+    ]
+}
+
+fn words() -> Vec<ToolSpec> {
+    vec![
+        tool(
+            "narrate",
+            "Tells the people who watch, in one plain sentence, what you are about to do or found.",
+            json!({ "text": text("The sentence.") }),
+            &["text"],
+        ),
+        tool(
+            "ask_human",
+            "Asks a person what only a person can decide. Your work rests until they answer.",
+            json!({ "question": text("The question, in plain words, with the choices you see.") }),
+            &["question"],
+        ),
+        tool(
+            "mutate",
+            "Declares an action that reaches outside and cannot be taken back (push, publish, send). \
+             It is not run now: it runs once, after the checks of your work have passed.",
+            json!({
+                "key": text("A name for the action that stays the same for the same action."),
+                "command": text("The line of shell that performs it."),
+                "probe": text("A line of shell that finds out whether it happened: status 0 it did, \
+                               1 it did not."),
+            }),
+            &["key", "command"],
+        ),
+        tool(
+            "task_done",
+            "Says that the task is done. Your work is then checked.",
+            json!({ "summary": text("What you did, in a sentence or two.") }),
+            &["summary"],
+        ),
+        tool(
+            "task_blocked",
+            "Says that the task cannot be done as things are. A person is asked.",
+            json!({ "reason": text("Why, and what you would need.") }),
+            &["reason"],
+        ),
+    ]
+}
+
+fn tool(
+    name: &'static str,
+    description: &'static str,
+    properties: Value,
+    required: &[&str],
+) -> ToolSpec {
+    let input = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    ToolSpec { name, description, input }
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn number(description: &str) -> Value {
+    json!({ "type": "integer", "minimum": 1, "description": description })
+}

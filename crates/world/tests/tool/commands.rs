@@ -1,0 +1,166 @@
+//! Running commands.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::attempt::Outcome;
+use unstuck_core::fault::{Class, ClassifiedBy, Code};
+use unstuck_world::commands::{Network, Rules};
+use unstuck_world::tool::{Act, RunCommand};
+
+use crate::stage::{Set, Stage, block_on};
+
+// T1.16: what a command comes to, seen through the real tool.
+#[test]
+fn a_command_that_fails_is_judged_by_how_it_ended_and_what_it_wrote() {
+    let stage = Stage::new();
+    let verdict = |command: &str| stage.run(command).unwrap().verdict.map(|fault| fault.code());
+    assert_eq!(verdict("true"), None);
+    assert_eq!(verdict("echo fine; echo a | grep b"), None, "grep only answers no");
+    assert_eq!(verdict("exit 3"), None, "silence diagnoses nothing");
+    assert_eq!(verdict("echo 'FAILED test_dates - assert 1 == 2'; exit 1"), Some(Code::LogicError));
+    assert_eq!(verdict("no-such-program-anywhere"), Some(Code::ToolMissing));
+    let refused = "echo 'curl: (7) Failed to connect to x port 80: Connection refused' >&2; exit 7";
+    assert_eq!(verdict(refused), Some(Code::EnvConnection));
+    assert_eq!(
+        verdict("echo 'fatal: Authentication failed' >&2; exit 128"),
+        Some(Code::AuthInvalid)
+    );
+    assert_eq!(verdict("kill -SEGV $$"), Some(Code::ToolCrash));
+    let fault = stage.run("echo 'error: disk full'; exit 1").unwrap().verdict.unwrap();
+    assert_eq!(fault.class(), Class::EnvError);
+    assert!(matches!(fault.classified_by, ClassifiedBy::Rule(_)), "{:?}", fault.classified_by);
+}
+
+#[test]
+fn what_a_command_wrote_is_shown_with_its_end() {
+    let stage = Stage::new();
+    let shown = stage.run("pwd; echo more >&2; exit 4").unwrap();
+    assert_eq!(shown.outcome, Outcome::Failed);
+    assert!(shown.text.starts_with(&stage.root.display().to_string()), "{}", shown.text);
+    assert!(shown.text.ends_with("more\n[it ended with status 4]"), "{}", shown.text);
+    assert_eq!(stage.run("true").unwrap().text, "[it ended well and wrote nothing]");
+    let long = stage.run("seq 1 100000").unwrap().text;
+    assert!(long.starts_with("1\n2\n") && long.ends_with("99999\n100000"), "{long:.40}");
+    assert!(long.contains("left out") && long.len() < 32_000, "{}", long.len());
+}
+
+// TX15, B7: nothing of it lives on.
+#[test]
+fn a_command_has_an_end() {
+    let set = Set { timeout: Duration::from_secs(2), ..Set::default() };
+    let stage = Stage::with(set);
+    let shown = stage
+        .call(
+            "run_command",
+            &json!({"command": "setsid sleep 600 & sleep 600", "timeout_seconds": 1}),
+        )
+        .unwrap();
+    assert_eq!(shown.verdict.unwrap().code(), Code::OperationTimeout);
+    let left = stage.run("sleep 600 & echo started").unwrap().text;
+    assert_eq!(left, "started\n[a process it left behind was ended]");
+}
+
+#[test]
+fn a_command_that_is_stopped_ends_and_is_no_fault() {
+    let stage = Stage::new();
+    let stop = CancellationToken::new();
+    stop.cancel();
+    let command = RunCommand { command: "sleep 600".to_owned(), timeout_seconds: None };
+    let shown = block_on(stage.tools().act(Act::Run(command), &stop)).unwrap();
+    assert_eq!(shown.verdict, None);
+    assert_eq!(shown.text, "[it was stopped]");
+}
+
+#[test]
+fn a_command_gets_what_is_on_the_list_and_nothing_else() {
+    let set = Set {
+        rules: Rules { environment: vec!["SHOP_*".to_owned()], ..Rules::default() },
+        variables: vec![
+            ("GITHUB_TOKEN", "canary-1"),
+            ("ANTHROPIC_API_KEY", "canary-2"),
+            ("SSH_AUTH_SOCK", "canary-3"),
+            ("LC_ALL", "C"),
+            ("SHOP_MODE", "night"),
+        ],
+        ..Set::default()
+    };
+    let stage = Stage::with(set);
+    let shown = stage.run("env").unwrap().text;
+    assert!(!shown.contains("canary"), "{shown}");
+    assert!(shown.contains("LC_ALL=C") && shown.contains("SHOP_MODE=night"), "{shown}");
+    assert!(stage.tools().enforced().environment);
+}
+
+// T4.18: before anything runs.
+#[test]
+fn a_blocked_command_does_not_run() {
+    let rules = Rules { blocked: vec!["touch".to_owned()], ..Rules::default() };
+    let stage = Stage::with(Set { rules, ..Set::default() });
+    for command in ["touch src/a", "echo x > src/a; touch src/b", "sh -c 'touch src/a'"] {
+        let fault = stage.run(command).unwrap_err();
+        assert_eq!(fault.code(), Code::PermissionCommandBlocked, "{command}");
+    }
+    assert!(!stage.root.join("src/a").exists(), "not even the part before it");
+    assert_eq!(stage.run("rm -rf ~").unwrap_err().code(), Code::PermissionCommandBlocked);
+}
+
+// B16: seen in the line.
+#[test]
+fn what_cannot_be_taken_back_is_refused_with_the_way_that_is_open() {
+    let stage = Stage::new();
+    for (n, command) in ["git push origin main", "gh pr create --fill"].iter().enumerate() {
+        let shown = stage.run(command).unwrap();
+        assert_eq!((shown.outcome, shown.verdict), (Outcome::Failed, None), "an observation");
+        assert!(shown.text.contains("unstuck mutate"), "{}", shown.text);
+        assert_eq!(stage.shims.refused(), n + 1);
+    }
+    let third = stage.run("npm publish").unwrap_err();
+    assert_eq!(third.code(), Code::PermissionCommandBlocked);
+}
+
+// B16: seen by the shims, where the line does not show it.
+#[test]
+fn a_script_that_would_publish_is_refused_as_well() {
+    let stage = Stage::new();
+    stage.put("src/release.sh", "git -c a.b=c push origin HEAD && gh pr create\n");
+    stage.put("src/publish.sh", "npm --prefix x publish --tag y\n");
+    let refused = stage.run("sh src/release.sh").unwrap();
+    assert_eq!((refused.outcome, refused.verdict), (Outcome::Failed, None));
+    assert!(refused.text.contains("`git push`") && refused.text.contains("unstuck mutate"));
+    assert_eq!(stage.shims.refused(), 1);
+    assert!(stage.run("sh src/publish.sh").unwrap().text.contains("`npm publish`"));
+    let third = stage.run("sh src/release.sh").unwrap_err();
+    assert_eq!(third.code(), Code::PermissionCommandBlocked);
+}
+
+// B16
+#[test]
+fn everything_else_reaches_the_real_program() {
+    let stage = Stage::new();
+    let script = "gh pr list --author 'a b'; npm test -- --push; git --version; git stash push -h";
+    stage.put("src/x.sh", script);
+    let shown = stage.run("sh src/x.sh").unwrap().text;
+    assert!(shown.contains("the real gh: pr list --author a b"), "{shown}");
+    assert!(shown.contains("the real npm: test -- --push"), "{shown}");
+    assert!(shown.contains("git version"), "{shown}");
+    assert_eq!(stage.shims.refused(), 0);
+    let shims = stage.tools().enforced().shims;
+    assert!(["git", "gh", "npm"].iter().all(|name| shims.iter().any(|shim| shim == name)));
+}
+
+#[test]
+fn without_a_network_nothing_is_reached_or_it_is_said() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let network = block_on(Network::off());
+    let stage = Stage::with(Set { network, ..Set::default() });
+    assert_eq!(stage.tools().enforced().network, network);
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
+    let shown = stage.run(&format!("bash -c '{script}'")).unwrap().text;
+    assert_eq!(shown.contains("reached"), !network.is_off(), "{network:?}: {shown}");
+    assert_eq!(listener.accept().is_ok(), !network.is_off());
+}

@@ -1,0 +1,136 @@
+//! A worktree with tools.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::fault::Fault;
+use unstuck_world::commands::{Commands, Network, Rules, Shims, environment};
+use unstuck_world::process::Guard;
+use unstuck_world::scope::{Mode, Rules as ScopeRules, Scope};
+use unstuck_world::tool::{Shown, Toolbox, Wish};
+use unstuck_world::workspace::Shell;
+
+pub(crate) struct Stage {
+    pub(crate) root: PathBuf,
+    pub(crate) shims: Shims,
+    tools: Toolbox,
+    owned: TempDir,
+}
+
+/// What a stage can be different in.
+pub(crate) struct Set {
+    pub(crate) scope: ScopeRules,
+    pub(crate) rules: Rules,
+    pub(crate) network: Network,
+    pub(crate) timeout: Duration,
+    /// Variables that are there beside the search path.
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
+}
+
+impl Default for Set {
+    fn default() -> Self {
+        Self {
+            scope: ScopeRules {
+                mode: Mode::Strict,
+                allowed: vec!["src".into()],
+                forbidden: vec!["src/locked".into()],
+                ask_first: vec!["src/ask".into()],
+            },
+            rules: Rules::default(),
+            network: Network::Open,
+            timeout: Duration::from_secs(60),
+            variables: Vec::new(),
+        }
+    }
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::with(Set::default())
+    }
+
+    pub(crate) fn with(set: Set) -> Self {
+        let owned = tempfile::tempdir().unwrap();
+        let base = owned.path().canonicalize().unwrap();
+        let root = base.join("tree");
+        let programs = base.join("programs");
+        for folder in [&root.join("src"), &programs] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        for program in ["gh", "npm"] {
+            let file = programs.join(program);
+            fs::write(&file, format!("#!/bin/sh\necho \"the real {program}: $*\"\n")).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut path = programs.into_os_string();
+        path.push(":/usr/local/bin:/usr/bin:/bin");
+        let shims = Shims::make(&base.join("shims"), &path).unwrap();
+        let shell = Shell {
+            guard: Guard {
+                executable: env!("CARGO_BIN_EXE_world-test-guard").into(),
+                arguments: Vec::new(),
+            },
+            lock: base.join("lock"),
+            environment: environment_of(path, &set, shims.folder()),
+            timeout: set.timeout,
+        };
+        let scope = Scope::new(&set.scope).unwrap();
+        let commands = Commands::new(&set.rules);
+        let tools = Toolbox::new(root.clone(), scope, commands, shell, shims.clone(), set.network);
+        Self { root, shims, tools, owned }
+    }
+
+    pub(crate) fn tools(&self) -> &Toolbox {
+        &self.tools
+    }
+
+    /// Somewhere beside the worktree.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.owned.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let file = self.root.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, content).unwrap();
+    }
+
+    pub(crate) fn get(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
+    /// Calls a tool as a model would.
+    pub(crate) fn call(&self, tool: &str, input: &Value) -> Result<Shown, Box<Fault>> {
+        match Wish::read(tool, input)? {
+            Wish::Act(act) => block_on(self.tools.act(act, &CancellationToken::new())),
+            Wish::Speak(_) => panic!("{tool} is not in the box"),
+        }
+    }
+
+    pub(crate) fn run(&self, command: &str) -> Result<Shown, Box<Fault>> {
+        self.call("run_command", &serde_json::json!({ "command": command }))
+    }
+}
+
+/// Everything that this process has is taken away but what is on the list.
+fn environment_of(path: OsString, set: &Set, shims: &Path) -> Vec<(OsString, Option<OsString>)> {
+    let own = std::env::vars_os().filter(|(name, _)| name != "PATH");
+    let own: Vec<(OsString, OsString)> = own.collect();
+    let given = set.variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    let all: Vec<(OsString, OsString)> =
+        own.into_iter().chain(given.clone()).chain([("PATH".into(), path)]).collect();
+    let mut changes: Vec<(OsString, Option<OsString>)> =
+        given.map(|(name, value): (OsString, OsString)| (name, Some(value))).collect();
+    changes.extend(environment::narrowed(all, &set.rules.environment, shims));
+    changes
+}
+
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
