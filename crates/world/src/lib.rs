@@ -6,7 +6,10 @@
 //!
 //! Where to look:
 //! - [`agent`]: what works on a task by itself; [`model`]: what thinks behind an API;
-//! - [`process`]: programs and everything they start, under a guard that ends all of it.
+//! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
+//! - [`process`]: programs and everything they start, under a guard that ends all of it;
+//! - [`provider`]: the agents and models there are;
+//! - [`redact`]: taking secrets out of what leaves.
 
 #![expect(
     clippy::result_large_err,
@@ -14,6 +17,8 @@
 )]
 
 pub mod agent;
+pub mod fake;
 pub mod model;
 pub mod process;
 pub mod provider;
+pub mod redact;

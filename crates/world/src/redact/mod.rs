@@ -1,0 +1,173 @@
+//! The one place where secrets are taken out of what leaves Unstuck: logs, records, prompts,
+//! notifications, pages.
+//!
+//! Two things are looked for, in one pass over each line: the values that are known to be secret,
+//! as they are and as they look in base64, in an address and in JSON; and the shapes of things
+//! that are secret wherever they come from ([`shapes`]). What is found becomes `[redacted]` or
+//! `[redacted:kind]`. A second time over the same text finds nothing more.
+
+mod forms;
+mod shapes;
+mod stream;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+
+pub use stream::Stream;
+
+/// Shorter values are left alone: they are words, ports and version numbers as well.
+pub const VALUE_BYTES_MIN: usize = 8;
+
+/// Takes secrets out of text.
+#[derive(Default)]
+pub struct Redactor {
+    values: Option<AhoCorasick>,
+    /// Which of the values are base64: what stands around such a one is part of it.
+    base64: Vec<bool>,
+    longest: usize,
+}
+
+/// Without the values.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("forms", &self.base64.len()).finish_non_exhaustive()
+    }
+}
+
+/// A part that has to go, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    range: Range<usize>,
+    kind: Option<&'static str>,
+}
+
+impl Redactor {
+    /// Looks for `secrets` beside the known shapes.
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let forms = forms::of(secrets);
+        let longest = forms.iter().map(|form| form.text.len()).max().unwrap_or(0);
+        let base64 = forms.iter().map(|form| form.base64).collect();
+        // Nothing to look for, or more of it than an automaton can hold: the shapes remain.
+        let values = AhoCorasick::new(forms.iter().map(|form| form.text.as_bytes())).ok();
+        Self { values: values.filter(|_| !forms.is_empty()), base64, longest }
+    }
+
+    /// The text without its secrets.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            // Every cut is beside an ASCII character or at the edge of a whole value.
+            Cow::Owned(bytes) => Cow::Owned(
+                String::from_utf8(bytes)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            ),
+        }
+    }
+
+    /// The bytes without their secrets.
+    pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
+        let plain = !shapes::possible(bytes)
+            && !self.values.as_ref().is_some_and(|values| values.is_match(bytes));
+        if plain {
+            return Cow::Borrowed(bytes);
+        }
+        let mut stream = self.stream();
+        let mut clean = stream.push(bytes);
+        clean.extend(stream.finish());
+        if clean == bytes { Cow::Borrowed(bytes) } else { Cow::Owned(clean) }
+    }
+
+    /// For text that comes in pieces.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream::new(self)
+    }
+
+    /// One line without its secrets: known values first, so that no shape ends within one; then
+    /// shapes, in what is left. Whether a private key goes on after it.
+    fn line(&self, line: &[u8], into: &mut Vec<u8>) -> bool {
+        let values = self.known(line);
+        let mut rest = Cow::Borrowed(line);
+        if !values.is_empty() {
+            rest = Cow::Owned(replace(line, &values));
+        }
+        let mut open = false;
+        // A marker can complete another shape around it; each round leaves less to find.
+        loop {
+            let found = shapes::find(&rest);
+            if found.is_empty() {
+                into.extend_from_slice(&rest);
+                return open;
+            }
+            open |= shapes::opens_key(&rest, &found);
+            rest = Cow::Owned(replace(&rest, &found));
+        }
+    }
+
+    /// The known values in a line, in order; those that overlap as one.
+    fn known(&self, line: &[u8]) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        let Some(values) = &self.values else { return found };
+        for hit in values.find_overlapping_iter(line) {
+            let base64 = self.base64[hit.pattern().as_usize()];
+            let range = if base64 { widen(line, hit.range()) } else { hit.range() };
+            found.push(Found { range, kind: None });
+        }
+        found.sort_by_key(|found| found.range.start);
+        found.dedup_by(|next, last| {
+            let overlap = next.range.start < last.range.end;
+            if overlap {
+                last.range.end = last.range.end.max(next.range.end);
+            }
+            overlap
+        });
+        found
+    }
+
+    /// The place nearest before `wanted` where a line can be cut without cutting a secret, or
+    /// the nearest after it where there is none.
+    fn cut(&self, line: &[u8], wanted: usize) -> usize {
+        let mut found = self.known(line);
+        found.extend(shapes::find(line));
+        found.sort_by_key(|found| std::cmp::Reverse(found.range.start));
+        let mut cut = wanted;
+        for Found { range, .. } in &found {
+            if range.start < cut && cut < range.end {
+                cut = range.start;
+            }
+        }
+        if cut > 0 {
+            cut
+        } else {
+            found.iter().map(|found| found.range.end).max().unwrap_or(wanted)
+        }
+    }
+}
+
+/// The whole run of base64 around a part of it.
+fn widen(line: &[u8], range: Range<usize>) -> Range<usize> {
+    let inside = |byte: &u8| forms::is_base64(*byte);
+    let before = line[..range.start].iter().rev().take_while(|byte| inside(byte)).count();
+    let after = line[range.end..].iter().take_while(|byte| inside(byte)).count();
+    range.start - before..range.end + after
+}
+
+/// `text` with what was found in it replaced.
+fn replace(text: &[u8], found: &[Found]) -> Vec<u8> {
+    let mut replaced = Vec::with_capacity(text.len());
+    let mut at = 0;
+    for Found { range, kind } in found {
+        replaced.extend_from_slice(&text[at..range.start]);
+        replaced.extend_from_slice(b"[redacted");
+        if let Some(kind) = kind {
+            replaced.push(b':');
+            replaced.extend_from_slice(kind.as_bytes());
+        }
+        replaced.push(b']');
+        at = range.end;
+    }
+    replaced.extend_from_slice(&text[at..]);
+    replaced
+}

@@ -1,0 +1,272 @@
+//! What a secret looks like when nobody has said that it is one.
+//!
+//! Every shape has an anchor, a few letters that it cannot be without; all anchors are looked for
+//! at once, and only around one of them is anything looked at closely. Each look is bounded or
+//! moves the search on, so the whole is linear.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+
+use super::Found;
+use super::forms::is_base64;
+
+/// What to look for around an anchor.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    /// A key: the anchor in exactly this case at the start of a word, and so many letters after it.
+    Key { kind: &'static str, letters_min: usize },
+    /// Three parts of base64 with dots between.
+    Jwt,
+    /// The block of a private key, or the part of it on this line.
+    PrivateKey,
+    /// A header whose whole value is a credential.
+    Header,
+    /// A password in an address.
+    Address,
+    /// Something that is given a value: `password=…`, `"token": "…"`.
+    Assignment { plain_words: bool },
+}
+
+const fn key(kind: &'static str, letters_min: usize) -> Shape {
+    Shape::Key { kind, letters_min }
+}
+
+/// A password may be a plain word; a token that is one is more likely a variable.
+const PASSWORD: Shape = Shape::Assignment { plain_words: true };
+const TOKEN: Shape = Shape::Assignment { plain_words: false };
+
+const SHAPES: &[(&str, Shape)] = &[
+    ("sk-", key("api-key", 20)),
+    ("sk_live_", key("stripe", 10)),
+    ("sk_test_", key("stripe", 10)),
+    ("rk_live_", key("stripe", 10)),
+    ("gsk_", key("api-key", 20)),
+    ("xai-", key("api-key", 20)),
+    ("hf_", key("hugging-face", 20)),
+    ("ghp_", key("github", 20)),
+    ("gho_", key("github", 20)),
+    ("ghu_", key("github", 20)),
+    ("ghs_", key("github", 20)),
+    ("ghr_", key("github", 20)),
+    ("github_pat_", key("github", 20)),
+    ("glpat-", key("gitlab", 16)),
+    ("xoxb-", key("slack", 10)),
+    ("xoxp-", key("slack", 10)),
+    ("xoxa-", key("slack", 10)),
+    ("xoxr-", key("slack", 10)),
+    ("xoxs-", key("slack", 10)),
+    ("xapp-", key("slack", 10)),
+    ("hooks.slack.com/services/", key("slack", 20)),
+    ("AKIA", key("aws", 16)),
+    ("ASIA", key("aws", 16)),
+    ("AIza", key("google", 30)),
+    ("ya29.", key("google", 20)),
+    ("npm_", key("npm", 30)),
+    ("pypi-", key("pypi", 20)),
+    ("eyJ", Shape::Jwt),
+    ("-----BEGIN ", Shape::PrivateKey),
+    ("authorization", Shape::Header),
+    ("cookie", Shape::Header),
+    ("x-api-key", Shape::Header),
+    ("bearer ", key("bearer", 16)),
+    ("://", Shape::Address),
+    ("password", PASSWORD),
+    ("passwd", PASSWORD),
+    ("passphrase", PASSWORD),
+    ("pwd", PASSWORD),
+    ("secret", TOKEN),
+    ("token", TOKEN),
+    ("api_key", TOKEN),
+    ("api-key", TOKEN),
+    ("apikey", TOKEN),
+    ("access_key", TOKEN),
+    ("secret_key", TOKEN),
+    ("private_key", TOKEN),
+    ("credential", TOKEN),
+];
+
+const PRIVATE_KEY: &str = "private-key";
+
+/// How far an address is looked at.
+const AUTHORITY_BYTES_MAX: usize = 512;
+
+static ANCHORS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(SHAPES.iter().map(|(anchor, _)| anchor))
+        .ok()
+});
+
+/// Whether there is any anchor at all.
+pub(super) fn possible(text: &[u8]) -> bool {
+    ANCHORS.as_ref().is_none_or(|anchors| anchors.is_match(text))
+}
+
+/// Everything in one line that has one of the shapes.
+pub(super) fn find(line: &[u8]) -> Vec<Found> {
+    let mut found = Vec::new();
+    let Some(anchors) = ANCHORS.as_ref() else { return found };
+    let (mut at, mut last_end) = (0, 0);
+    while let Some(hit) = anchors.find(Input::new(line).range(at..)) {
+        let (anchor, shape) = SHAPES[hit.pattern().as_usize()];
+        // What was found before will be a marker, and a word begins after that.
+        let fresh = hit.start() == last_end || !is_word(line[hit.start() - 1]);
+        let range = match shape {
+            Shape::Key { kind, letters_min } => exact(line, &hit.range(), anchor, fresh)
+                .and_then(|range| run(line, range, letters_min))
+                .map(|range| (range, kind)),
+            Shape::Jwt => fresh.then(|| jwt(line, hit.start())).flatten().map(|r| (r, "jwt")),
+            Shape::PrivateKey => private_key(line, hit.range()).map(|r| (r, PRIVATE_KEY)),
+            Shape::Header => header(line, hit.end()).map(|r| (r, "header")),
+            Shape::Address => address(line, hit.end()).map(|r| (r, "address")),
+            Shape::Assignment { plain_words } => {
+                assignment(line, hit.end(), plain_words).map(|r| (r, "value"))
+            }
+        };
+        match range {
+            Some((range, kind)) => {
+                at = range.end.max(hit.start() + 1);
+                last_end = range.end;
+                found.push(Found { range, kind: Some(kind) });
+            }
+            None => at = hit.start() + 1,
+        }
+    }
+    found
+}
+
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// A key's anchor means something in its own case only; the word before a token in any.
+fn exact(line: &[u8], hit: &Range<usize>, anchor: &str, fresh: bool) -> Option<Range<usize>> {
+    let word = anchor.ends_with(' ') || anchor.contains('/');
+    let same = word || &line[hit.clone()] == anchor.as_bytes();
+    (fresh && same).then(|| if word { hit.end..hit.end } else { hit.clone() })
+}
+
+/// `range` with the letters after it, if there are enough of them.
+fn run(line: &[u8], range: Range<usize>, letters_min: usize) -> Option<Range<usize>> {
+    let letters = |byte: &u8| is_base64(*byte) || matches!(byte, b'.' | b'~');
+    let letters = line[range.end..].iter().take_while(|byte| letters(byte)).count();
+    (letters >= letters_min).then_some(range.start..range.end + letters)
+}
+
+fn jwt(line: &[u8], start: usize) -> Option<Range<usize>> {
+    let end = run(line, start..start, 30)?.end;
+    let parts = line[start..end].split(|byte| *byte == b'.').take(3);
+    (parts.filter(|part| part.len() >= 8).count() >= 2).then_some(start..end)
+}
+
+fn private_key(line: &[u8], begin: Range<usize>) -> Option<Range<usize>> {
+    let rest = &line[begin.end..];
+    let head = memchr::memmem::find(&rest[..rest.len().min(64)], b"PRIVATE KEY-----")?;
+    let body = begin.end + head + b"PRIVATE KEY-----".len();
+    let end = match memchr::memmem::find(&line[body..], b"-----END ") {
+        Some(at) => {
+            let tail = &line[body + at + 9..];
+            let close = memchr::memmem::find(tail, b"-----").map_or(0, |close| close + 5);
+            body + at + 9 + close
+        }
+        None => body + line[body..].iter().take_while(|b| is_key_body(**b)).count(),
+    };
+    Some(begin.start..end)
+}
+
+/// Part of the body of a private key; also as JSON writes the ends of its lines.
+pub(super) const fn is_key_body(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\')
+}
+
+/// Whether a private key begins on a line and goes on after it.
+pub(super) fn opens_key(line: &[u8], found: &[Found]) -> bool {
+    found.last().is_some_and(|Found { range, kind }| {
+        *kind == Some(PRIVATE_KEY)
+            && line[range.end..].trim_ascii().is_empty()
+            && memchr::memmem::find(&line[range.clone()], b"-----END ").is_none()
+    })
+}
+
+/// From after its name to the value of something: over a quote, `:` or `=`, spaces.
+struct Given {
+    at: usize,
+    quote: Option<u8>,
+    tight: bool,
+}
+
+fn given(line: &[u8], name_end: usize) -> Option<Given> {
+    let skip = |mut at: usize, wanted: fn(u8) -> bool| {
+        while line.get(at).is_some_and(|byte| wanted(*byte)) {
+            at += 1;
+        }
+        at
+    };
+    let name = skip(name_end, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
+    let sign = skip(name, |byte| byte == b' ');
+    let sign_byte = *line.get(sign)?;
+    if !matches!(sign_byte, b':' | b'=') {
+        return None;
+    }
+    let value = skip(sign + 1, |byte| byte == b' ');
+    let escaped = usize::from(line.get(value) == Some(&b'\\'));
+    let quote = line.get(value + escaped).copied().filter(|b| matches!(b, b'"' | b'\''));
+    let at = if quote.is_some() { value + escaped + 1 } else { value };
+    Some(Given { at, quote, tight: sign_byte == b'=' && sign == name && value == sign + 1 })
+}
+
+fn already(line: &[u8], range: &Range<usize>) -> bool {
+    line[range.clone()].starts_with(b"[redacted")
+}
+
+fn header(line: &[u8], name_end: usize) -> Option<Range<usize>> {
+    let given = given(line, name_end)?;
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\'' | b'\\');
+    let length = line[given.at..].iter().take_while(|byte| !ends(byte)).count();
+    let range = given.at..given.at + line[given.at..given.at + length].trim_ascii_end().len();
+    (range.len() >= 8 && !already(line, &range)).then_some(range)
+}
+
+fn address(line: &[u8], start: usize) -> Option<Range<usize>> {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'<>`\\".contains(byte);
+    let authority = line[start..].iter().take(AUTHORITY_BYTES_MAX);
+    let length = authority.take_while(|byte| !ends(byte)).count();
+    let at = memchr::memrchr(b'@', &line[start..start + length])?;
+    let colon = memchr::memchr(b':', &line[start..start + at])?;
+    let range = start + colon + 1..start + at;
+    (!range.is_empty() && !already(line, &range)).then_some(range)
+}
+
+fn assignment(line: &[u8], name_end: usize, plain_words: bool) -> Option<Range<usize>> {
+    let given = given(line, name_end)?;
+    let rest = &line[given.at..];
+    let length = match given.quote {
+        Some(quote) => {
+            let ends = |byte: &u8| *byte == quote || *byte == b'\\';
+            rest.iter().position(ends).or_else(|| rest.iter().position(u8::is_ascii_whitespace))
+        }
+        None => {
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;&)}]<>|\\".contains(byte);
+            rest.iter().position(ends)
+        }
+    };
+    let range = given.at..given.at + length.unwrap_or(rest.len());
+    (!already(line, &range) && is_secret(&line[range.clone()], &given, plain_words))
+        .then_some(range)
+}
+
+/// Whether a value looks like a secret and not like a type, a variable or a call.
+fn is_secret(value: &[u8], given: &Given, plain_words: bool) -> bool {
+    let literal = given.quote.is_some() || given.tight;
+    let long = if literal { 4 } else { 8 };
+    let digit = value.iter().any(u8::is_ascii_digit);
+    let word = ["null", "none", "true", "false"]
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
+    let refers =
+        value.first().is_some_and(|byte| b"$<{(*%&[".contains(byte)) || value.contains(&b'(');
+    value.len() >= long && !word && !refers && (digit || plain_words && literal)
+}

@@ -1,0 +1,103 @@
+//! Redaction of text that comes in pieces: line by line, so that a secret that two pieces share
+//! is found, and so that what is written shows up when its line ends.
+
+use super::Redactor;
+use super::shapes::is_key_body;
+
+/// A line that is longer is treated in parts.
+const LINE_BYTES_MAX: usize = 64 * 1_024;
+/// How much of such a line is kept back for its next part; shapes are hardly ever longer.
+const KEPT_BYTES: usize = 8 * 1_024;
+/// The longest private key, in lines.
+const KEY_LINES_MAX: u32 = 256;
+
+/// A text under way.
+#[derive(Debug)]
+pub struct Stream<'r> {
+    redactor: &'r Redactor,
+    /// The line that has not ended.
+    pending: Vec<u8>,
+    /// How many more lines may belong to a private key that has begun.
+    key_lines: u32,
+}
+
+impl<'r> Stream<'r> {
+    pub(super) const fn new(redactor: &'r Redactor) -> Self {
+        Self { redactor, pending: Vec::new(), key_lines: 0 }
+    }
+
+    /// Takes in the next piece and gives out what can no longer change.
+    pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        let mut clean = Vec::with_capacity(piece.len());
+        let mut rest = piece;
+        while let Some(at) = memchr::memchr(b'\n', rest) {
+            let (line, after) = rest.split_at(at + 1);
+            if self.pending.is_empty() {
+                self.line(line, &mut clean);
+            } else {
+                self.pending.extend_from_slice(line);
+                let line = std::mem::take(&mut self.pending);
+                self.line(&line, &mut clean);
+            }
+            rest = after;
+        }
+        self.pending.extend_from_slice(rest);
+        if self.pending.len() > LINE_BYTES_MAX + self.kept() {
+            self.part(&mut clean);
+        }
+        clean
+    }
+
+    /// What is left when no more comes.
+    pub fn finish(mut self) -> Vec<u8> {
+        let mut clean = Vec::new();
+        let line = std::mem::take(&mut self.pending);
+        if !line.is_empty() {
+            self.line(&line, &mut clean);
+        }
+        clean
+    }
+
+    fn kept(&self) -> usize {
+        KEPT_BYTES.max(self.redactor.longest)
+    }
+
+    /// One line, with its end where it has one.
+    fn line(&mut self, line: &[u8], clean: &mut Vec<u8>) {
+        let rest = if self.key_lines > 0 { self.key(line) } else { line };
+        if self.redactor.line(rest, clean) {
+            self.key_lines = KEY_LINES_MAX;
+        }
+    }
+
+    /// What of a line does not belong to the private key that began before it.
+    fn key<'l>(&mut self, line: &'l [u8]) -> &'l [u8] {
+        self.key_lines -= 1;
+        if let Some(at) = memchr::memmem::find(line, b"-----END ") {
+            self.key_lines = 0;
+            let tail = &line[at + 9..];
+            let close = memchr::memmem::find(tail, b"-----").map_or(0, |close| close + 5);
+            let after = &tail[close..];
+            return if after == b"\n" { &[] } else { after };
+        }
+        // A key in a diff, a quotation or a listing has signs before its lines.
+        let signs = |byte: &u8| byte.is_ascii_whitespace() || b"+->|\"',".contains(byte);
+        let from = line.iter().position(|byte| !signs(byte)).unwrap_or(line.len());
+        let end = line.iter().rposition(|byte| !signs(byte)).map_or(from, |last| last + 1);
+        let is_header = memchr::memmem::find(line, b"Proc-Type:").is_some()
+            || memchr::memmem::find(line, b"DEK-Info:").is_some();
+        if is_header || line[from..end].iter().all(|byte| is_key_body(*byte)) {
+            return &[];
+        }
+        self.key_lines = 0;
+        line
+    }
+
+    /// The first part of a line that does not end.
+    fn part(&mut self, clean: &mut Vec<u8>) {
+        let cut = self.redactor.cut(&self.pending, self.pending.len() - self.kept());
+        let rest = self.pending.split_off(cut);
+        let part = std::mem::replace(&mut self.pending, rest);
+        self.line(&part, clean);
+    }
+}
