@@ -33,9 +33,10 @@ const METHOD_NOT_FOUND: i32 = -32_601;
 /// The numbers of our requests, each of which is made at most once.
 mod number {
     pub(super) const INITIALIZE: u64 = 1;
-    pub(super) const RESUME: u64 = 2;
-    pub(super) const START: u64 = 3;
-    pub(super) const TURN: u64 = 4;
+    pub(super) const THREAD: u64 = 2;
+    pub(super) const TURN: u64 = 3;
+    /// A new conversation, where the one to go on with is not known.
+    pub(super) const THREAD_ANEW: u64 = 4;
 }
 
 /// What a session is begun with.
@@ -153,15 +154,15 @@ impl Session {
         match (number, message.result, &message.error) {
             (number::INITIALIZE, Some(_), _) => {
                 reply.extend(written(&Notice { method: "initialized" }));
-                reply.extend(self.open_thread(self.order.thread.as_deref()));
+                reply.extend(self.open_thread(number::THREAD, self.order.thread.as_deref()));
                 None
             }
             // A conversation that is not known is begun anew, once; its other name says so.
-            (number::RESUME, None, Some(_)) => {
-                reply.extend(self.open_thread(None));
+            (number::THREAD, None, Some(_)) if self.order.thread.is_some() => {
+                reply.extend(self.open_thread(number::THREAD_ANEW, None));
                 None
             }
-            (number::RESUME | number::START, Some(result), _) => {
+            (number::THREAD | number::THREAD_ANEW, Some(result), _) => {
                 let thread = owned::<ThreadResult>(result)?.thread.id;
                 reply.extend(self.start_turn(&thread));
                 self.thread = Some(thread.clone());
@@ -179,7 +180,7 @@ impl Session {
         }
     }
 
-    fn open_thread(&self, thread: Option<&str>) -> Vec<u8> {
+    fn open_thread(&self, id: u64, thread: Option<&str>) -> Vec<u8> {
         let (approval_policy, sandbox) = self.order.access.words();
         let params = OpenThread {
             thread_id: thread,
@@ -189,10 +190,7 @@ impl Session {
             sandbox,
             model: self.order.model.as_deref(),
         };
-        let (id, method) = match thread {
-            Some(_) => (number::RESUME, "thread/resume"),
-            None => (number::START, "thread/start"),
-        };
+        let method = if thread.is_some() { "thread/resume" } else { "thread/start" };
         written(&Request { id, method, params })
     }
 
