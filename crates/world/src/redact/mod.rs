@@ -1,7 +1,7 @@
 //! The one place where secrets are taken out of what leaves Unstuck: logs, records, prompts,
 //! notifications, pages.
 //!
-//! Two things are looked for, in one pass over each line: the values that are known to be secret,
+//! Two things are looked for, line by line: the values that are known to be secret,
 //! as they are and as they look in base64, in an address and in JSON; and the shapes of things
 //! that are secret wherever they come from (`shapes`). What is found becomes `[redacted]` or
 //! `[redacted:kind]`. A second time over the same text finds nothing more.
