@@ -224,7 +224,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
             Code::EnvUnavailable
         }
         () if any(MEMORY) => Code::ToolCrash,
-        () if any(CERTIFICATE) => Code::ToolConfig,
+        () if any(CERTIFICATE | CONFIG) => Code::ToolConfig,
         () => return None,
     })
 }
@@ -286,6 +286,7 @@ class_words! {
     GATEWAY = 42: b"gateway",
     MEMORY = 43: b"memory",
     CERTIFICATE = 44: b"ssl" | b"certificate" | b"cert",
+    CONFIG = 45: b"config" | b"configuration" | b"configured" | b"usage" | b"settings",
 }
 
 /// The known words of a name, split at capitals, underscores and dashes, whatever their case.

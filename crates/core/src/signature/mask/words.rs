@@ -15,6 +15,12 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
         b"received",
         b"got",
         b"https",
+        // The reason may stand first: `Bad Gateway 502`.
+        b"gateway",
+        b"unavailable",
+        b"unauthorized",
+        b"forbidden",
+        b"requests",
     ];
     // `google.api.Unavailable: 503 …`.
     let classed = memchr::memchr(b'.', previous).is_some() && previous[0].is_ascii_alphabetic();

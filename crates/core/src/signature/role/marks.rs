@@ -12,7 +12,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
         b'^' | b'~' => caret(text),
         b'%' => (Role::Echo, text),
         b'(' if text.starts_with(b"(node:") => (Role::Warning, text),
-        b'(' if text.starts_with(b"(Use ") => (Role::Note, text),
+        b'(' if text.starts_with(b"(Use ") || text.starts_with(b"(See ") => (Role::Note, text),
         b'(' if text.starts_with(b"(fail) ") => {
             let name = &text[7..];
             (Role::Test, &name[..memchr::memrchr(b'[', name).unwrap_or(name.len())])
@@ -31,6 +31,8 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
                 found => found,
             },
             [b'=', b' ', ..] => (Role::Note, text),
+            [b'=', b'=', b' ', b'[', ..] => (Role::Echo, text),
+            _ if contains(text, b"=> ") => return Some(arrow(text)),
             _ => return ruler(text),
         },
         b'_' | b'.' => return ruler(text),
@@ -87,11 +89,23 @@ fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
         [b')', b' ', rest @ ..] if matches!(rest, b"Failure:" | b"Error:") => {
             Some((Role::TestFollows, rest))
         }
+        // A list of ways to call the program.
+        [b')', b' ', b'U' | b'R' | b'T', ..] if is_advice(&rest[2..]) => Some((Role::Note, text)),
         [b')', b' ', rest @ ..] => Some((Role::Test, rest)),
         [b':', b' ', ..] => Some((Role::Frame, text)),
         _ if !text.iter().any(u8::is_ascii_alphabetic) => Some((Role::Echo, text)),
         _ => is_count(inner).then_some((Role::Summary, text)),
     }
+}
+
+fn is_advice(text: &[u8]) -> bool {
+    starts_with_any(text, &[b"Use ", b"Run ", b"Try "])
+}
+
+/// `=====> text`: what stands behind a drawn arrow.
+fn arrow(text: &[u8]) -> (Role, &[u8]) {
+    let marks = text.iter().take_while(|b| matches!(b, b'=' | b'>' | b' ')).count();
+    spoken(&text[marks..])
 }
 
 /// What follows the number in `3 errors`, `1 failed`, `2 problems (2 errors)`.

@@ -74,7 +74,7 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     }
     let program = after.starts_with(b": ") && is_program(word);
     if bad && program {
-        let said = message(&after[1..]);
+        let said = unlevelled(message(&after[1..]));
         let role = match place::base(word) {
             _ if is_summary(said) => Role::Summary,
             b"ld" | b"ld.lld" | b"lld" | b"ld.gold" | b"mold" => Role::Finding,
@@ -127,6 +127,15 @@ fn is_program(word: &[u8]) -> bool {
 fn message(after: &[u8]) -> &[u8] {
     let skip = after.iter().take_while(|b| matches!(b, b':' | b' ' | b']' | b'!' | b'\t')).count();
     &after[skip..]
+}
+
+/// `error: text` after a program's name, without the level.
+fn unlevelled(said: &[u8]) -> &[u8] {
+    let word = first_word(said);
+    match words::hint(word) & ERROR {
+        0 => said,
+        _ => message(&said[word.len()..]),
+    }
 }
 
 /// How sentences begin that only say that there were failures.
@@ -189,5 +198,6 @@ pub(super) fn is_summary(said: &[u8]) -> bool {
         let digits = said.iter().take_while(|b| b.is_ascii_digit()).count();
         return is_count(said[digits..].trim_ascii_start());
     }
-    OPENS_SUMMARY[usize::from(*first)] && starts_with_any(said, SUMMARIES)
+    (OPENS_SUMMARY[usize::from(*first)] && starts_with_any(said, SUMMARIES))
+        || said.ends_with(b" compilation error")
 }
