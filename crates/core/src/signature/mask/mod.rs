@@ -122,6 +122,7 @@ impl<'a> Pass<'a, '_> {
                 b if b.is_ascii_whitespace() => self.space(),
                 b'"' | b'`' | b'\'' if self.quote.is_none() => self.open_quote(),
                 b'{' if self.sorted_set() => {}
+                b'=' if self.skip_given_value() => {}
                 b if is_delimiter(b) => {
                     self.write(b);
                     self.at += 1;

@@ -5,10 +5,12 @@
 mod failing;
 mod located;
 mod marks;
+mod nameless;
 mod openings;
 mod shape;
 mod spoken;
 
+pub(crate) use nameless::{counts_errors, lacks_name, marked};
 pub(crate) use shape::{class_suffix, is_exception, is_raised};
 
 use super::place::{self, Placed};
