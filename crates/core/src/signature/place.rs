@@ -53,6 +53,10 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         }
         // `ERROR in ./a.js 3:5-24`, `a.scss 3:5  root stylesheet`.
         [b' ', b'0'..=b'9', ..] if is_file(file) => found(after_column(&tail[1..]), false),
+        // A script names itself as the program: `deploy.py: error: text`.
+        [b':', b' ', rest @ ..] if is_source(file) && opens_with_level(rest) => {
+            found(Some(rest), true)
+        }
         // A program names itself before the file it is made of: `app: main.c:3: text`.
         [b':', b' ', rest @ ..]
             if is_program(file) && rest.first().is_some_and(|b| !b.is_ascii_digit()) =>
@@ -90,6 +94,21 @@ fn cut_once(line: &[u8]) -> Placed<'_> {
         Some(end) if is_file(&line[..end]) && !is_program(&line[..end]) => cut(line),
         _ => Placed { rest: line, file: None, running: false },
     }
+}
+
+/// Whether a file is run or imported under its own name.
+pub(crate) fn is_source(file: &[u8]) -> bool {
+    const EXTENSIONS: &[&[u8]] = &[
+        b"py", b"rb", b"pl", b"js", b"mjs", b"cjs", b"jsx", b"ts", b"mts", b"tsx", b"vue", b"sh",
+        b"lua", b"php", b"svelte", b"exs", b"tcl",
+    ];
+    memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
+}
+
+fn opens_with_level(text: &[u8]) -> bool {
+    [b"error: ".as_slice(), b"fatal: ", b"Error: ", b"ERROR: "]
+        .iter()
+        .any(|level| text.starts_with(level))
 }
 
 /// Shell scripts and SQL are run statement by statement.

@@ -286,7 +286,7 @@ class_words! {
     GATEWAY = 42: b"gateway",
     MEMORY = 43: b"memory",
     CERTIFICATE = 44: b"ssl" | b"certificate" | b"cert",
-    CONFIG = 45: b"config" | b"configuration" | b"configured" | b"usage" | b"settings",
+    CONFIG = 45: b"config" | b"configuration" | b"configured" | b"usage" | b"settings" | b"option",
 }
 
 /// The known words of a name, split at capitals, underscores and dashes, whatever their case.

@@ -50,6 +50,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
             [b'*', b'*', b' ', b'(', rest @ ..] => (Role::Exception, rest),
             [b'*', b'*', b'*', b' ', b'[', ..] => (Role::Summary, text),
             [b'*', b'*', b'*', b' ', rest @ ..] => return Some(spoken(rest)),
+            [b'*', b'*', b'*', ..] => (Role::Summary, text),
             _ => return None,
         },
         b'!' => match text {
@@ -134,6 +135,7 @@ pub(super) fn is_count(after: &[u8]) -> bool {
         b"step",
         b"run",
         b"assertion",
+        b"item",
     ];
     starts_with_any(after, COUNTED)
 }
@@ -147,6 +149,10 @@ fn gutter(rest: &[u8]) -> (Role, &[u8]) {
             (Role::Weak | Role::Acute | Role::Plain, cause) => (Role::Said, cause),
             found => found,
         };
+    }
+    if text.starts_with(b"- Error -") {
+        // The title of a drawn panel; what it holds is the message.
+        return (Role::Said, &text[2..7]);
     }
     if text.contains(&b'^') {
         return caret(text);

@@ -58,8 +58,9 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b'E' if starts(b"ERROR: test") && text.ends_with(b")") => failing(text),
         b'E' if starts(b"Error in ") && contains(text, b") : ") => (Role::Exception, text),
         b'E' if starts(b"ERROR collecting") => (Role::Echo, text),
-        b'E' if starts(b"ERROR ") && (contains(text, b"::") || contains(text, b".py")) => {
-            failing(text)
+        b'E' if starts(b"ERROR ") && names_test(&text[6..]) => failing(text),
+        b'F' if starts(b"Failing test case: ") || starts(b"Falsifying example: ") => {
+            (Role::Test, called(text))
         }
         _ if text.ends_with(b" aborted!") => (Role::StatementFollows, text),
         b'c' if starts(b"code: '") => (Role::Acute, text),
@@ -69,6 +70,18 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         _ => return None,
     };
     Some(found)
+}
+
+/// `tests/test_a.py`, `test_a.py::test_x - …`: after the level stands a test or its file.
+fn names_test(rest: &[u8]) -> bool {
+    let name = rest.trim_ascii_start().split(|b| *b == b' ').next().unwrap_or(rest);
+    contains(name, b"::") || name.ends_with(b".py")
+}
+
+/// The name in `title: name(arguments`.
+fn called(text: &[u8]) -> &[u8] {
+    let name = memchr::memmem::find(text, b": ").map_or(text, |at| &text[at + 2..]);
+    name.split(|b| *b == b'(').next().unwrap_or(name)
 }
 
 /// The headings over stacks, and the lines that end an entry of one.
