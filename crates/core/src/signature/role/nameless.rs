@@ -16,14 +16,18 @@ pub(crate) fn lacks_name(text: &[u8]) -> bool {
         b"not defined",
         b"not resolve",
     ];
-    text.len() <= BYTES_MAX
-        && MISSING.iter().any(|missing| contains(text, missing))
-        && text.split(|b| *b == b' ').all(is_prose)
+    let said = [b"error: ".as_slice(), b"Error: "]
+        .iter()
+        .find_map(|level| text.strip_prefix(*level))
+        .unwrap_or(text);
+    let said = said.strip_suffix(b".").or_else(|| said.strip_suffix(b":")).unwrap_or(said);
+    said.len() <= BYTES_MAX
+        && MISSING.iter().any(|missing| contains(said, missing))
+        && said.split(|b| *b == b' ').all(is_prose)
 }
 
 /// A word of a sentence: letters, small behind the first one, perhaps with an apostrophe.
 fn is_prose(word: &[u8]) -> bool {
-    let word = word.strip_suffix(b".").or_else(|| word.strip_suffix(b":")).unwrap_or(word);
     let small = |b: &u8| b.is_ascii_lowercase() || *b == b'\'';
     match word {
         [] => true,
