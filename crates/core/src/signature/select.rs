@@ -394,7 +394,8 @@ impl<'a> Choice<'a> {
 
     fn done(mut self) -> Selection<'a> {
         let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
-        if self.strong.iter().all(only_cause) {
+        let nothing = |line: &Line<'a>| line.role == Role::Said && role::says_nothing(line.text);
+        if self.strong.iter().all(|line| only_cause(line) || nothing(line)) {
             // Lines that only name a cause stand beside those that only deny something.
             self.strong.append(&mut self.weak);
         } else {

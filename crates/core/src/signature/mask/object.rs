@@ -135,6 +135,10 @@ impl<'a> Pass<'a, '_> {
     /// `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.
     pub(super) fn is_placed(&self, end: usize) -> bool {
         let rest = &self.line[end..];
+        // `line 3 of a.yml`.
+        if is_word(self.previous, b"of") && self.before.iter().all(u8::is_ascii_digit) {
+            return true;
+        }
         if rest.starts_with(b": ") && (ends_with_place(self.line) || self.opens_line(end)) {
             return true;
         }

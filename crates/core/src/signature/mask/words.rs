@@ -95,8 +95,10 @@ pub(super) fn speaks_of_line(line: &[u8]) -> bool {
     if ends_with_place(line) {
         return true;
     }
-    memchr::memchr_iter(b'l', line).any(|at| {
-        line[at..].starts_with(b"line ") && line.get(at + 5).is_some_and(u8::is_ascii_digit)
+    memchr::memmem::find_iter(line, b"ine ").any(|at| {
+        at > 0
+            && matches!(line[at - 1], b'l' | b'L')
+            && line.get(at + 4).is_some_and(u8::is_ascii_digit)
     })
 }
 

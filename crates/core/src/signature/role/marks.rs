@@ -59,7 +59,11 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
         },
         b'#' => match text {
             [b'#', b'0'..=b'9', ..] => (Role::Frame, text),
-            [b'#', b' ', ..] => (Role::Note, text),
+            [b'#', b' ', rest @ ..] => match rest.trim_ascii_start().strip_prefix(b"Failed test '")
+            {
+                Some(name) => (Role::Test, name.strip_suffix(b"'").unwrap_or(name)),
+                None => (Role::Note, text),
+            },
             _ => return None,
         },
         _ => return None,

@@ -10,7 +10,7 @@ mod openings;
 mod shape;
 mod spoken;
 
-pub(crate) use nameless::{counts_errors, lacks_name, marked};
+pub(crate) use nameless::{counts_errors, lacks_name, marked, says_nothing};
 pub(crate) use shape::{class_suffix, is_exception, is_raised};
 
 use super::place::{self, Placed};

@@ -1,5 +1,6 @@
 //! Messages that do not name what they are about: the name stands below, or is marked in the source.
 
+use super::super::words::{self, ACUTE, NEGATION};
 use super::shape::contains;
 
 /// `Undefined variable.`, `collection not found`: something is missing, and no word says what.
@@ -16,14 +17,29 @@ pub(crate) fn lacks_name(text: &[u8]) -> bool {
         b"not defined",
         b"not resolve",
     ];
-    let said = [b"error: ".as_slice(), b"Error: "]
+    text.len() <= BYTES_MAX
+        && MISSING.iter().any(|missing| contains(text, missing))
+        && is_sentence(text)
+}
+
+/// `Error on command line; for help try 'x -h'`: it failed, and no word tells it from any other
+/// failure.
+pub(crate) fn says_nothing(text: &[u8]) -> bool {
+    const BYTES_MAX: usize = 60;
+    let said = text.split(|b| matches!(b, b';' | b'(' | b'!')).next().unwrap_or(text);
+    said.len() <= BYTES_MAX
+        && is_sentence(said.trim_ascii_end())
+        && words::hints(said) & (NEGATION | ACUTE) == 0
+}
+
+/// Plain words after a level, none of which can be a name.
+fn is_sentence(text: &[u8]) -> bool {
+    let said = [b"error: ".as_slice(), b"Error: ", b"ERROR: "]
         .iter()
         .find_map(|level| text.strip_prefix(*level))
         .unwrap_or(text);
     let said = said.strip_suffix(b".").or_else(|| said.strip_suffix(b":")).unwrap_or(said);
-    said.len() <= BYTES_MAX
-        && MISSING.iter().any(|missing| contains(said, missing))
-        && said.split(|b| *b == b' ').all(is_prose)
+    said.split(|b| *b == b' ').all(is_prose)
 }
 
 /// A word of a sentence: letters, small behind the first one, perhaps with an apostrophe.
@@ -76,6 +92,14 @@ mod tests {
         {
             assert!(!lacks_name(text.as_bytes()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_sentence_without_a_name_tells_nothing() {
+        assert!(says_nothing(b"Error on command line; for help try 'x -h'"));
+        assert!(!says_nothing(b"Unknown option: total"));
+        assert!(!says_nothing(b"This is an unexpected use of the statement."));
+        assert!(!says_nothing(b"error: cannot open 'a'"));
     }
 
     #[test]

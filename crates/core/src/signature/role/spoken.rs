@@ -82,8 +82,12 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
         };
         return (role, text);
     }
-    if found & ERROR != 0 && names_error(text) {
-        return (Role::Said, text);
+    if found & ERROR != 0
+        && let Some(said) = after_error(text)
+    {
+        // `runtime error: file a.xsl line 3`: only the place; what is wrong there stands below.
+        let places = said.starts_with(b"file ") && contains(said, b" line ");
+        return (if places { Role::StatementFollows } else { Role::Said }, text);
     }
     let role = match found {
         found if found & ACUTE != 0 => Role::Acute,
@@ -107,14 +111,14 @@ fn opens_remark(word: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// The word before the first colon is `error`: `parse error: …`, `jq: error (at <stdin>:1): …`.
-fn names_error(text: &[u8]) -> bool {
+/// What follows the first colon, where the word before it is `error`: `parse error: …`,
+/// `jq: error (at <stdin>:1): …`.
+fn after_error(text: &[u8]) -> Option<&[u8]> {
     const HEAD_BYTES_MAX: usize = 80;
     let head = &text[..text.len().min(HEAD_BYTES_MAX)];
-    let Some(colon) = memchr::memchr(b':', head) else { return false };
-    let head = &head[..colon];
-    let last = head.rsplit(|b| *b == b' ').next().unwrap_or(head);
-    words::hint(last) & ERROR != 0
+    let colon = memchr::memchr(b':', head)?;
+    let last = head[..colon].rsplit(|b| *b == b' ').next().unwrap_or(head);
+    (words::hint(last) & ERROR != 0).then(|| text[colon + 1..].trim_ascii_start())
 }
 
 /// A program's name before a colon: lower case, or a path.

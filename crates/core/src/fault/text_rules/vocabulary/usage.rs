@@ -155,6 +155,8 @@ pub(super) static RULES: &[Rule] = &[
             "wrong number of arguments",
             "no such variable",
             "has no value",
+            "is unbound",
+            "does not meet",
             "unbound identifier",
             "unknown procedure",
             "undefined procedure",
