@@ -44,6 +44,10 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b':', b':', b'$', ..] if is_file(file) => found(after_document_path(tail), false),
         [b':', b'(', ..] if is_file(file) => found(after_section(tail), false),
         [b':', b'[', b'0'..=b'9', ..] if is_file(file) => found(after_bracket(tail), false),
+        // `rules.yml: 3:5: text`: line and column, apart from the file.
+        [b':', b' ', b'0'..=b'9', ..] if is_file(file) && after_column(&tail[2..]).is_some() => {
+            found(after_column(&tail[2..]), false)
+        }
         [b':', b' ', b'0'..=b'9', ..] => found(after_line_number(&tail[2..]), true),
         [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
             found(after_line_number(&tail[7..]), true)
@@ -291,6 +295,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"gemspec",
         b"podspec",
         b"prisma",
+        b"rc",
     ];
     const NAMES: &[&[u8]] = &[
         b"makefile",

@@ -78,6 +78,8 @@ struct Choice<'a> {
     source: &'a [u8],
     last: [Option<Line<'a>>; LAST_LINES],
     block: Block,
+    /// Whether what stands aside is a remark, so that no denial in it counts.
+    remarks: bool,
     after: After,
     introduction: Introduction,
     /// The role of the next line, when it is known to be the message.
@@ -98,6 +100,7 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         source: b"",
         last: [None; LAST_LINES],
         block: Block::Open,
+        remarks: false,
         after: After::Anything,
         introduction: Introduction { followers: 0, indent: 0, weak: false, counts: false },
         message: None,
@@ -147,7 +150,7 @@ impl<'a> Choice<'a> {
         }
         if let Block::Aside(indent) = self.block
             && line.indent > indent
-            && matches!(line.role, Role::Plain | Role::Weak | Role::Acute)
+            && (line.role == Role::Plain || self.remarks && line.role.is_denial())
         {
             return;
         }
@@ -236,7 +239,10 @@ impl<'a> Choice<'a> {
                 block => block,
             },
             Role::Echo | Role::Label => self.block,
-            Role::Warning | Role::Note | Role::Progress => Block::Aside(line.indent),
+            Role::Warning | Role::Note | Role::Progress => {
+                self.remarks = line.role != Role::Progress;
+                Block::Aside(line.indent)
+            }
             role if role.is_strong() => Block::Failure,
             _ => Block::Open,
         };

@@ -2,7 +2,7 @@
 
 use super::super::token::Shape;
 use super::super::{place, token};
-use super::words::{ends_with_place, is_word, small};
+use super::words::{ends_with_place, is_word, small, speaks_of_missing};
 use super::{EPHEMERAL_PORT_MIN, OBJECT, Pass};
 
 impl<'a> Pass<'a, '_> {
@@ -154,7 +154,7 @@ impl<'a> Pass<'a, '_> {
             return memchr::memmem::find(rest, b"line ")
                 .is_some_and(|at| numbered(&rest[at + 5..]));
         }
-        rest.strip_prefix(b"line ").is_some_and(numbered)
+        rest.strip_prefix(b"line ").is_some_and(numbered) || !speaks_of_missing(self.line)
     }
 }
 

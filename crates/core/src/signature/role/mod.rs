@@ -72,6 +72,11 @@ impl Role {
         matches!(self, Self::Said | Self::Finding | Self::Exception | Self::Test)
     }
 
+    /// Whether a line of this kind denies something or names a cause, and no more.
+    pub(crate) const fn is_denial(self) -> bool {
+        matches!(self, Self::Weak | Self::Acute)
+    }
+
     /// How much a line of this kind says, when there are too many lines.
     pub(crate) const fn weight(self) -> u8 {
         match self {

@@ -37,6 +37,9 @@ pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
     if let Some(role) = classed(word, after) {
         return (role, text);
     }
+    if hint & FAIL != 0 && after.starts_with(b": ") && !is_summary(&after[2..]) {
+        return (Role::Said, text);
+    }
     if is_code(word) && (after.starts_with(b" ") || after.starts_with(b":")) {
         return (Role::Finding, text);
     }
