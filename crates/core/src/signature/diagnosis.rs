@@ -62,9 +62,11 @@ impl<'a> Diagnosis<'a> {
 
     /// Whether the failure was raised in code: by an exception, with a stack, or by a statement.
     pub(crate) fn raises(&self) -> bool {
+        // A database speaks in lower case behind its level; other tools begin a sentence there.
+        let of_database =
+            |text: &[u8]| matches!(text.strip_prefix(b"ERROR:  "), Some([b'a'..=b'z', ..]));
         let statement = |line: &Line<'a>| {
-            line.text.starts_with(b"ERROR:  ")
-                || line.file.is_some_and(|file| file.ends_with(b".sql"))
+            of_database(line.text) || line.file.is_some_and(|file| file.ends_with(b".sql"))
         };
         self.selection.stack
             || self.lines().iter().any(statement)

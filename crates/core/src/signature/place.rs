@@ -13,12 +13,18 @@ pub(crate) struct Placed<'a> {
     pub(crate) running: bool,
 }
 
+/// Stands for the file of a location that names a line of the input only.
+const INPUT: &[u8] = b"<input>";
+
 /// The longest path that is looked at as a location.
 const FILE_BYTES_MAX: usize = 512;
 
 /// Cuts off a leading location.
 pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     let whole = Placed { rest: line, file: None, running: false };
+    if let Some(rest) = after_line_and_column(line).or_else(|| after_bare_section(line)) {
+        return Placed { rest, file: Some(INPUT), running: false };
+    }
     let start = drive_len(line);
     let limit = line.len().min(FILE_BYTES_MAX);
     let ends = |b: &u8| matches!(b, b':' | b'(' | b' ' | b'"' | b'\'');
@@ -34,8 +40,14 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     match tail {
         [b':', b'0'..=b'9', ..] if is_file(file) => found(after_numbers(tail), is_script(file)),
         [b'(', b'0'..=b'9', ..] if is_file(file) => found(after_parenthesis(tail), false),
+        // A place inside a document: `order.json::$.items[0]: text`.
+        [b':', b':', b'$', ..] if is_file(file) => found(after_document_path(tail), false),
         [b':', b'(', ..] if is_file(file) => found(after_section(tail), false),
         [b':', b'[', b'0'..=b'9', ..] if is_file(file) => found(after_bracket(tail), false),
+        // `rules.yml: 3:5: text`: line and column, apart from the file.
+        [b':', b' ', b'0'..=b'9', ..] if is_file(file) && after_column(&tail[2..]).is_some() => {
+            found(after_column(&tail[2..]), false)
+        }
         [b':', b' ', b'0'..=b'9', ..] => found(after_line_number(&tail[2..]), true),
         [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
             found(after_line_number(&tail[7..]), true)
@@ -45,6 +57,10 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         }
         // `ERROR in ./a.js 3:5-24`, `a.scss 3:5  root stylesheet`.
         [b' ', b'0'..=b'9', ..] if is_file(file) => found(after_column(&tail[1..]), false),
+        // A script names itself as the program: `deploy.py: error: text`.
+        [b':', b' ', rest @ ..] if is_source(file) && opens_with_level(rest) => {
+            found(Some(rest), true)
+        }
         // A program names itself before the file it is made of: `app: main.c:3: text`.
         [b':', b' ', rest @ ..]
             if is_program(file) && rest.first().is_some_and(|b| !b.is_ascii_digit()) =>
@@ -82,6 +98,21 @@ fn cut_once(line: &[u8]) -> Placed<'_> {
         Some(end) if is_file(&line[..end]) && !is_program(&line[..end]) => cut(line),
         _ => Placed { rest: line, file: None, running: false },
     }
+}
+
+/// Whether a file is run or imported under its own name.
+pub(crate) fn is_source(file: &[u8]) -> bool {
+    const EXTENSIONS: &[&[u8]] = &[
+        b"py", b"rb", b"pl", b"js", b"mjs", b"cjs", b"jsx", b"ts", b"mts", b"tsx", b"vue", b"sh",
+        b"lua", b"php", b"svelte", b"exs", b"tcl",
+    ];
+    memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
+}
+
+fn opens_with_level(text: &[u8]) -> bool {
+    [b"error: ".as_slice(), b"fatal: ", b"Error: ", b"ERROR: "]
+        .iter()
+        .any(|level| text.starts_with(level))
 }
 
 /// Shell scripts and SQL are run statement by statement.
@@ -153,10 +184,39 @@ fn after_parenthesis(tail: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// `line 3 column 5 - text`, `Line 3, column 5: text`.
+fn after_line_and_column(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(b"line ").or_else(|| line.strip_prefix(b"Line "))?;
+    let rest = after_digits(rest)?;
+    let rest = rest.strip_prefix(b",").unwrap_or(rest);
+    let rest =
+        after_digits(rest.strip_prefix(b" column ").or_else(|| rest.strip_prefix(b" col "))?)?;
+    rest.strip_prefix(b" - ").or_else(|| rest.strip_prefix(b": "))
+}
+
+fn after_digits(text: &[u8]) -> Option<&[u8]> {
+    let len = digits(text);
+    (len > 0).then(|| &text[len..])
+}
+
+/// `::$.items[0]: text` of validators.
+fn after_document_path(tail: &[u8]) -> Option<&[u8]> {
+    let end = memchr::memmem::find(tail, b": ")?;
+    Some(&tail[end + 2..])
+}
+
 /// `:(.text+0xa): text` of linkers.
 fn after_section(tail: &[u8]) -> Option<&[u8]> {
     let end = memchr::memmem::find(&tail[..tail.len().min(80)], b"): ")?;
     Some(&tail[end + 3..])
+}
+
+/// `(.text+0x17): text`: an object without the name of its source.
+fn after_bare_section(line: &[u8]) -> Option<&[u8]> {
+    if !line.starts_with(b"(.") {
+        return None;
+    }
+    after_section(line)
 }
 
 /// `:[3,5] text` of Maven.
@@ -216,14 +276,12 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"ini",
         b"cfg",
         b"conf",
-        b"json",
         b"jsonc",
         b"json5",
         b"tf",
         b"hcl",
         b"tfvars",
         b"properties",
-        b"xml",
         b"gradle",
         b"kts",
         b"csproj",
@@ -237,6 +295,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"gemspec",
         b"podspec",
         b"prisma",
+        b"rc",
     ];
     const NAMES: &[&[u8]] = &[
         b"makefile",
@@ -257,7 +316,43 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
     if NAMES.contains(&name) || is_recipe(name) || name.starts_with(b".env") {
         return true;
     }
-    memchr::memrchr(b'.', name).is_some_and(|dot| EXTENSIONS.contains(&&name[dot + 1..]))
+    let Some(dot) = memchr::memrchr(b'.', name) else { return false };
+    let (stem, extension) = (&name[..dot], &name[dot + 1..]);
+    EXTENSIONS.contains(&extension) || (matches!(extension, b"json" | b"xml") && is_setup(stem))
+}
+
+/// A document may hold anything; only its name says that it holds settings.
+fn is_setup(stem: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"package",
+        b"config",
+        b"settings",
+        b"manifest",
+        b"composer",
+        b"pom",
+        b"build",
+        b"project",
+        b"deno",
+        b"turbo",
+        b"vercel",
+        b"web",
+        b"app",
+        b"biome",
+        b"nx",
+        b"lerna",
+        b"schema",
+        b"launch",
+        b"tasks",
+        b"beans",
+        b"log",
+        b"rc",
+        b"bower",
+        b"renovate",
+    ];
+    let ends = |word: &&[u8]| {
+        stem.len() >= word.len() && stem[stem.len() - word.len()..].eq_ignore_ascii_case(word)
+    };
+    WORDS.iter().any(|word| ends(word) || stem.starts_with(word)) || stem.starts_with(b".")
 }
 
 /// The last part of a path.

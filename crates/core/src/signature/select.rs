@@ -63,6 +63,8 @@ struct Introduction {
     followers: usize,
     indent: usize,
     weak: bool,
+    /// Whether it only counts what stands below, at any depth.
+    counts: bool,
 }
 
 struct Choice<'a> {
@@ -70,8 +72,14 @@ struct Choice<'a> {
     /// Taken when nothing is strong.
     weak: Vec<Line<'a>>,
     summary: Option<Line<'a>>,
+    /// Taken when the output blames its warnings, or has nothing else.
+    warnings: Vec<Line<'a>>,
+    /// The source that was echoed last, as it stood.
+    source: &'a [u8],
     last: [Option<Line<'a>>; LAST_LINES],
     block: Block,
+    /// Whether what stands aside is a remark, so that no denial in it counts.
+    remarks: bool,
     after: After,
     introduction: Introduction,
     /// The role of the next line, when it is known to be the message.
@@ -88,10 +96,13 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         strong: Vec::with_capacity(LINES_MAX),
         weak: Vec::new(),
         summary: None,
+        warnings: Vec::new(),
+        source: b"",
         last: [None; LAST_LINES],
         block: Block::Open,
+        remarks: false,
         after: After::Anything,
-        introduction: Introduction { followers: 0, indent: 0, weak: false },
+        introduction: Introduction { followers: 0, indent: 0, weak: false, counts: false },
         message: None,
         stack: false,
         inspected: false,
@@ -139,12 +150,25 @@ impl<'a> Choice<'a> {
         }
         if let Block::Aside(indent) = self.block
             && line.indent > indent
-            && matches!(line.role, Role::Plain | Role::Weak | Role::Acute)
+            && (line.role == Role::Plain || self.remarks && line.role.is_denial())
         {
             return;
         }
         self.enter(&line);
         self.place(line);
+        if line.role == Role::Echo {
+            self.mark(raw, &line);
+        }
+    }
+
+    /// What is marked under echoed source names what a message without a name is about.
+    fn mark(&mut self, raw: &'a [u8], line: &Line<'a>) {
+        let marked = role::marked(self.source, raw);
+        self.source = raw;
+        let Some(said) = self.strong.last() else { return };
+        if let Some(text) = marked.filter(|_| role::lacks_name(said.text)) {
+            self.keep(Line { role: Role::Label, text, ..*line });
+        }
     }
 
     /// Reads a line. What ends a traceback is an exception, whatever its name.
@@ -163,9 +187,12 @@ impl<'a> Choice<'a> {
 
     /// Takes an indented line that an introducing line announced.
     fn follows(&mut self, line: &Line<'a>) -> bool {
-        let Introduction { followers, indent, weak } = self.introduction;
+        let Introduction { followers, indent, weak, counts } = self.introduction;
         if followers == 0 {
             return false;
+        }
+        if counts {
+            return self.counted(line);
         }
         let apart = matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
         // Right below, a sentence need not be indented to belong.
@@ -185,6 +212,19 @@ impl<'a> Choice<'a> {
         belongs
     }
 
+    /// Takes a line of what was counted; remarks between do not end it.
+    fn counted(&mut self, line: &Line<'a>) -> bool {
+        match line.role {
+            Role::Blank | Role::Frame => self.introduction.followers = 0,
+            Role::Summary | Role::Note | Role::Echo => {}
+            _ => {
+                self.introduction.followers -= 1;
+                self.keep(Line { role: Role::Said, ..*line });
+            }
+        }
+        self.introduction.followers > 0
+    }
+
     /// Notes what the lines below will belong to.
     fn enter(&mut self, line: &Line<'a>) {
         self.block = match line.role {
@@ -199,7 +239,10 @@ impl<'a> Choice<'a> {
                 block => block,
             },
             Role::Echo | Role::Label => self.block,
-            Role::Warning | Role::Note | Role::Progress => Block::Aside(line.indent),
+            Role::Warning | Role::Note | Role::Progress => {
+                self.remarks = line.role != Role::Progress;
+                Block::Aside(line.indent)
+            }
             role if role.is_strong() => Block::Failure,
             _ => Block::Open,
         };
@@ -242,6 +285,7 @@ impl<'a> Choice<'a> {
                 self.keep_weak(line);
             }
             Role::Summary => self.summary = Some(line),
+            Role::Warning if self.warnings.len() < LAST_LINES => self.warnings.push(line),
             Role::Plain => {
                 self.last.rotate_left(1);
                 self.last[LAST_LINES - 1] = Some(line);
@@ -298,18 +342,28 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// A line that ends with a colon, or is a code alone, introduces what stands indented below:
-    /// `error: [GHC-88464]`.
+    /// A line that ends with a colon, is a code alone or lacks the name it is about introduces what
+    /// stands indented below: `error: [GHC-88464]`.
     fn announce(&mut self, line: &Line<'a>, weak: bool) {
         let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
-        let last = line.text.last();
-        if last == Some(&b':') || (last == Some(&b']') && code()) {
+        let opens = match line.text.last() {
+            Some(b':') => true,
+            Some(b']') => code(),
+            Some(b'{') => line.text.ends_with(b": {"),
+            _ => !weak && role::lacks_name(line.text),
+        };
+        if opens {
             self.introduce(line, weak);
+        } else if line.role == Role::Exception && role::counts_errors(line.text) {
+            self.introduce(line, false);
+            self.introduction =
+                Introduction { followers: LINES_MAX - 1, counts: true, ..self.introduction };
         }
     }
 
     fn introduce(&mut self, line: &Line<'a>, weak: bool) {
-        self.introduction = Introduction { followers: FOLLOWERS_MAX, indent: line.indent, weak };
+        self.introduction =
+            Introduction { followers: FOLLOWERS_MAX, indent: line.indent, weak, counts: false };
     }
 
     /// Keeps a line once. When there are too many, a line that says less makes room.
@@ -334,9 +388,20 @@ impl<'a> Choice<'a> {
         }
     }
 
+    /// Warnings count where the output says that it failed because of them, or says nothing else.
+    fn blame_warnings(&mut self) {
+        let blames = |line: &Line<'a>| memchr::memmem::find(line.text, b"arning").is_some();
+        let nothing = self.strong.is_empty() && self.last.iter().all(Option::is_none);
+        if nothing || (!self.strong.is_empty() && self.strong.iter().all(blames)) {
+            let warnings = self.warnings.drain(..).map(|line| Line { role: Role::Said, ..line });
+            self.strong.extend(warnings);
+        }
+    }
+
     fn done(mut self) -> Selection<'a> {
         let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
-        if self.strong.iter().all(only_cause) {
+        let nothing = |line: &Line<'a>| line.role == Role::Said && role::says_nothing(line.text);
+        if self.strong.iter().all(|line| only_cause(line) || nothing(line)) {
             // Lines that only name a cause stand beside those that only deny something.
             self.strong.append(&mut self.weak);
         } else {
@@ -349,6 +414,7 @@ impl<'a> Choice<'a> {
         if self.strong.is_empty() {
             self.strong.extend(self.summary);
         }
+        self.blame_warnings();
         let diagnostic = !self.strong.is_empty();
         if !diagnostic {
             self.strong.extend(self.last.into_iter().flatten());

@@ -46,6 +46,8 @@ const WORDS: &[(Hint, &[&str])] = &[
             "none",
             "cannot",
             "can't",
+            "don't",
+            "never",
             "couldn't",
             "doesn't",
             "isn't",

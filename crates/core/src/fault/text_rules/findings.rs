@@ -94,6 +94,7 @@ pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         b"FrozenError",
         b"LoadError",
         b"FloatDomainError",
+        b"ValidationError",
     ];
     let mut found = None;
     for fact in diagnosis.facts() {

@@ -224,7 +224,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
             Code::EnvUnavailable
         }
         () if any(MEMORY) => Code::ToolCrash,
-        () if any(CERTIFICATE) => Code::ToolConfig,
+        () if any(CERTIFICATE | CONFIG) => Code::ToolConfig,
         () => return None,
     })
 }
@@ -286,6 +286,7 @@ class_words! {
     GATEWAY = 42: b"gateway",
     MEMORY = 43: b"memory",
     CERTIFICATE = 44: b"ssl" | b"certificate" | b"cert",
+    CONFIG = 45: b"config" | b"configuration" | b"configured" | b"usage" | b"settings" | b"option",
 }
 
 /// The known words of a name, split at capitals, underscores and dashes, whatever their case.
@@ -312,6 +313,24 @@ fn class_words(name: &[u8]) -> u64 {
     found | bit_of(&word[..len])
 }
 
+/// What is fetched from a package registry, and by what it is found there.
+const PACKAGE_WORDS: &[&[u8]] = &[
+    b"package",
+    b"packages",
+    b"gem",
+    b"gems",
+    b"crate",
+    b"crates",
+    b"artifact",
+    b"artifacts",
+    b"dependency",
+    b"dependencies",
+    b"mirror",
+    b"index",
+    b"plugin",
+    b"latest",
+];
+
 /// A server error of a package registry.
 fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
     const MARKS: &[&[u8]] = &[
@@ -327,11 +346,15 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
         b"ubuntu.com",
         b"nuget",
         b"tarball",
+        b"/@v/",
     ];
-    diagnosis.lines().iter().any(|line| {
-        matches!(line.role, Role::Said | Role::Acute | Role::Exception)
-            && MARKS.iter().any(|mark| memchr::memmem::find(line.text, mark).is_some())
-    })
+    let speaks_of_package = !diagnosis.raises()
+        && diagnosis.prose().split(|b| *b == b' ').any(|word| PACKAGE_WORDS.contains(&word));
+    speaks_of_package
+        || diagnosis.lines().iter().any(|line| {
+            matches!(line.role, Role::Said | Role::Acute | Role::Exception)
+                && MARKS.iter().any(|mark| memchr::memmem::find(line.text, mark).is_some())
+        })
 }
 
 #[cfg(test)]

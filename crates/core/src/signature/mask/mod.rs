@@ -122,6 +122,7 @@ impl<'a> Pass<'a, '_> {
                 b if b.is_ascii_whitespace() => self.space(),
                 b'"' | b'`' | b'\'' if self.quote.is_none() => self.open_quote(),
                 b'{' if self.sorted_set() => {}
+                b'=' if self.skip_given_value() => {}
                 b if is_delimiter(b) => {
                     self.write(b);
                     self.at += 1;
@@ -228,6 +229,7 @@ impl<'a> Pass<'a, '_> {
         let has_digit = token.iter().any(u8::is_ascii_digit);
         if (has_digit && self.names_request())
             || (self.numbered && place::is_file(token) && self.is_placed(end))
+            || (is_word(self.previous, b"from") && place::is_source(token))
         {
             self.write(b'#');
         } else if has_digit {

@@ -2,7 +2,7 @@
 
 use super::super::token::Shape;
 use super::super::{place, token};
-use super::words::{ends_with_place, is_word, small};
+use super::words::{ends_with_place, is_word, small, speaks_of_missing};
 use super::{EPHEMERAL_PORT_MIN, OBJECT, Pass};
 
 impl<'a> Pass<'a, '_> {
@@ -34,7 +34,13 @@ impl<'a> Pass<'a, '_> {
         const BEFORE: &[&[u8]] = &[b"at", b"of", b"copy", b"checkout", b"workspace", b"under"];
         let is = |word: &[u8]| is_word(self.previous, word);
         let bare = !place::base(path).contains(&b'.');
-        path.first() == Some(&b'/') && (is(b"in") || (bare && BEFORE.iter().any(|word| is(word))))
+        path.first() == Some(&b'/')
+            && (is(b"in") || (bare && (self.is_bracketed() || BEFORE.iter().any(|word| is(word)))))
+    }
+
+    /// `(text)`: what was just read stands alone in round brackets.
+    fn is_bracketed(&self) -> bool {
+        self.line.get(self.at) == Some(&b')') && self.out.text.last() == Some(&b'(')
     }
 
     /// A base name identifies; long numbers in it do not.
@@ -114,10 +120,26 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
+    /// `a.gv: syntax error in line 3`, `Error: a.gv: …`: a file in front of all that is said about
+    /// its line. Where another file stands before the line, that one is the place.
+    fn opens_line(&self, end: usize) -> bool {
+        let first = self.previous.is_empty() || is_word(self.previous, b"error");
+        let said = &self.line[end..];
+        let Some(at) = memchr::memmem::find(said, b" line ").filter(|_| first) else {
+            return false;
+        };
+        let before = said[..at].rsplit(|b| *b == b' ').next().unwrap_or_default();
+        !place::is_file(before)
+    }
+
     /// `… at a.pl line 3`, `… in a.php on line 3`, `'a.yml': line 3`.
     pub(super) fn is_placed(&self, end: usize) -> bool {
         let rest = &self.line[end..];
-        if rest.starts_with(b": ") && ends_with_place(self.line) {
+        // `line 3 of a.yml`.
+        if is_word(self.previous, b"of") && self.before.iter().all(u8::is_ascii_digit) {
+            return true;
+        }
+        if rest.starts_with(b": ") && (ends_with_place(self.line) || self.opens_line(end)) {
             return true;
         }
         let rest = rest.strip_prefix(b"'").or_else(|| rest.strip_prefix(b"\"")).unwrap_or(rest);
@@ -132,7 +154,7 @@ impl<'a> Pass<'a, '_> {
             return memchr::memmem::find(rest, b"line ")
                 .is_some_and(|at| numbered(&rest[at + 5..]));
         }
-        rest.strip_prefix(b"line ").is_some_and(numbered)
+        rest.strip_prefix(b"line ").is_some_and(numbered) || !speaks_of_missing(self.line)
     }
 }
 

@@ -42,6 +42,24 @@ impl Pass<'_, '_> {
         close + 1 == self.line.len() && memchr::memchr_iter(b' ', quoted).count() >= WORDS_MIN
     }
 
+    /// `input_value={'a': 1}, input_type=dict`: what was given varies, up to the next key.
+    pub(super) fn skip_given_value(&mut self) -> bool {
+        if !self.previous.ends_with(b"_value") {
+            return false;
+        }
+        let rest = &self.line[self.at..];
+        let next_key = |at: &usize| {
+            let key = &rest[at + 2..];
+            let len = key.iter().take_while(|b| b.is_ascii_lowercase() || **b == b'_').count();
+            len > 0 && key.get(len) == Some(&b'=')
+        };
+        let closing = memchr::memrchr(b']', rest).unwrap_or(rest.len());
+        let end = memchr::memmem::find_iter(rest, b", ").find(next_key).unwrap_or(closing);
+        self.out.text.extend_from_slice(b"=#");
+        self.at += end;
+        true
+    }
+
     /// `{'b', 'a'}` has no order of its own.
     pub(super) fn sorted_set(&mut self) -> bool {
         let line = self.line;

@@ -15,6 +15,12 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
         b"received",
         b"got",
         b"https",
+        // The reason may stand first: `Bad Gateway 502`.
+        b"gateway",
+        b"unavailable",
+        b"unauthorized",
+        b"forbidden",
+        b"requests",
     ];
     // `google.api.Unavailable: 503 …`.
     let classed = memchr::memchr(b'.', previous).is_some() && previous[0].is_ascii_alphabetic();
@@ -89,9 +95,32 @@ pub(super) fn speaks_of_line(line: &[u8]) -> bool {
     if ends_with_place(line) {
         return true;
     }
-    memchr::memchr_iter(b'l', line).any(|at| {
-        line[at..].starts_with(b"line ") && line.get(at + 5).is_some_and(u8::is_ascii_digit)
+    memchr::memmem::find_iter(line, b"ine").any(|at| {
+        at > 0
+            && matches!(line[at - 1], b'l' | b'L')
+            && matches!(&line[at + 3..], [b' ', b'0'..=b'9', ..] | [b':', b' ', b'0'..=b'9', ..])
     })
+}
+
+/// Whether a file that the line names can be what is missing or denied, rather than the place.
+pub(super) fn speaks_of_missing(line: &[u8]) -> bool {
+    const SIGNS: &[&[u8]] = &[
+        b"o such file",
+        b"ot found",
+        b"denied",
+        b" open",
+        b" find ",
+        b" read ",
+        b" load",
+        b"exist",
+        b"issing",
+        b" import",
+        b" require",
+        b" include",
+        b"onflict",
+        b" locked",
+    ];
+    SIGNS.iter().any(|sign| memchr::memmem::find(line, sign).is_some())
 }
 
 /// `text (3:5)`: line and column, as parsers of JavaScript give them.

@@ -8,6 +8,13 @@ use super::shape::{class_suffix, closing_class, first_word, is_code};
 pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
     let word = first_word(rest);
     let after = &rest[word.len()..];
+    // Ruby's frames end with the method they are in.
+    if (rest.starts_with(b"in `") || rest.starts_with(b"in '")) && rest.ends_with(b"'") {
+        return (Role::Frame, rest);
+    }
+    if let Some(twice) = defined_twice(rest) {
+        return (Role::Finding, twice);
+    }
     if rest.is_empty()
         || rest.starts_with(b"in ")
         || rest.starts_with(b"In ")
@@ -39,6 +46,13 @@ pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
         return (Role::Finding, rest);
     }
     (Role::Weak, rest)
+}
+
+/// `multiple definition of 'f'; /tmp/b.o:b.c:(.text+0x0): first defined here`, without the other
+/// place.
+fn defined_twice(rest: &[u8]) -> Option<&[u8]> {
+    let named = rest.starts_with(b"multiple definition of ");
+    named.then(|| rest.split(|b| *b == b';').next().unwrap_or(rest))
 }
 
 /// What an interpreter says about the statement it runs concerns the command, not the code.

@@ -12,7 +12,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
         b'^' | b'~' => caret(text),
         b'%' => (Role::Echo, text),
         b'(' if text.starts_with(b"(node:") => (Role::Warning, text),
-        b'(' if text.starts_with(b"(Use ") => (Role::Note, text),
+        b'(' if text.starts_with(b"(Use ") || text.starts_with(b"(See ") => (Role::Note, text),
         b'(' if text.starts_with(b"(fail) ") => {
             let name = &text[7..];
             (Role::Test, &name[..memchr::memrchr(b'[', name).unwrap_or(name.len())])
@@ -31,6 +31,8 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
                 found => found,
             },
             [b'=', b' ', ..] => (Role::Note, text),
+            [b'=', b'=', b' ', b'[', ..] => (Role::Echo, text),
+            _ if contains(text, b"=> ") => return Some(arrow(text)),
             _ => return ruler(text),
         },
         b'_' | b'.' => return ruler(text),
@@ -48,6 +50,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
             [b'*', b'*', b' ', b'(', rest @ ..] => (Role::Exception, rest),
             [b'*', b'*', b'*', b' ', b'[', ..] => (Role::Summary, text),
             [b'*', b'*', b'*', b' ', rest @ ..] => return Some(spoken(rest)),
+            [b'*', b'*', b'*', ..] => (Role::Summary, text),
             _ => return None,
         },
         b'!' => match text {
@@ -56,7 +59,11 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
         },
         b'#' => match text {
             [b'#', b'0'..=b'9', ..] => (Role::Frame, text),
-            [b'#', b' ', ..] => (Role::Note, text),
+            [b'#', b' ', rest @ ..] => match rest.trim_ascii_start().strip_prefix(b"Failed test '")
+            {
+                Some(name) => (Role::Test, name.strip_suffix(b"'").unwrap_or(name)),
+                None => (Role::Note, text),
+            },
             _ => return None,
         },
         _ => return None,
@@ -87,11 +94,23 @@ fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
         [b')', b' ', rest @ ..] if matches!(rest, b"Failure:" | b"Error:") => {
             Some((Role::TestFollows, rest))
         }
+        // A list of ways to call the program.
+        [b')', b' ', b'U' | b'R' | b'T', ..] if is_advice(&rest[2..]) => Some((Role::Note, text)),
         [b')', b' ', rest @ ..] => Some((Role::Test, rest)),
         [b':', b' ', ..] => Some((Role::Frame, text)),
         _ if !text.iter().any(u8::is_ascii_alphabetic) => Some((Role::Echo, text)),
         _ => is_count(inner).then_some((Role::Summary, text)),
     }
+}
+
+fn is_advice(text: &[u8]) -> bool {
+    starts_with_any(text, &[b"Use ", b"Run ", b"Try "])
+}
+
+/// `=====> text`: what stands behind a drawn arrow.
+fn arrow(text: &[u8]) -> (Role, &[u8]) {
+    let marks = text.iter().take_while(|b| matches!(b, b'=' | b'>' | b' ')).count();
+    spoken(&text[marks..])
 }
 
 /// What follows the number in `3 errors`, `1 failed`, `2 problems (2 errors)`.
@@ -120,6 +139,7 @@ pub(super) fn is_count(after: &[u8]) -> bool {
         b"step",
         b"run",
         b"assertion",
+        b"item",
     ];
     starts_with_any(after, COUNTED)
 }
@@ -133,6 +153,10 @@ fn gutter(rest: &[u8]) -> (Role, &[u8]) {
             (Role::Weak | Role::Acute | Role::Plain, cause) => (Role::Said, cause),
             found => found,
         };
+    }
+    if text.starts_with(b"- Error -") {
+        // The title of a drawn panel; what it holds is the message.
+        return (Role::Said, &text[2..7]);
     }
     if text.contains(&b'^') {
         return caret(text);

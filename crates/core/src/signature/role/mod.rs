@@ -5,10 +5,12 @@
 mod failing;
 mod located;
 mod marks;
+mod nameless;
 mod openings;
 mod shape;
 mod spoken;
 
+pub(crate) use nameless::{counts_errors, lacks_name, marked, says_nothing};
 pub(crate) use shape::{class_suffix, is_exception, is_raised};
 
 use super::place::{self, Placed};
@@ -68,6 +70,11 @@ impl Role {
     /// Whether a line of this kind alone tells that something failed.
     pub(crate) const fn is_strong(self) -> bool {
         matches!(self, Self::Said | Self::Finding | Self::Exception | Self::Test)
+    }
+
+    /// Whether a line of this kind denies something or names a cause, and no more.
+    pub(crate) const fn is_denial(self) -> bool {
+        matches!(self, Self::Weak | Self::Acute)
     }
 
     /// How much a line of this kind says, when there are too many lines.

@@ -16,7 +16,9 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         {
             failing(text)
         }
-        b'F' if starts(b"For more info") || starts(b"Found ") => (Role::Summary, text),
+        b'F' if starts(b"For more info") || starts(b"For further info") || starts(b"Found ") => {
+            (Role::Summary, text)
+        }
         b'T' if starts(b"Traceback (most") => (Role::Frame, text),
         b'T' if starts(b"The above exception") => (Role::Echo, text),
         b'T' if starts(b"To ") => (Role::Progress, text),
@@ -40,10 +42,8 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b'f' if starts(b"found:") && indent > 0 => (Role::Label, text),
         b't' if starts(b"terminate called") => (Role::Exception, text),
         b'w' if starts(b"what():") => (Role::Exception, text),
-        b's' if starts(b"stack backtrace:") || starts(b"stack traceback:") => (Role::Frame, text),
-        b'r' if starts(b"runtime stack:") => (Role::Frame, text),
+        _ if opens_stack(first, text) => (Role::Frame, text),
         b'e' if starts(b"error: called from") => (Role::Frame, text),
-        b'B' if starts(b"Backtrace") => (Role::Frame, text),
         b't' if starts(b"test ") => return tested(&text[5..]),
         b't' if starts(b"thread '") && contains(text, b"panicked at") => panicked(text),
         b'x' | b'X' if text.len() > 3 && text[1] == b' ' => {
@@ -58,9 +58,11 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b'E' if starts(b"ERROR: test") && text.ends_with(b")") => failing(text),
         b'E' if starts(b"Error in ") && contains(text, b") : ") => (Role::Exception, text),
         b'E' if starts(b"ERROR collecting") => (Role::Echo, text),
-        b'E' if starts(b"ERROR ") && (contains(text, b"::") || contains(text, b".py")) => {
-            failing(text)
+        b'E' if starts(b"ERROR ") && names_test(&text[6..]) => failing(text),
+        b'F' if starts(b"Failing test case: ") || starts(b"Falsifying example: ") => {
+            (Role::Test, called(text))
         }
+        _ if text.ends_with(b" aborted!") => (Role::StatementFollows, text),
         b'c' if starts(b"code: '") => (Role::Acute, text),
         b'n' if starts(b"npm ERR! ") || starts(b"npm error ") => return Some(npm(&text[9..])),
         b'n' if starts(b"npm WARN") || starts(b"npm warn") => (Role::Warning, text),
@@ -68,6 +70,36 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         _ => return None,
     };
     Some(found)
+}
+
+/// `tests/test_a.py`, `test_a.py::test_x - …`: after the level stands a test or its file.
+fn names_test(rest: &[u8]) -> bool {
+    let name = rest.trim_ascii_start().split(|b| *b == b' ').next().unwrap_or(rest);
+    contains(name, b"::") || name.ends_with(b".py")
+}
+
+/// The name in `title: name(arguments`.
+fn called(text: &[u8]) -> &[u8] {
+    let name = memchr::memmem::find(text, b": ").map_or(text, |at| &text[at + 2..]);
+    name.split(|b| *b == b'(').next().unwrap_or(name)
+}
+
+/// The headings over stacks, and the lines that end an entry of one.
+fn opens_stack(first: u8, text: &[u8]) -> bool {
+    const HEADINGS: &[&[u8]] = &[
+        b"stack backtrace:",
+        b"stack traceback:",
+        b"Stack trace:",
+        b"runtime stack:",
+        b"Backtrace",
+        b"Call history:",
+        b"Call stack:",
+        b"while executing",
+        b"invoked from within",
+        b"(file \"",
+        b"(procedure \"",
+    ];
+    HEADINGS.iter().any(|heading| heading[0] == first && text.starts_with(heading))
 }
 
 fn npm(rest: &[u8]) -> (Role, &[u8]) {

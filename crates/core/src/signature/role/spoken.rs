@@ -37,6 +37,9 @@ pub(super) fn spoken(text: &[u8]) -> (Role, &[u8]) {
     if let Some(role) = classed(word, after) {
         return (role, text);
     }
+    if hint & FAIL != 0 && after.starts_with(b": ") && !is_summary(&after[2..]) {
+        return (Role::Said, text);
+    }
     if is_code(word) && (after.starts_with(b" ") || after.starts_with(b":")) {
         return (Role::Finding, text);
     }
@@ -74,7 +77,7 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     }
     let program = after.starts_with(b": ") && is_program(word);
     if bad && program {
-        let said = message(&after[1..]);
+        let said = unlevelled(message(&after[1..]));
         let role = match place::base(word) {
             _ if is_summary(said) => Role::Summary,
             b"ld" | b"ld.lld" | b"lld" | b"ld.gold" | b"mold" => Role::Finding,
@@ -82,8 +85,12 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
         };
         return (role, text);
     }
-    if found & ERROR != 0 && names_error(text) {
-        return (Role::Said, text);
+    if found & ERROR != 0
+        && let Some(said) = after_error(text)
+    {
+        // `runtime error: file a.xsl line 3`: only the place; what is wrong there stands below.
+        let places = said.starts_with(b"file ") && contains(said, b" line ");
+        return (if places { Role::StatementFollows } else { Role::Said }, text);
     }
     let role = match found {
         found if found & ACUTE != 0 => Role::Acute,
@@ -107,14 +114,14 @@ fn opens_remark(word: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// The word before the first colon is `error`: `parse error: …`, `jq: error (at <stdin>:1): …`.
-fn names_error(text: &[u8]) -> bool {
+/// What follows the first colon, where the word before it is `error`: `parse error: …`,
+/// `jq: error (at <stdin>:1): …`.
+fn after_error(text: &[u8]) -> Option<&[u8]> {
     const HEAD_BYTES_MAX: usize = 80;
     let head = &text[..text.len().min(HEAD_BYTES_MAX)];
-    let Some(colon) = memchr::memchr(b':', head) else { return false };
-    let head = &head[..colon];
-    let last = head.rsplit(|b| *b == b' ').next().unwrap_or(head);
-    words::hint(last) & ERROR != 0
+    let colon = memchr::memchr(b':', head)?;
+    let last = head[..colon].rsplit(|b| *b == b' ').next().unwrap_or(head);
+    (words::hint(last) & ERROR != 0).then(|| text[colon + 1..].trim_ascii_start())
 }
 
 /// A program's name before a colon: lower case, or a path.
@@ -127,6 +134,15 @@ fn is_program(word: &[u8]) -> bool {
 fn message(after: &[u8]) -> &[u8] {
     let skip = after.iter().take_while(|b| matches!(b, b':' | b' ' | b']' | b'!' | b'\t')).count();
     &after[skip..]
+}
+
+/// `error: text` after a program's name, without the level.
+fn unlevelled(said: &[u8]) -> &[u8] {
+    let word = first_word(said);
+    match words::hint(word) & ERROR {
+        0 => said,
+        _ => message(&said[word.len()..]),
+    }
 }
 
 /// How sentences begin that only say that there were failures.
@@ -189,5 +205,6 @@ pub(super) fn is_summary(said: &[u8]) -> bool {
         let digits = said.iter().take_while(|b| b.is_ascii_digit()).count();
         return is_count(said[digits..].trim_ascii_start());
     }
-    OPENS_SUMMARY[usize::from(*first)] && starts_with_any(said, SUMMARIES)
+    (OPENS_SUMMARY[usize::from(*first)] && starts_with_any(said, SUMMARIES))
+        || said.ends_with(b" compilation error")
 }
