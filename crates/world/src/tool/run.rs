@@ -82,9 +82,10 @@ impl Runs {
         let line = ["sh".into(), "-c".into(), OsString::from(&ask.command)];
         let mut words = self.network.before().into_iter().chain(line);
         let program = words.next().unwrap_or_default();
-        let Shell { guard, lock, environment, timeout } = &self.shell;
+        let Shell { guard, lock, inherits_environment, environment, timeout } = &self.shell;
         let mut launch = Launch::new(guard.clone(), lock, &self.root, program);
         launch.arguments = words.collect();
+        launch.inherits_environment = *inherits_environment;
         launch.environment.clone_from(environment);
         let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
         let total = asked.clamp(Duration::from_secs(1), *timeout);
