@@ -6,6 +6,7 @@
 //!
 //! Where to look:
 //! - [`agent`]: what works on a task by itself;
+//! - [`connector`]: irreversible actions, and how each is looked up;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`model`]: what thinks behind an API;
@@ -22,6 +23,7 @@
 )]
 
 pub mod agent;
+pub mod connector;
 pub mod fake;
 pub mod git;
 pub mod model;
