@@ -29,9 +29,7 @@ impl Shared {
                 let connector = self.connector()?;
                 Ok(connector.open_pull_request(wanted, &head(wanted, order)).await)
             }
-            Call::Http(call) => {
-                Ok(self.connector()?.request(call, &idempotency_key(mutation)).await)
-            }
+            Call::Http(call) => Ok(self.connector()?.request(call, &self.key(mutation)).await),
             Call::Command(wanted) => {
                 let launch = self.launch_of(order, mutation, wanted).await?;
                 let results = &self.settings.results;
@@ -59,6 +57,13 @@ impl Shared {
         }
     }
 
+    /// The same for every sending of one action. Two projects may call the same service, so the
+    /// project is part of it.
+    fn key(&self, mutation: &Mutation) -> String {
+        let named = format!("{}/{}", self.project_name, idempotency_key(mutation));
+        blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
+    }
+
     /// A program in the task's worktree that knows the key of an action.
     async fn launch(&self, order: &Order, mutation: &Mutation) -> Result<Launch, Fault> {
         let shell = self.shell(order);
@@ -66,7 +71,7 @@ impl Shared {
         let mut launch = Launch::new(shell.guard, shell.lock, directory, "");
         launch.inherits_environment = shell.inherits_environment;
         launch.environment = shell.environment;
-        let key = OsString::from(idempotency_key(mutation));
+        let key = OsString::from(self.key(mutation));
         launch.environment.push((KEY_VARIABLE.into(), Some(key)));
         Ok(launch)
     }
