@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use tokio::io::AsyncReadExt as _;
-use tokio::process::ChildStdout;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Mutation, Outcome};
 use unstuck_core::plan::ProbeCommand;
-use unstuck_world::process::{Deadlines, How, Launch, Stop};
+use unstuck_world::connector::command;
+use unstuck_world::process::{Deadlines, How, Launch};
 
 use crate::results::Results;
 
-/// The longest result a look-up may tell: one that was cut would not be what came back.
-const RESULT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 /// The statuses that mean something.
 const APPLIED: i32 = 0;
 const NOT_APPLIED: i32 = 1;
@@ -28,27 +25,17 @@ pub(crate) fn idempotency_key(mutation: &Mutation) -> String {
 /// comes of it when it is stopped.
 pub(crate) async fn look_up(
     mut launch: Launch,
-    command: &ProbeCommand,
+    probe: &ProbeCommand,
     results: &Results,
     stop: &CancellationToken,
 ) -> Option<Outcome> {
-    launch.program = command.program.clone().into();
-    launch.arguments = command.arguments.iter().map(Into::into).collect();
-    launch.deadlines = Deadlines { total: Some(command.timeout_ms.into()), ..Deadlines::default() };
-    let mut process = match launch.start().await {
-        Ok(process) => process,
+    launch.program = probe.program.clone().into();
+    launch.arguments = probe.arguments.iter().map(Into::into).collect();
+    launch.deadlines = Deadlines { total: Some(probe.timeout_ms.into()), ..Deadlines::default() };
+    let (ended, told) = match command::run(launch, stop).await {
+        Ok(ran) => ran,
         // It was not looked up at all: that can be tried again.
         Err(fault) => return Some(Outcome::Failed { fault: Arc::new(fault), approach: None }),
-    };
-    let (stopper, stdout) = (process.stopper(), process.take_stdout());
-    let run = async { tokio::join!(process.wait(), all(stdout, &stopper)) };
-    tokio::pin!(run);
-    let (ended, told) = tokio::select! {
-        ran = &mut run => ran,
-        () = stop.cancelled() => {
-            stopper.stop();
-            run.await
-        }
     };
     match (ended.how, told) {
         (How::Stopped, _) if stop.is_cancelled() => None,
@@ -56,21 +43,10 @@ pub(crate) async fn look_up(
         (How::Exited(NOT_APPLIED), _) => Some(Outcome::NotApplied),
         (how, _) => {
             let said = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
-            tracing::warn!(?how, said, program = command.program, "a look-up cannot tell");
+            tracing::warn!(?how, said, program = probe.program, "a look-up cannot tell");
             Some(Outcome::CannotTell)
         }
     }
-}
-
-/// All that is written, unless it is too much: then nothing, and the program is ended.
-async fn all(stdout: Option<ChildStdout>, stopper: &Stop) -> Option<Vec<u8>> {
-    let mut told = Vec::new();
-    stdout?.take(RESULT_BYTES_MAX + 1).read_to_end(&mut told).await.ok()?;
-    if told.len() as u64 > RESULT_BYTES_MAX {
-        stopper.stop();
-        return None;
-    }
-    Some(told)
 }
 
 /// It happened. A result that cannot be kept is no reason to do it again: a person is asked.

@@ -7,6 +7,7 @@
 //! Where to look:
 //! - [`agent`]: what works on a task by itself;
 //! - [`commands`]: which commands may run, and with what means;
+//! - [`connector`]: irreversible actions, and how each is looked up;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`model`]: what thinks behind an API;
@@ -25,6 +26,7 @@
 
 pub mod agent;
 pub mod commands;
+pub mod connector;
 pub mod fake;
 pub mod git;
 pub mod model;

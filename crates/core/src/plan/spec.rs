@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::call::Call;
 use crate::fault::Work;
 use crate::policy::Overrides;
 use crate::time::Span;
@@ -86,6 +87,9 @@ pub struct MutationSpec {
     /// sent it may be gone by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look_up: Option<ProbeCommand>,
+    /// What is called, where the action is not about git.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
     /// How long after the call an absent effect may still appear.
     pub settle_ms: Span,
     /// The key holds for the whole project, not for one task or firing.
@@ -95,6 +99,17 @@ pub struct MutationSpec {
 }
 
 impl MutationSpec {
+    /// The action that is this call, under this key.
+    pub fn calling(key: impl Into<String>, call: Call) -> Self {
+        let (kind, probe, settle_ms) = match &call {
+            Call::PullRequest(wanted) => (MutationKind::PullRequest, true, wanted.timeout_ms),
+            Call::Http(call) => (MutationKind::Http, call.look_up_url.is_some(), call.timeout_ms),
+            Call::Command(command) => (MutationKind::Command, false, command.timeout_ms),
+        };
+        let (key, arguments) = (key.into(), call.digest());
+        Self { key, kind, arguments, probe, settle_ms, call: Some(call), ..Self::default() }
+    }
+
     /// The same action, looked up by a command.
     #[must_use]
     pub fn looked_up_by(self, command: ProbeCommand) -> Self {

@@ -82,10 +82,9 @@ fn words(failure: &Fault) -> Cow<'_, str> {
 
 fn tree(step: Step, failure: &Fault) -> Tree<'_> {
     match (step, &failure.kind) {
-        (
-            Step::Attempt { start: Start::FromBase | Start::NewWorktree | Start::Fresh },
-            _,
-        ) => Tree::Reset { patch: None },
+        (Step::Attempt { start: Start::FromBase | Start::NewWorktree | Start::Fresh }, _) => {
+            Tree::Reset { patch: None }
+        }
         (_, Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files)) => {
             Tree::TakenBack { patch: files.patch.as_deref() }
         }

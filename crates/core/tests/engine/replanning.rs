@@ -1,9 +1,10 @@
 //! Three different approaches per error, then a question.
 
 use unstuck_core::engine::{Command, Event, Start, TaskState, Work};
-use unstuck_core::fault::Code;
+use unstuck_core::fault::{Code, Fault, Files, Validation};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::tell;
 
 use crate::stage::{Stage, fault, happened, needing, red, task};
 
@@ -220,4 +221,41 @@ fn an_error_that_was_forgotten_and_comes_back_leaves_the_others_charged() {
     assert_eq!(errors, expected, "each error once");
     stage.succeed("a");
     assert_eq!(stage.state.signatures().count(red("other").signature), 0, "it is given back");
+}
+
+/// What the agent of a task would be told now.
+fn told(stage: &Stage, name: &str) -> Option<String> {
+    tell::context(&stage.state, &Policy::default(), stage.owed(name).run)
+}
+
+// T4.11, T4.12
+#[test]
+fn the_next_attempt_is_told_what_the_check_wrote_and_what_was_taken_back() {
+    let mut stage = Stage::tasks(&["a"]);
+    assert_eq!(told(&stage, "a"), None);
+    stage.attempt("a");
+    let output = "error: the page is bad".to_owned();
+    let check = Validation { command: "check".to_owned(), exit: Some(1), output };
+    stage.fails("a", Fault::validation_pre_commit("validate:pre_commit#1", "red", check));
+    let text = told(&stage, "a").unwrap();
+    assert!(
+        text.contains("error: the page is bad") && text.contains("The tree was kept"),
+        "{text}"
+    );
+
+    stage.attempt("a");
+    let files = Files { files: vec!["b".to_owned()], patch: Some("kept/b.patch".to_owned()) };
+    stage.fails("a", Fault::scope_outside_allowed("scope", "outside: b", files));
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("were taken back") && text.contains("kept/b.patch"), "{text}");
+}
+
+// T2.6: what passed by itself is no reason to look for another way.
+#[test]
+fn whoever_goes_on_after_a_wait_is_not_told_to_find_another_way() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.fails("a", fault(Code::ProviderRateLimit, "slow down"));
+    stage.wait();
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    assert_eq!(told(&stage, "a"), None);
 }

@@ -1,4 +1,5 @@
-//! Irreversible actions of a build, and how each is looked up.
+//! Irreversible actions of a build, and how each is looked up: those of git here, the others where
+//! calls are made.
 
 use std::sync::Arc;
 
@@ -17,10 +18,9 @@ impl Shared {
         let done = match kind(order) {
             Some(MutationKind::Merge) => self.merge(order).await,
             Some(MutationKind::Push) => self.push(order).await,
-            Some(
-                kind @ (MutationKind::PullRequest | MutationKind::Http | MutationKind::Command),
-            ) => Err(nobody_performs(kind)),
-            None => Err(nobody_performs(MutationKind::Command)),
+            Some(MutationKind::PullRequest | MutationKind::Http | MutationKind::Command) | None => {
+                self.call(order).await
+            }
         };
         done.unwrap_or_else(failed)
     }
@@ -28,18 +28,14 @@ impl Shared {
     /// Finds out whether the action of an order happened.
     pub(super) async fn look_up(&self, order: &Order) -> Outcome {
         let found = match kind(order) {
-            Some(MutationKind::Merge) => self.is_merged(order).await,
-            Some(MutationKind::Push) => self.is_pushed(order).await,
+            Some(MutationKind::Merge) => self.is_merged(order).await.map(found),
+            Some(MutationKind::Push) => self.is_pushed(order).await.map(found),
             Some(MutationKind::PullRequest | MutationKind::Http | MutationKind::Command) | None => {
-                return Outcome::CannotTell;
+                self.look_up_call(order).await
             }
         };
-        match found {
-            Ok(Some(commit)) => applied(&commit),
-            Ok(None) => Outcome::NotApplied,
-            // It was not looked up at all: that can be tried again.
-            Err(fault) => failed(fault),
-        }
+        // It was not looked up at all: that can be tried again.
+        found.unwrap_or_else(failed)
     }
 
     /// Moves the build's branch. Whoever holds the merge lock is the only one of us who does; if
@@ -108,7 +104,6 @@ fn applied(commit: &Oid) -> Outcome {
     Outcome::Applied { result: commit.to_string().into() }
 }
 
-fn nobody_performs(kind: MutationKind) -> Fault {
-    let what = format!("a connector for {kind:?}");
-    Fault::precondition_missing("build", format!("nothing performs {kind:?}"), Missing { what })
+fn found(commit: Option<Oid>) -> Outcome {
+    commit.map_or(Outcome::NotApplied, |commit| applied(&commit))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use unstuck_core::engine::{Command, Note, Outcome};
-use unstuck_core::fault::{Class, Fault};
+use unstuck_core::fault::{Category, Fault};
 use unstuck_world::scope;
 use unstuck_world::validate::{Checks, Seen, Verdict};
 use unstuck_world::workspace::Workspace;
@@ -26,8 +26,8 @@ impl Shared {
         let Some(denied) = self.denied.take(order.effect.task) else { return judged };
         let passes = match &judged {
             Ok(()) => !workspace.changes().await?.is_empty(),
-            // An outage says nothing about the work.
-            Err(fault) => fault.class() != Class::CodeError,
+            // An outage says nothing about the work, and what was taken back has its own reason.
+            Err(fault) => fault.category() != Category::Validation,
         };
         if passes || self.allowed(order, &denied).await {
             return judged;

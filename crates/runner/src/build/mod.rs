@@ -11,6 +11,7 @@ mod attempt;
 mod baseline;
 mod check;
 mod commit;
+mod connect;
 mod denied;
 mod follow;
 mod prompt;

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use unstuck_world::agent::{Agent, Limits};
+use unstuck_world::connector::Credentials;
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
 use unstuck_world::validate::{Checks, Compare, Secrets};
 use unstuck_world::workspace::Project;
+
+use crate::results::Results;
 
 /// What all tasks of a build share.
 #[derive(Clone, Debug)]
@@ -42,6 +45,10 @@ pub struct BuildSettings {
     pub redactor: Arc<Redactor>,
     /// What must not be committed.
     pub secrets: Arc<Secrets>,
+    /// Secrets that actions name and agents do not get.
+    pub credentials: Credentials,
+    /// Where long results of actions are kept.
+    pub results: Results,
     /// Where the build's branch is pushed to.
     pub remote: Option<String>,
     /// The tasks, by their name in the plan.

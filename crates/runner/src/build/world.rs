@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Outcome, TaskId, Work};
 use unstuck_core::fault::{Config, Fault, Internal};
 use unstuck_store::Store;
+use unstuck_world::connector::Connector;
 use unstuck_world::workspace::{Place, Shell, Workspace};
 
 use super::baseline::Baselines;
@@ -31,6 +32,7 @@ pub(super) struct Shared {
     pub(super) runs: Runs,
     pub(super) baselines: Baselines,
     pub(super) denied: Denied,
+    connector: Result<Connector, Fault>,
 }
 
 impl BuildWorld {
@@ -46,6 +48,7 @@ impl BuildWorld {
         let project_name = project_name.into();
         let baselines = Baselines::new(&settings.runs, &settings.start);
         let denied = Denied::default();
+        let connector = Connector::new(settings.credentials.clone());
         Self(Arc::new(Shared {
             settings,
             handle,
@@ -55,6 +58,7 @@ impl BuildWorld {
             runs,
             baselines,
             denied,
+            connector,
         }))
     }
 
@@ -109,6 +113,11 @@ impl Shared {
     pub(super) async fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
         let BuildSettings { project, share, .. } = &self.settings;
         Workspace::open(project, Self::place(order), share).await
+    }
+
+    /// The way to services.
+    pub(super) fn connector(&self) -> Result<&Connector, Fault> {
+        self.connector.as_ref().map_err(Clone::clone)
     }
 
     /// How commands of ours are run for a task.

@@ -19,7 +19,10 @@ async fn asked() -> Stage {
     assert_eq!(question.fault.unwrap().code(), Code::PermissionFileAccess);
     let there = std::fs::read_to_string(stage.worktree("a").join("Cargo.toml")).unwrap();
     assert_eq!(there, "new\n", "the edit stays until the answer");
-    assert_eq!(stage.repo.git(["rev-parse", &Stage::branch()]), stage.repo.git(["rev-parse", "main"]));
+    assert_eq!(
+        stage.repo.git(["rev-parse", &Stage::branch()]),
+        stage.repo.git(["rev-parse", "main"])
+    );
     stage
 }
 
@@ -46,7 +49,10 @@ async fn what_a_person_denies_is_taken_back_and_the_task_is_left_out() {
     assert_eq!(codes, [Code::PermissionFileAccess, Code::ScopeUserDenied]);
     let consecutive = stage.look(|s| s.tasks().map(|t| t.counters.consecutive).max()).await;
     assert_eq!(consecutive, Some(0));
-    assert_eq!(stage.repo.git(["rev-parse", &Stage::branch()]), stage.repo.git(["rev-parse", "main"]));
+    assert_eq!(
+        stage.repo.git(["rev-parse", &Stage::branch()]),
+        stage.repo.git(["rev-parse", "main"])
+    );
 }
 
 // What was allowed for one file is not allowed for the next one like it.

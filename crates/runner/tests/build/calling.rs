@@ -17,8 +17,11 @@ async fn build(action: MutationSpec) -> Stage {
 }
 
 fn order(service: &Service) -> MutationSpec {
-    let header =
-        |name: &str| SecretHeader { name: name.to_owned(), before: "Bearer ".to_owned(), variable: "TOKEN".to_owned() };
+    let header = |name: &str| SecretHeader {
+        name: name.to_owned(),
+        before: "Bearer ".to_owned(),
+        variable: "TOKEN".to_owned(),
+    };
     let call = HttpCall {
         url: service.url("/orders"),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],

@@ -39,7 +39,8 @@ async fn new_trouble_in_a_check_that_was_red_before_is_charged() {
 // B19
 #[tokio::test]
 async fn a_check_that_was_edited_is_put_back_before_it_runs() {
-    let repo = Repo::with(&[("check.sh", "test -e fixed || { echo 'error: not fixed'; exit 1; }\n")]);
+    let repo =
+        Repo::with(&[("check.sh", "test -e fixed || { echo 'error: not fixed'; exit 1; }\n")]);
     let cheats = [write("check.sh", "exit 0\n"), write("a", "a\n")];
     let mut job = Job::new("a", [&cheats, &[write("fixed", "yes\n")]]).checked("sh check.sh");
     job.protect = list(&["check.sh"]);

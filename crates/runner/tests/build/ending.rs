@@ -7,11 +7,12 @@ use crate::repo::Repo;
 use crate::scripts::{Job, run};
 use crate::stage::Stage;
 
-/// A child in a session of its own that nobody asks politely.
-fn hangs(alive: &Fifo) -> Job {
+/// A child in a session of its own that nobody can ask politely. It does so once.
+fn hangs(repo: &Repo, alive: &Fifo) -> Job {
     let line = format!(
-        "exec 9>{}; setsid sh -c 'trap \"\" TERM HUP; echo x >&9; while :; do sleep 1000; done' & \
-         wait",
+        "test -e {0} && exit; touch {0}; exec 9>{1}; \
+         setsid sh -c 'trap \"\" TERM HUP; echo x >&9; while :; do sleep 1000; done' & wait",
+        repo.beside("begun").display(),
         alive.path().display()
     );
     Job::new("a", [&[run(&line)]])
@@ -22,7 +23,8 @@ fn hangs(alive: &Fifo) -> Job {
 async fn an_agent_that_hangs_in_a_session_of_its_own_is_ended_with_its_build() {
     let repo = Repo::with(&[]);
     let fifo = Fifo::new(&repo, "alive");
-    let stage = Stage::build(repo, vec![hangs(&fifo)]).await;
+    let job = hangs(&repo, &fifo);
+    let stage = Stage::build(repo, vec![job]).await;
     let alive = fifo.listen().await;
     stage.handle.command(Command::Cancel { build: BuildId(0) }).await.unwrap();
     alive.until_nobody().await;
@@ -33,10 +35,11 @@ async fn an_agent_that_hangs_in_a_session_of_its_own_is_ended_with_its_build() {
 async fn after_a_crash_nothing_of_the_agent_is_left_when_another_begins() {
     let repo = Repo::with(&[]);
     let fifo = Fifo::new(&repo, "alive");
-    let stage = Stage::build(repo, vec![hangs(&fifo)]).await;
+    let job = hangs(&repo, &fifo);
+    let stage = Stage::build(repo, vec![job]).await;
     let old = fifo.listen().await;
     let stage = stage.crash().await;
-    stage.assigned("a", 2).await;
+    stage.done().await;
+    assert_eq!(stage.assignments("a").len(), 2);
     old.until_nobody().await;
-    drop(stage);
 }

@@ -6,6 +6,7 @@
 )]
 
 mod asking;
+mod calling;
 mod checking;
 mod ending;
 mod fencing;
@@ -18,4 +19,5 @@ mod pushing;
 mod replanning;
 mod repo;
 mod scripts;
+mod service;
 mod stage;

@@ -20,8 +20,8 @@ async fn one_after_the_other(
 ) -> Stage {
     let (begun, go_first, go_second) =
         (Fifo::new(&repo, "begun"), Fifo::new(&repo, "one"), Fifo::new(&repo, "two"));
-    let first = Job::new("first", [&[&[go_first.waits()], first].concat()]);
-    let waits = [&[begun.says(), go_second.waits()], second[0]].concat();
+    let first = Job::new("first", [&[&[go_first.waits()][..], first].concat()]);
+    let waits = [&[begun.says(), go_second.waits()][..], second[0]].concat();
     let second = Job::new("second", [&waits, second[1]]);
     let stage = Stage::build(repo, vec![first.checked(check), second.checked(check)]).await;
     begun.hear().await;

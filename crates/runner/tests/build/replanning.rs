@@ -42,10 +42,7 @@ async fn a_red_check_is_in_the_next_prompt_and_the_tree_is_kept_once() {
 async fn the_attempts_that_failed_are_kept() {
     let job = Job::new(
         "page",
-        [
-            &[write("page.txt", "bad\n"), run("cp page.txt one.txt")],
-            &[write("page.txt", "good\n")],
-        ],
+        [&[write("page.txt", "bad\n"), run("cp page.txt one.txt")], &[write("page.txt", "good\n")]],
     );
     let stage = Stage::build(Repo::with(&[]), vec![job.checked(CHECK)]).await;
     stage.done().await;

@@ -64,9 +64,8 @@ impl Job {
 
     /// The script as its file has it.
     pub(crate) fn script(&self) -> String {
-        let attempt = |steps: &Vec<String>| {
-            format!("[[attempt]]\nsteps = [\n{}\n]\n", steps.join(",\n"))
-        };
+        let attempt =
+            |steps: &Vec<String>| format!("[[attempt]]\nsteps = [\n{}\n]\n", steps.join(",\n"));
         self.attempts.iter().map(attempt).collect()
     }
 }

@@ -9,20 +9,19 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{
-    BuildId, Command, Event, Question, Recorded, State, Task, TaskState,
-};
+use unstuck_core::engine::{BuildId, Command, Event, Question, Recorded, State, Task, TaskState};
 use unstuck_core::fault::{Fault, Gate};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings};
-use unstuck_runner::{Ended, Handle, Runner, Scope, Setup, SystemClock};
+use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits};
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
+use unstuck_world::provider::Credential;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope;
@@ -35,6 +34,9 @@ use crate::scripts::Job;
 pub(crate) const PROJECT: &str = "shop";
 /// A value that nobody but the agent may see.
 pub(crate) const CANARY: &str = "canary-4711-in-the-mine";
+
+/// What services want to see.
+pub(crate) const TOKEN: &str = "token-4711-of-the-shop";
 
 /// An agent whose assignments are listened to.
 struct Overheard {
@@ -150,8 +152,10 @@ impl Stage {
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
-            redactor: Arc::new(Redactor::new([CANARY])),
+            redactor: Arc::new(Redactor::new([CANARY, TOKEN])),
             secrets: Arc::new(Secrets::new([CANARY]).unwrap()),
+            credentials: [("TOKEN".to_owned(), Credential::new(TOKEN).unwrap())].into(),
+            results: Results::new(self.repo.beside("results")),
             remote: Some("origin".to_owned()),
             tasks: self.jobs.iter().map(|job| (job.name.to_owned(), self.task(job))).collect(),
         }

@@ -69,7 +69,8 @@ impl Answer {
 
     /// GitHub refuses with 403 when it is called too often, and says so in these headers.
     fn is_limited(&self) -> bool {
-        self.head.get("retry-after").is_some() || self.head.get("x-ratelimit-remaining") == Some("0")
+        self.head.get("retry-after").is_some()
+            || self.head.get("x-ratelimit-remaining") == Some("0")
     }
 
     fn words(&self) -> String {

@@ -101,17 +101,10 @@ impl Web {
     /// Sends a request and reads what comes back, whatever its status.
     pub(super) async fn exchange(&self, request: Request) -> Result<Answer, Unsuccessful> {
         let (source, host, limit) = (request.source, request.host(), request.timeout);
-        let (answered, timed_out) = tokio::select! {
-            answered = self.send(request) => (Some(answered), None),
-            () = tokio::time::sleep(limit) => (None, Some(limit)),
-        };
-        match (answered, timed_out) {
-            (Some(answered), _) => answered,
-            (None, _) => {
-                let message = format!("{host} did not answer within {} s", limit.as_secs());
-                Err(Unsuccessful::Lost(Fault::network_timeout(source, message, Http::default())))
-            }
-        }
+        tokio::time::timeout(limit, self.send(request)).await.unwrap_or_else(|_| {
+            let message = format!("{host} did not answer within {} s", limit.as_secs());
+            Err(Unsuccessful::Lost(Fault::network_timeout(source, message, Http::default())))
+        })
     }
 
     async fn send(&self, request: Request) -> Result<Answer, Unsuccessful> {

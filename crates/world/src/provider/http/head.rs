@@ -5,22 +5,22 @@ use unstuck_core::time::{Span, Time};
 
 /// The part of an answer before its body.
 #[derive(Clone, Debug, Default)]
-pub(in crate::provider) struct Head {
-    pub(in crate::provider) status: u16,
+pub(crate) struct Head {
+    pub(crate) status: u16,
     /// The service's id of the request.
-    pub(in crate::provider) request_id: Option<String>,
+    pub(crate) request_id: Option<String>,
     headers: HeaderMap,
 }
 
 impl Head {
-    pub(in crate::provider) fn new(status: u16, headers: HeaderMap) -> Self {
+    pub(crate) fn new(status: u16, headers: HeaderMap) -> Self {
         let mut head = Self { status, request_id: None, headers };
         let id = head.get("request-id").or_else(|| head.get("x-request-id"));
         head.request_id = id.map(ToOwned::to_owned);
         head
     }
 
-    pub(in crate::provider) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok().map(str::trim)
     }
 
@@ -34,7 +34,7 @@ impl Head {
     }
 
     /// How long to wait, where the service says it as a span.
-    pub(in crate::provider) fn retry_after(&self) -> Option<Span> {
+    pub(crate) fn retry_after(&self) -> Option<Span> {
         let millis = self.get("retry-after-ms").and_then(|value| span(value, 1.0));
         let seconds = || self.get(RETRY_AFTER.as_str()).and_then(|value| span(value, 1_000.0));
         millis.or_else(seconds)
@@ -42,7 +42,7 @@ impl Head {
 
     /// When to come back, where the service says it as a date. There is no clock here to make a
     /// span of it.
-    pub(in crate::provider) fn retry_at(&self) -> Option<Time> {
+    pub(crate) fn retry_at(&self) -> Option<Time> {
         let date = self.get(RETRY_AFTER.as_str())?;
         let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
         u64::try_from(date.as_millisecond()).ok().map(Time::from_millis)

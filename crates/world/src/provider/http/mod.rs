@@ -14,8 +14,9 @@ use crate::agent::Usage;
 use crate::model::Part;
 
 pub(super) use exchange::{body, replay};
-pub(super) use head::Head;
+pub(crate) use head::Head;
 pub(super) use problem::{Problem, Trouble};
+pub(crate) use service::client;
 pub(super) use service::{Service, Vendor};
 
 /// How a model is reached.

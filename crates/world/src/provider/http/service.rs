@@ -1,5 +1,7 @@
 //! A service at its address, ready to be called or known not to be.
 
+use std::time::Duration;
+
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::{Client, Url};
 use unstuck_core::fault::{Auth, Config, Fault, Internal, Provider};
@@ -83,7 +85,7 @@ impl Ready {
         let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);
         let url = address(base_url, vendor)?;
         Ok(Self {
-            client: client(settings.deadlines, vendor)?,
+            client: client(settings.deadlines.connect, vendor.name)?,
             url,
             headers: headers(settings, vendor)?,
         })
@@ -141,11 +143,12 @@ fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
     Ok(headers)
 }
 
-fn client(deadlines: Deadlines, vendor: &Vendor) -> Result<Client, Fault> {
+/// A way out that sends what it is given once, and nowhere else.
+pub(crate) fn client(connect: Duration, source: &str) -> Result<Client, Fault> {
     // An error means that the program has chosen one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
-        .connect_timeout(deadlines.connect)
+        .connect_timeout(connect)
         // One request is one request, and a key goes nowhere but where it was meant to go.
         .retry(reqwest::retry::never())
         .redirect(reqwest::redirect::Policy::none())
@@ -154,7 +157,7 @@ fn client(deadlines: Deadlines, vendor: &Vendor) -> Result<Client, Fault> {
         .build()
         .map_err(|error| {
             let component = "http".to_owned();
-            Fault::internal_error(vendor.name, "no HTTP client can be made", Internal { component })
+            Fault::internal_error(source, "no HTTP client can be made", Internal { component })
                 .caused_by(error)
         })
 }

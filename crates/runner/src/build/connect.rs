@@ -1,0 +1,118 @@
+//! Actions outside of git: performed and looked up by what was kept with their intent.
+
+use std::ffi::OsString;
+
+use unstuck_core::engine::{Mutation, Outcome};
+use unstuck_core::fault::{Auth, Fault, Missing};
+use unstuck_core::plan::{Call, CommandCall, PullRequest};
+use unstuck_world::connector::command;
+use unstuck_world::process::{Deadlines, Launch};
+use unstuck_world::workspace::Project;
+
+use super::world::Shared;
+use crate::probe::{idempotency_key, look_up};
+use crate::world::Order;
+
+/// Where a command that acts finds the key that is the same for every sending of it.
+const KEY_VARIABLE: &str = "UNSTUCK_IDEMPOTENCY_KEY";
+/// What the full name of a branch begins with.
+const BRANCHES: &str = "refs/heads/";
+
+impl Shared {
+    /// Sends a call.
+    pub(super) async fn call(&self, order: &Order) -> Result<Outcome, Fault> {
+        let (mutation, call) = kept(order)?;
+        match call {
+            Call::PullRequest(wanted) => {
+                let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+                self.pass(order, task, &task.gates.pre_pr, &workspace).await?;
+                let connector = self.connector()?;
+                Ok(connector.open_pull_request(wanted, &head(wanted, order)).await)
+            }
+            Call::Http(call) => Ok(self.connector()?.request(call, &self.key(mutation)).await),
+            Call::Command(wanted) => {
+                let launch = self.launch_of(order, mutation, wanted).await?;
+                let results = &self.settings.results;
+                Ok(command::perform(launch, "command", |told| results.keep(told)).await)
+            }
+        }
+    }
+
+    /// Finds out whether a call got through. The command that was kept for it knows best.
+    pub(super) async fn look_up_call(&self, order: &Order) -> Result<Outcome, Fault> {
+        let (mutation, call) = kept(order)?;
+        if let Some(probe) = &mutation.spec.look_up {
+            let launch = self.launch(order, mutation).await?;
+            let never = tokio_util::sync::CancellationToken::new();
+            let told = look_up(launch, probe, &self.settings.results, &never).await;
+            return Ok(told.unwrap_or(Outcome::CannotTell));
+        }
+        match call {
+            Call::PullRequest(wanted) => {
+                let connector = self.connector()?;
+                Ok(connector.look_up_pull_request(wanted, &head(wanted, order)).await)
+            }
+            Call::Http(call) => Ok(self.connector()?.look_up_request(call).await),
+            Call::Command(_) => Ok(Outcome::CannotTell),
+        }
+    }
+
+    /// The same for every sending of one action. Two projects may call the same service, so the
+    /// project is part of it.
+    fn key(&self, mutation: &Mutation) -> String {
+        let named = format!("{}/{}", self.project_name, idempotency_key(mutation));
+        blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
+    }
+
+    /// A program in the task's worktree that knows the key of an action.
+    async fn launch(&self, order: &Order, mutation: &Mutation) -> Result<Launch, Fault> {
+        let shell = self.shell(order);
+        let directory = self.workspace(order).await?.directory().to_owned();
+        let mut launch = Launch::new(shell.guard, shell.lock, directory, "");
+        launch.inherits_environment = shell.inherits_environment;
+        launch.environment = shell.environment;
+        let key = OsString::from(self.key(mutation));
+        launch.environment.push((KEY_VARIABLE.into(), Some(key)));
+        Ok(launch)
+    }
+
+    async fn launch_of(
+        &self,
+        order: &Order,
+        mutation: &Mutation,
+        wanted: &CommandCall,
+    ) -> Result<Launch, Fault> {
+        let mut launch = self.launch(order, mutation).await?;
+        launch.program = wanted.program.clone().into();
+        launch.arguments = wanted.arguments.iter().map(Into::into).collect();
+        launch.deadlines =
+            Deadlines { total: Some(wanted.timeout_ms.into()), ..Deadlines::default() };
+        for variable in &wanted.variables {
+            let secret = self.settings.credentials.get(variable).ok_or_else(|| {
+                let auth =
+                    Auth { account: wanted.program.clone(), variable: Some(variable.clone()) };
+                Fault::auth_missing("command", format!("{variable} is not set"), auth)
+            })?;
+            launch.environment.push((variable.into(), Some(secret.expose().into())));
+        }
+        Ok(launch)
+    }
+}
+
+/// The action of an order, and what it calls.
+fn kept(order: &Order) -> Result<(&Mutation, &Call), Fault> {
+    let kept = order.mutation.as_ref().and_then(|known| Some((known, known.spec.call.as_ref()?)));
+    kept.ok_or_else(|| {
+        let what = "what the action calls".to_owned();
+        Fault::precondition_missing("build", "nothing says what is to be called", Missing { what })
+    })
+}
+
+/// The branch a pull request comes from.
+fn head(wanted: &PullRequest, order: &Order) -> String {
+    let own = || {
+        let branch = Project::branch(order.build);
+        branch.strip_prefix(BRANCHES).unwrap_or(&branch).to_owned()
+    };
+    wanted.head.clone().unwrap_or_else(own)
+}
