@@ -316,3 +316,119 @@ fn no_rule_yields_a_code_about_unstuck_itself() {
         }
     }
 }
+
+/// Two outputs of one error, and one of another.
+const NAMED: &[[&str; 3]] = &[
+    // The name is marked in the source.
+    [
+        "Error: Undefined variable.\n   ,\n12 | a { color: $total; }\n   |            ^^^^^^\n   '\n  a.scss 12:12  root stylesheet",
+        "Error: Undefined variable.\n  ,\n3 | b { top: $total; }\n  |          ^^^^^^\n  '\n  b.scss 3:10  root stylesheet",
+        "Error: Undefined variable.\n  ,\n3 | b { top: $offset; }\n  |          ^^^^^^^\n  '\n  b.scss 3:10  root stylesheet",
+    ],
+    // The names stand below a count.
+    [
+        "m.ValidationError: 1 validation error for Order\ntotal\n  Field required [type=missing, input_value={}, input_type=dict]",
+        "m.ValidationError: 1 validation error for Order\ntotal\n  Field required [type=missing, input_value={'a': 7}, input_type=dict]",
+        "m.ValidationError: 1 validation error for Order\noffset\n  Field required [type=missing, input_value={}, input_type=dict]",
+    ],
+    // The name stands below a message without one.
+    [
+        "a.rkt:13:9: collection not found\n  for module path: acme/x\n  location...:\n   a.rkt:13:9",
+        "b.rkt:2:1: collection not found\n  for module path: acme/x\n  location...:\n   b.rkt:2:1",
+        "b.rkt:2:1: collection not found\n  for module path: other/x\n  location...:\n   b.rkt:2:1",
+    ],
+    // The message follows a line that only says that it failed.
+    [
+        "rake aborted!\nledger total is closed\n/srv/a/Rakefile:12:in `block in <top (required)>'",
+        "rake aborted!\nledger total is closed\n/home/u/Rakefile:3:in `block in <top (required)>'",
+        "rake aborted!\nledger offset is closed\n/home/u/Rakefile:3:in `block in <top (required)>'",
+    ],
+    // A denial beside a failure that names nothing.
+    [
+        "Unknown option: total\nError on command line; for help try 'x -h'",
+        "Unknown option: total\nError on command line; for help try 'x -h'",
+        "Unknown option: offset\nError on command line; for help try 'x -h'",
+    ],
+    // Warnings are blamed.
+    [
+        "Warning: Task \"deploy\" not found. Use --force to continue.\n\nAborted due to warnings.",
+        "Loading tasks...\nWarning: Task \"deploy\" not found. Use --force to continue.\n\nAborted due to warnings.",
+        "Warning: Task \"publish\" not found. Use --force to continue.\n\nAborted due to warnings.",
+    ],
+    // The other place of what is defined twice varies.
+    [
+        "b.c:(.text+0x0): multiple definition of `total'; /tmp/a-8ed841.o:a.c:(.text+0x0): first defined here\nclang: error: linker command failed with exit code 1",
+        "c.c:(.text+0x7): multiple definition of `total'; /tmp/d-11ed84.o:d.c:(.text+0x0): first defined here\nclang: error: linker command failed with exit code 1",
+        "b.c:(.text+0x0): multiple definition of `offset'; /tmp/a-8ed841.o:a.c:(.text+0x0): first defined here\nclang: error: linker command failed with exit code 1",
+    ],
+    // A file beside a line number is the place.
+    [
+        "Error: main.gv: syntax error in line 12 near ';'",
+        "Error: orders.gv: syntax error in line 3 near ';'",
+        "Error: orders.gv: syntax error in line 3 near '->'",
+    ],
+    // A script names itself as the program.
+    [
+        "deploy.py: error: the following arguments are required: --total",
+        "sync.py: error: the following arguments are required: --total",
+        "sync.py: error: the following arguments are required: --offset",
+    ],
+    // A panel is drawn around the message.
+    [
+        "Usage: a.py [OPTIONS] TOTAL\n\u{256d}\u{2500} Error \u{2500}\u{2500}\u{2500}\u{256e}\n\u{2502} Missing argument 'TOTAL'. \u{2502}\n\u{2570}\u{2500}\u{2500}\u{256f}",
+        "Usage: b.py [OPTIONS] TOTAL\n\u{256d}\u{2500} Error \u{2500}\u{2500}\u{2500}\u{256e}\n\u{2502} Missing argument 'TOTAL'.   \u{2502}\n\u{2570}\u{2500}\u{2500}\u{256f}",
+        "Usage: b.py [OPTIONS] QTY\n\u{256d}\u{2500} Error \u{2500}\u{2500}\u{2500}\u{256e}\n\u{2502} Missing argument 'QTY'.   \u{2502}\n\u{2570}\u{2500}\u{2500}\u{256f}",
+    ],
+];
+
+// TX1
+#[test]
+fn the_name_is_found_wherever_it_stands() {
+    for [one, same, other] in NAMED {
+        let signature = |text: &str| read(text.as_bytes()).signature;
+        assert_eq!(signature(one), signature(same), "{}", masked_lines(one.as_bytes()));
+        assert_ne!(signature(one), signature(other), "{}", masked_lines(one.as_bytes()));
+    }
+}
+
+#[test]
+fn settings_and_code_are_told_apart_by_structure() {
+    for (text, code) in [
+        (
+            "can't read \"total\": no such variable\n    while executing\n\"puts $total\"\n    (file \"a.tcl\" line 12)",
+            Code::LogicError,
+        ),
+        (
+            "\nError: unbound variable: total\n\n\tCall history:\n\n\t<eval>\t  (+ 1 total)\t<--",
+            Code::LogicError,
+        ),
+        ("orders.xml:12: parser error : Entity 'total' not defined", Code::LogicError),
+        ("pom.xml:12: parser error : Entity 'total' not defined", Code::ToolConfig),
+        (
+            "An error has occurred: InvalidConfigError: \n=====> .a.yaml is not a file",
+            Code::ToolConfig,
+        ),
+        ("Config value 'plugins': The \"total\" plugin is not installed", Code::ToolConfig),
+        ("ERROR:  Couldn't find a file matching 'a.gemspec'", Code::ToolConfig),
+        ("ERROR:  relation \"orders\" does not exist", Code::LogicError),
+    ] {
+        assert_eq!(read(text.as_bytes()).code, code, "{text}");
+    }
+}
+
+#[test]
+fn an_outage_of_any_registry_is_one() {
+    for text in [
+        "ERROR:  Could not find a valid gem 'billing' (>= 0), here is why:\n          Unable to download data from http://10.0.0.7:41877/ - bad response Bad Gateway 502 (http://10.0.0.7:41877/specs.4.8.gz)",
+        "error: failed to fetch the index of `corp`: status 503 Service Unavailable",
+        "Could not download the package list: HTTP status 500",
+    ] {
+        assert_eq!(read(text.as_bytes()).code, Code::EnvRegistry, "{text}");
+    }
+    for text in [
+        "httpx.HTTPStatusError: Server error '503 Service Unavailable' for url 'http://10.0.0.7/v1'",
+        "Error: Request failed with status code 503",
+    ] {
+        assert_eq!(read(text.as_bytes()).code, Code::EnvUnavailable, "{text}");
+    }
+}

@@ -9,6 +9,7 @@ mod mask;
 mod place;
 mod role;
 mod select;
+mod settings;
 mod token;
 mod words;
 
@@ -21,8 +22,8 @@ pub(crate) use clean::plain;
 pub use clean::{HEAD_BYTES_MAX, LINE_BYTES_MAX, TAIL_BYTES_MAX};
 pub(crate) use diagnosis::Diagnosis;
 pub(crate) use mask::Fact;
-pub(crate) use place::is_settings;
 pub(crate) use role::{Line, Role};
+pub(crate) use settings::is_settings;
 pub(crate) use words::denies;
 
 use crate::fault::Code;

@@ -259,101 +259,13 @@ pub(crate) fn is_file(word: &[u8]) -> bool {
 }
 
 /// `Makefile`, `Dockerfile`, `Caddyfile`: what a tool is to do, under a name of its own.
-fn is_recipe(name: &[u8]) -> bool {
+pub(super) fn is_recipe(name: &[u8]) -> bool {
     name.len() > 5 && name[0].is_ascii_uppercase() && name.ends_with(b"file")
 }
 
 /// What ends a host name rather than a file name.
 const HOST_ENDINGS: &[&[u8]] =
     &[b"com", b"org", b"net", b"io", b"local", b"internal", b"invalid", b"dev", b"cloud"];
-
-/// Whether a file holds settings of a tool rather than code.
-pub(crate) fn is_settings(file: &[u8]) -> bool {
-    const EXTENSIONS: &[&[u8]] = &[
-        b"toml",
-        b"yaml",
-        b"yml",
-        b"ini",
-        b"cfg",
-        b"conf",
-        b"jsonc",
-        b"json5",
-        b"tf",
-        b"hcl",
-        b"tfvars",
-        b"properties",
-        b"gradle",
-        b"kts",
-        b"csproj",
-        b"sln",
-        b"cmake",
-        b"env",
-        b"lock",
-        b"mk",
-        b"service",
-        b"plist",
-        b"gemspec",
-        b"podspec",
-        b"prisma",
-        b"rc",
-    ];
-    const NAMES: &[&[u8]] = &[
-        b"makefile",
-        b"CMakeLists.txt",
-        b"requirements.txt",
-        b"go.mod",
-        b"meson.build",
-        b"yaml",
-        b"toml",
-        b"go.sum",
-        b".npmrc",
-        b".gitconfig",
-        b".bazelrc",
-        b"BUILD",
-        b"WORKSPACE",
-    ];
-    let name = base(file);
-    if NAMES.contains(&name) || is_recipe(name) || name.starts_with(b".env") {
-        return true;
-    }
-    let Some(dot) = memchr::memrchr(b'.', name) else { return false };
-    let (stem, extension) = (&name[..dot], &name[dot + 1..]);
-    EXTENSIONS.contains(&extension) || (matches!(extension, b"json" | b"xml") && is_setup(stem))
-}
-
-/// A document may hold anything; only its name says that it holds settings.
-fn is_setup(stem: &[u8]) -> bool {
-    const WORDS: &[&[u8]] = &[
-        b"package",
-        b"config",
-        b"settings",
-        b"manifest",
-        b"composer",
-        b"pom",
-        b"build",
-        b"project",
-        b"deno",
-        b"turbo",
-        b"vercel",
-        b"web",
-        b"app",
-        b"biome",
-        b"nx",
-        b"lerna",
-        b"schema",
-        b"launch",
-        b"tasks",
-        b"beans",
-        b"log",
-        b"rc",
-        b"bower",
-        b"renovate",
-    ];
-    let ends = |word: &&[u8]| {
-        stem.len() >= word.len() && stem[stem.len() - word.len()..].eq_ignore_ascii_case(word)
-    };
-    WORDS.iter().any(|word| ends(word) || stem.starts_with(word)) || stem.starts_with(b".")
-}
 
 /// The last part of a path.
 pub(crate) fn base(path: &[u8]) -> &[u8] {

@@ -95,10 +95,10 @@ pub(super) fn speaks_of_line(line: &[u8]) -> bool {
     if ends_with_place(line) {
         return true;
     }
-    memchr::memmem::find_iter(line, b"ine").any(|at| {
-        at > 0
-            && matches!(line[at - 1], b'l' | b'L')
-            && matches!(&line[at + 3..], [b' ', b'0'..=b'9', ..] | [b':', b' ', b'0'..=b'9', ..])
+    memchr::memchr2_iter(b'l', b'L', line).any(|at| {
+        line[at + 1..].strip_prefix(b"ine").is_some_and(|rest| {
+            matches!(rest, [b' ', b'0'..=b'9', ..] | [b':', b' ', b'0'..=b'9', ..])
+        })
     })
 }
 

@@ -18,8 +18,8 @@ pub(crate) fn lacks_name(text: &[u8]) -> bool {
         b"not resolve",
     ];
     text.len() <= BYTES_MAX
-        && MISSING.iter().any(|missing| contains(text, missing))
         && is_sentence(text)
+        && MISSING.iter().any(|missing| contains(text, missing))
 }
 
 /// `Error on command line; for help try 'x -h'`: it failed, and no word tells it from any other

@@ -42,7 +42,9 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b'f' if starts(b"found:") && indent > 0 => (Role::Label, text),
         b't' if starts(b"terminate called") => (Role::Exception, text),
         b'w' if starts(b"what():") => (Role::Exception, text),
-        _ if opens_stack(first, text) => (Role::Frame, text),
+        b's' | b'S' | b'r' | b'B' | b'C' | b'w' | b'i' | b'(' if opens_stack(first, text) => {
+            (Role::Frame, text)
+        }
         b'e' if starts(b"error: called from") => (Role::Frame, text),
         b't' if starts(b"test ") => return tested(&text[5..]),
         b't' if starts(b"thread '") && contains(text, b"panicked at") => panicked(text),
@@ -62,7 +64,7 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b'F' if starts(b"Failing test case: ") || starts(b"Falsifying example: ") => {
             (Role::Test, called(text))
         }
-        _ if text.ends_with(b" aborted!") => (Role::StatementFollows, text),
+        b'a'..=b'z' if text.ends_with(b" aborted!") => (Role::StatementFollows, text),
         b'c' if starts(b"code: '") => (Role::Acute, text),
         b'n' if starts(b"npm ERR! ") || starts(b"npm error ") => return Some(npm(&text[9..])),
         b'n' if starts(b"npm WARN") || starts(b"npm warn") => (Role::Warning, text),

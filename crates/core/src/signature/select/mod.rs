@@ -3,8 +3,12 @@
 //! Outputs of the same error differ more in *which lines* are there than in the words on them, so
 //! the choice comes before any masking.
 
+mod finish;
+mod introduced;
+
 use super::clean::{LINE_BYTES_MAX, unprefixed};
 use super::role::{self, Line, Role};
+use introduced::Introduction;
 
 /// More lines than this say nothing new.
 pub(crate) const LINES_MAX: usize = 8;
@@ -14,9 +18,6 @@ const CANDIDATES_MAX: usize = 32;
 
 /// With no line that tells a failure, the last plain ones stand for it.
 const LAST_LINES: usize = 3;
-
-/// How many lines below an introducing line belong to it.
-const FOLLOWERS_MAX: usize = 4;
 
 /// The diagnostic lines of an output, in the order of appearance.
 pub(crate) struct Selection<'a> {
@@ -54,17 +55,6 @@ enum After {
     Frame,
     /// The place of what was thrown, which its source follows.
     Place,
-}
-
-/// An introducing line: how many lines may still follow it, how far it is indented, and whether it
-/// only denies something.
-#[derive(Clone, Copy)]
-struct Introduction {
-    followers: usize,
-    indent: usize,
-    weak: bool,
-    /// Whether it only counts what stands below, at any depth.
-    counts: bool,
 }
 
 struct Choice<'a> {
@@ -185,46 +175,6 @@ impl<'a> Choice<'a> {
         line
     }
 
-    /// Takes an indented line that an introducing line announced.
-    fn follows(&mut self, line: &Line<'a>) -> bool {
-        let Introduction { followers, indent, weak, counts } = self.introduction;
-        if followers == 0 {
-            return false;
-        }
-        if counts {
-            return self.counted(line);
-        }
-        let apart = matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
-        // Right below, a sentence need not be indented to belong.
-        let next = followers == FOLLOWERS_MAX && !weak && line.indent == indent;
-        let sentence = matches!(line.role, Role::Weak | Role::Acute);
-        let belongs = (line.indent > indent && !apart) || (next && sentence);
-        if belongs {
-            self.introduction.followers -= 1;
-            match line.role.is_strong() {
-                true => self.keep(*line),
-                false if weak => self.keep_weak(*line),
-                false => self.keep(Line { role: Role::Said, ..*line }),
-            }
-        } else if line.role != Role::Blank {
-            self.introduction.followers = 0;
-        }
-        belongs
-    }
-
-    /// Takes a line of what was counted; remarks between do not end it.
-    fn counted(&mut self, line: &Line<'a>) -> bool {
-        match line.role {
-            Role::Blank | Role::Frame => self.introduction.followers = 0,
-            Role::Summary | Role::Note | Role::Echo => {}
-            _ => {
-                self.introduction.followers -= 1;
-                self.keep(Line { role: Role::Said, ..*line });
-            }
-        }
-        self.introduction.followers > 0
-    }
-
     /// Notes what the lines below will belong to.
     fn enter(&mut self, line: &Line<'a>) {
         self.block = match line.role {
@@ -342,30 +292,6 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// A line that ends with a colon, is a code alone or lacks the name it is about introduces what
-    /// stands indented below: `error: [GHC-88464]`.
-    fn announce(&mut self, line: &Line<'a>, weak: bool) {
-        let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
-        let opens = match line.text.last() {
-            Some(b':') => true,
-            Some(b']') => code(),
-            Some(b'{') => line.text.ends_with(b": {"),
-            _ => !weak && role::lacks_name(line.text),
-        };
-        if opens {
-            self.introduce(line, weak);
-        } else if line.role == Role::Exception && role::counts_errors(line.text) {
-            self.introduce(line, false);
-            self.introduction =
-                Introduction { followers: LINES_MAX - 1, counts: true, ..self.introduction };
-        }
-    }
-
-    fn introduce(&mut self, line: &Line<'a>, weak: bool) {
-        self.introduction =
-            Introduction { followers: FOLLOWERS_MAX, indent: line.indent, weak, counts: false };
-    }
-
     /// Keeps a line once. When there are too many, a line that says less makes room.
     fn keep(&mut self, line: Line<'a>) {
         if line.text.is_empty() || self.strong.iter().any(|kept| kept.text == line.text) {
@@ -385,47 +311,6 @@ impl<'a> Choice<'a> {
     fn keep_weak(&mut self, line: Line<'a>) {
         if self.weak.len() < LINES_MAX {
             self.weak.push(line);
-        }
-    }
-
-    /// Warnings count where the output says that it failed because of them, or says nothing else.
-    fn blame_warnings(&mut self) {
-        let blames = |line: &Line<'a>| memchr::memmem::find(line.text, b"arning").is_some();
-        let nothing = self.strong.is_empty() && self.last.iter().all(Option::is_none);
-        if nothing || (!self.strong.is_empty() && self.strong.iter().all(blames)) {
-            let warnings = self.warnings.drain(..).map(|line| Line { role: Role::Said, ..line });
-            self.strong.extend(warnings);
-        }
-    }
-
-    fn done(mut self) -> Selection<'a> {
-        let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
-        let nothing = |line: &Line<'a>| line.role == Role::Said && role::says_nothing(line.text);
-        if self.strong.iter().all(|line| only_cause(line) || nothing(line)) {
-            // Lines that only name a cause stand beside those that only deny something.
-            self.strong.append(&mut self.weak);
-        } else {
-            self.strong.retain(|line| line.role != Role::Death);
-        }
-        if self.strong.len() > LINES_MAX {
-            self.strong.sort_by_key(|line| std::cmp::Reverse(line.role.weight()));
-            self.strong.truncate(LINES_MAX);
-        }
-        if self.strong.is_empty() {
-            self.strong.extend(self.summary);
-        }
-        self.blame_warnings();
-        let diagnostic = !self.strong.is_empty();
-        if !diagnostic {
-            self.strong.extend(self.last.into_iter().flatten());
-        }
-        Selection {
-            lines: self.strong,
-            aside: self.weak,
-            diagnostic,
-            // What a program throws is shown with its place too, and is no finding.
-            place: self.place.filter(|_| !self.stack),
-            stack: self.stack,
         }
     }
 }

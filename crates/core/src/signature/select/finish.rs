@@ -1,0 +1,46 @@
+//! The choice at the end of the output: what stays, and what stands in where nothing tells.
+
+use super::{Choice, LINES_MAX, Line, Role, Selection, role};
+
+impl<'a> Choice<'a> {
+    /// Warnings count where the output says that it failed because of them, or says nothing else.
+    fn blame_warnings(&mut self) {
+        let blames = |line: &Line<'a>| memchr::memmem::find(line.text, b"arning").is_some();
+        let nothing = self.strong.is_empty() && self.last.iter().all(Option::is_none);
+        if nothing || (!self.strong.is_empty() && self.strong.iter().all(blames)) {
+            let warnings = self.warnings.drain(..).map(|line| Line { role: Role::Said, ..line });
+            self.strong.extend(warnings);
+        }
+    }
+
+    pub(super) fn done(mut self) -> Selection<'a> {
+        let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
+        let nothing = |line: &Line<'a>| line.role == Role::Said && role::says_nothing(line.text);
+        if self.strong.iter().all(|line| only_cause(line) || nothing(line)) {
+            // Lines that only name a cause stand beside those that only deny something.
+            self.strong.append(&mut self.weak);
+        } else {
+            self.strong.retain(|line| line.role != Role::Death);
+        }
+        if self.strong.len() > LINES_MAX {
+            self.strong.sort_by_key(|line| std::cmp::Reverse(line.role.weight()));
+            self.strong.truncate(LINES_MAX);
+        }
+        if self.strong.is_empty() {
+            self.strong.extend(self.summary);
+        }
+        self.blame_warnings();
+        let diagnostic = !self.strong.is_empty();
+        if !diagnostic {
+            self.strong.extend(self.last.into_iter().flatten());
+        }
+        Selection {
+            lines: self.strong,
+            aside: self.weak,
+            diagnostic,
+            // What a program throws is shown with its place too, and is no finding.
+            place: self.place.filter(|_| !self.stack),
+            stack: self.stack,
+        }
+    }
+}

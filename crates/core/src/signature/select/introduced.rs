@@ -1,0 +1,83 @@
+//! Lines that belong to the line above them: what it announces, lists or counts.
+
+use super::{Choice, LINES_MAX, Line, Role, role};
+
+/// How many lines below an introducing line belong to it.
+const FOLLOWERS_MAX: usize = 4;
+
+/// An introducing line: how many lines may still follow it, how far it is indented, and whether it
+/// only denies something.
+#[derive(Clone, Copy)]
+pub(super) struct Introduction {
+    pub(super) followers: usize,
+    pub(super) indent: usize,
+    pub(super) weak: bool,
+    /// Whether it only counts what stands below, at any depth.
+    pub(super) counts: bool,
+}
+
+impl<'a> Choice<'a> {
+    /// Takes an indented line that an introducing line announced.
+    pub(super) fn follows(&mut self, line: &Line<'a>) -> bool {
+        let Introduction { followers, indent, weak, counts } = self.introduction;
+        if followers == 0 {
+            return false;
+        }
+        if counts {
+            return self.counted(line);
+        }
+        let apart = matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
+        // Right below, a sentence need not be indented to belong.
+        let next = followers == FOLLOWERS_MAX && !weak && line.indent == indent;
+        let sentence = matches!(line.role, Role::Weak | Role::Acute);
+        let belongs = (line.indent > indent && !apart) || (next && sentence);
+        if belongs {
+            self.introduction.followers -= 1;
+            match line.role.is_strong() {
+                true => self.keep(*line),
+                false if weak => self.keep_weak(*line),
+                false => self.keep(Line { role: Role::Said, ..*line }),
+            }
+        } else if line.role != Role::Blank {
+            self.introduction.followers = 0;
+        }
+        belongs
+    }
+
+    /// Takes a line of what was counted; remarks between do not end it.
+    fn counted(&mut self, line: &Line<'a>) -> bool {
+        match line.role {
+            Role::Blank | Role::Frame => self.introduction.followers = 0,
+            Role::Summary | Role::Note | Role::Echo => {}
+            _ => {
+                self.introduction.followers -= 1;
+                self.keep(Line { role: Role::Said, ..*line });
+            }
+        }
+        self.introduction.followers > 0
+    }
+
+    /// A line that ends with a colon, is a code alone or lacks the name it is about introduces what
+    /// stands indented below: `error: [GHC-88464]`.
+    pub(super) fn announce(&mut self, line: &Line<'a>, weak: bool) {
+        let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
+        let opens = match line.text.last() {
+            Some(b':') => true,
+            Some(b']') => code(),
+            Some(b'{') => line.text.ends_with(b": {"),
+            _ => !weak && role::lacks_name(line.text),
+        };
+        if opens {
+            self.introduce(line, weak);
+        } else if line.role == Role::Exception && role::counts_errors(line.text) {
+            self.introduce(line, false);
+            self.introduction =
+                Introduction { followers: LINES_MAX - 1, counts: true, ..self.introduction };
+        }
+    }
+
+    pub(super) fn introduce(&mut self, line: &Line<'a>, weak: bool) {
+        self.introduction =
+            Introduction { followers: FOLLOWERS_MAX, indent: line.indent, weak, counts: false };
+    }
+}
