@@ -221,3 +221,20 @@ fn an_error_that_was_forgotten_and_comes_back_leaves_the_others_charged() {
     stage.succeed("a");
     assert_eq!(stage.state.signatures().count(red("other").signature), 0, "it is given back");
 }
+
+#[test]
+fn the_last_approaches_are_remembered_and_older_ones_let_go() {
+    let mut policy = Policy::default();
+    policy.retry.per_signature = 100;
+    policy.retry.consecutive = 100;
+    let mut stage = Stage::with(policy);
+    stage.build(vec![task("a")]);
+    for _ in 0..10 {
+        stage.red("a", "boom");
+    }
+    let record = stage.state.signatures().get(red("boom").signature).unwrap();
+    let kept: Vec<String> =
+        record.failed.iter().map(|f| f.tried.approach.summary.clone()).collect();
+    let expected: Vec<String> = (3..=10).map(|n| format!("approach {n}")).collect();
+    assert_eq!(kept, expected);
+}
