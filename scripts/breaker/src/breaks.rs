@@ -96,7 +96,11 @@ fn method(call: &syn::ExprMethodCall) -> Vec<(String, Expr)> {
         }
         _ => return Vec::new(),
     };
-    vec![(format!("{name} -> {other}"), broken)]
+    let mut found = vec![(format!("{name} -> {other}"), broken)];
+    if let "is_some_and" | "is_none_or" = name.as_str() {
+        found.push((format!("{name} -> not {name}"), parse_quote!(!#call)));
+    }
+    found
 }
 
 /// Limits are constants.

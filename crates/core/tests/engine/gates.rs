@@ -224,3 +224,21 @@ fn ten_thousand_waiting_tasks_come_back_in_growing_groups() {
     assert_eq!(last, 0);
     assert_eq!(stage.now.max(Time::EPOCH), stage.now);
 }
+
+#[test]
+fn a_window_that_is_said_to_be_over_is_waited_for_as_if_nothing_was_said() {
+    let wait = |resets_at: Option<Time>| {
+        let mut stage = Stage::tasks(&["a"]);
+        let mut fault = fault(Code::ProviderUsageLimit, "window");
+        fault.resets_at = resets_at.map(|_| stage.now);
+        stage.fails("a", fault);
+        stage.wait()
+    };
+    assert!(wait(None) > Span::from_secs(60));
+    assert_eq!(wait(Some(Time::from_millis(0))), wait(None));
+    let mut stage = Stage::tasks(&["a"]);
+    let mut past = fault(Code::ProviderUsageLimit, "window");
+    past.resets_at = Some(Time::from_millis(5));
+    stage.fails("a", past);
+    assert!(stage.wait() > Span::from_secs(60), "a time long gone is no time");
+}

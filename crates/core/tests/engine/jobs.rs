@@ -144,3 +144,16 @@ fn a_script_that_ends_well_over_an_unknown_action_is_not_done_yet() {
     stage.applied("j");
     assert_eq!(stage.owed("j").what, Work::Emit);
 }
+
+#[test]
+fn a_script_whose_push_failed_twice_is_done_with_a_warning() {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    stage.fails("j", fault(Code::GitPushFailed, "push"));
+    assert!(matches!(stage.owed("j").what, Work::Execute { .. }), "once more");
+    let events = stage.fails("j", fault(Code::GitPushFailed, "push"));
+    assert!(happened(&events, "run.warned"));
+    assert_eq!(stage.owed("j").what, Work::Emit);
+    stage.done("j");
+    assert_eq!(*stage.task_state("j"), TaskState::Done);
+}

@@ -423,3 +423,15 @@ fn a_word_about_an_action_ends_a_row_of_crashes() {
     stage.answer(Decision::ItHappened);
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 0);
 }
+
+#[test]
+fn an_attempt_declares_so_many_actions_and_no_more() {
+    let mut stage = Stage::tasks(&["a"]);
+    let effect = stage.effect_id("a");
+    let declare = |n: usize| Command::Mutate { effect, mutation: action(&format!("mail {n}")) };
+    for n in 0..64 {
+        stage.must(declare(n));
+    }
+    let refused = stage.try_to(declare(64));
+    assert!(matches!(refused, Err(Rejected::NotNow { .. })), "{refused:?}");
+}

@@ -164,3 +164,35 @@ fn taking_up_one_task_leaves_the_others_alone() {
     assert_ne!(stage.owed("a").run, a.run);
     assert_eq!(stage.owed("b"), b, "nobody said that this one is gone");
 }
+
+#[test]
+fn taking_up_one_task_looks_up_only_what_was_under_way() {
+    let mut stage = Stage::new();
+    let actions = vec![crate::stage::action("push"), crate::stage::action("mail")];
+    stage.build(vec![crate::stage::with_actions("a", actions), crate::stage::task("b")]);
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    stage.applied("a");
+    let recover =
+        |stage: &Stage, name| Command::Recover { task: Some(stage.id(name)), clean: false };
+    let events = stage.must(recover(&stage, "a"));
+    assert_eq!(crate::stage::named(&events, "mutation.probing").count(), 1, "the push is settled");
+    stage.fails("b", fault(Code::AuthInvalid, "no"));
+    let events = stage.must(recover(&stage, "b"));
+    assert_eq!(events, Vec::<Event>::new(), "it waits for a person, and nothing of it was running");
+}
+
+#[test]
+fn only_what_stands_still_for_a_reason_goes_on_under_its_own_id() {
+    use unstuck_core::engine::Status;
+    let paused = [
+        Status::PausedTransient,
+        Status::PausedApproval,
+        Status::PausedReconciliation,
+        Status::PausedUser,
+    ];
+    assert!(paused.into_iter().all(Status::is_paused));
+    let over = [Status::Active, Status::FailedLogic, Status::FailedConfig, Status::FailedInternal];
+    assert!(!over.into_iter().any(Status::is_paused));
+}

@@ -258,4 +258,19 @@ fn whoever_goes_on_after_a_wait_is_not_told_to_find_another_way() {
     stage.wait();
     assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
     assert_eq!(told(&stage, "a"), None);
+#[test]
+fn the_last_approaches_are_remembered_and_older_ones_let_go() {
+    let mut policy = Policy::default();
+    policy.retry.per_signature = 100;
+    policy.retry.consecutive = 100;
+    let mut stage = Stage::with(policy);
+    stage.build(vec![task("a")]);
+    for _ in 0..10 {
+        stage.red("a", "boom");
+    }
+    let record = stage.state.signatures().get(red("boom").signature).unwrap();
+    let kept: Vec<String> =
+        record.failed.iter().map(|f| f.tried.approach.summary.clone()).collect();
+    let expected: Vec<String> = (3..=10).map(|n| format!("approach {n}")).collect();
+    assert_eq!(kept, expected);
 }
