@@ -258,6 +258,8 @@ fn whoever_goes_on_after_a_wait_is_not_told_to_find_another_way() {
     stage.wait();
     assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
     assert_eq!(told(&stage, "a"), None);
+}
+
 #[test]
 fn the_last_approaches_are_remembered_and_older_ones_let_go() {
     let mut policy = Policy::default();

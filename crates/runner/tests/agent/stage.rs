@@ -118,6 +118,7 @@ impl Agents {
                 arguments: Vec::new(),
             },
             lock: self.folder.join("lock"),
+            inherits_environment: true,
             environment,
             timeout: Duration::from_secs(60),
         }
@@ -318,7 +319,7 @@ impl Stage {
     }
 
     /// A file of a task's worktree.
-    pub(crate) fn file(&self, task: u64, path: &str) -> String {
+    pub(crate) fn file(&self, task: u32, path: &str) -> String {
         let tree = self.folder.path().join("project/.unstuck/worktrees");
         fs::read_to_string(tree.join(TaskId(task).to_string()).join(path)).unwrap()
     }

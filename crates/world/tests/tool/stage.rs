@@ -72,8 +72,9 @@ impl Stage {
         path.push(":/usr/local/bin:/usr/bin:/bin");
         let shims = Shims::make(&base.join("shims"), &path).unwrap();
         let shell = Shell {
+            inherits_environment: true,
             guard: Guard {
-                executable: env!("CARGO_BIN_EXE_world-test-guard").into(),
+                executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
                 arguments: Vec::new(),
             },
             lock: base.join("lock"),
