@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::{Action, Step, StuckLimits, Verdict, Watch};
+use unstuck_core::attempt::{Action, Outcome, Step, StuckLimits, Verdict, Watch};
 use unstuck_core::engine::{Note, Progress, Start, Work};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::{Amount, Policy};
@@ -272,11 +272,9 @@ impl Working<'_> {
                 self.memory.answer(&call.id, prompt::NOT_RUN, true);
                 continue;
             }
-            let began = self.desk.clock.now();
             let Answered { text, outcome, last, nudge } = self.answer(&call, failed).await?;
-            self.took(began);
             let text = self.redactor.text(&text).into_owned();
-            let is_failure = outcome == unstuck_core::attempt::Outcome::Failed;
+            let is_failure = outcome == Outcome::Failed;
             failed |= is_failure;
             self.memory.answer(&call.id, &text, is_failure);
             if let Some(nudge) = nudge {
@@ -298,7 +296,8 @@ impl Working<'_> {
         self.desk.checkpoint(report, conversation).await
     }
 
-    fn took(&mut self, began: Time) {
+    /// Working is time; waiting is not.
+    pub(super) fn took(&mut self, began: Time) {
         let time_ms = self.desk.clock.now().since(began).as_millis();
         self.spent = self.spent.plus(Amount { time_ms, ..Amount::ZERO });
     }

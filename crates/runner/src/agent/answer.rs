@@ -6,7 +6,7 @@ use unstuck_core::attempt::{Action, Observation, Outcome, Step, Verdict, diff_di
 use unstuck_core::engine::{Note, Progress};
 use unstuck_core::fault::{Code, Fault, Input, Logic};
 use unstuck_core::plan::{MutationKind, MutationSpec, ProbeCommand};
-use unstuck_world::tool::{Declaration, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten};
+use unstuck_world::tool::{Act, Declaration, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten};
 
 use super::agent_loop::{End, Working};
 use super::clean;
@@ -59,10 +59,7 @@ impl Working<'_> {
         let mut answered = match Wish::read(&call.name, &call.input) {
             Err(fault) => self.failed(call, *fault, None).await?,
             Ok(Wish::Speak(speak)) => self.spoken(call, speak, failed).await?,
-            Ok(Wish::Act(act)) => match self.tools.act(act, self.stop).await {
-                Ok(shown) => self.shown(call, shown).await?,
-                Err(fault) => self.failed(call, *fault, None).await?,
-            },
+            Ok(Wish::Act(act)) => self.acted(call, act).await?,
         };
         action.observation = Observation::of(answered.outcome, &answered.text, &worktree);
         self.watched(action, &mut answered);
@@ -82,10 +79,16 @@ impl Working<'_> {
         }
     }
 
-    async fn shown(&mut self, call: &Called, shown: Shown) -> Result<Answered, Over> {
-        match shown.verdict {
-            None => Ok(Answered::of(shown.text, shown.outcome)),
-            Some(fault) => self.failed(call, *fault, Some(shown.text)).await,
+    async fn acted(&mut self, call: &Called, act: Act) -> Result<Answered, Over> {
+        let began = self.desk.clock.now();
+        let came = self.tools.act(act, self.stop).await;
+        self.took(began);
+        match came {
+            Ok(Shown { text, outcome, verdict: None }) => Ok(Answered::of(text, outcome)),
+            Ok(Shown { text, verdict: Some(fault), .. }) => {
+                self.failed(call, *fault, Some(text)).await
+            }
+            Err(fault) => self.failed(call, *fault, None).await,
         }
     }
 

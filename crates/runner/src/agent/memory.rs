@@ -88,7 +88,7 @@ impl Memory {
                 Part::Text { text: said } if said.trim().is_empty() => {}
                 Part::Text { text: said } => heard.push(text(&redactor.text(&said))),
                 Part::Call { id, name, input } => {
-                    let id = unique(id, &mut ids);
+                    let id = unique(&id, &mut ids);
                     let shown = clean::value(redactor, &input);
                     heard.push(Part::Call { id: id.clone(), name: name.clone(), input: shown });
                     calls.push(Called { id, name, input });
@@ -184,8 +184,8 @@ fn is_result_of(part: &Part, call: &str) -> bool {
 }
 
 /// The id, or one like it where a model names two calls of a turn the same.
-fn unique(id: String, taken: &mut BTreeSet<String>) -> String {
-    let mut wanted = id.clone();
+fn unique(id: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut wanted = id.to_owned();
     let mut number = 2;
     while wanted.is_empty() || !taken.insert(wanted.clone()) {
         wanted = format!("{id}-{number}");

@@ -46,13 +46,19 @@ fn sorted<'a>(ids: &[&'a String]) -> Vec<&'a String> {
 }
 
 fn calls(message: &Message) -> Vec<&String> {
-    let of = |part| if let &Part::Call { ref id, .. } = part { Some(id) } else { None };
-    message.parts.iter().filter_map(of).collect()
+    let ids = message.parts.iter().map(|part| match part {
+        Part::Call { id, .. } => Some(id),
+        _ => None,
+    });
+    ids.flatten().collect()
 }
 
 fn results(message: &Message) -> Vec<&String> {
-    let of = |part| if let &Part::Result { ref id, .. } = part { Some(id) } else { None };
-    message.parts.iter().filter_map(of).collect()
+    let ids = message.parts.iter().map(|part| match part {
+        Part::Result { id, .. } => Some(id),
+        _ => None,
+    });
+    ids.flatten().collect()
 }
 
 fn part() -> impl Strategy<Value = Part> {

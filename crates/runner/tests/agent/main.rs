@@ -3,6 +3,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "all of it is test code, which clippy sees in test functions only"
 )]
 

@@ -25,7 +25,7 @@ use unstuck_core::time::{Span, Time};
 use unstuck_runner::agent::{AgentLoop, Assignment, End, Settings};
 use unstuck_runner::{Clock, Ended, Handle, Notice, Order, Report, Runner, Scope, Setup, World};
 use unstuck_store::{Answer, Holder, MemoryStore, Store as _};
-use unstuck_world::commands::{Commands, Network, Rules, Shims, environment};
+use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
 use unstuck_world::fake::server::{Script, Server};
 use unstuck_world::model::Model;
 use unstuck_world::process::Guard;
@@ -33,7 +33,7 @@ use unstuck_world::provider::anthropic_api::AnthropicApi;
 use unstuck_world::provider::{self, Credential, Deadlines, prices};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules as ScopeRules, Scope as Fence};
-use unstuck_world::tool::Toolbox;
+use unstuck_world::tool::{Means, Toolbox};
 use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
 
 /// A secret that must not leave.
@@ -111,17 +111,13 @@ impl Agents {
         Some(Report { outcome, spent: finished.spent })
     }
 
-    fn shell(&self, environment: Vec<(OsString, Option<OsString>)>) -> Shell {
-        Shell {
-            guard: Guard {
-                executable: env!("CARGO_BIN_EXE_runner-test-guard").into(),
-                arguments: Vec::new(),
-            },
-            lock: self.folder.join("lock"),
-            inherits_environment: true,
-            environment,
-            timeout: Duration::from_secs(60),
-        }
+    fn guard() -> Guard {
+        let executable = env!("CARGO_BIN_EXE_runner-test-guard").into();
+        Guard { executable, arguments: Vec::new() }
+    }
+
+    fn lock(&self, order: &Order) -> PathBuf {
+        self.folder.join(format!("{}.lock", order.effect.run))
     }
 
     async fn workspace(&self, order: &Order) -> Workspace {
@@ -138,26 +134,34 @@ impl Agents {
             in_place: false,
             now: self.clock.now(),
         };
-        Workspace::prepare(&project, &preparation, &self.shell(Vec::new())).await.unwrap()
+        let shell = Shell {
+            guard: Self::guard(),
+            lock: self.lock(order),
+            environment: Vec::new(),
+            timeout: Duration::from_mins(1),
+        };
+        Workspace::prepare(&project, &preparation, &shell).await.unwrap()
     }
 
     async fn tools(&self, order: &Order, workspace: &Workspace) -> Toolbox {
         let path = OsString::from("/usr/local/bin:/usr/bin:/bin");
         let folder = self.folder.join(format!("shims-{}", order.effect.run));
         let shims = Shims::make(&folder, &path).unwrap();
-        let mut changes = workspace.environment(order.effect.run).await.unwrap();
         let all: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "PATH").collect();
         let all = all.into_iter().chain([("PATH".into(), path)]);
-        changes.extend(environment::narrowed(all, &[], shims.folder()));
+        let ours = workspace.environment(order.effect.run).await.unwrap();
         let fence = ScopeRules { allowed: vec!["src".into()], ..ScopeRules::default() };
-        Toolbox::new(
-            workspace.directory().to_owned(),
-            Fence::new(&fence).unwrap(),
-            Commands::new(&Rules::default()),
-            self.shell(changes),
+        Toolbox::new(Means {
+            root: workspace.directory().to_owned(),
+            scope: Fence::new(&fence).unwrap(),
+            commands: Commands::new(&Rules::default()),
+            guard: Self::guard(),
+            lock: self.lock(order),
+            environment: Environment::narrowed(all, &[], shims.folder()).with(ours),
             shims,
-            Network::Open,
-        )
+            network: Network::Open,
+            timeout: Duration::from_mins(1),
+        })
     }
 }
 

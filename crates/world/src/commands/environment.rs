@@ -75,25 +75,54 @@ const USUAL: &[&str] = &[
     "UNSTUCK_GUARD",
 ];
 
-/// The changes that leave of the environment `all` only what is on the list, with `shims` looked
-/// through first.
-pub fn narrowed(
-    all: impl IntoIterator<Item = (OsString, OsString)>,
-    also: &[String],
-    shims: &Path,
-) -> Vec<(OsString, Option<OsString>)> {
-    let mut changes = Vec::new();
-    let mut path = OsString::from(shims);
-    for (name, value) in all {
-        if name == "PATH" {
-            path.push(":");
-            path.push(value);
-        } else if !passes(&name, also) {
-            changes.push((name, None));
+/// An environment that holds only what is on the list, as changes to our own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    changes: Vec<(OsString, Option<OsString>)>,
+    passed: Vec<String>,
+}
+
+impl Environment {
+    /// Leaves of `all` only what is on the list or in `also`, and has `shims` looked through first.
+    pub fn narrowed(
+        all: impl IntoIterator<Item = (OsString, OsString)>,
+        also: &[String],
+        shims: &Path,
+    ) -> Self {
+        let mut narrowed = Self::default();
+        let mut path = OsString::from(shims);
+        for (name, value) in all {
+            if name == "PATH" {
+                path.push(":");
+                path.push(value);
+            } else if passes(&name, also) {
+                narrowed.passed.push(name.to_string_lossy().into_owned());
+            } else {
+                narrowed.changes.push((name, None));
+            }
         }
+        narrowed.passed.push("PATH".to_owned());
+        narrowed.passed.sort();
+        narrowed.changes.push(("PATH".into(), Some(path)));
+        narrowed
     }
-    changes.push(("PATH".into(), Some(path)));
-    changes
+
+    /// The same with variables of ours.
+    #[must_use]
+    pub fn with(mut self, ours: Vec<(OsString, Option<OsString>)>) -> Self {
+        self.changes.extend(ours);
+        self
+    }
+
+    /// The names that are passed on.
+    pub fn passed(&self) -> &[String] {
+        &self.passed
+    }
+
+    /// The changes to our own environment.
+    pub fn changes(&self) -> &[(OsString, Option<OsString>)] {
+        &self.changes
+    }
 }
 
 /// Whether a variable is on the list.
@@ -141,9 +170,10 @@ mod tests {
     #[test]
     fn the_shims_are_looked_through_first() {
         let all = [("PATH".into(), "/bin".into()), ("GH_TOKEN".into(), "x".into())];
-        let changes = narrowed(all, &[], Path::new("/shims"));
+        let narrowed = Environment::narrowed(all, &[], Path::new("/shims"));
         let expected: [(OsString, Option<OsString>); 2] =
             [("GH_TOKEN".into(), None), ("PATH".into(), Some("/shims:/bin".into()))];
-        assert_eq!(changes, expected);
+        assert_eq!(narrowed.changes(), expected);
+        assert_eq!(narrowed.passed(), ["PATH"]);
     }
 }

@@ -3,12 +3,12 @@
 //! A courtesy fence, not a wall: it reads a line of shell well enough to see what it starts, so that
 //! honest mistakes end in a sentence instead of an accident. Whoever wants to get past it can (a
 //! script in another language, a name that is put together at run time). What really holds is that
-//! the environment carries no credentials to push or publish with ([`environment`]), that the agent
+//! the environment carries no credentials to push or publish with ([`Environment`]), that the agent
 //! works in a worktree of its own, and that the difference from its base is checked afterwards.
 //! Design: `docs/design/agent-loop.md`.
 
 mod destructive;
-pub mod environment;
+mod environment;
 mod mutators;
 mod network;
 mod policy;
@@ -17,6 +17,7 @@ mod shims;
 mod unwrap;
 mod words;
 
+pub use environment::Environment;
 pub use network::Network;
 pub(crate) use policy::blocked;
 pub use policy::{Commands, Enforced, Refusal, Rules};

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::policy::Rules;
+
 /// How long one try may take.
 const TRY_MAX: Duration = Duration::from_secs(5);
 
@@ -31,8 +33,12 @@ pub enum Network {
 }
 
 impl Network {
-    /// What can be done here for commands that are to be without a network.
-    pub async fn off() -> Self {
+    /// What the rules come to on this machine.
+    pub async fn of(rules: &Rules) -> Self {
+        if rules.network { Self::Open } else { Self::off().await }
+    }
+
+    async fn off() -> Self {
         for wall in [Self::Bubblewrap, Self::Unshare] {
             if wall.works().await {
                 return wall;

@@ -59,8 +59,8 @@ impl Refusal {
 /// What really stands between a command and the outside, as data: it is shown, never assumed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enforced {
-    /// Only variables of the list are passed on.
-    pub environment: bool,
+    /// The variables that are passed on, and no others.
+    pub variables: Vec<String>,
     /// Programs that go through a shim.
     pub shims: Vec<String>,
     /// The network.

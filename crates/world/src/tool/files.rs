@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
@@ -30,13 +30,22 @@ pub(super) struct Files {
 
 impl Files {
     /// The place of a path in the worktree, if a tool may touch it.
-    pub(super) fn admit(&self, path: &Path, access: Access) -> Result<PathBuf, Box<Fault>> {
+    pub(super) fn admit(
+        &self,
+        tool: &str,
+        path: &Path,
+        access: Access,
+    ) -> Result<PathBuf, Box<Fault>> {
+        if is_no_path(&self.root, path) {
+            let name = path.display().to_string();
+            return Err(not_so(tool, format!("{name} cannot be a path here"), &[&name, "path"]));
+        }
         self.scope.admit(&self.root, path, access).map_err(Box::new)
     }
 
     pub(super) fn read(&self, ask: &ReadFile) -> Result<Shown, Box<Fault>> {
         const TOOL: &str = "read_file";
-        let path = self.admit(&ask.path, Access::Read)?;
+        let path = self.admit(TOOL, &ask.path, Access::Read)?;
         let name = path.display().to_string();
         let bytes = self.bytes(TOOL, &path)?;
         if is_binary(&bytes) {
@@ -66,7 +75,7 @@ impl Files {
         if ask.content.len() > WRITTEN_BYTES_MAX {
             return Err(bad_input(TOOL, "that is too much for one file; write less of it"));
         }
-        let path = self.admit(&ask.path, Access::Write)?;
+        let path = self.admit(TOOL, &ask.path, Access::Write)?;
         let name = path.display().to_string();
         let file = self.root.join(&path);
         // Opening a pipe would wait for somebody who reads it.
@@ -84,7 +93,7 @@ impl Files {
         if ask.old.is_empty() || ask.old == ask.new {
             return Err(bad_input(TOOL, "old has to be some text, and new another one"));
         }
-        let path = self.admit(&ask.path, Access::Write)?;
+        let path = self.admit(TOOL, &ask.path, Access::Write)?;
         let name = path.display().to_string();
         let bytes = self.bytes(TOOL, &path)?;
         let Ok(text) = String::from_utf8(bytes) else {
@@ -129,6 +138,16 @@ impl Files {
         }
         Ok(bytes)
     }
+}
+
+/// Whether a path within the worktree can lead nowhere at all: below a file, or no name. That is a
+/// mistake, and no matter of permission.
+fn is_no_path(root: &Path, path: &Path) -> bool {
+    use std::io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory};
+    let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+    let found = fs::symlink_metadata(root.join(path));
+    inside
+        && found.is_err_and(|e| matches!(e.kind(), InvalidFilename | InvalidInput | NotADirectory))
 }
 
 pub(super) fn is_binary(bytes: &[u8]) -> bool {

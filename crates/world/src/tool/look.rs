@@ -45,10 +45,10 @@ impl Files {
             let mark = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
             names.push(format!("{}{mark}", path.display()));
         }
-        Ok(match names.is_empty() {
-            true => Shown::fine("nothing is there, or git ignores it.".to_owned()),
-            false => Shown::fine(shorten(&names.join("\n"), SHOWN_BYTES_MAX)),
-        })
+        if names.is_empty() {
+            return Ok(Shown::fine("nothing is there, or git ignores it.".to_owned()));
+        }
+        Ok(Shown::fine(shorten(&names.join("\n"), SHOWN_BYTES_MAX)))
     }
 
     pub(super) fn search(&self, ask: &SearchText) -> Result<Shown, Box<Fault>> {
@@ -73,17 +73,18 @@ impl Files {
                 break;
             }
         }
-        Ok(match hits.is_empty() {
-            true => Shown { outcome: Outcome::Failed, ..Shown::fine("nothing found.".to_owned()) },
-            false => Shown::fine(shorten(&hits.join("\n"), SHOWN_BYTES_MAX)),
-        })
+        if hits.is_empty() {
+            let text = "nothing found.".to_owned();
+            return Ok(Shown { text, outcome: Outcome::Failed, verdict: None });
+        }
+        Ok(Shown::fine(shorten(&hits.join("\n"), SHOWN_BYTES_MAX)))
     }
 
     /// The place to look at, within the worktree; empty for all of it.
     fn place(&self, tool: &str, path: Option<&Path>) -> Result<PathBuf, Box<Fault>> {
         let path = path.filter(|path| *path != Path::new(".") && !path.as_os_str().is_empty());
         let Some(path) = path.filter(|path| *path != self.root) else { return Ok(PathBuf::new()) };
-        let place = self.admit(path, Access::Read)?;
+        let place = self.admit(tool, path, Access::Read)?;
         if fs::symlink_metadata(self.root.join(&place)).is_err() {
             let name = place.display().to_string();
             return Err(not_so(tool, format!("{name} does not exist"), &[&name, "exists"]));

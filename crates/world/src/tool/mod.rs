@@ -18,7 +18,7 @@ mod wish;
 
 pub use shorten::{SHOWN_BYTES_MAX, shorten};
 pub use spec::specs;
-pub use toolbox::{Shown, Toolbox};
+pub use toolbox::{Means, Shown, Toolbox};
 pub use wish::{
     Act, Declaration, EditFile, ListFiles, ReadFile, RunCommand, SearchText, Speak, Wish, WriteFile,
 };

@@ -1,7 +1,6 @@
 //! Running a command: what may run, what it showed, and what it comes to.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -9,26 +8,19 @@ use unstuck_core::attempt::Outcome;
 use unstuck_core::fault::{Fault, text_rules};
 
 use super::shorten::{SHOWN_BYTES_MAX, shorten};
-use super::toolbox::Shown;
+use super::toolbox::{Means, Shown};
 use super::wish::RunCommand;
-use crate::commands::{Commands, Network, REFUSALS_MAX, Shims, blocked};
+use crate::commands::{REFUSALS_MAX, blocked};
 use crate::process::{Deadlines, Ended, How, Launch, verdict};
-use crate::workspace::Shell;
 
 /// Where what a command comes to is raised.
 const SOURCE: &str = "shell";
 /// How much of a command names it.
 const LABEL_BYTES_MAX: usize = 200;
 
-/// The means to run commands in one worktree.
+/// Runs commands in one worktree.
 #[derive(Debug)]
-pub(super) struct Runs {
-    pub(super) root: PathBuf,
-    pub(super) commands: Commands,
-    pub(super) shell: Shell,
-    pub(super) shims: Shims,
-    pub(super) network: Network,
-}
+pub(super) struct Runs(pub(super) Means);
 
 impl Runs {
     pub(super) async fn run(
@@ -36,14 +28,14 @@ impl Runs {
         ask: &RunCommand,
         stop: &CancellationToken,
     ) -> Result<Shown, Box<Fault>> {
-        if let Some(refusal) = self.commands.admit(&ask.command).map_err(Box::new)? {
+        if let Some(refusal) = self.0.commands.admit(&ask.command).map_err(Box::new)? {
             // One that cannot be noted is refused all the same.
-            let _ = self.shims.note(&refusal);
+            let _ = self.0.shims.note(&refusal);
             return self.refused(refusal.sentence());
         }
-        let before = self.shims.refused();
+        let before = self.0.shims.refused();
         let ended = self.launched(ask, stop).await?;
-        if self.shims.refused() > before {
+        if self.0.shims.refused() > before {
             return self.refused(output(&ended));
         }
         Ok(shown(&ended, &ask.command))
@@ -51,7 +43,7 @@ impl Runs {
 
     /// Something that cannot be taken back was not done: a word about it at first, then a person.
     fn refused(&self, text: String) -> Result<Shown, Box<Fault>> {
-        let times = self.shims.refused();
+        let times = self.0.shims.refused();
         if times < REFUSALS_MAX {
             return Ok(Shown { text, outcome: Outcome::Failed, verdict: None });
         }
@@ -80,13 +72,12 @@ impl Runs {
 
     fn launch(&self, ask: &RunCommand) -> Launch {
         let line = ["sh".into(), "-c".into(), OsString::from(&ask.command)];
-        let mut words = self.network.before().into_iter().chain(line);
+        let Means { guard, lock, environment, network, root, timeout, .. } = &self.0;
+        let mut words = network.before().into_iter().chain(line);
         let program = words.next().unwrap_or_default();
-        let Shell { guard, lock, inherits_environment, environment, timeout } = &self.shell;
-        let mut launch = Launch::new(guard.clone(), lock, &self.root, program);
+        let mut launch = Launch::new(guard.clone(), lock, root, program);
         launch.arguments = words.collect();
-        launch.inherits_environment = *inherits_environment;
-        launch.environment.clone_from(environment);
+        launch.environment = environment.changes().to_vec();
         let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
         let total = asked.clamp(Duration::from_secs(1), *timeout);
         launch.deadlines = Deadlines { total: Some(total), ..Deadlines::default() };
@@ -99,7 +90,7 @@ fn output(ended: &Ended) -> String {
 }
 
 fn shown(ended: &Ended, command: &str) -> Shown {
-    let mut text = shorten(output(ended).trim_end(), SHOWN_BYTES_MAX);
+    let text = shorten(output(ended).trim_end(), SHOWN_BYTES_MAX);
     let how = match ended.how {
         How::Exited(0) if text.is_empty() => "it ended well and wrote nothing".to_owned(),
         How::Exited(0) => String::new(),
@@ -110,14 +101,13 @@ fn shown(ended: &Ended, command: &str) -> Shown {
         How::NotStarted(_) => "it could not be started".to_owned(),
         How::Lost { .. } => "it was lost".to_owned(),
     };
-    for note in [how, left_behind(ended.leftovers_ended)] {
-        if !note.is_empty() {
-            text = format!("{text}\n[{note}]").trim_start().to_owned();
-        }
-    }
+    let notes = [how, left_behind(ended.leftovers_ended)].into_iter();
+    let notes = notes.filter(|note| !note.is_empty()).map(|note| format!("[{note}]"));
+    let lines: Vec<String> =
+        Some(text).filter(|text| !text.is_empty()).into_iter().chain(notes).collect();
     let fine = ended.how == How::Exited(0);
     let outcome = if fine { Outcome::Succeeded } else { Outcome::Failed };
-    Shown { text, outcome, verdict: judged(ended, command).map(Box::new) }
+    Shown { text: lines.join("\n"), outcome, verdict: judged(ended, command).map(Box::new) }
 }
 
 fn left_behind(processes: u32) -> String {

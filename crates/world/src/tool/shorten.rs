@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn the_middle_goes_and_is_counted() {
         assert_eq!(shorten("short", 10), "short");
-        let lines: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let lines: String = (0..100).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         let shown = shorten(&lines, 40);
         assert!(shown.starts_with("line 0\nline 1\n[… "), "{shown}");
         assert!(shown.ends_with(" …]\nline 98\nline 99\n"), "{shown}");

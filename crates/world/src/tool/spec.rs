@@ -16,7 +16,7 @@ fn acts() -> Vec<ToolSpec> {
         tool(
             "read_file",
             "Shows a file of the worktree. Long files are cut in the middle: use offset and limit.",
-            json!({
+            &json!({
                 "path": text("The file, relative to the worktree."),
                 "offset": number("The first line wanted, counted from 1."),
                 "limit": number("How many lines."),
@@ -26,7 +26,7 @@ fn acts() -> Vec<ToolSpec> {
         tool(
             "list",
             "Shows the files and folders of the worktree that git does not ignore.",
-            json!({
+            &json!({
                 "path": text("The folder; the whole worktree without it."),
                 "depth": number("How many folders deep; 2 without it."),
             }),
@@ -35,7 +35,7 @@ fn acts() -> Vec<ToolSpec> {
         tool(
             "search",
             "Finds lines that match a regular expression, in files that git does not ignore.",
-            json!({
+            &json!({
                 "pattern": text("The regular expression; no look-around, no back-references."),
                 "path": text("A file or folder to look in."),
                 "files": text("Which files, as in a .gitignore: *.rs, src/**."),
@@ -45,7 +45,7 @@ fn acts() -> Vec<ToolSpec> {
         tool(
             "write_file",
             "Writes a whole file, new or in place of the old one. To change a part, use edit_file.",
-            json!({
+            &json!({
                 "path": text("The file, relative to the worktree."),
                 "content": text("All of its content."),
             }),
@@ -54,7 +54,7 @@ fn acts() -> Vec<ToolSpec> {
         tool(
             "edit_file",
             "Replaces text in a file. The old text has to be there exactly, and once unless all is set.",
-            json!({
+            &json!({
                 "path": text("The file, relative to the worktree."),
                 "old": text("The text that is there, exactly, with its white space."),
                 "new": text("The text that is to be there."),
@@ -66,7 +66,7 @@ fn acts() -> Vec<ToolSpec> {
             "run_command",
             "Runs a line of shell (sh) in the worktree and shows what it writes. Nothing it starts \
              lives on after it. It cannot ask anything.",
-            json!({
+            &json!({
                 "command": text("The line."),
                 "timeout_seconds": number("How long it may take at most."),
             }),
@@ -80,20 +80,20 @@ fn words() -> Vec<ToolSpec> {
         tool(
             "narrate",
             "Tells the people who watch, in one plain sentence, what you are about to do or found.",
-            json!({ "text": text("The sentence.") }),
+            &json!({ "text": text("The sentence.") }),
             &["text"],
         ),
         tool(
             "ask_human",
             "Asks a person what only a person can decide. Your work rests until they answer.",
-            json!({ "question": text("The question, in plain words, with the choices you see.") }),
+            &json!({ "question": text("The question, in plain words, with the choices you see.") }),
             &["question"],
         ),
         tool(
             "mutate",
             "Declares an action that reaches outside and cannot be taken back (push, publish, send). \
              It is not run now: it runs once, after the checks of your work have passed.",
-            json!({
+            &json!({
                 "key": text("A name for the action that stays the same for the same action."),
                 "command": text("The line of shell that performs it."),
                 "probe": text("A line of shell that finds out whether it happened: status 0 it did, \
@@ -104,13 +104,13 @@ fn words() -> Vec<ToolSpec> {
         tool(
             "task_done",
             "Says that the task is done. Your work is then checked.",
-            json!({ "summary": text("What you did, in a sentence or two.") }),
+            &json!({ "summary": text("What you did, in a sentence or two.") }),
             &["summary"],
         ),
         tool(
             "task_blocked",
             "Says that the task cannot be done as things are. A person is asked.",
-            json!({ "reason": text("Why, and what you would need.") }),
+            &json!({ "reason": text("Why, and what you would need.") }),
             &["reason"],
         ),
     ]
@@ -119,7 +119,7 @@ fn words() -> Vec<ToolSpec> {
 fn tool(
     name: &'static str,
     description: &'static str,
-    properties: Value,
+    properties: &Value,
     required: &[&str],
 ) -> ToolSpec {
     let input = json!({

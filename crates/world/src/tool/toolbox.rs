@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
@@ -12,9 +13,9 @@ use super::fail::broke;
 use super::files::Files;
 use super::run::Runs;
 use super::wish::Act;
-use crate::commands::{Commands, Enforced, Network, Shims};
+use crate::commands::{Commands, Enforced, Environment, Network, Shims};
+use crate::process::Guard;
 use crate::scope::Scope;
-use crate::workspace::Shell;
 
 /// What a tool showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,29 @@ impl Shown {
     }
 }
 
+/// Where the tools of one attempt work, and with what means.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// The worktree.
+    pub root: PathBuf,
+    /// Its fence.
+    pub scope: Scope,
+    /// The rules about commands.
+    pub commands: Commands,
+    /// What becomes the guard of a command.
+    pub guard: Guard,
+    /// The lock file of the run; its directory exists.
+    pub lock: PathBuf,
+    /// What a command gets of the environment.
+    pub environment: Environment,
+    /// The shims that the environment leads to.
+    pub shims: Shims,
+    /// How commands stand to the network.
+    pub network: Network,
+    /// How long one command may take.
+    pub timeout: Duration,
+}
+
 /// The tools of one attempt.
 #[derive(Debug)]
 pub struct Toolbox {
@@ -42,18 +66,10 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Tools for the worktree at `root`. Commands run by `shell`, whose environment is whole, with
-    /// `shims` in its search path.
-    pub fn new(
-        root: PathBuf,
-        scope: Scope,
-        commands: Commands,
-        shell: Shell,
-        shims: Shims,
-        network: Network,
-    ) -> Self {
-        let runs = Runs { root: root.clone(), commands, shell, shims, network };
-        Self { files: Arc::new(Files { root, scope }), runs }
+    /// Tools with these means.
+    pub fn new(means: Means) -> Self {
+        let (root, scope) = (means.root.clone(), means.scope.clone());
+        Self { files: Arc::new(Files { root, scope }), runs: Runs(means) }
     }
 
     /// Does what is wished. A fault means that it was not done, or not to its end.
@@ -75,10 +91,11 @@ impl Toolbox {
 
     /// What really stands between its commands and the outside.
     pub fn enforced(&self) -> Enforced {
+        let Means { environment, shims, network, .. } = &self.runs.0;
         Enforced {
-            environment: true,
-            shims: self.runs.shims.programs().to_vec(),
-            network: self.runs.network,
+            variables: environment.passed().to_vec(),
+            shims: shims.programs().to_vec(),
+            network: *network,
         }
     }
 }

@@ -51,7 +51,7 @@ fn what_a_command_wrote_is_shown_with_its_end() {
 #[test]
 fn a_command_has_an_end() {
     let set = Set { timeout: Duration::from_secs(2), ..Set::default() };
-    let stage = Stage::with(set);
+    let stage = Stage::with(&set);
     let shown = stage
         .call(
             "run_command",
@@ -87,18 +87,20 @@ fn a_command_gets_what_is_on_the_list_and_nothing_else() {
         ],
         ..Set::default()
     };
-    let stage = Stage::with(set);
+    let stage = Stage::with(&set);
     let shown = stage.run("env").unwrap().text;
     assert!(!shown.contains("canary"), "{shown}");
     assert!(shown.contains("LC_ALL=C") && shown.contains("SHOP_MODE=night"), "{shown}");
-    assert!(stage.tools().enforced().environment);
+    let variables = stage.tools().enforced().variables;
+    assert!(variables.contains(&"SHOP_MODE".to_owned()), "{variables:?}");
+    assert!(!variables.contains(&"GITHUB_TOKEN".to_owned()), "{variables:?}");
 }
 
 // T4.18: before anything runs.
 #[test]
 fn a_blocked_command_does_not_run() {
     let rules = Rules { blocked: vec!["touch".to_owned()], ..Rules::default() };
-    let stage = Stage::with(Set { rules, ..Set::default() });
+    let stage = Stage::with(&Set { rules, ..Set::default() });
     for command in ["touch src/a", "echo x > src/a; touch src/b", "sh -c 'touch src/a'"] {
         let fault = stage.run(command).unwrap_err();
         assert_eq!(fault.code(), Code::PermissionCommandBlocked, "{command}");
@@ -156,8 +158,8 @@ fn without_a_network_nothing_is_reached_or_it_is_said() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let network = block_on(Network::off());
-    let stage = Stage::with(Set { network, ..Set::default() });
+    let network = block_on(Network::of(&Rules::default()));
+    let stage = Stage::with(&Set { network, ..Set::default() });
     assert_eq!(stage.tools().enforced().network, network);
     let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
     let shown = stage.run(&format!("bash -c '{script}'")).unwrap().text;

@@ -23,7 +23,7 @@ fn a_file_is_shown_whole_or_in_part() {
 fn what_is_no_text_is_said_and_what_is_long_loses_its_middle() {
     let stage = Stage::new();
     stage.put("src/b", b"\x7fELF\0\0");
-    let long: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
+    let long: String = (0..10_000).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     stage.put("src/l", &long);
     let read = |path| stage.call("read_file", &json!({"path": path, "limit": 100_000})).unwrap();
     assert_eq!(read("src/b").text, "src/b is no text (6 bytes); it is not shown.");

@@ -10,11 +10,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
-use unstuck_world::commands::{Commands, Network, Rules, Shims, environment};
+use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
 use unstuck_world::process::Guard;
 use unstuck_world::scope::{Mode, Rules as ScopeRules, Scope};
-use unstuck_world::tool::{Shown, Toolbox, Wish};
-use unstuck_world::workspace::Shell;
+use unstuck_world::tool::{Means, Shown, Toolbox, Wish};
 
 pub(crate) struct Stage {
     pub(crate) root: PathBuf,
@@ -44,7 +43,7 @@ impl Default for Set {
             },
             rules: Rules::default(),
             network: Network::Open,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             variables: Vec::new(),
         }
     }
@@ -52,10 +51,10 @@ impl Default for Set {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        Self::with(Set::default())
+        Self::with(&Set::default())
     }
 
-    pub(crate) fn with(set: Set) -> Self {
+    pub(crate) fn with(set: &Set) -> Self {
         let owned = tempfile::tempdir().unwrap();
         let base = owned.path().canonicalize().unwrap();
         let root = base.join("tree");
@@ -71,19 +70,20 @@ impl Stage {
         let mut path = programs.into_os_string();
         path.push(":/usr/local/bin:/usr/bin:/bin");
         let shims = Shims::make(&base.join("shims"), &path).unwrap();
-        let shell = Shell {
-            inherits_environment: true,
+        let tools = Toolbox::new(Means {
+            root: root.clone(),
+            scope: Scope::new(&set.scope).unwrap(),
+            commands: Commands::new(&set.rules),
             guard: Guard {
                 executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
                 arguments: Vec::new(),
             },
             lock: base.join("lock"),
-            environment: environment_of(path, &set, shims.folder()),
+            environment: environment_of(path, set, shims.folder()),
+            shims: shims.clone(),
+            network: set.network,
             timeout: set.timeout,
-        };
-        let scope = Scope::new(&set.scope).unwrap();
-        let commands = Commands::new(&set.rules);
-        let tools = Toolbox::new(root.clone(), scope, commands, shell, shims.clone(), set.network);
+        });
         Self { root, shims, tools, owned }
     }
 
@@ -119,17 +119,17 @@ impl Stage {
     }
 }
 
-/// Everything that this process has is taken away but what is on the list.
-fn environment_of(path: OsString, set: &Set, shims: &Path) -> Vec<(OsString, Option<OsString>)> {
+/// Everything that this process has is taken away but what is on the list. What a test gives is not
+/// really there: what passes is set.
+fn environment_of(path: OsString, set: &Set, shims: &Path) -> Environment {
     let own = std::env::vars_os().filter(|(name, _)| name != "PATH");
-    let own: Vec<(OsString, OsString)> = own.collect();
     let given = set.variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-    let all: Vec<(OsString, OsString)> =
-        own.into_iter().chain(given.clone()).chain([("PATH".into(), path)]).collect();
-    let mut changes: Vec<(OsString, Option<OsString>)> =
-        given.map(|(name, value): (OsString, OsString)| (name, Some(value))).collect();
-    changes.extend(environment::narrowed(all, &set.rules.environment, shims));
-    changes
+    let all: Vec<(OsString, OsString)> = own.chain(given).chain([("PATH".into(), path)]).collect();
+    let narrowed = Environment::narrowed(all, &set.rules.environment, shims);
+    let passes = |name: &str| narrowed.passed().iter().any(|passed| passed == name);
+    let really = set.variables.iter().filter(|(name, _)| passes(name));
+    let really = really.map(|(name, value)| ((*name).into(), Some((*value).into()))).collect();
+    narrowed.with(really)
 }
 
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {

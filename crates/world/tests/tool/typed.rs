@@ -6,7 +6,7 @@ use unstuck_core::fault::Code;
 
 use crate::stage::Stage;
 
-// T3.9, T3.11
+// T3.9, T1.15: without anybody who decides, the bare fault comes back.
 #[test]
 fn every_call_is_shown_or_fails_by_a_code_that_is_not_ours() {
     let stage = Stage::new();
