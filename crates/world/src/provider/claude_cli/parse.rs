@@ -174,7 +174,8 @@ impl Stream {
         let rest =
             Usage { money_micros: line.total_cost_usd.and_then(micros), ..less(total, self.used) };
         self.used = Usage { money_micros: rest.money_micros, ..self.used.plus(rest) };
-        (rest != Usage::default()).then_some(Activity::Used { usage: rest })
+        let anything = rest.tokens() > 0 || rest.money_micros.is_some_and(|money| money > 0);
+        anything.then_some(Activity::Used { usage: rest })
     }
 }
 

@@ -1,0 +1,236 @@
+//! A place for an agent to work in, and agents to let work there.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, fcntl_setfl, mkfifoat};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::fault::{Code, Fault};
+use unstuck_world::agent::{
+    ACTIVITIES_QUEUED_MAX, Activity, Agent, Assignment, End, Ended, Limits,
+};
+use unstuck_world::process::Guard;
+use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
+use unstuck_world::provider::codex_cli::{self, Access, CodexCli};
+use unstuck_world::provider::{Account, Key};
+
+/// Long enough for anything that works.
+pub(crate) const PLENTY: Duration = Duration::from_mins(5);
+/// Long enough to be told apart from nothing.
+pub(crate) const SHORT: Duration = Duration::from_millis(300);
+
+pub(crate) const KEY: &str = "canary-key-4f1d";
+
+/// Which agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Claude,
+    Codex,
+}
+
+pub(crate) const BOTH: [Which; 2] = [Which::Claude, Which::Codex];
+
+pub(crate) struct Stage {
+    root: TempDir,
+}
+
+impl Stage {
+    /// Codex does without some of its tools below a temporary directory, so it is not in one.
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for directory in ["work", "home", "person"] {
+            fs::create_dir(root.path().join(directory)).unwrap();
+        }
+        Self { root }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// The program that does what the script [`Self::assignment`] was given says.
+    pub(crate) fn fake(&self, which: Which) -> Box<dyn Agent> {
+        self.agent(which, &testdata("agent"), None)
+    }
+
+    pub(crate) fn agent(
+        &self,
+        which: Which,
+        program: &Path,
+        base_url: Option<String>,
+    ) -> Box<dyn Agent> {
+        match which {
+            Which::Claude => Box::new(ClaudeCli::new(self.claude(program, base_url))),
+            Which::Codex => Box::new(CodexCli::new(self.codex(program, base_url))),
+        }
+    }
+
+    pub(crate) fn claude(&self, program: &Path, base_url: Option<String>) -> claude_cli::Settings {
+        claude_cli::Settings {
+            program: program.to_owned(),
+            guard: guard(),
+            account: key("ANTHROPIC_API_KEY"),
+            home: self.path("home/claude"),
+            base_url,
+            permissions: Permissions::Skipped,
+            sandboxed: true,
+            mcp_config: None,
+            arguments: Vec::new(),
+        }
+    }
+
+    pub(crate) fn codex(&self, program: &Path, base_url: Option<String>) -> codex_cli::Settings {
+        codex_cli::Settings {
+            program: program.to_owned(),
+            guard: guard(),
+            account: key("OPENAI_API_KEY"),
+            home: self.path("home/codex"),
+            base_url: base_url.map(|url| format!("{url}/v1")),
+            access: Access::Full,
+            overrides: Vec::new(),
+        }
+    }
+
+    /// An assignment for the fake program, which does what `script` says.
+    pub(crate) fn scripted(&self, script: &str) -> Assignment {
+        let file = self.path("script.sh");
+        fs::write(&file, script).unwrap();
+        let mut assignment = self.assignment();
+        assignment.environment.push(("AGENT_SCRIPT".into(), file.into()));
+        assignment.environment.push(("AGENTS".into(), testdata("").into()));
+        assignment
+    }
+
+    pub(crate) fn assignment(&self) -> Assignment {
+        Assignment {
+            directory: self.path("work"),
+            lock: self.path("lock"),
+            prompt: "Do it.".to_owned(),
+            thread: None,
+            model: None,
+            environment: self.environment(),
+            limits: Limits {
+                turns_max: None,
+                money_micros_max: None,
+                first_byte: PLENTY,
+                idle: PLENTY,
+                total: PLENTY,
+            },
+        }
+    }
+
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let home = self.path("person");
+        let pairs = [("PATH", "/usr/local/bin:/usr/bin:/bin".into()), ("HOME", home.into())];
+        pairs.into_iter().map(|(name, value): (_, OsString)| (name.into(), value)).collect()
+    }
+
+    /// A fifo in the work directory, by which processes show that they live.
+    pub(crate) fn alive(&self) -> PathBuf {
+        let fifo = self.path("work/alive");
+        mkfifoat(rustix::fs::CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
+        fifo
+    }
+}
+
+fn key(variable: &str) -> Account {
+    Account::Key(Key { variable: variable.to_owned(), value: KEY.to_owned() })
+}
+
+fn guard() -> Guard {
+    Guard { executable: env!("CARGO_BIN_EXE_unstuck-guard").into(), arguments: Vec::new() }
+}
+
+pub(crate) fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/agents").join(name)
+}
+
+/// Lets an agent work and takes note of all it does.
+pub(crate) async fn work(agent: &dyn Agent, assignment: Assignment) -> (Ended, Vec<Activity>) {
+    work_until(agent, assignment, &CancellationToken::new()).await
+}
+
+pub(crate) async fn work_until(
+    agent: &dyn Agent,
+    assignment: Assignment,
+    stop: &CancellationToken,
+) -> (Ended, Vec<Activity>) {
+    let (tell, mut told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
+    let listening = async {
+        let mut activities = Vec::new();
+        while let Some(activity) = told.recv().await {
+            activities.push(activity);
+        }
+        activities
+    };
+    tokio::join!(agent.work(assignment, tell, stop.clone()), listening)
+}
+
+/// The fault that an agent ended with.
+pub(crate) fn fault(ended: &Ended) -> &Fault {
+    match &ended.end {
+        End::Failed(fault) => fault,
+        other => panic!("no fault: {other:?}"),
+    }
+}
+
+/// How a program says it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// It finished.
+    Done,
+    /// It failed with this code.
+    Failed(Code),
+    /// It did not say.
+    Nothing,
+}
+
+impl Says {
+    pub(crate) fn of(end: Option<&End>) -> Self {
+        match end.map(code) {
+            None => Self::Nothing,
+            Some(None) => Self::Done,
+            Some(Some(code)) => Self::Failed(code),
+        }
+    }
+}
+
+/// The code that an agent ended with; none where it finished.
+pub(crate) fn code(end: &End) -> Option<Code> {
+    match end {
+        End::Failed(fault) => Some(fault.code()),
+        End::Finished { .. } => None,
+        End::Stopped => panic!("nobody stopped it"),
+    }
+}
+
+/// Waits until somebody says something through the fifo, and then knows who is still there.
+pub(crate) struct Alive(File);
+
+impl Alive {
+    /// Blocks until it is said.
+    pub(crate) fn heard(fifo: &Path) -> Self {
+        let mut file = File::open(fifo).unwrap();
+        let mut byte = [0];
+        assert_eq!(file.read(&mut byte).unwrap(), 1);
+        Self(file)
+    }
+
+    /// Whether nobody holds it any more, at this very moment.
+    pub(crate) fn nobody(&mut self) -> bool {
+        fcntl_setfl(&self.0, OFlags::NONBLOCK).unwrap();
+        let mut rest = [0; 64];
+        loop {
+            match self.0.read(&mut rest) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
