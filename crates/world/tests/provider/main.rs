@@ -4,6 +4,7 @@
 
 mod claude;
 mod codex;
+mod preflight;
 mod programs;
 mod stage;
 mod suite;
