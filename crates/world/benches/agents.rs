@@ -60,7 +60,7 @@ fn report(name: &str, streams: &[Vec<u8>], read: impl Fn(&[u8]) -> Vec<Activity>
     let cut = speed(streams, |bytes| {
         in_chunks(black_box(bytes), |line| {
             black_box(line);
-        })
+        });
     });
     let json = speed(streams, |bytes| {
         in_chunks(black_box(bytes), |line| {

@@ -27,7 +27,7 @@ use unstuck_world::provider::{Account, Key};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const PROMPT: &str = "Do it.";
-const FAR_OFF: Duration = Duration::from_secs(600);
+const FAR_OFF: Duration = Duration::from_mins(10);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -142,7 +142,6 @@ impl Place {
             lock: self.root.path().join("lock"),
             prompt: PROMPT.to_owned(),
             thread: None,
-            attempt: 1,
             model: None,
             environment: self.environment(),
             limits: Limits {

@@ -137,6 +137,7 @@ impl Agents {
         let shell = Shell {
             guard: Self::guard(),
             lock: self.lock(order),
+            inherits_environment: true,
             environment: Vec::new(),
             timeout: Duration::from_mins(1),
         };

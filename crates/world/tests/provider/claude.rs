@@ -3,23 +3,13 @@
 use std::fs;
 
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::fault::Code::{self, *};
+use unstuck_core::fault::Code::*;
+use unstuck_core::time::Time;
 use unstuck_world::agent::{Activity, Denial, End, Usage};
 use unstuck_world::provider::Lines;
 use unstuck_world::provider::claude_cli::Stream;
 
-use crate::stage::{code, testdata};
-
-/// How a capture ends.
-#[derive(Debug, PartialEq, Eq)]
-enum Says {
-    /// It finished.
-    Done,
-    /// It failed with this code.
-    Failed(Code),
-    /// It never said how it ended.
-    Nothing,
-}
+use crate::stage::{Says, testdata};
 
 fn read(bytes: &[u8]) -> (Stream, Vec<Activity>) {
     let (mut stream, mut activities) = (Stream::default(), Vec::new());
@@ -34,11 +24,7 @@ fn capture(name: &str) -> (Stream, Vec<Activity>) {
 }
 
 fn says(stream: &Stream) -> Says {
-    match stream.end().map(code) {
-        None => Says::Nothing,
-        Some(None) => Says::Done,
-        Some(Some(code)) => Says::Failed(code),
-    }
+    Says::of(stream.end())
 }
 
 // T4.20, TX13: a result is judged by its fields; the exit status is not looked at.
@@ -241,7 +227,7 @@ fn a_used_up_window_says_when_it_opens() {
     let rejected = lines(&[&event("rejected"), error, failed]);
     assert_eq!(says(&rejected), Says::Failed(ProviderUsageLimit));
     let Some(End::Failed(fault)) = rejected.end() else { panic!("it failed") };
-    assert_eq!(fault.resets_at.map(|time| time.as_millis()), Some(1_794_740_000_000));
+    assert_eq!(fault.resets_at.map(Time::as_millis), Some(1_794_740_000_000));
     let allowed = lines(&[&event("allowed_warning"), error, failed]);
     assert_eq!(says(&allowed), Says::Failed(ProviderRateLimit));
 }

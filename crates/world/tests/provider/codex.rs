@@ -4,12 +4,12 @@ use std::fs;
 
 use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::fault::Code::{self, *};
+use unstuck_core::fault::Code::*;
 use unstuck_world::agent::{Activity, Denial, End, Usage};
 use unstuck_world::provider::Lines;
 use unstuck_world::provider::codex_cli::{Access, Order, Session};
 
-use crate::stage::{code, testdata};
+use crate::stage::{Says, testdata};
 
 struct Read {
     session: Session,
@@ -24,8 +24,8 @@ impl Read {
         self.told.iter().filter_map(|message| message["method"].as_str()).collect()
     }
 
-    fn code(&self) -> Option<Option<Code>> {
-        self.session.end().map(code)
+    fn says(&self) -> Says {
+        Says::of(self.session.end())
     }
 }
 
@@ -58,32 +58,32 @@ fn capture(order: Order, name: &str) -> Read {
 // T4.20, TX13: a turn is judged by the fields of its end.
 #[test]
 fn every_capture_ends_as_it_really_did() {
-    let cases: &[(&str, Option<Code>)] = &[
+    let cases: &[(&str, Says)] = &[
         // It would wait for a network for ever; the first failure is the end.
-        ("connrefused", Some(ProviderApiError)),
-        ("cut", Some(ProviderApiError)),
-        ("e400_ctx", Some(ProviderContextTooLong)),
-        ("e401", Some(AuthInvalid)),
-        ("e404", Some(ProviderNotAvailable)),
-        ("e429", Some(ProviderRateLimit)),
-        ("e429_quota", Some(ProviderUsageLimit)),
-        ("e429_usage", Some(ProviderUsageLimit)),
-        ("e500", Some(ProviderApiError)),
-        ("e503", Some(ProviderOverloaded)),
-        ("e503_plain", Some(ProviderApiError)),
-        ("incomplete_max", Some(ProviderApiError)),
-        ("ok_text", None),
-        ("resume", None),
+        ("connrefused", Says::Failed(ProviderApiError)),
+        ("cut", Says::Failed(ProviderApiError)),
+        ("e400_ctx", Says::Failed(ProviderContextTooLong)),
+        ("e401", Says::Failed(AuthInvalid)),
+        ("e404", Says::Failed(ProviderNotAvailable)),
+        ("e429", Says::Failed(ProviderRateLimit)),
+        ("e429_quota", Says::Failed(ProviderUsageLimit)),
+        ("e429_usage", Says::Failed(ProviderUsageLimit)),
+        ("e500", Says::Failed(ProviderApiError)),
+        ("e503", Says::Failed(ProviderOverloaded)),
+        ("e503_plain", Says::Failed(ProviderApiError)),
+        ("incomplete_max", Says::Failed(ProviderApiError)),
+        ("ok_text", Says::Done),
+        ("resume", Says::Done),
         // Without a conversation to go on with, nothing else can be begun.
-        ("resume_missing", Some(ProviderNotAvailable)),
-        ("sse_ctx", Some(ProviderContextTooLong)),
-        ("tool", None),
-        ("write", None),
+        ("resume_missing", Says::Failed(ProviderNotAvailable)),
+        ("sse_ctx", Says::Failed(ProviderContextTooLong)),
+        ("tool", Says::Done),
+        ("write", Says::Done),
     ];
     let wrong: Vec<_> = cases
         .iter()
-        .map(|(name, expected)| (name, capture(order(), name).code(), Some(*expected)))
-        .filter(|(_, found, expected)| found != expected)
+        .map(|(name, expected)| (name, capture(order(), name).says(), expected))
+        .filter(|(_, found, expected)| found != *expected)
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     let captures = fs::read_dir(testdata("codex")).unwrap().count();
@@ -142,14 +142,14 @@ fn an_unknown_conversation_is_begun_anew_once() {
     let thread = Some("11111111-1111-4111-8111-111111111111".to_owned());
     let again = capture(Order { thread, ..order() }, "resume_missing");
     assert_eq!(again.asked(), ["initialize", "initialized", "thread/resume", "thread/start"]);
-    assert_eq!(again.code(), None);
+    assert_eq!(again.says(), Says::Nothing);
 }
 
 #[test]
 fn it_ends_when_it_took_all_its_turns() {
     let limited = |turns_max| capture(Order { turns_max: Some(turns_max), ..order() }, "tool");
-    assert_eq!(limited(1).code(), Some(Some(LogicLimit)));
-    assert_eq!(limited(2).code(), Some(None));
+    assert_eq!(limited(1).says(), Says::Failed(LogicLimit));
+    assert_eq!(limited(2).says(), Says::Done);
 }
 
 // T4.33: an end of an unknown shape is never a success. B3: and no prose is looked at.
@@ -159,11 +159,11 @@ fn a_turn_of_an_unknown_shape_is_a_crash() {
 {"id":3,"result":{"turn":{"id":"u"}}}
 {"method":"item/completed","params":{"threadId":"t","item":{"type":"agentMessage","id":"m","text":"429 rate limit 401"}}}
 "#;
-    let end = |end: &str| read(order(), format!("{begun}{end}\n").as_bytes()).code();
+    let end = |end: &str| read(order(), format!("{begun}{end}\n").as_bytes()).says();
     let turn = |turn: &str| {
         format!(r#"{{"method":"turn/completed","params":{{"threadId":"t","turn":{turn}}}}}"#)
     };
-    assert_eq!(end(&turn(r#"{"id":"u","status":"completed"}"#)), Some(None));
+    assert_eq!(end(&turn(r#"{"id":"u","status":"completed"}"#)), Says::Done);
     let crashes = [
         r#"{"id":"u"}"#,
         r#"{"id":"u","status":"interrupted"}"#,
@@ -173,12 +173,12 @@ fn a_turn_of_an_unknown_shape_is_a_crash() {
         r#"{"id":"u","status":"completed","error":{"message":"timeout"}}"#,
     ];
     for crash in crashes {
-        assert_eq!(end(&turn(crash)), Some(Some(ProviderCrash)), "{crash}");
+        assert_eq!(end(&turn(crash)), Says::Failed(ProviderCrash), "{crash}");
     }
     // Not ours, or not understood: nothing is said.
     for nothing in [r#"{"id":"v","status":"completed"}"#, r#"{"id":"u","status":1}"#, "7"] {
-        assert_eq!(end(&turn(nothing)), None, "{nothing}");
+        assert_eq!(end(&turn(nothing)), Says::Nothing, "{nothing}");
     }
     let other = r#"{"method":"turn/completed","params":{"threadId":"sub","turn":{"id":"u","status":"completed"}}}"#;
-    assert_eq!(end(other), None);
+    assert_eq!(end(other), Says::Nothing);
 }

@@ -20,7 +20,7 @@ use unstuck_world::provider::codex_cli::{self, Access, CodexCli};
 use unstuck_world::provider::{Account, Key};
 
 /// Long enough for anything that works.
-pub(crate) const PLENTY: Duration = Duration::from_secs(300);
+pub(crate) const PLENTY: Duration = Duration::from_mins(5);
 /// Long enough to be told apart from nothing.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
 
@@ -176,6 +176,27 @@ pub(crate) fn fault(ended: &Ended) -> &Fault {
     match &ended.end {
         End::Failed(fault) => fault,
         other => panic!("no fault: {other:?}"),
+    }
+}
+
+/// How a program says it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// It finished.
+    Done,
+    /// It failed with this code.
+    Failed(Code),
+    /// It did not say.
+    Nothing,
+}
+
+impl Says {
+    pub(crate) fn of(end: Option<&End>) -> Self {
+        match end.map(code) {
+            None => Self::Nothing,
+            Some(None) => Self::Done,
+            Some(Some(code)) => Self::Failed(code),
+        }
     }
 }
 

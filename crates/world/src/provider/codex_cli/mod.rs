@@ -4,6 +4,7 @@
 
 mod failure;
 mod items;
+mod requests;
 mod session;
 mod spawn;
 mod wire;

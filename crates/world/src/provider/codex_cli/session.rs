@@ -5,18 +5,18 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::Fault;
 
+use super::requests::{number, written};
 use super::wire::{
-    Answer, ClientInfo, Initialize, Item, Message, Notice, OpenThread, Outcome, Params, RateLimits,
-    Request, StartTurn, TextInput, ThreadResult, TokenUsage, Tokens, Turn, TurnResult,
+    Answer, Item, Message, Outcome, Params, RateLimits, ThreadResult, TokenUsage, Tokens, Turn,
+    TurnResult,
 };
-use super::{Access, failure, items};
+use super::{Access, failure, items, requests};
 use crate::agent::{Activity, Denial, End, Usage};
 use crate::provider::program::{Calls, Conversation, Heard, clip, less, shown};
 
@@ -29,15 +29,6 @@ const WAITING_MAX: usize = 1_024;
 
 /// What JSON-RPC calls a method that is not there.
 const METHOD_NOT_FOUND: i32 = -32_601;
-
-/// The numbers of our requests, each of which is made at most once.
-mod number {
-    pub(super) const INITIALIZE: u64 = 1;
-    pub(super) const THREAD: u64 = 2;
-    pub(super) const TURN: u64 = 3;
-    /// A new conversation, where the one to go on with is not known.
-    pub(super) const THREAD_ANEW: u64 = 4;
-}
 
 /// What a session is begun with.
 #[derive(Clone, Debug)]
@@ -111,12 +102,7 @@ impl Session {
 
     /// What it is told first.
     pub fn first(&self) -> Vec<u8> {
-        let client_info = ClientInfo { name: "unstuck", version: env!("CARGO_PKG_VERSION") };
-        written(&Request {
-            id: number::INITIALIZE,
-            method: "initialize",
-            params: Initialize { client_info },
-        })
+        requests::initialize()
     }
 
     /// Takes a line: what it tells is added to `activities`, what is answered to `reply`. A line
@@ -153,18 +139,18 @@ impl Session {
         let number = id.get().parse::<u64>().ok()?;
         match (number, message.result, &message.error) {
             (number::INITIALIZE, Some(_), _) => {
-                reply.extend(written(&Notice { method: "initialized" }));
-                reply.extend(self.open_thread(number::THREAD, self.order.thread.as_deref()));
+                reply.extend(requests::initialized());
+                reply.extend(self.order.open_thread(number::THREAD, self.order.thread.as_deref()));
                 None
             }
             // A conversation that is not known is begun anew, once; its other name says so.
             (number::THREAD, None, Some(_)) if self.order.thread.is_some() => {
-                reply.extend(self.open_thread(number::THREAD_ANEW, None));
+                reply.extend(self.order.open_thread(number::THREAD_ANEW, None));
                 None
             }
             (number::THREAD | number::THREAD_ANEW, Some(result), _) => {
                 let thread = owned::<ThreadResult>(result)?.thread.id;
-                reply.extend(self.start_turn(&thread));
+                reply.extend(self.order.start_turn(&thread));
                 self.thread = Some(thread.clone());
                 Some(Activity::Began { thread })
             }
@@ -178,26 +164,6 @@ impl Session {
             }
             _ => None,
         }
-    }
-
-    fn open_thread(&self, id: u64, thread: Option<&str>) -> Vec<u8> {
-        let (approval_policy, sandbox) = self.order.access.words();
-        let params = OpenThread {
-            thread_id: thread,
-            exclude_turns: thread.map(|_| true),
-            cwd: &self.order.directory,
-            approval_policy,
-            sandbox,
-            model: self.order.model.as_deref(),
-        };
-        let method = if thread.is_some() { "thread/resume" } else { "thread/start" };
-        written(&Request { id, method, params })
-    }
-
-    fn start_turn(&self, thread: &str) -> Vec<u8> {
-        let input = [TextInput { kind: "text", text: &self.order.prompt }];
-        let params = StartTurn { thread_id: thread, input };
-        written(&Request { id: number::TURN, method: "turn/start", params })
     }
 
     fn notice(
@@ -367,12 +333,6 @@ const fn tokens(tokens: Tokens) -> Usage {
         cache_written_tokens: tokens.cache_written,
         money_micros: None,
     }
-}
-
-fn written(message: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(message).unwrap_or_default();
-    line.push(b'\n');
-    line
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
