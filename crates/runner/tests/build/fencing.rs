@@ -50,7 +50,8 @@ async fn a_forbidden_change_is_taken_back_and_charged() {
     stage.done().await;
     let faults = stage.faults().await;
     assert_eq!(faults[0].code(), Code::ScopeForbidden);
-    let counted = stage.look(|state| state.signatures().count(faults[0].signature)).await;
+    let signature = faults[0].signature;
+    let counted = stage.look(move |state| state.signatures().count(signature)).await;
     assert_eq!(counted, 0, "it was given back when the task got past it");
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["fine.txt"]);
 }
