@@ -300,6 +300,7 @@ fn policy() -> Policy {
     let mut policy = Policy::default();
     policy.backoff.base_ms = Span::from_millis(10);
     policy.backoff.cap_ms = Span::from_millis(40);
+    policy.wait.release_every_ms = Span::from_millis(10);
     policy
 }
 
