@@ -22,7 +22,12 @@ const FILE_BYTES_MAX: usize = 512;
 /// Cuts off a leading location.
 pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
     let whole = Placed { rest: line, file: None, running: false };
-    if let Some(rest) = after_line_and_column(line).or_else(|| after_bare_section(line)) {
+    let bare = match line.first() {
+        Some(b'l' | b'L') => after_line_and_column(line),
+        Some(b'(') => after_bare_section(line),
+        _ => None,
+    };
+    if let Some(rest) = bare {
         return Placed { rest, file: Some(INPUT), running: false };
     }
     let start = drive_len(line);

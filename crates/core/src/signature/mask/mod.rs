@@ -229,7 +229,7 @@ impl<'a> Pass<'a, '_> {
         let has_digit = token.iter().any(u8::is_ascii_digit);
         if (has_digit && self.names_request())
             || (self.numbered && place::is_file(token) && self.is_placed(end))
-            || (is_word(self.previous, b"from") && place::is_source(token))
+            || (self.previous == b"from" && place::is_source(token))
         {
             self.write(b'#');
         } else if has_digit {

@@ -95,11 +95,11 @@ pub(super) fn speaks_of_line(line: &[u8]) -> bool {
     if ends_with_place(line) {
         return true;
     }
-    memchr::memchr2_iter(b'l', b'L', line).any(|at| {
-        line[at + 1..].strip_prefix(b"ine").is_some_and(|rest| {
-            matches!(rest, [b' ', b'0'..=b'9', ..] | [b':', b' ', b'0'..=b'9', ..])
-        })
-    })
+    let numbered =
+        |rest: &[u8]| matches!(rest, [b' ', b'0'..=b'9', ..] | [b':', b' ', b'0'..=b'9', ..]);
+    line.strip_prefix(b"Line").is_some_and(numbered)
+        || memchr::memchr_iter(b'l', line)
+            .any(|at| line[at..].strip_prefix(b"line").is_some_and(numbered))
 }
 
 /// Whether a file that the line names can be what is missing or denied, rather than the place.

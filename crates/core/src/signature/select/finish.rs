@@ -5,6 +5,9 @@ use super::{Choice, LINES_MAX, Line, Role, Selection, role};
 impl<'a> Choice<'a> {
     /// Warnings count where the output says that it failed because of them, or says nothing else.
     fn blame_warnings(&mut self) {
+        if self.warnings.is_empty() {
+            return;
+        }
         let blames = |line: &Line<'a>| memchr::memmem::find(line.text, b"arning").is_some();
         let nothing = self.strong.is_empty() && self.last.iter().all(Option::is_none);
         if nothing || (!self.strong.is_empty() && self.strong.iter().all(blames)) {
@@ -13,10 +16,12 @@ impl<'a> Choice<'a> {
         }
     }
 
+    /// The lines that carry the diagnosis.
     pub(super) fn done(mut self) -> Selection<'a> {
         let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
         let nothing = |line: &Line<'a>| line.role == Role::Said && role::says_nothing(line.text);
-        if self.strong.iter().all(|line| only_cause(line) || nothing(line)) {
+        let helps = !self.weak.is_empty();
+        if self.strong.iter().all(|line| only_cause(line) || (helps && nothing(line))) {
             // Lines that only name a cause stand beside those that only deny something.
             self.strong.append(&mut self.weak);
         } else {
@@ -29,9 +34,10 @@ impl<'a> Choice<'a> {
         if self.strong.is_empty() {
             self.strong.extend(self.summary);
         }
-        self.blame_warnings();
+        // A warning alone identifies what was said; that it failed is told by nothing.
         let diagnostic = !self.strong.is_empty();
-        if !diagnostic {
+        self.blame_warnings();
+        if self.strong.is_empty() {
             self.strong.extend(self.last.into_iter().flatten());
         }
         Selection {

@@ -66,6 +66,8 @@ struct Choice<'a> {
     warnings: Vec<Line<'a>>,
     /// The source that was echoed last, as it stood.
     source: &'a [u8],
+    /// Whether the last failure does not say what it is about.
+    nameless: bool,
     last: [Option<Line<'a>>; LAST_LINES],
     block: Block,
     /// Whether what stands aside is a remark, so that no denial in it counts.
@@ -88,6 +90,7 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         summary: None,
         warnings: Vec::new(),
         source: b"",
+        nameless: false,
         last: [None; LAST_LINES],
         block: Block::Open,
         remarks: false,
@@ -153,12 +156,12 @@ impl<'a> Choice<'a> {
 
     /// What is marked under echoed source names what a message without a name is about.
     fn mark(&mut self, raw: &'a [u8], line: &Line<'a>) {
-        let marked = role::marked(self.source, raw);
-        self.source = raw;
-        let Some(said) = self.strong.last() else { return };
-        if let Some(text) = marked.filter(|_| role::lacks_name(said.text)) {
+        if self.nameless
+            && let Some(text) = role::marked(self.source, raw)
+        {
             self.keep(Line { role: Role::Label, text, ..*line });
         }
+        self.source = raw;
     }
 
     /// Reads a line. What ends a traceback is an exception, whatever its name.
