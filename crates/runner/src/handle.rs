@@ -12,7 +12,7 @@ use crate::world::{Scope, World};
 
 /// What the loop is asked.
 pub(crate) enum Request {
-    Command { command: Command, reply: Reply },
+    Command { command: Box<Command>, reply: Reply },
     Checkpoint { effect: EffectId, report: Progress, conversation: Conversation, reply: Reply },
     Attach(Attach),
     Detach { attachment: u64, clean: bool },
@@ -69,7 +69,7 @@ impl Handle {
     /// Has a command decided, and waits until the decision is on disk.
     pub async fn command(&self, command: Command) -> Result<Decided, CommandError> {
         let (reply, decided) = oneshot::channel();
-        self.ask(Request::Command { command, reply }).await?;
+        self.ask(Request::Command { command: Box::new(command), reply }).await?;
         decided.await.map_err(|_| CommandError::Ended)?
     }
 

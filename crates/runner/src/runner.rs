@@ -162,7 +162,7 @@ impl Runner {
                 let _ = reply.send(Err(CommandError::Ended));
             }
             Request::Attach(_) if self.closing => {}
-            Request::Command { command, reply } => self.decide(command, None, Some(reply)),
+            Request::Command { command, reply } => self.decide(*command, None, Some(reply)),
             Request::Checkpoint { effect, report, conversation, reply } => {
                 self.checkpoint(effect, report, conversation, reply);
             }

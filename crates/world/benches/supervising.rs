@@ -142,6 +142,7 @@ impl Place {
             lock: self.root.path().join("lock"),
             prompt: PROMPT.to_owned(),
             thread: None,
+            attempt: 1,
             model: None,
             environment: self.environment(),
             limits: Limits {

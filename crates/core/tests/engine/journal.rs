@@ -39,7 +39,7 @@ fn old_journals_add_up_to_what_they_always_did() {
     for (found, known) in found.lines().zip(known.lines()) {
         let first =
             found.split(' ').zip(known.split(' ')).position(|(found, known)| found != known);
-        assert_eq!(first, None, "the first event that leads elsewhere, in {:.20}", known);
+        assert_eq!(first, None, "the first event that leads elsewhere, in {known:.20}");
     }
     assert_eq!(found, known);
 }

@@ -147,7 +147,8 @@ async fn a_pull_request_is_opened_once_whatever_the_service_says() {
         "POST" => Reply::Answer(422, r#"{"message": "Validation Failed"}"#),
         _ => Reply::Answer(200, PULLS),
     };
-    let rules: [(fn(&Seen, &[Seen]) -> Reply, usize); 3] = [(created, 0), (lost, 1), (there, 1)];
+    type Rule = fn(&Seen, &[Seen]) -> Reply;
+    let rules: [(Rule, usize); 3] = [(created, 0), (lost, 1), (there, 1)];
     for (rule, looked_up) in rules {
         let service = Service::start(rule).await;
         let stage = build(pull_request(&service)).await;

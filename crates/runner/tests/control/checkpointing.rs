@@ -46,7 +46,7 @@ async fn the_longest_conversation_goes_over_the_socket() {
 
     client.command(Command::Skip { task: TaskId(0) }).await.unwrap();
     let late = client.checkpoint(effect, Progress::default(), said("late")).await.unwrap_err();
-    let stale = Rejected::Stale(effect).to_string();
-    assert_eq!(late, ClientError::Refused { why: Refusal::Rejected, message: stale });
+    let refusal = Rejected::Stale(effect).to_string();
+    assert_eq!(late, ClientError::Refused { why: Refusal::Rejected, message: refusal });
     assert_eq!(kept().await, None);
 }

@@ -100,7 +100,8 @@ mod tests {
     // T3.1, T3.2, T3.9
     #[test]
     fn the_status_says_which_fault_it_is_and_whether_it_may_have_happened() {
-        let table: [(u16, &[(&'static str, &str)], Code, bool); 13] = [
+        type Headers = &'static [(&'static str, &'static str)];
+        let table: [(u16, Headers, Code, bool); 13] = [
             (301, &[], Code::LogicBadInput, false),
             (400, &[], Code::LogicBadInput, false),
             (401, &[], Code::AuthInvalid, false),

@@ -112,6 +112,7 @@ impl Stage {
             lock: self.path("lock"),
             prompt: "Do it.".to_owned(),
             thread: None,
+            attempt: 1,
             model: None,
             environment: self.environment(),
             limits: Limits {

@@ -57,6 +57,7 @@ enum After {
     Place,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is what one earlier line said, on its own")]
 struct Choice<'a> {
     strong: Vec<Line<'a>>,
     /// Taken when nothing is strong.

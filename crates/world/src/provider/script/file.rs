@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(script.steps(0), first);
         let code = Code::ProviderOverloaded;
         let fails = Step::Fail { code, message: "busy".to_owned(), retry_after_s: Some(3) };
-        assert_eq!(script.steps(2), [fails.clone()]);
+        assert_eq!(script.steps(2), std::slice::from_ref(&fails));
         assert_eq!(script.steps(99), [fails]);
     }
 
