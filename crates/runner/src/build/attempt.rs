@@ -14,7 +14,7 @@ use unstuck_world::workspace::{Preparation, Workspace};
 
 use super::follow::{Follower, Seen};
 use super::prompt::prompt;
-use super::settings::TaskSettings;
+use super::settings::{BuildSettings, TaskSettings};
 use super::world::{Shared, failed};
 use crate::world::{Order, Report};
 
@@ -44,8 +44,10 @@ impl Shared {
         let task = self.task(order)?;
         task.agent.check().await?;
         let workspace = self.prepare(order, start).await?;
+        self.go_on_from_landed(order, &workspace).await?;
         if task.gates.compare != Compare::Off {
-            self.baselines.measure(&task.gates, &workspace, &self.shell(order)).await?;
+            let at = (order.effect.run, self.clock.now());
+            self.baselines.measure(&task.gates, &workspace, &self.shell(order), at).await?;
         }
         let assignment = self.assignment(order, start, task, &workspace).await?;
         let (ended, seen) = self.let_work(order, task, assignment, stop).await;
@@ -74,6 +76,21 @@ impl Shared {
             now: self.clock.now(),
         };
         Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await
+    }
+
+    /// Work that has landed and was refused further on, by a check before the push for example, is
+    /// part of the build: the next attempt is counted from it.
+    async fn go_on_from_landed(&self, order: &Order, workspace: &Workspace) -> Result<(), Fault> {
+        let made = workspace.commit_made().await?;
+        if made == workspace.base().await? {
+            return Ok(());
+        }
+        let BuildSettings { project, start, .. } = &self.settings;
+        let head = project.build_head(order.build, start).await?;
+        if project.git().is_ancestor(&made, &head).await? {
+            workspace.integrate(&made, order.effect.run, self.clock.now()).await?;
+        }
+        Ok(())
     }
 
     async fn assignment(

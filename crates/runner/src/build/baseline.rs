@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
 use unstuck_world::git::Oid;
 use unstuck_world::validate::{Baseline, Checks};
 use unstuck_world::workspace::{Shell, Workspace};
@@ -56,12 +58,15 @@ impl Baselines {
         gates: &Gates,
         workspace: &Workspace,
         shell: &Shell,
+        (run, now): (RunId, Time),
     ) -> Result<(), Fault> {
         let _measuring = self.measuring.lock().await;
         if self.known(gates).is_some() || !workspace.changes().await?.is_empty() {
             return Ok(());
         }
-        let baseline = Baseline::measure(workspace, &gates.all(), shell).await?;
+        let measured = Baseline::measure(workspace, &gates.all(), shell).await;
+        clean(workspace, run, now).await?;
+        let baseline = measured?;
         let name = name(gates);
         if let Ok(bytes) = serde_json::to_vec(&baseline)
             && let Err(error) = fs::write(self.file(&name), bytes)
@@ -75,6 +80,16 @@ impl Baselines {
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("baseline-{}-{name}.json", self.start))
     }
+}
+
+/// What the checks left behind is no work of the agent that comes after them.
+async fn clean(workspace: &Workspace, run: RunId, now: Time) -> Result<(), Fault> {
+    let left: Vec<PathBuf> =
+        workspace.changes().await?.into_iter().map(|change| change.path).collect();
+    if left.is_empty() {
+        return Ok(());
+    }
+    workspace.take_back(&left, run, now).await.map(drop)
 }
 
 /// The same for the same commands in the same order, and for no others.

@@ -80,7 +80,8 @@ async fn a_denied_command_matters_only_when_the_work_does_not_pass() {
     stage.done().await;
     assert_eq!(stage.faults().await.len(), 0);
 
-    let failing = Job::new("a", [&[write("a.txt", "x\n")]]).checked("echo 'error: no'; exit 1");
+    let failing = Job::new("a", [&[write("a.txt", "x\n")]])
+        .checked("test ! -e a.txt || { echo 'error: no'; exit 1; }");
     let idle = Job::new("a", [&[run("true")]]);
     for job in [failing, idle] {
         let stage = Stage::denying(Repo::with(&[]), vec![job], denial()).await;

@@ -60,4 +60,6 @@ async fn a_red_check_before_the_push_is_replanned() {
     assert_eq!(codes, [Code::ValidationPrePush]);
     assert!(stage.assignments("a")[1].prompt.contains("error: a is bad"));
     assert_eq!(stage.repo.file_at(&Stage::branch(), "a").unwrap(), "good");
+    let range = format!("main..{}", Stage::branch());
+    assert_eq!(stage.repo.subjects(&range).len(), 2, "the second goes on from the first");
 }

@@ -226,7 +226,8 @@ impl Stage {
 
     /// Waits for a question.
     pub(crate) async fn question(&self) -> Question {
-        self.until(|state| state.questions().next().is_some()).await;
+        let over = |state: &State| state.builds().all(|build| build.state.has_ended());
+        self.until(move |state| over(state) || state.questions().next().is_some()).await;
         self.look(|state| state.questions().next().cloned()).await.unwrap()
     }
 
