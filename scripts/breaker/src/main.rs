@@ -59,8 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     fs::write(sources.join("mutants.rs"), SWITCH)?;
     let library = fs::read_to_string(sources.join("lib.rs"))?;
-    let library = format!("#![allow(warnings, arithmetic_overflow)]\n{library}\nmod mutants;\n");
-    fs::write(sources.join("lib.rs"), library)?;
+    fs::write(sources.join("lib.rs"), format!("{library}\nmod mutants;\n"))?;
     Ok(())
 }
 
