@@ -36,5 +36,11 @@ async fn a_round_that_is_over_is_never_done_again() {
     let mut stage = stage.crash().await;
     stage.completed().await;
     let asked = stage.asked_of("a");
-    assert_eq!(asked[2].as_array().unwrap()[..3], asked[1].as_array().unwrap()[..3]);
+    let rounds = |asked: &serde_json::Value| {
+        // Where the other side's cache ends moves on with the conversation.
+        let told = asked.as_array().unwrap()[..3].iter().map(ToString::to_string);
+        told.map(|one| one.replace(r#""cache_control":{"type":"ephemeral"},"#, ""))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rounds(&asked[2]), rounds(&asked[1]));
 }
