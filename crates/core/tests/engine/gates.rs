@@ -242,3 +242,26 @@ fn a_window_that_is_said_to_be_over_is_waited_for_as_if_nothing_was_said() {
     stage.fails("a", past);
     assert!(stage.wait() > Span::from_secs(60), "a time long gone is no time");
 }
+
+#[test]
+fn a_later_time_than_the_gate_waits_for_is_news_and_the_same_time_is_not() {
+    let mut stage = Stage::tasks(&["a", "b", "c"]);
+    stage.fails("a", limited(Some(60)));
+    let GateState::Waiting { until } = gate(&stage).state else { panic!() };
+    let mut same = limited(None);
+    same.retry_after = Some(until.since(stage.now));
+    assert!(!happened(&stage.fails("b", same.clone()), "gate.waiting"));
+    same.retry_after = Some(Span::from_millis(until.since(stage.now).as_millis() + 1));
+    assert!(happened(&stage.fails("c", same), "gate.waiting"));
+}
+
+#[test]
+fn the_wait_budget_is_over_when_it_is_reached() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.fails("a", limited(Some(1)));
+    let since = gate(&stage).since.unwrap();
+    stage.wait();
+    stage.now = since + stage.policy.wait.limited_ms;
+    stage.fails("a", limited(Some(1)));
+    assert_eq!(stage.question().why.rule, Rule::WaitedTooLong);
+}

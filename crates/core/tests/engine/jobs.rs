@@ -153,6 +153,7 @@ fn a_script_whose_push_failed_twice_is_done_with_a_warning() {
     assert!(matches!(stage.owed("j").what, Work::Execute { .. }), "once more");
     let events = stage.fails("j", fault(Code::GitPushFailed, "push"));
     assert!(happened(&events, "run.warned"));
+    assert!(happened(&events, "run.phase"), "what it did is done; now everyone is told");
     assert_eq!(stage.owed("j").what, Work::Emit);
     stage.done("j");
     assert_eq!(*stage.task_state("j"), TaskState::Done);

@@ -135,6 +135,7 @@ const PULL: &str = r#"{"html_url": "https://git.example/ada/shop/pull/7"}"#;
 
 #[tokio::test]
 async fn a_pull_request_is_opened_once_whatever_the_service_says() {
+    type Rule = fn(&Seen, &[Seen]) -> Reply;
     let created = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
         "POST" => Reply::Answer(201, PULL),
         _ => Reply::Answer(500, ""),
@@ -147,7 +148,6 @@ async fn a_pull_request_is_opened_once_whatever_the_service_says() {
         "POST" => Reply::Answer(422, r#"{"message": "Validation Failed"}"#),
         _ => Reply::Answer(200, PULLS),
     };
-    type Rule = fn(&Seen, &[Seen]) -> Reply;
     let rules: [(Rule, usize); 3] = [(created, 0), (lost, 1), (there, 1)];
     for (rule, looked_up) in rules {
         let service = Service::start(rule).await;
