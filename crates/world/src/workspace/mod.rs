@@ -3,7 +3,7 @@
 //! Design: `docs/design/workspace.md`. In short: a task's base is a ref; what it changed is the
 //! difference between the base and the files that are there, seen through an index of our own, so
 //! that nothing an agent does to its index, its branch or its `.git` matters; and every change we
-//! make to the files goes through [`relocate`], which can be repeated after a kill at any point.
+//! make to the files goes through `relocate`, which can be repeated after a kill at any point.
 //!
 //! Nobody else works in the worktree while these functions run: whoever calls them holds the run's
 //! lock, or has just seen the agent end.
