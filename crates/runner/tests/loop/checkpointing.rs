@@ -67,7 +67,7 @@ async fn only_a_conversation_can_be_kept() {
     assert_eq!(stage.kept().await, None);
 }
 
-// T0.16: what cannot be remembered did not happen, and whoever tried is told.
+// What cannot be remembered did not happen, and whoever tried is told.
 #[tokio::test(start_paused = true)]
 async fn a_conversation_that_cannot_be_written_is_not_kept() {
     let mut stage = Stage::new(|_, _| Reaction::Hangs).await;

@@ -1,17 +1,23 @@
 //! What the writer's thread works with: the connection, and who may write.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use tokio::sync::watch;
 
 use super::fail::{self, Doing};
+use super::header::log_path;
 use super::table::{event, project, snapshot};
-use super::writer::Append;
+use super::writer::{Append, Group};
 use crate::crash;
 use crate::error::StoreError;
+
+/// The longest log that is left beside the file at a proper end.
+const LOG_BYTES_LEFT: u64 = 1024 * 1024;
 
 /// What the writer's thread works with.
 #[derive(Debug)]
@@ -49,6 +55,17 @@ impl Desk {
         found: Arc<OnceLock<Result<(), StoreError>>>,
     ) -> Self {
         Self { conn, at, taken: HashMap::new(), found }
+    }
+
+    /// Leaves a short log beside the file. To bring it into the file, and to begin another one at the
+    /// next opening, are two waits for the disk each; to read it then is next to nothing.
+    pub(super) fn leave_short_log(&self) {
+        let log = fs::metadata(log_path(&self.at));
+        if log.is_ok_and(|log| log.len() <= LOG_BYTES_LEFT) {
+            let leave = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            // Where it cannot be left it is not.
+            self.conn.set_db_config(leave, true).ok();
+        }
     }
 
     /// Does something in a transaction of its own.
@@ -96,47 +113,67 @@ impl Desk {
         })?
     }
 
-    /// Writes batches in one transaction and tells each how it went. One that may not be written is
-    /// left out before anything of it is; when the disk fails, all of them fail.
-    pub(super) fn commit(&mut self, group: Vec<Append>) {
-        let mut verdicts: Vec<Result<(), StoreError>> = Vec::with_capacity(group.len());
-        let written = self.sound().and_then(|()| self.write(&group, &mut verdicts));
+    /// Writes batches in one transaction, tells each how it went, and how many there were. One that
+    /// may not be written is left out before anything of it is; when the disk fails, all fail.
+    pub(super) fn commit(&mut self, group: &mut Group<'_>) -> usize {
+        let (mut taken, mut verdicts) = (Vec::new(), Vec::new());
+        let sound = self.sound();
+        let written = sound.and_then(|()| self.write(group, &mut taken, &mut verdicts));
         crash::point();
         if let Err(error) = written {
+            if taken.is_empty() {
+                // The others are told by the next transaction.
+                taken.extend(group.next());
+            }
             verdicts.clear();
-            verdicts.resize(group.len(), Err(error));
+            verdicts.resize(taken.len(), Err(error));
         }
-        for (append, verdict) in group.iter().zip(&verdicts) {
+        for (append, verdict) in taken.iter().zip(&verdicts) {
             self.note(append, verdict);
         }
-        for (append, verdict) in group.into_iter().zip(verdicts) {
+        let count = taken.len();
+        for (append, verdict) in taken.into_iter().zip(verdicts) {
             append.reply.send(verdict).ok();
         }
+        count
     }
 
+    /// Writes them as they come.
     fn write(
-        &mut self,
-        group: &[Append],
+        &self,
+        group: &mut Group<'_>,
+        taken: &mut Vec<Append>,
         verdicts: &mut Vec<Result<(), StoreError>>,
     ) -> Result<(), StoreError> {
         let mut tips: HashMap<i64, Result<u64, StoreError>> = HashMap::new();
         let result = begin(&self.conn).and_then(|()| {
             for append in group {
-                let tip = match tips.remove(&append.project) {
-                    Some(tip) => tip,
-                    None => self.tip(append)?,
-                };
-                let tip = tip.and_then(|last| self.follows(append, last));
-                if let Ok(last) = tip {
-                    append.rows.put(&self.conn, append.project, last)?;
-                }
-                let tip = tip.map(|last| last + append.rows.events.len() as u64);
-                verdicts.push(tip.as_ref().map(drop).map_err(Clone::clone));
-                tips.insert(append.project, tip);
+                let append = taken.push_mut(append);
+                verdicts.push(self.write_one(append, &mut tips)?);
             }
             end(&self.conn)
         });
         result.map_err(|error| self.give_up(&error))
+    }
+
+    /// Writes one batch, or says why it may not be.
+    fn write_one(
+        &self,
+        append: &Append,
+        tips: &mut HashMap<i64, Result<u64, StoreError>>,
+    ) -> rusqlite::Result<Result<(), StoreError>> {
+        let tip = match tips.remove(&append.project) {
+            Some(tip) => tip,
+            None => self.tip(append)?,
+        };
+        let tip = tip.and_then(|last| self.follows(append, last));
+        if let Ok(last) = tip {
+            append.rows.put(&self.conn, append.project, last)?;
+        }
+        let tip = tip.map(|last| last + append.rows.events.len() as u64);
+        let verdict = tip.as_ref().map(drop).map_err(Clone::clone);
+        tips.insert(append.project, tip);
+        Ok(verdict)
     }
 
     /// The position of the last event of a project, if it may be written to.

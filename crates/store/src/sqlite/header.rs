@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::fail;
 use super::migrate::APPLICATION;
@@ -48,8 +48,7 @@ pub(super) fn check(at: &Path, mut file: &File, known: u32) -> Result<(), StoreE
 
 /// A log that begins with anything but its mark was written by somebody else.
 fn check_log(at: &Path) -> Result<(), StoreError> {
-    let mut path = at.as_os_str().to_owned();
-    path.push("-wal");
+    let path = log_path(at);
     let Ok(file) = File::open(&path) else { return Ok(()) };
     let mut mark = Vec::with_capacity(4);
     file.take(4).read_to_end(&mut mark).map_err(|e| fail::system(at, "read", &e))?;
@@ -62,6 +61,13 @@ fn check_log(at: &Path) -> Result<(), StoreError> {
             what: "the log beside the database is not one".to_owned(),
         }),
     }
+}
+
+/// Where the log beside the database is.
+pub(super) fn log_path(at: &Path) -> PathBuf {
+    let mut path = at.as_os_str().to_owned();
+    path.push("-wal");
+    PathBuf::from(path)
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -57,7 +57,7 @@ pub struct SqliteStore(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
-    // In this order: the writer's connection is the last to go, and takes the log along into the
+    // In this order: the writer's connection is the last to go, and takes a long log along into the
     // file. Those that only read cannot.
     check: Check,
     readers: Readers,

@@ -1,7 +1,7 @@
 //! The one thread that writes, and the way to it.
 //!
-//! It takes all batches that wait into one transaction, so that they share one wait for the disk,
-//! and then answers their receipts in order. Whatever else writes is done between two transactions.
+//! It takes all batches that wait, and those that come meanwhile, into one transaction, so that they
+//! share one wait for the disk, and then answers their receipts in order. Whatever else writes is done between two transactions.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -108,34 +108,60 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
         match job {
             Job::Do(work) => work(&mut desk),
             Job::Append(first) => {
-                let (group, other) = gather(first, queue, usual);
-                usual = group.len();
+                let mut group = Group::new(first, queue, usual);
                 crash::point();
-                desk.commit(group);
-                next = other;
+                usual = desk.commit(&mut group);
+                next = group.other;
             }
         }
         if next.is_none() {
             next = queue.recv().ok();
         }
     }
+    desk.leave_short_log();
 }
 
-/// All batches that wait, up to the limits, and what came after them if it was something else. Up to
-/// as many as are `usual` may still be on their way.
-fn gather(first: Append, queue: &Receiver<Job>, usual: usize) -> (Vec<Append>, Option<Job>) {
-    let mut bytes = first.rows.bytes();
-    let mut group = vec![first];
-    while group.len() < GROUP_BATCHES_MAX && bytes < GROUP_BYTES_MAX {
-        let waits = if group.len() < usual { NEXT_WAIT } else { Duration::ZERO };
-        match queue.recv_timeout(waits) {
-            Ok(Job::Append(append)) => {
-                bytes += append.rows.bytes();
-                group.push(append);
+/// The batches of one transaction, in the order they come. Each is written while those after it are
+/// still being made, so that whoever makes them and the disk do not wait for each other.
+pub(super) struct Group<'a> {
+    first: Option<Append>,
+    queue: &'a Receiver<Job>,
+    /// As many may still be on their way.
+    usual: usize,
+    taken: usize,
+    bytes: u64,
+    /// What came after them, if it was something else.
+    other: Option<Job>,
+}
+
+impl<'a> Group<'a> {
+    const fn new(first: Append, queue: &'a Receiver<Job>, usual: usize) -> Self {
+        Self { first: Some(first), queue, usual, taken: 0, bytes: 0, other: None }
+    }
+
+    fn waiting(&mut self) -> Option<Append> {
+        let full = self.taken >= GROUP_BATCHES_MAX || self.bytes >= GROUP_BYTES_MAX;
+        if full || self.other.is_some() {
+            return None;
+        }
+        let waits = if self.taken < self.usual { NEXT_WAIT } else { Duration::ZERO };
+        match self.queue.recv_timeout(waits).ok()? {
+            Job::Append(append) => Some(append),
+            other => {
+                self.other = Some(other);
+                None
             }
-            Ok(other) => return (group, Some(other)),
-            Err(_) => break,
         }
     }
-    (group, None)
+}
+
+impl Iterator for Group<'_> {
+    type Item = Append;
+
+    fn next(&mut self) -> Option<Append> {
+        let append = self.first.take().or_else(|| self.waiting())?;
+        self.taken += 1;
+        self.bytes += append.rows.bytes();
+        Some(append)
+    }
 }

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    About, BuildId, Event, MutationId, QuestionId, Reconciled, Recorded, RunId, Start, State, Step,
-    Subject, TaskId,
+    About, BuildId, Event, MutationId, QuestionId, Reconciled, Recorded, RunId, State, Subject,
+    TaskId,
 };
 use unstuck_core::plan::{GateKey, MutationSpec, TaskSpec};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 
 use super::build::BuildRow;
+use super::conversation;
 use super::cost::CostRow;
 use super::gate::GateRow;
 use super::mutation::{MutationChange, MutationStatus};
@@ -296,16 +297,8 @@ impl Draft<'_> {
     }
 
     fn note_conversation(&mut self, event: &Event) {
-        let (task, step) = match event {
-            Event::RunStarted { task, next, .. } => (Some(*task), next.step),
-            Event::RunResumed { run, step } | Event::RunStep { run, step } => {
-                (self.state.run(*run).map(|run| run.task), *step)
-            }
-            _ => return,
-        };
-        if ends_the_conversation(step) {
-            self.changes.conversations_over.extend(task);
-        }
+        let over = conversation::over(self.state, event);
+        self.changes.conversations_over.extend(over);
     }
 
     /// Everything that was touched and is still known, as it stands now.
@@ -337,24 +330,5 @@ impl Draft<'_> {
         let known = known.filter_map(|s| Some((*s, state.signatures().get(*s)?)));
         changes.signatures.extend(known.map(|(s, record)| SignatureRow::of(s, record)));
         changes
-    }
-}
-
-/// Whether whoever takes this step knows nothing of what was said before: another conversation
-/// begins, or the script runs again that one was about.
-const fn ends_the_conversation(step: Step) -> bool {
-    match step {
-        Step::Attempt { start } => match start {
-            Start::Fresh | Start::KeepTree | Start::FromBase | Start::NewWorktree => true,
-            Start::Resume | Start::Compacted => false,
-        },
-        Step::Execute => true,
-        Step::AwaitMerge
-        | Step::Check
-        | Step::Commit
-        | Step::Mutate { .. }
-        | Step::Emit
-        | Step::Repair { .. }
-        | Step::TakeBack => false,
     }
 }

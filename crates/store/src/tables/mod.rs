@@ -5,6 +5,7 @@
 
 mod build;
 mod changes;
+mod conversation;
 mod cost;
 mod gate;
 mod mutation;

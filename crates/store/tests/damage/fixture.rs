@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rusqlite::Connection;
 use unstuck_core::engine::State;
 use unstuck_store::{SqliteStore, Store};
 use unstuck_testkit::store::{Dump, PROJECT, holder, scenes, told};
@@ -35,5 +36,7 @@ async fn schema_1_is_opened() {
 async fn write_the_fixture() {
     let file = File::new();
     told(&At(&file.path), &scenes(SEED, STEPS).unwrap(), SEED).await.unwrap();
+    let conn = Connection::open(&file.path).unwrap();
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     fs::copy(&file.path, SCHEMA_1).unwrap();
 }
