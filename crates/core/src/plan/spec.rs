@@ -89,7 +89,7 @@ pub struct MutationSpec {
     pub look_up: Option<ProbeCommand>,
     /// What is called, where the action is not about git.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub call: Option<Call>,
+    pub call: Option<Box<Call>>,
     /// How long after the call an absent effect may still appear.
     pub settle_ms: Span,
     /// The key holds for the whole project, not for one task or firing.
@@ -107,7 +107,15 @@ impl MutationSpec {
             Call::Command(command) => (MutationKind::Command, false, command.timeout_ms),
         };
         let (key, arguments) = (key.into(), call.digest());
-        Self { key, kind, arguments, probe, settle_ms, call: Some(call), ..Self::default() }
+        Self {
+            key,
+            kind,
+            arguments,
+            probe,
+            settle_ms,
+            call: Some(Box::new(call)),
+            ..Self::default()
+        }
     }
 
     /// The same action, looked up by a command.

@@ -101,7 +101,7 @@ impl Shared {
 
 /// The action of an order, and what it calls.
 fn kept(order: &Order) -> Result<(&Mutation, &Call), Fault> {
-    let kept = order.mutation.as_ref().and_then(|known| Some((known, known.spec.call.as_ref()?)));
+    let kept = order.mutation.as_ref().and_then(|known| Some((known, known.spec.call.as_deref()?)));
     kept.ok_or_else(|| {
         let what = "what the action calls".to_owned();
         Fault::precondition_missing("build", "nothing says what is to be called", Missing { what })

@@ -108,7 +108,7 @@ async fn a_request_that_was_under_way_in_a_crash_is_looked_up() {
 async fn a_secret_that_is_missing_is_asked_for() {
     let service = Service::start(|_, _| Reply::Answer(200, "")).await;
     let mut action = order(&service);
-    let Some(Call::Http(call)) = &mut action.call else { panic!("{action:?}") };
+    let Some(Call::Http(call)) = action.call.as_deref_mut() else { panic!("{action:?}") };
     call.secrets[0].variable = "NOWHERE".to_owned();
     let stage = build(action).await;
     let fault = stage.question().await.fault.unwrap();
