@@ -333,9 +333,9 @@ const NAMED: &[[&str; 3]] = &[
     ],
     // The name stands below a message without one.
     [
-        "a.rkt:13:9: collection not found\n  for module path: acme/x\n  location...:\n   a.rkt:13:9",
-        "b.rkt:2:1: collection not found\n  for module path: acme/x\n  location...:\n   b.rkt:2:1",
-        "b.rkt:2:1: collection not found\n  for module path: other/x\n  location...:\n   b.rkt:2:1",
+        "a.rkt:13:9: collection not found\n  for module path: acme/x\n  collection: \"acme\"\n  location...:\n   a.rkt:13:9",
+        "b.rkt:2:1: collection not found\n  for module path: acme/x\n  collection: \"acme\"\n  location...:\n   b.rkt:2:1",
+        "b.rkt:2:1: collection not found\n  for module path: other/x\n  collection: \"other\"\n  location...:\n   b.rkt:2:1",
     ],
     // The message follows a line that only says that it failed.
     [

@@ -182,9 +182,22 @@ impl<'a> Pass<'a, '_> {
 
     /// Writes a token that ends at `end`.
     fn put(&mut self, token: &'a [u8], end: usize) {
-        // Most tokens are plain words.
+        // Most tokens are plain words; beside a line number they may be a place, as `Makefile`.
         if token.iter().all(u8::is_ascii_alphabetic) {
-            self.word(token, end);
+            if self.numbered {
+                self.word(token, end);
+                return;
+            }
+            self.note_word(token, end);
+            self.out.text.extend_from_slice(token);
+            self.speak(token, end);
+            return;
+        }
+        // What imports something is where it happened.
+        if self.previous == b"from" && place::is_source(token) {
+            self.write(b'#');
+            self.prose(OBJECT);
+            self.remember(b"");
             return;
         }
         if let Some(at) = word_before_path(token) {
@@ -229,7 +242,6 @@ impl<'a> Pass<'a, '_> {
         let has_digit = token.iter().any(u8::is_ascii_digit);
         if (has_digit && self.names_request())
             || (self.numbered && place::is_file(token) && self.is_placed(end))
-            || (self.previous == b"from" && place::is_source(token))
         {
             self.write(b'#');
         } else if has_digit {
@@ -238,6 +250,11 @@ impl<'a> Pass<'a, '_> {
         } else {
             self.out.text.extend_from_slice(token);
         }
+        self.speak(token, end);
+    }
+
+    /// Writes a word that ends at `end` into the prose.
+    fn speak(&mut self, token: &'a [u8], end: usize) {
         if let Some(close) = call_len(&self.line[end..]).filter(|_| !is_telling(token)) {
             self.prose(OBJECT);
             self.call_end = self.call_end.max(end + close);

@@ -5,7 +5,7 @@ use super::shape::contains;
 
 /// `Undefined variable.`, `collection not found`: something is missing, and no word says what.
 pub(crate) fn lacks_name(text: &[u8]) -> bool {
-    const BYTES_MAX: usize = 60;
+    const BYTES_MAX: usize = 48;
     const MISSING: &[&[u8]] = &[
         b"ndefined ",
         b"ndeclared ",

@@ -64,7 +64,9 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b'F' if starts(b"Failing test case: ") || starts(b"Falsifying example: ") => {
             (Role::Test, called(text))
         }
-        b'a'..=b'z' if text.ends_with(b" aborted!") => (Role::StatementFollows, text),
+        b'a'..=b'z' if text.last() == Some(&b'!') && text.ends_with(b" aborted!") => {
+            (Role::StatementFollows, text)
+        }
         b'c' if starts(b"code: '") => (Role::Acute, text),
         b'n' if starts(b"npm ERR! ") || starts(b"npm error ") => return Some(npm(&text[9..])),
         b'n' if starts(b"npm WARN") || starts(b"npm warn") => (Role::Warning, text),

@@ -206,5 +206,5 @@ pub(super) fn is_summary(said: &[u8]) -> bool {
         return is_count(said[digits..].trim_ascii_start());
     }
     (OPENS_SUMMARY[usize::from(*first)] && starts_with_any(said, SUMMARIES))
-        || said.ends_with(b" compilation error")
+        || (said.last() == Some(&b'r') && said.ends_with(b" compilation error"))
 }

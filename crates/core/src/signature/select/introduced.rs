@@ -61,7 +61,8 @@ impl<'a> Choice<'a> {
     /// stands indented below: `error: [GHC-88464]`.
     pub(super) fn announce(&mut self, line: &Line<'a>, weak: bool) {
         let code = || memchr::memmem::find(line.text, b": [").is_some_and(|at| at < 8);
-        self.nameless = !weak && role::lacks_name(line.text);
+        self.nameless =
+            matches!(line.role, Role::Said | Role::Finding) && role::lacks_name(line.text);
         let opens = match line.text.last() {
             Some(b':') => true,
             Some(b']') => code(),
