@@ -111,7 +111,8 @@ fn outputs_captured_from_other_tools_are_read_no_worse_than_agreed() {
 // The rules were improved by what they read wrongly here.
 #[test]
 fn outputs_captured_later_are_read_no_worse_than_they_were() {
-    let found = support::read(&records(CAPTURED));
+    let records = records(CAPTURED);
+    let found = support::read(&records);
     let score = support::score(&found, |_| true);
     row("captured", &score);
     assert!(score.ga >= 0.965, "captured: GA");
@@ -124,7 +125,8 @@ fn outputs_captured_later_are_read_no_worse_than_they_were() {
 // No rule was written after these, so the figures say how tools are read that nobody has seen.
 #[test]
 fn tools_nobody_looked_at_are_read_no_worse_than_they_were() {
-    let found = support::read(&records(BLIND));
+    let records = records(BLIND);
+    let found = support::read(&records);
     let score = support::score(&found, |_| true);
     row("blind", &score);
     assert!(score.ga >= 0.88, "blind: GA");

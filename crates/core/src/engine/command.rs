@@ -15,10 +15,6 @@ use crate::signature::Signature;
 /// A command. Results of effects are commands too: they name the effect they answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an action says what is to be called; commands are few and live for a moment"
-)]
 pub enum Command {
     /// Start a build of a plan.
     StartBuild {

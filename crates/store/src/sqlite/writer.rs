@@ -147,7 +147,7 @@ impl<'a> Group<'a> {
         let waits = if self.taken < self.usual { NEXT_WAIT } else { Duration::ZERO };
         match self.queue.recv_timeout(waits).ok()? {
             Job::Append(append) => Some(append),
-            other => {
+            other @ Job::Do(_) => {
                 self.other = Some(other);
                 None
             }
