@@ -57,14 +57,14 @@ impl Desk {
         Self { conn, at, taken: HashMap::new(), found }
     }
 
-    /// Leaves a short log beside the file. To bring it into the file, and to begin another one at the
-    /// next opening, are two waits for the disk each; to read it then is next to nothing.
-    pub(super) fn leave_short_log(&self) {
+    /// Has a long log brought into the file when the connection goes. A short one is left beside it:
+    /// to bring it in, and to begin another one at the next opening, are two waits for the disk each;
+    /// to read it then is next to nothing.
+    pub(super) fn fold_long_log(&self) {
         let log = fs::metadata(log_path(&self.at));
-        if log.is_ok_and(|log| log.len() <= LOG_BYTES_LEFT) {
-            let leave = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-            // Where it cannot be left it is not.
-            self.conn.set_db_config(leave, true).ok();
+        if log.is_ok_and(|log| log.len() > LOG_BYTES_LEFT) {
+            // Where it cannot be brought in it stays.
+            self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).ok();
         }
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fail::{self, Doing};
@@ -35,6 +36,8 @@ pub(super) fn writer(at: &Path, steps: &[Step]) -> Result<Connection, StoreError
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
     let mut conn = Connection::open_with_flags(at, flags).map_err(failed)?;
+    // What is refused below is not changed by letting go of it.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
     prepare(&conn).map_err(failed)?;
     migrate::run(&mut conn, at, steps)?;
     use_log(&conn).map_err(failed)?;

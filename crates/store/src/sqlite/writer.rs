@@ -1,7 +1,8 @@
 //! The one thread that writes, and the way to it.
 //!
 //! It takes all batches that wait, and those that come meanwhile, into one transaction, so that they
-//! share one wait for the disk, and then answers their receipts in order. Whatever else writes is done between two transactions.
+//! share one wait for the disk, and then answers their receipts in order. Whatever else writes is
+//! done between two transactions.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -118,7 +119,7 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
             next = queue.recv().ok();
         }
     }
-    desk.leave_short_log();
+    desk.fold_long_log();
 }
 
 /// The batches of one transaction, in the order they come. Each is written while those after it are

@@ -16,7 +16,7 @@ const PAGE: usize = 4096;
 /// The first byte of a page at the end of a tree whose rows are ordered by their key.
 const LEAF: u8 = 0x0a;
 
-/// A database with a build and many events, left without a proper end.
+/// A database with a build and many events, left without a proper end, and all of it in the file.
 async fn written(file: &File) {
     let mut stage = Stage::new(&At(&file.path)).await.unwrap();
     stage.build(vec![task("a")]).await.unwrap();
@@ -31,6 +31,9 @@ async fn written(file: &File) {
     for receipt in receipts {
         receipt.durable().await.unwrap();
     }
+    drop(stage);
+    let conn = Connection::open(&file.path).unwrap();
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
 }
 
 fn refused(path: &Path) -> StoreError {
