@@ -28,7 +28,7 @@ const PROJECT: &str = "bench";
 /// Writers, and how many batches they write.
 const LOADS: [(usize, usize); 3] = [(1, 400), (16, 4_000), (64, 12_000)];
 /// The store and the bare loop take turns; medians are told, and the median of each turn's share.
-const TURNS: usize = 11;
+const TURNS: usize = 41;
 const EVENTS: u64 = 1_000_000;
 const TASKS: usize = 1_000;
 
@@ -174,13 +174,19 @@ async fn store_writes(writers: usize, count: usize) -> Measured {
     Measured { events, wall: start.elapsed(), cpu: cpu_time().saturating_sub(cpu) }
 }
 
-/// Position, time, task, run, text.
-type BareEvent = (i64, i64, Option<i64>, Option<i64>, String);
+/// An event as the bare loop writes it.
+struct BareEvent {
+    seq: i64,
+    at: i64,
+    about: [Option<i64>; 3],
+    why: Option<String>,
+    body: String,
+}
 
 /// A batch as the bare loop writes it: texts made before, one row after the other.
 struct Bare {
     events: Vec<BareEvent>,
-    build: (i64, String),
+    build: (i64, i64, String),
     task: (i64, String),
     run: (i64, [i64; 3]),
     cost: (i64, i64, [i64; 3]),
@@ -195,20 +201,24 @@ impl Bare {
         let text = |value: &dyn erased::Json| value.text();
         let event = |recorded: &Recorded| {
             let about = recorded.event.about();
-            (
-                recorded.seq.cast_signed(),
-                recorded.at.as_millis().cast_signed(),
-                about.task.map(|id| i64::from(id.0)),
-                about.run.map(|id| id.0.cast_signed()),
-                text(&recorded.event),
-            )
+            BareEvent {
+                seq: recorded.seq.cast_signed(),
+                at: recorded.at.as_millis().cast_signed(),
+                about: [
+                    about.build.map(|id| i64::from(id.0)),
+                    about.task.map(|id| i64::from(id.0)),
+                    about.run.map(|id| id.0.cast_signed()),
+                ],
+                why: recorded.why.as_ref().map(|why| text(why)),
+                body: text(&recorded.event),
+            }
         };
         let changes = &batch.changes;
         let (build, task) = (&changes.builds[0], &changes.tasks[0]);
         let (run, cost) = (&changes.runs[0], &changes.costs[0]);
         Self {
             events: batch.events.iter().map(event).collect(),
-            build: (i64::from(build.id.0), text(build)),
+            build: (i64::from(build.id.0), build.started_at.as_millis().cast_signed(), text(build)),
             task: (i64::from(task.0.0), text(&task.1)),
             run: (run.id.0.cast_signed(), amount(run.spent)),
             cost: (cost.day.cast_signed(), i64::from(cost.task.0), amount(cost.spent)),
@@ -216,29 +226,33 @@ impl Bare {
     }
 
     fn bytes(&self) -> usize {
-        let events: usize = self.events.iter().map(|event| event.4.len()).sum();
-        events + self.build.1.len() + self.task.1.len()
+        let events: usize = self.events.iter().map(|event| event.body.len()).sum();
+        events + self.build.2.len() + self.task.1.len()
     }
 
     fn write(&self, conn: &Connection) -> rusqlite::Result<()> {
-        for (seq, at, task, run, body) in &self.events {
+        for event in &self.events {
+            let [build, task, run] = event.about;
             conn.prepare_cached(
-                "INSERT INTO events (project, seq, at, task, run, body)
-                 VALUES (1, ?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO events (project, seq, at, build, task, run, why, body)
+                 VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
-            .execute(params![seq, at, task, run, body])?;
+            .execute(params![event.seq, event.at, build, task, run, event.why, event.body])?;
         }
+        let (id, started_at, body) = &self.build;
         conn.prepare_cached(
-            "INSERT INTO builds (project, id, standing, started_at, body) VALUES (1, ?1, 0, 0, ?2)
-             ON CONFLICT (project, id) DO UPDATE SET body = excluded.body",
+            "INSERT INTO builds (project, id, standing, started_at, ended_at, body)
+             VALUES (1, ?1, 0, ?2, NULL, ?3)
+             ON CONFLICT (project, id) DO UPDATE SET body = excluded.body, ended_at = NULL",
         )?
-        .execute(params![self.build.0, self.build.1])?;
+        .execute(params![id, started_at, body])?;
         conn.prepare_cached("UPDATE tasks SET moved = ?2 WHERE project = 1 AND id = ?1")?
             .execute(params![self.task.0, self.task.1])?;
         let [money, tokens, time] = self.run.1;
         conn.prepare_cached(
-            "UPDATE runs SET money_micros = money_micros + ?2, tokens = tokens + ?3,
-             time_ms = time_ms + ?4 WHERE project = 1 AND id = ?1",
+            "UPDATE runs SET iterations = iterations + 0, tool_calls = tool_calls + 0,
+             money_micros = money_micros + ?2, tokens = tokens + ?3, time_ms = time_ms + ?4
+             WHERE project = 1 AND id = ?1",
         )?
         .execute(params![self.run.0, money, tokens, time])?;
         let [money, tokens, time] = self.cost.2;

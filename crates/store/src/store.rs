@@ -1,5 +1,6 @@
 //! The store as everybody else sees it, in the words of the engine.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -118,7 +119,16 @@ pub trait Journal: fmt::Debug + Send {
 
 /// Tells when a batch is durable.
 #[derive(Debug)]
-pub struct Receipt(pub(crate) oneshot::Receiver<Result<(), StoreError>>);
+pub struct Receipt(pub(crate) oneshot::Receiver<Settled>);
+
+/// How it went with a batch.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) verdict: Result<(), StoreError>,
+    /// What was made of the batch. It goes where it was made: to free memory of another thread is to
+    /// wait for it.
+    pub(crate) _written: Option<Box<dyn Any + Send>>,
+}
 
 /// Who holds a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,21 +192,22 @@ pub enum AnswerError {
 
 impl Receipt {
     /// A receipt whose batch has been dealt with already.
-    pub(crate) fn settled(result: Result<(), StoreError>) -> Self {
+    pub(crate) fn settled(verdict: Result<(), StoreError>) -> Self {
         let (tell, told) = oneshot::channel();
         // The other half is in our hand, so it is there to be told.
-        let _ = tell.send(result);
+        let _ = tell.send(Settled { verdict, _written: None });
         Self(told)
     }
 
     /// Waits until the batch is durable, or failed.
     pub async fn durable(self) -> Result<(), StoreError> {
-        self.0.await.unwrap_or_else(|_| {
-            Err(StoreError::NotWritten {
+        match self.0.await {
+            Ok(settled) => settled.verdict,
+            Err(_) => Err(StoreError::NotWritten {
                 at: "store".to_owned(),
                 cause: "the writer is gone".to_owned(),
-            })
-        })
+            }),
+        }
     }
 }
 

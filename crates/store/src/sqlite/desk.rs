@@ -15,6 +15,7 @@ use super::table::{event, project, snapshot};
 use super::writer::{Append, Group};
 use crate::crash;
 use crate::error::StoreError;
+use crate::store::Settled;
 
 /// The longest log that is left beside the file at a proper end.
 const LOG_BYTES_LEFT: u64 = 1024 * 1024;
@@ -133,7 +134,7 @@ impl Desk {
         }
         let count = taken.len();
         for (append, verdict) in taken.into_iter().zip(verdicts) {
-            append.reply.send(verdict).ok();
+            append.reply.send(Settled { verdict, _written: Some(append.rows) }).ok();
         }
         count
     }

@@ -15,6 +15,7 @@ use super::desk::Desk;
 use super::rows::Rows;
 use crate::crash;
 use crate::error::StoreError;
+use crate::store::Settled;
 
 /// How many batches may wait. Whoever hands in one more waits with it, no longer than a commit.
 const QUEUE_MAX: usize = 4_096;
@@ -34,7 +35,7 @@ pub(super) struct Append {
     pub(super) epoch: i64,
     /// On the heap: the queue has room for many.
     pub(super) rows: Box<Rows>,
-    pub(super) reply: oneshot::Sender<Result<(), StoreError>>,
+    pub(super) reply: oneshot::Sender<Settled>,
 }
 
 enum Job {
