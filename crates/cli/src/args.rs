@@ -257,10 +257,10 @@ pub(crate) struct Classify {
 /// Show a whole night in a minute: no key, no network
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Plays one night of six tasks on the real loop and a real store, in virtual time: \
-        checks that are red, an account that is limited, a change outside the fence, a lost connection during a \
-        push, a killed program, and a question for you. The agent and what goes wrong are \
-        scripted; every decision, wait and sentence is the engine's own. Nothing is sent, and what \
+    long_about = "Plays one night of six tasks on the real loop, a real store and a real repository, \
+        in virtual time: checks that are red, an account that is limited, a change outside the \
+        fence, a lost connection during a push, a killed program, and a question for you. The \
+        agents follow a script; git, the checks and every decision are real. Nothing is sent, and what \
         is written is removed at the end. If you kill it, the next `unstuck demo` goes on.\n\n\
         Where nobody is at the keyboard the recommended answer is taken.",
     after_long_help = DEMO_EXAMPLES

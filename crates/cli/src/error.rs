@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use unstuck_core::engine::QuestionId;
-use unstuck_core::fault::UnknownCode;
+use unstuck_core::fault::{Fault, UnknownCode};
 use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
@@ -81,6 +81,9 @@ pub(crate) enum Error {
     /// Whoever holds the project refused.
     #[error("{0}")]
     Refused(#[from] ClientError),
+    /// Something in the way that has a code.
+    #[error("{}: {}", .0.code(), .0.message)]
+    Fault(Box<Fault>),
     /// A command was not carried out.
     #[error("{0}")]
     Command(#[from] CommandError),
@@ -122,6 +125,12 @@ pub(crate) enum Error {
     Store(#[from] StoreError),
 }
 
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
 impl Error {
     /// The exit code it leads to.
     pub(crate) fn exit(&self) -> Exit {
@@ -134,7 +143,7 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
-            Self::Folder { .. } => Exit::Config,
+            Self::Folder { .. } | Self::Fault(_) => Exit::Config,
             Self::NoAnswer { .. } => Exit::Limited,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
             | Self::Command(CommandError::Ended) => Exit::Internal,
@@ -199,6 +208,9 @@ impl Error {
                 vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
             }
             Self::UnknownSignature { near, .. } => unknown_signature(near),
+            Self::Fault(fault) => {
+                vec![format!("`unstuck explain {}` says what helps", fault.code())]
+            }
             Self::Answer(_) => vec!["`unstuck inbox` lists the open questions".to_owned()],
             Self::Refused(_) | Self::Command(_) => {
                 vec!["`unstuck status` shows where everything stands".to_owned()]

@@ -1,4 +1,7 @@
 //! The night of the demo, killed wherever it can be: it ends as if it had not been.
+//!
+//! A night works on a real repository, so that killing it everywhere takes long: every sixteenth
+//! place is tried, and all of them where `UNSTUCK_KILL_EVERY` is 1.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
@@ -12,6 +15,8 @@ use unstuck_store::{SqliteStore, Store};
 const SIGKILL: i32 = 9;
 /// Nights that are played at the same time.
 const AT_ONCE: usize = 4;
+/// How far the places are apart unless somebody asks for more of them.
+const EVERY: u64 = 16;
 
 /// Plays a night in a folder, from wherever it was cut short there.
 fn play(folder: &Path, crash_at: Option<u64>) -> ExitStatus {
@@ -47,9 +52,6 @@ fn morning(folder: &Path) -> Morning {
         }
         let questions = store.questions(project, None).await.unwrap();
         let tries = store.signatures(project).await.unwrap();
-        let applied = std::fs::read_to_string(folder.join("applied.log")).unwrap();
-        let mut applied: Vec<String> = applied.lines().map(str::to_owned).collect();
-        applied.sort();
         Morning {
             tasks,
             questions: questions.into_iter().map(|q| (q.signature, q.status)).collect(),
@@ -58,12 +60,32 @@ fn morning(folder: &Path) -> Morning {
                 .filter(|error| error.count > 0)
                 .map(|error| (error.signature.key(project), error.count))
                 .collect(),
-            applied,
+            applied: applied(&folder.join("shop")),
         }
     })
 }
 
-// B4, TX6, TX8: every journal and effect boundary of the night, one after the other.
+/// Commits that were merged, branches that were pushed, and what went online.
+fn applied(shop: &Path) -> Vec<String> {
+    let git = Command::new("git")
+        .current_dir(shop.join("repository"))
+        .args(["log", "--format=merged %s", "main..unstuck/0"])
+        .output()
+        .unwrap();
+    let merged = String::from_utf8(git.stdout).unwrap();
+    let read = |path: &str| std::fs::read_to_string(shop.join(path)).unwrap();
+    let lines = [merged, read("remote.git/pushed"), read("hosting/online")].concat();
+    let mut applied: Vec<String> = lines.lines().map(str::to_owned).collect();
+    applied.sort();
+    applied
+}
+
+fn every() -> u64 {
+    let asked = std::env::var("UNSTUCK_KILL_EVERY").ok();
+    asked.map_or(EVERY, |every| every.parse().unwrap())
+}
+
+// B4, TX6, TX8: the journal and effect boundaries of the night, one after the other.
 #[test]
 fn killed_anywhere_the_night_ends_as_if_it_had_not_been() {
     let undisturbed = tempfile::tempdir().unwrap();
@@ -71,12 +93,12 @@ fn killed_anywhere_the_night_ends_as_if_it_had_not_been() {
     let expected = morning(undisturbed.path());
     assert!(expected.tasks.values().all(|state| state == "done"), "{expected:?}");
     assert_eq!(expected.applied.len(), 8);
-    let (next, over) = (AtomicU64::new(1), AtomicBool::new(false));
+    let (next, over, every) = (AtomicU64::new(1), AtomicBool::new(false), every());
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while !over.load(Ordering::SeqCst) {
-                    let nth = next.fetch_add(1, Ordering::SeqCst);
+                    let nth = next.fetch_add(every, Ordering::SeqCst);
                     let folder = tempfile::tempdir().unwrap();
                     let status = play(folder.path(), Some(nth));
                     if status.signal() != Some(SIGKILL) {

@@ -152,7 +152,7 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
             format!("The last step of {} did happen, so I do not do it again.", name(title))
         }
         N::Reconciled { title, happened: false } => {
-            format!("The last step of {} did not happen, so I do it now.", name(title))
+            format!("The last step of {} did not happen.", name(title))
         }
         N::BuildPaused { open } => format!(
             "I have paused the build, because {} wait for you.",

@@ -110,3 +110,17 @@ fn what_a_run_had_reserved_is_free_when_it_ends() {
     stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.state.reserved_today(), Amount::ZERO);
 }
+
+#[test]
+fn a_build_that_is_emptied_while_it_stands_still_is_over_and_asks_nothing_more() {
+    let mut stage = stage(|policy| policy.budget.per_build = tokens(100));
+    reserve(&mut stage, "a", 60);
+    reserve(&mut stage, "b", 60);
+    assert_eq!(stage.state.questions().count(), 1);
+    for name in ["a", "b"] {
+        let task = stage.id(name);
+        stage.must(Command::Skip { task });
+    }
+    assert_eq!(stage.state.builds().next().unwrap().state, BuildState::Completed);
+    assert_eq!(stage.state.questions().count(), 0);
+}

@@ -2,6 +2,7 @@
 
 use unstuck_core::engine::{Command, GateState, Rule, Status, TaskState, Work};
 use unstuck_core::fault::{Code, Fault, Kind};
+use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
 
 use crate::stage::{Stage, fault, happened, task};
@@ -264,4 +265,33 @@ fn the_wait_budget_is_over_when_it_is_reached() {
     stage.now = since + stage.policy.wait.limited_ms;
     stage.fails("a", limited(Some(1)));
     assert_eq!(stage.question().why.rule, Rule::WaitedTooLong);
+}
+
+#[test]
+fn a_run_that_was_paused_waits_with_the_others_when_its_account_is_limited_meanwhile() {
+    let mut stage = Stage::tasks(&["a"]);
+    let (run, build) = (stage.owed("a").run, stage.state.builds().next().unwrap().id);
+    stage.must(Command::Pause { build });
+    stage.build(vec![task("b")]);
+    stage.fails("b", limited(Some(60)));
+    stage.must(Command::Resume { build });
+    assert!(stage.owed_if_any("a").is_none(), "nobody asks an account that is limited");
+    assert!(matches!(stage.task_state("a"), TaskState::BackingOff { .. }));
+    while stage.owed_if_any("a").is_none() {
+        stage.wait();
+        if stage.owed_if_any("b").is_some() {
+            stage.attempt("b");
+        }
+    }
+    assert_eq!(stage.owed("a").run, run);
+}
+
+#[test]
+fn what_passes_by_itself_has_its_time_and_not_a_moment_more() {
+    let mut policy = Policy::default();
+    (policy.retry.transient, policy.retry.transient_for_ms) = (0, Span::ZERO);
+    let mut stage = Stage::with(policy);
+    stage.build(vec![task("a")]);
+    stage.fails("a", fault(Code::NetworkTimeout, "slow"));
+    assert_eq!(stage.state.questions().count(), 1);
 }

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
 
+use super::call::Done;
+use super::commit::{NewCommit, Person};
 use super::fail::Operation;
 use super::git::Git;
 use super::oid::Oid;
@@ -18,15 +21,53 @@ pub struct Merged {
     pub conflicts: Vec<PathBuf>,
 }
 
+/// How git ends when it does not know an option.
+const UNKNOWN_OPTION: i32 = 129;
+
 impl Git {
     /// Brings what `theirs` changed since `base` onto `ours`.
     pub async fn merge(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Merged, Fault> {
-        let call = self.call(Operation::Merge).args(["merge-tree", "--write-tree", "-z"]);
-        let call = call.args(["--name-only", "--no-messages"]);
-        let call = call.args([format!("--merge-base={base}")]);
-        let call = call.args([ours.as_str(), theirs.as_str()]).about(ours.as_str());
-        let done = call.run_expecting(&[0, 1]).await?;
+        let since = [format!("--merge-base={base}")];
+        let done = self.merge_tree(&since, ours, theirs, &[0, 1, UNKNOWN_OPTION]).await?;
+        let done = if done.status == UNKNOWN_OPTION {
+            self.merge_since(base, ours, theirs).await?
+        } else {
+            done
+        };
         self.merged(&done.stdout).ok_or_else(|| self.unreadable(Operation::Merge))
+    }
+
+    /// A git before 2.40 finds the base of a merge by itself. It is shown two commits of which no
+    /// other can be the base.
+    async fn merge_since(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Done, Fault> {
+        let root = self.with_parents(base, &[]).await?;
+        let parents = [root];
+        let ours = self.with_parents(ours, &parents).await?;
+        let theirs = self.with_parents(theirs, &parents).await?;
+        self.merge_tree(&[], &ours, &theirs, &[0, 1]).await
+    }
+
+    /// A commit with what `commit` holds, for nobody to see.
+    async fn with_parents(&self, commit: &Oid, parents: &[Oid]) -> Result<Oid, Fault> {
+        let tree = self.tree_of(commit.as_str()).await?;
+        let tree = tree.ok_or_else(|| self.unreadable(Operation::Merge))?;
+        let person = Person { name: "Unstuck".to_owned(), email: "unstuck@localhost".to_owned() };
+        let (message, person, at) = (commit.as_str(), &person, Time::EPOCH);
+        let new = NewCommit { tree: &tree, parents, message, person, at, signed: false };
+        self.make_commit(new).await
+    }
+
+    async fn merge_tree(
+        &self,
+        since: &[String],
+        ours: &Oid,
+        theirs: &Oid,
+        expected: &[i32],
+    ) -> Result<Done, Fault> {
+        let call = self.call(Operation::Merge).args(["merge-tree", "--write-tree", "-z"]);
+        let call = call.args(["--name-only", "--no-messages"]).args(since);
+        let call = call.args([ours.as_str(), theirs.as_str()]).about(ours.as_str());
+        call.run_expecting(expected).await
     }
 
     #[expect(clippy::unused_self, reason = "it reads as one of the operations")]

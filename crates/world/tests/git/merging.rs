@@ -1,7 +1,10 @@
 //! Changes brought onto each other, and patches.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+
+use unstuck_world::git::Git;
 
 use super::git;
 use super::repo::{Repo, block_on};
@@ -27,7 +30,36 @@ fn changes_in_different_places_merge_and_in_the_same_place_conflict() {
     let merged = block_on(git(&repo).merge(&base, &ours, &clash)).unwrap();
     assert_eq!(merged.conflicts, [PathBuf::from("b")]);
     let marked = repo.run(["show", &format!("{}:b", merged.tree)]);
-    assert!(marked.starts_with(&format!("<<<<<<< {ours}")), "{marked}");
+    assert!(marked.starts_with("<<<<<<< "), "{marked}");
+    assert!(marked.contains("ours") && marked.contains("theirs"), "{marked}");
+}
+
+/// Debian 12 has such a one.
+#[test]
+fn a_git_that_cannot_be_told_the_base_merges_all_the_same() {
+    let repo = Repo::with(&[("a", "1\n2\n3\n4\n5\n")]);
+    repo.write("a", "ours\n2\n3\n4\n5\n");
+    let ours = repo.commit("ours");
+    repo.write("a", "ours\n2\n3\n4\ntheirs\n");
+    let theirs = repo.commit("theirs, on top of ours");
+    repo.write("b", "1\n");
+    let more = repo.commit("more of theirs");
+
+    let folder = tempfile::tempdir().unwrap();
+    let older = folder.path().join("git");
+    fs::write(
+        &older,
+        "#!/bin/sh\nfor arg; do case $arg in --merge-base=*) exit 129 ;; esac; done\nexec git \"$@\"\n",
+    )
+    .unwrap();
+    fs::set_permissions(&older, fs::Permissions::from_mode(0o755)).unwrap();
+    // What git itself would take as the base is another one: `theirs`.
+    for git in [Git::at("git", repo.path(".")), Git::at(&older, repo.path("."))] {
+        let merged = block_on(git.merge(&theirs, &ours, &more)).unwrap();
+        assert_eq!(merged.conflicts, Vec::<PathBuf>::new());
+        assert_eq!(repo.run(["show", &format!("{}:a", merged.tree)]), "ours\n2\n3\n4\n5");
+        assert_eq!(repo.run(["show", &format!("{}:b", merged.tree)]), "1");
+    }
 }
 
 #[test]

@@ -14,15 +14,20 @@ pub(super) struct Answer {
     pub(super) scripted: bool,
 }
 
+/// A stand-in that has answered this often stops asking for another try.
+const PATIENCE: u32 = 10;
+
 /// Whoever answers.
 pub(super) struct Person {
     scripted: bool,
+    answered: u32,
 }
 
 impl Person {
     /// The person at the terminal; a stand-in where there is none.
     pub(super) fn new(auto: bool) -> Self {
-        Self { scripted: auto || !io::stdin().is_terminal() || !io::stdout().is_terminal() }
+        let scripted = auto || !io::stdin().is_terminal() || !io::stdout().is_terminal();
+        Self { scripted, answered: 0 }
     }
 
     pub(super) const fn is_scripted(&self) -> bool {
@@ -48,7 +53,10 @@ impl Person {
                 return Ok(Answer { decision: option.value, guidance, scripted: false });
             }
         }
-        Ok(recommended(words.recommended))
+        self.answered += 1;
+        let last = words.options.last().map(|option| option.value);
+        let given_up = last.filter(|_| self.answered > PATIENCE);
+        Ok(recommended(given_up.unwrap_or(words.recommended)))
     }
 }
 

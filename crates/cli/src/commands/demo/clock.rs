@@ -1,4 +1,5 @@
-//! The clock of the night: when nothing else is left to do, it moves on to what comes next.
+//! The clock of the night: when nothing else is left to do, it moves on to what comes next. What
+//! really happens takes no time in it.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,6 +19,8 @@ const LOOK: Duration = Duration::from_micros(200);
 pub(super) struct NightClock {
     now: watch::Sender<Time>,
     sleepers: Mutex<Sleepers>,
+    /// How much really happens at the moment.
+    happening: watch::Sender<u32>,
     /// The loop whose time this is.
     handle: OnceLock<Handle>,
 }
@@ -31,7 +34,12 @@ struct Sleepers {
 
 impl NightClock {
     pub(super) fn starting_at(now: Time) -> Self {
-        Self { now: watch::Sender::new(now), sleepers: Mutex::default(), handle: OnceLock::new() }
+        Self {
+            now: watch::Sender::new(now),
+            sleepers: Mutex::default(),
+            happening: watch::Sender::new(0),
+            handle: OnceLock::new(),
+        }
     }
 
     /// Time stands still until it is known whose it is.
@@ -49,20 +57,39 @@ impl NightClock {
         });
     }
 
+    /// Waits until it is `at`, and keeps the time there as long as what comes back is held.
+    pub(super) async fn stands_still_at(&self, at: Time) -> Still<'_> {
+        self.until(at).await;
+        self.happening.send_modify(|count| *count += 1);
+        Still(self)
+    }
+
     fn sleepers(&self) -> MutexGuard<'_, Sleepers> {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything that was asked is on disk, and everybody who could run has run.
+    /// Nothing happens, everything that was asked is on disk, and everybody who could run has run.
     async fn is_quiet(&self) -> bool {
+        // The sender is here, so the wait ends.
+        let _ = self.happening.subscribe().wait_for(|count| *count == 0).await;
         for _ in 0..ROUNDS {
-            if !self.handle.get().is_some_and(Handle::is_idle) {
+            let happens = *self.happening.borrow() > 0;
+            if happens || !self.handle.get().is_some_and(Handle::is_idle) {
                 tokio::time::sleep(LOOK).await;
                 return false;
             }
             tokio::task::yield_now().await;
         }
         true
+    }
+}
+
+/// As long as it is held, no time passes.
+pub(super) struct Still<'a>(&'a NightClock);
+
+impl Drop for Still<'_> {
+    fn drop(&mut self) {
+        self.0.happening.send_modify(|count| *count -= 1);
     }
 }
 

@@ -1,7 +1,8 @@
-//! `unstuck demo`: one night on the real loop and a real store, in virtual time, with no key and no
-//! network.
+//! `unstuck demo`: one night on the real loop, a real store and a real git repository, in virtual
+//! time, with no key and no network.
 //!
-//! The plan and what goes wrong are scripted ([`story`]); every decision, wait, question and
+//! What the agents do is scripted ([`story`]); they do it in worktrees of a small shop ([`shop`]),
+//! with its own tests, a remote repository and a hosting account. Every decision, wait, question and
 //! sentence is the engine's own. The night runs in a process of its own, and half-way that process
 //! is killed: another one reads the store and goes on. So does the next `unstuck demo` when this
 //! one is killed.
@@ -11,6 +12,7 @@ mod clock;
 mod folder;
 mod night;
 mod play;
+mod shop;
 mod show;
 mod story;
 mod world;

@@ -8,13 +8,15 @@ use tokio::task::JoinHandle;
 use unstuck_core::engine::{BuildState, Command, QuestionId, Recorded, State, Task};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
+use unstuck_runner::build::BuildWorld;
 use unstuck_runner::{Clock as _, CommandError, Ended, Handle, Notice, Runner, Scope, Setup};
 use unstuck_store::tables::QuestionRow;
 use unstuck_store::{Answer, Page, SqliteStore, Store};
 
 use super::clock::NightClock;
+use super::shop::Shop;
 use super::story;
-use super::world::StoryWorld;
+use super::world::{Paced, settings};
 use crate::error::Error;
 use crate::project;
 
@@ -73,8 +75,11 @@ impl Night {
         clock.belongs_to(handle.clone());
         let notices = handle.watch();
         let running = tokio::spawn(runner.run());
-        let world = Arc::new(StoryWorld::new(folder.to_owned(), Arc::clone(&clock)));
-        handle.attach(Scope::Project, world).await?;
+        let settings = settings(folder, &Shop::open(folder)?).await?;
+        let (told, when) = (handle.clone(), Arc::clone(&clock) as _);
+        let build = BuildWorld::new(settings, told, Arc::clone(&store), &*project, when);
+        let world = Paced { build, clock: Arc::clone(&clock) };
+        handle.attach(Scope::Project, Arc::new(world)).await?;
         let night =
             Self { project, store, clock, handle, running, notices, read_back, told: read_back };
         if read_back == 0 {

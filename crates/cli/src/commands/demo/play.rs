@@ -11,7 +11,8 @@ use unstuck_store::{Answer, crash};
 
 use super::ask::Person;
 use super::night::{Look, Night};
-use super::{show, world};
+use super::shop::Shop;
+use super::show;
 use crate::args::Demo;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -70,7 +71,7 @@ async fn ask(
     let answer = person.answer(out, Some(&question.text))?;
     show::answered(out, &answer)?;
     if answer.decision == Decision::ProvideCredentials {
-        world::renew_key(folder)?;
+        Shop::open(folder)?.renew_key()?;
     }
     let guidance = answer.guidance.as_deref().map(Arc::from);
     let (decision, by, at) = (answer.decision, Arc::from("you"), night.now());

@@ -26,7 +26,7 @@ pub(super) fn opening(
     )?;
     writeln!(
         out,
-        "{dim}The agent and what goes wrong are scripted; every decision is the engine's own.{dim:#}"
+        "{dim}The agents follow a script; git, the checks and every decision are real.{dim:#}"
     )?;
     if scripted {
         writeln!(out, "{dim}Nobody is at the keyboard: the recommended answers are taken.{dim:#}")?;

@@ -1,50 +1,149 @@
-//! The scripted part of the demo: what is to be done, and what goes wrong with it.
+//! The scripted part of the demo: what is to be done, and what agents make of it. What their work
+//! comes to is found out as always, by git and by the shop's own tests.
 
 use std::sync::Arc;
 
-use unstuck_core::attempt::{Approach, Digest};
-use unstuck_core::engine::{Outcome, Start, Work};
-use unstuck_core::fault::{Auth, Fault, Files, GitOperation, Http, RateLimit, Tool, Validation};
-use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, Plan, TaskSpec};
+use unstuck_core::engine::Work;
+use unstuck_core::plan::{
+    Call, CommandCall, GateKey, MutationKind, MutationSpec, Plan, ProbeCommand, TaskSpec,
+};
 use unstuck_core::time::Span;
 
 /// The account all agents of the night work with.
-pub(super) const ACCOUNT: GateKey = GateKey(1);
+const ACCOUNT: GateKey = GateKey(1);
+
+/// One task of the night.
+pub(super) struct Chapter {
+    pub(super) name: &'static str,
+    title: &'static str,
+    needs: &'static [&'static str],
+    /// What may be changed.
+    pub(super) allowed: &'static [&'static str],
+    /// What has to be green.
+    pub(super) check: &'static str,
+    /// What the agent does, attempt by attempt.
+    pub(super) script: &'static str,
+    last: Last,
+}
+
+/// What happens with the work in the end.
+enum Last {
+    Merged,
+    Pushed,
+    Deployed,
+}
+
+/// All tasks, in the order of the plan.
+pub(super) const CHAPTERS: [Chapter; 6] = [
+    Chapter {
+        name: "timeouts",
+        title: "Add timeouts",
+        needs: &[],
+        allowed: &["src/**"],
+        check: "sh tests/client.sh",
+        script: include_str!("agents/timeouts.toml"),
+        last: Last::Merged,
+    },
+    Chapter {
+        name: "webhook",
+        title: "Payment webhook",
+        needs: &[],
+        allowed: &["src/**"],
+        check: "sh tests/webhook.sh",
+        script: include_str!("agents/webhook.toml"),
+        last: Last::Merged,
+    },
+    Chapter {
+        name: "preview",
+        title: "Deploy the preview",
+        needs: &[],
+        allowed: &["preview.conf"],
+        check: "test -s preview.conf",
+        script: include_str!("agents/preview.toml"),
+        last: Last::Deployed,
+    },
+    Chapter {
+        name: "importer",
+        title: "Faster importer",
+        needs: &[],
+        allowed: &["src/**"],
+        check: "sh tests/importer.sh",
+        script: include_str!("agents/importer.toml"),
+        last: Last::Merged,
+    },
+    Chapter {
+        name: "notes",
+        title: "Release notes",
+        needs: &["timeouts"],
+        allowed: &["NOTES.md"],
+        check: "test -s NOTES.md",
+        script: include_str!("agents/notes.toml"),
+        last: Last::Pushed,
+    },
+    Chapter {
+        name: "tidy",
+        title: "Tidy the settings page",
+        needs: &[],
+        allowed: &["src/**"],
+        check: "sh tests/settings.sh",
+        script: include_str!("agents/tidy.toml"),
+        last: Last::Merged,
+    },
+];
 
 /// What there is to do.
 pub(super) fn plan() -> Arc<Plan> {
-    let merge = action("merge", MutationKind::Merge);
-    let push = action("push", MutationKind::Push);
-    let deploy = action("preview", MutationKind::Command);
-    let tasks = vec![
-        task("timeouts", "Add timeouts", &[], vec![merge.clone()]),
-        task("webhook", "Payment webhook", &[], vec![merge.clone()]),
-        task("preview", "Deploy the preview", &[], vec![merge.clone(), deploy]),
-        task("importer", "Faster importer", &[], vec![merge.clone()]),
-        task("notes", "Release notes", &["timeouts"], vec![merge.clone(), push]),
-        task("tidy", "Tidy the settings page", &[], vec![merge]),
-    ];
-    // The tasks are written here: names are unique and nothing needs itself.
-    Plan::new(tasks).map_or_else(|_| unreachable!("the story's plan holds"), Arc::new)
+    // The tasks are written above: names are unique and nothing needs itself.
+    Plan::new(CHAPTERS.iter().map(Chapter::spec).collect())
+        .map_or_else(|_| unreachable!("the story's plan holds"), Arc::new)
 }
 
-fn task(name: &str, title: &str, needs: &[&str], mutations: Vec<Arc<MutationSpec>>) -> TaskSpec {
-    TaskSpec {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        goal: format!("{title}."),
-        depends_on: needs.iter().map(|&need| need.to_owned()).collect(),
-        gate: ACCOUNT,
-        mutations,
-        ..TaskSpec::default()
+impl Chapter {
+    fn spec(&self) -> TaskSpec {
+        let mut mutations = vec![of_git("merge", MutationKind::Merge)];
+        match self.last {
+            Last::Merged => {}
+            Last::Pushed => mutations.push(of_git("push", MutationKind::Push)),
+            Last::Deployed => mutations.push(deploy()),
+        }
+        TaskSpec {
+            name: self.name.to_owned(),
+            title: self.title.to_owned(),
+            goal: format!("{}.", self.title),
+            depends_on: self.needs.iter().map(|&need| need.to_owned()).collect(),
+            gate: ACCOUNT,
+            mutations: mutations.into_iter().map(Arc::new).collect(),
+            ..TaskSpec::default()
+        }
     }
 }
 
-fn action(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
-    Arc::new(MutationSpec { key: key.to_owned(), kind, probe: true, ..MutationSpec::default() })
+fn of_git(key: &str, kind: MutationKind) -> MutationSpec {
+    MutationSpec {
+        key: key.to_owned(),
+        kind,
+        idempotent: true,
+        probe: true,
+        ..MutationSpec::default()
+    }
 }
 
-/// How long something takes.
+fn deploy() -> MutationSpec {
+    let shell = |more: &[&str]| ["deploy.sh"].iter().chain(more).map(|&a| a.to_owned()).collect();
+    let call =
+        CommandCall { program: "sh".to_owned(), arguments: shell(&[]), ..CommandCall::default() };
+    let look = ProbeCommand {
+        program: "sh".to_owned(),
+        arguments: shell(&["--there"]),
+        ..ProbeCommand::default()
+    };
+    // The script answers when it is done: what is not there then does not come later.
+    let settle_ms = Span::ZERO;
+    let spec = MutationSpec::calling("preview", Call::Command(call)).looked_up_by(look);
+    MutationSpec { settle_ms, ..spec }
+}
+
+/// How long something takes in the night's own time. What really happens takes no time in it.
 pub(super) fn takes(task: &str, work: Work, attempt: u32) -> Span {
     match work {
         Work::Attempt { .. } => {
@@ -57,110 +156,17 @@ pub(super) fn takes(task: &str, work: Work, attempt: u32) -> Span {
     }
 }
 
-/// What becomes of an attempt at a task: it may be the first, or go on where another stopped.
-pub(super) fn attempt(task: &str, start: Start, attempt: u32) -> Outcome {
-    match (task, start) {
-        ("importer", Start::Fresh) => failed(
-            Fault::provider_usage_limit(
-                "claude-cli",
-                "the plan's five hour window is used up",
-                RateLimit { status: Some(429), limited: Some("five_hour".to_owned()) },
-            )
-            .retry_after(Span::from_mins(107)),
-        ),
-        ("tidy", Start::Fresh) => failed(Fault::provider_api_error(
-            "claude-cli",
-            "502 from the service",
-            Http { status: Some(502), ..Http::default() },
-        )),
-        _ => Outcome::Attempted { approach: Arc::new(approach(task, attempt)) },
+#[cfg(test)]
+mod tests {
+    use unstuck_world::provider::script::Script;
+
+    use super::*;
+
+    #[test]
+    fn the_plan_and_all_scripts_can_be_read() {
+        plan();
+        for chapter in &CHAPTERS {
+            Script::read(chapter.script, chapter.name).unwrap();
+        }
     }
-}
-
-fn approach(task: &str, nth: u32) -> Approach {
-    let summary = match (task, nth) {
-        ("webhook", 1) => "checked the signature by hand",
-        ("webhook", 2) => "moved the check before the parsing",
-        ("webhook", _) => "used the payment kit's own check",
-        ("timeouts", 1) => "added one timeout for all calls",
-        _ => "made the change and ran the tests",
-    };
-    let name: u64 = task.bytes().map(u64::from).sum();
-    Approach {
-        digest: Some(Digest(name * 100 + u64::from(nth))),
-        summary: summary.to_owned(),
-        files: vec![format!("src/{task}.rs")],
-        files_changed: nth,
-        commands: 3,
-    }
-}
-
-/// What the checks of an attempt say.
-pub(super) fn check(task: &str, nth: u32) -> Outcome {
-    match (task, nth) {
-        ("timeouts", 1) => red("test client::gives_up ... FAILED\nassertion failed: elapsed < 5"),
-        ("webhook", 1 | 2) => red("test webhook::rejects_a_bad_signature ... FAILED"),
-        ("tidy", 1) => failed(Fault::scope_forbidden(
-            "scope",
-            "a file outside the fence was changed",
-            Files { files: vec!["billing/prices.toml".to_owned()], patch: None },
-        )),
-        _ => Outcome::Done,
-    }
-}
-
-/// How an action travels.
-pub(super) enum Push {
-    /// It arrives.
-    Arrives,
-    /// It arrives, and nobody hears of it.
-    Lost,
-}
-
-/// How this one does.
-pub(super) fn push(task: &str, key: &str) -> Push {
-    match (task, key) {
-        ("notes", "push") => Push::Lost,
-        _ => Push::Arrives,
-    }
-}
-
-/// The hosting account has revoked the key.
-pub(super) fn locked_out() -> Outcome {
-    failed(Fault::auth_invalid(
-        "deploy",
-        "403: the token was revoked",
-        Auth { account: "hosting".to_owned(), variable: None },
-    ))
-}
-
-/// The connection broke while something was being sent.
-pub(super) fn lost() -> Outcome {
-    Outcome::Unknown {
-        fault: Arc::new(Fault::git_push_failed(
-            "git.push",
-            "the connection was lost while pushing",
-            GitOperation { operation: "push".to_owned(), ..GitOperation::default() },
-        )),
-    }
-}
-
-/// The story's own folder could not be written.
-pub(super) fn disk(error: &std::io::Error) -> Outcome {
-    failed(Fault::env_disk_full("demo", error.to_string(), Tool::default()))
-}
-
-fn red(output: &str) -> Outcome {
-    let context =
-        Validation { command: "cargo test".to_owned(), exit: Some(101), output: output.to_owned() };
-    failed(Fault::validation_pre_commit("validate:pre_commit#1", output, context))
-}
-
-fn failed(fault: Fault) -> Outcome {
-    Outcome::Failed { fault: Arc::new(fault), approach: None }
-}
-
-/// It happened.
-pub(super) fn applied(result: &str) -> Outcome {
-    Outcome::Applied { result: Arc::from(result) }
 }

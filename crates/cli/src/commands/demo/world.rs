@@ -1,112 +1,67 @@
-//! The world of the story: what was done to it stays done, whoever is killed.
+//! Who performs the night: a real build with scripted agents, at the night's own pace.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Outcome, TaskId, Work};
+use unstuck_core::engine::{TaskId, Work};
+use unstuck_core::fault::Gate;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
-use unstuck_runner::{Clock as _, Order, Report, World};
+use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings};
+use unstuck_runner::{Clock as _, Order, Report, Results, World};
+use unstuck_world::agent::Limits;
+use unstuck_world::git::Person;
+use unstuck_world::process::{Guard, guard};
+use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::redact::Redactor;
+use unstuck_world::scope::{Rules, Scope};
+use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::workspace::Project;
 
 use super::clock::NightClock;
-use super::story::{self, Push};
+use super::shop::{PERSON, Shop};
+use super::story::{self, CHAPTERS, Chapter};
+use crate::error::Error;
 
 /// What an agent's second costs in the story, in millionths.
 const MICROS_PER_SECOND: u64 = 1_200;
+/// How long one command may take. None of them takes a second.
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
+/// What agents, tests and the deployment find in their environment.
+const PASSED_ON: [&str; 2] = ["PATH", "HOME"];
+/// What nobody may change to make a test green.
+const PROTECTED: &str = "tests/**";
 
-/// The world of the story. It lies in a folder, as any world outside of us would.
-pub(super) struct StoryWorld {
-    folder: PathBuf,
-    clock: Arc<NightClock>,
-}
-
-impl StoryWorld {
-    pub(super) const fn new(folder: PathBuf, clock: Arc<NightClock>) -> Self {
-        Self { folder, clock }
-    }
-
-    fn outcome(&self, order: &Order) -> Outcome {
-        match order.effect.what {
-            Work::Attempt { start } => story::attempt(&order.task.name, start, order.attempt),
-            Work::Check => story::check(&order.task.name, order.attempt),
-            Work::Perform { .. } => self.perform(order),
-            Work::Probe { .. } if self.was_applied(order) => story::applied("it had arrived"),
-            Work::Probe { .. } => Outcome::NotApplied,
-            _ => Outcome::Done,
-        }
-    }
-
-    fn perform(&self, order: &Order) -> Outcome {
-        let (task, key) = (order.task.name.as_str(), key(order));
-        if key == "preview" && !renewed(&self.folder).exists() {
-            return story::locked_out();
-        }
-        let first = !self.was_applied(order);
-        if first && let Err(error) = self.apply(order) {
-            return story::disk(&error);
-        }
-        match story::push(task, key) {
-            // It arrives, and the news of that is lost on the way back.
-            Push::Lost if first => story::lost(),
-            _ => story::applied("done"),
-        }
-    }
-
-    fn apply(&self, order: &Order) -> std::io::Result<()> {
-        let mut file = OpenOptions::new().create(true).append(true).open(applied(&self.folder))?;
-        writeln!(file, "{}", entry(order))
-    }
-
-    fn was_applied(&self, order: &Order) -> bool {
-        applied_in(&self.folder).contains(&entry(order))
-    }
+/// Lets everything take its time in the night, and only then happen.
+pub(super) struct Paced {
+    pub(super) build: BuildWorld,
+    pub(super) clock: Arc<NightClock>,
 }
 
 #[async_trait]
-impl World for StoryWorld {
+impl World for Paced {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        let takes = story::takes(&order.task.name, order.effect.what, order.attempt);
+        let (work, attempt) = (order.effect.what, order.attempt);
+        let takes = story::takes(&order.task.name, work, attempt);
         let until = self.clock.now() + takes;
-        tokio::select! {
-            () = self.clock.until(until) => {}
+        let _still = tokio::select! {
+            still = self.clock.stands_still_at(until) => still,
             () = stop.cancelled() => return None,
-        }
-        Some(Report { outcome: self.outcome(&order), spent: cost(order.effect.what, takes) })
+        };
+        let report = self.build.perform(order, stop).await?;
+        Some(Report { spent: cost(work, takes), ..report })
     }
 
-    /// Nothing of the story runs outside of this process.
-    async fn clear(&self, _tasks: &[TaskId]) {}
-}
-
-/// A person renews the key of the hosting account.
-pub(super) fn renew_key(folder: &Path) -> std::io::Result<()> {
-    fs::write(renewed(folder), "renewed\n")
-}
-
-/// What was done to the world, in order.
-pub(super) fn applied_in(folder: &Path) -> Vec<String> {
-    let written = fs::read_to_string(applied(folder)).unwrap_or_default();
-    written.lines().map(str::to_owned).collect()
-}
-
-fn renewed(folder: &Path) -> PathBuf {
-    folder.join("hosting-key")
-}
-
-fn applied(folder: &Path) -> PathBuf {
-    folder.join("applied.log")
-}
-
-fn entry(order: &Order) -> String {
-    format!("{} {}", order.task.name, key(order))
-}
-
-fn key(order: &Order) -> &str {
-    order.mutation.as_ref().map_or("", |mutation| mutation.spec.key.as_str())
+    async fn clear(&self, tasks: &[TaskId]) {
+        self.build.clear(tasks).await;
+    }
 }
 
 const fn cost(work: Work, takes: Span) -> Amount {
@@ -116,4 +71,71 @@ const fn cost(work: Work, takes: Span) -> Amount {
         }
         _ => Amount::ZERO,
     }
+}
+
+/// What the build needs to know about the shop.
+pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings, Error> {
+    let executable = env::current_exe()
+        .map_err(|source| Error::Folder { place: "this program".to_owned(), source })?;
+    let guard = Guard { executable, arguments: vec![guard::ARGUMENT.into()] };
+    let runs = folder.join("runs");
+    fs::create_dir_all(&runs)
+        .map_err(|source| Error::Folder { place: runs.display().to_string(), source })?;
+    let project = Project::open("git", &shop.repository()).await?;
+    let start = project.git().head().await?;
+    let passed_on = PASSED_ON.iter().filter_map(|name| Some((name.into(), env::var_os(name)?)));
+    let hosting: (OsString, OsString) = ("HOSTING".into(), shop.hosting().into());
+    let tasks = CHAPTERS.iter().map(|chapter| (chapter.name.to_owned(), task(chapter, &guard)));
+    let (name, email) = PERSON;
+    Ok(BuildSettings {
+        project,
+        start,
+        runs,
+        setup: Vec::new(),
+        share: Vec::new(),
+        in_place: false,
+        person: Person { name: name.to_owned(), email: email.to_owned() },
+        command_timeout: COMMAND_TIMEOUT,
+        environment: passed_on.chain([hosting]).collect(),
+        redactor: Arc::new(Redactor::new([])),
+        secrets: Arc::new(written_here(Secrets::new::<&str>([]))),
+        credentials: [].into(),
+        results: Results::new(folder.join("results")),
+        remote: Some(shop.remote().display().to_string()),
+        tasks: tasks.collect(),
+        guard,
+    })
+}
+
+fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
+    let script = written_here(Script::read(chapter.script, chapter.name));
+    let allowed = chapter.allowed.iter().map(|&path| path.to_owned()).collect();
+    let checks = |gate, commands: &[String]| {
+        written_here(Checks::new(gate, commands, &[PROTECTED.to_owned()]))
+    };
+    TaskSettings {
+        agent: Arc::new(ScriptedAgent::new(script, guard.clone())),
+        model: None,
+        limits: Limits {
+            turns_max: None,
+            money_micros_max: None,
+            first_byte: COMMAND_TIMEOUT,
+            idle: COMMAND_TIMEOUT,
+            total: COMMAND_TIMEOUT,
+        },
+        scope: written_here(Scope::new(&Rules { allowed, ..Rules::default() })),
+        gates: Gates {
+            pre_commit: checks(Gate::PreCommit, &[chapter.check.to_owned()]),
+            pre_push: checks(Gate::PrePush, &[]),
+            pre_pr: checks(Gate::PrePr, &[]),
+            // Tests of what is still to be done are red, and to change that is the agents' work.
+            compare: Compare::Off,
+        },
+        brief: String::new(),
+    }
+}
+
+/// What the story is made of was written with it, and holds.
+fn written_here<T, E: fmt::Debug>(read: Result<T, E>) -> T {
+    read.unwrap_or_else(|error| unreachable!("the story can be read: {error:?}"))
 }

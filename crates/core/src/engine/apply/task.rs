@@ -89,9 +89,7 @@ impl State {
     pub(super) fn task_done(&mut self, id: TaskId) {
         if let Some(task) = self.tasks.get_mut(&id) {
             task.counters = Counters::default();
-            task.retrying = None;
             task.guidance = None;
-            task.allowance = None;
         }
         self.set_task(id, TaskState::Done);
         self.meet_needs_of_dependants(id);

@@ -138,11 +138,8 @@ fn end_task(turn: &mut Turn<'_>, id: TaskId) {
 impl Turn<'_> {
     /// The build's budget is spent: it stands still until a person decides.
     pub(in crate::engine) fn pause_for_budget(&mut self, id: BuildId, fault: &Arc<Fault>) {
-        let Some(build) = self.state.build(id) else { return };
-        if !build.state.lets_work() {
-            return;
-        }
-        let open_questions = build.open_questions;
+        let working = self.state.build(id).filter(|build| build.state.lets_work());
+        let Some(open_questions) = working.map(|build| build.open_questions) else { return };
         let why = Why::code(Rule::BudgetSpent, fault.code());
         let event = Event::BuildPaused { build: id, cause: PauseCause::Budget, open_questions };
         hold(self, id, event, why.clone());

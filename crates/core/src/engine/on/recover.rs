@@ -12,7 +12,6 @@ use crate::engine::question::Subject;
 use crate::engine::react::{Ask, ask};
 use crate::engine::run::{Next, Run, Status};
 use crate::engine::state::State;
-use crate::engine::task::Standing;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Internal};
 use crate::question::QuestionKind;
@@ -31,18 +30,12 @@ pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>, clean: bool) {
     for run in gone.active {
         crashed(turn, run, clean);
     }
-    for task in gone.tasks {
-        if turn.state.task(task).is_some_and(|t| t.state.standing() == Standing::Reconciling) {
-            flow::reconcile_rest(turn, task);
-        }
-    }
 }
 
 /// What was under way.
 struct Gone {
     sent: Vec<MutationId>,
     active: Vec<RunId>,
-    tasks: Vec<TaskId>,
 }
 
 impl Gone {
@@ -50,7 +43,6 @@ impl Gone {
         Self {
             sent: state.mutations().filter(|known| was_sent(known)).map(|m| m.id).collect(),
             active: state.runs().filter(|run| was_active(run)).map(|run| run.id).collect(),
-            tasks: state.tasks().map(|task| task.id).collect(),
         }
     }
 
@@ -63,7 +55,6 @@ impl Gone {
         Self {
             sent: sent.map(|known| known.id).collect(),
             active: run.into_iter().filter(|run| was_active(run)).map(|run| run.id).collect(),
-            tasks: vec![id],
         }
     }
 }

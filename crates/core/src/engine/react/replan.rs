@@ -16,10 +16,13 @@ use crate::fault::{Charge, Fault};
 use crate::signature::Signature;
 
 pub(super) fn replan(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
-    if let Some(why) = tries_used_up(turn, run, fault) {
-        ask_after(turn, run, fault, why);
-        return;
+    match tries_used_up(turn, run, fault) {
+        Some(why) => ask_after(turn, run, fault, why),
+        None => try_another_way(turn, run, fault),
     }
+}
+
+fn try_another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some((task, place)) = turn.state.run(run).map(|run| (run.task, run.place())) else {
         return;
     };

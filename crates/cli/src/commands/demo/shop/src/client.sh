@@ -1,0 +1,4 @@
+# How the shop calls its suppliers.
+call_options() {
+    echo "--silent --fail"
+}

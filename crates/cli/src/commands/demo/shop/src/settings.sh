@@ -1,0 +1,4 @@
+# The heading of the settings page.
+heading() {
+    echo "settings -- page !!"
+}
