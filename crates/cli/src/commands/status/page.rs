@@ -118,7 +118,7 @@ impl Page<'_> {
 
     fn stands(&self, state: &TaskState) -> String {
         if self.is_answered(state) {
-            return "answered; goes on at the next start".to_owned();
+            return "answered; taken up at the next start".to_owned();
         }
         stand::task(state, self.held(), self.now)
     }
