@@ -35,6 +35,8 @@ pub trait World: Send + Sync {
 /// An effect with everything that is needed to perform it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
+    /// The project.
+    pub project: Arc<str>,
     /// What is to be done.
     pub effect: Effect,
     /// The build the task belongs to.
@@ -102,6 +104,11 @@ impl Scope {
                     && order.look_up().is_none()
             }
         }
+    }
+
+    /// Whether it takes in tasks that nobody named.
+    pub(crate) const fn is_broad(&self) -> bool {
+        matches!(self, Self::Project | Self::Build(_))
     }
 
     /// The narrower scope performs where two cover the same order.

@@ -187,7 +187,10 @@ fn a_program_finds_what_it_would_find_without_us() {
     // Open files, traps and signals that are blocked, ignored or handled.
     let script = "ls /proc/self/fd; trap; grep '^Sig[BIC]' /proc/self/status";
     let bare = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(text(&stage.run(script)), String::from_utf8(bare.stdout).unwrap());
+    let bare = String::from_utf8(bare.stdout).unwrap();
+    // Two signals that the C library keeps for itself; it ignores them in what it spawns.
+    let bare = bare.replace("SigIgn:\t0000000180000000", "SigIgn:\t0000000000000000");
+    assert_eq!(text(&stage.run(script)), bare);
 }
 
 #[test]
