@@ -12,6 +12,7 @@
 mod cgroup;
 mod deadlines;
 mod ended;
+mod fence;
 pub mod guard;
 mod launch;
 mod lock;
@@ -25,6 +26,7 @@ mod verdict;
 
 pub use deadlines::{Deadline, Deadlines};
 pub use ended::{Ended, How, NotStarted};
+pub use fence::{Fence, Held, Hold};
 pub use guard::Session;
 pub use launch::{Guard, Input, Launch, Output};
 pub use lock::Lock;

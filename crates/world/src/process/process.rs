@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::deadlines::Deadline;
 use super::ended::{Ended, How};
+use super::fence::Held;
 use super::guard::report::{Gone, Program, Report};
 use super::launch::{Input, Launch, Output};
 use super::output::Flow;
@@ -31,6 +32,7 @@ pub struct Process {
     pub(super) started: Instant,
     pub(super) guard: Child,
     pub(super) status: Status,
+    pub(super) held: Held,
     /// Already known when it did not start.
     pub(super) gone: Option<Gone>,
     pub(super) stop: Stop,
@@ -40,6 +42,11 @@ impl Process {
     /// What ends it before its time.
     pub fn stopper(&self) -> Stop {
         self.stop.clone()
+    }
+
+    /// What really keeps it in.
+    pub const fn held(&self) -> Held {
+        self.held
     }
 
     /// What it reads, where that was to be taken. Its input ends when this is dropped.
@@ -73,7 +80,7 @@ impl Process {
                 }
                 report = self.status.next() => match report {
                     Some(Report::Gone(report)) => gone = Some(report),
-                    Some(Report::Started | Report::Refused(_)) => {}
+                    Some(Report::Started(_) | Report::Refused(_)) => {}
                     None => break,
                 },
             }

@@ -16,6 +16,7 @@ use super::signals::Awaited;
 #[cfg(target_os = "linux")]
 use crate::process::cgroup::Cgroup;
 use crate::process::ended::NotStarted;
+use crate::process::fence::{Fence, Held};
 use crate::process::lock::Lock;
 use crate::process::{marker, tree};
 
@@ -34,7 +35,7 @@ pub(super) fn keep(order: &Order, control: &PipeReader, status: &PipeWriter) {
             leftovers: 0,
         }),
         Ok(Ok(kept)) => {
-            Report::Started.send(status);
+            Report::Started(kept.held).send(status);
             Report::Gone(kept.until_gone(order.grace))
         }
     };
@@ -45,6 +46,8 @@ pub(super) fn keep(order: &Order, control: &PipeReader, status: &PipeWriter) {
 /// A program with everything it started.
 struct Kept<'a> {
     main: Pid,
+    /// What really keeps it in.
+    held: Held,
     /// How the program itself ended.
     ended: Option<Program>,
     awaited: Awaited<'a>,
@@ -71,12 +74,13 @@ impl<'a> Kept<'a> {
         }
         let mut command = command(order, &lock);
         #[cfg(target_os = "linux")]
-        let (group, spawned) = Cgroup::around(&mut lock, || spawn(&mut command));
+        let (group, spawned) = Cgroup::around(&mut lock, || spawn(&mut command, &order.fence));
         #[cfg(not(target_os = "linux"))]
-        let spawned = spawn(&mut command);
+        let spawned = spawn(&mut command, &order.fence);
         match spawned {
-            Ok(main) => Ok(Ok(Self {
+            Ok((main, held)) => Ok(Ok(Self {
                 main,
+                held,
                 ended: None,
                 awaited,
                 #[cfg(target_os = "linux")]
@@ -177,8 +181,9 @@ fn command(order: &Order, lock: &Lock) -> Command {
     command
 }
 
-fn spawn(command: &mut Command) -> io::Result<Pid> {
-    command.spawn().map(|child| Pid::from_child(&child))
+fn spawn(command: &mut Command, fence: &Fence) -> io::Result<(Pid, Held)> {
+    let (child, held) = fence.around(|| command.spawn())?;
+    Ok((Pid::from_child(&child?), held))
 }
 
 fn reason(error: &io::Error, program: &OsStr) -> NotStarted {
