@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent as _, Assignment, End, Limits};
 use unstuck_world::fake::server::{Answer, Server};
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Fence, Guard};
 use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, Settings};
 use unstuck_world::provider::{Account, Key};
 
@@ -145,6 +145,7 @@ impl Place {
             attempt: 1,
             model: None,
             environment: self.environment(),
+            fence: Fence::default(),
             limits: Limits {
                 turns_max: None,
                 money_micros_max: None,

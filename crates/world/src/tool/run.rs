@@ -78,6 +78,7 @@ impl Runs {
         let mut launch = Launch::new(guard.clone(), lock, root, program);
         launch.arguments = words.collect();
         launch.environment = environment.changes().to_vec();
+        launch.fence = self.0.fence();
         let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
         let total = asked.clamp(Duration::from_secs(1), *timeout);
         launch.deadlines = Deadlines { total: Some(total), ..Deadlines::default() };

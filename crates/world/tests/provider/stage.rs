@@ -14,7 +14,7 @@ use unstuck_core::fault::{Code, Fault};
 use unstuck_world::agent::{
     ACTIVITIES_QUEUED_MAX, Activity, Agent, Assignment, End, Ended, Limits,
 };
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Fence, Guard};
 use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
 use unstuck_world::provider::codex_cli::{self, Access, CodexCli};
 use unstuck_world::provider::{Account, Key};
@@ -115,6 +115,7 @@ impl Stage {
             attempt: 1,
             model: None,
             environment: self.environment(),
+            fence: Fence::default(),
             limits: Limits {
                 turns_max: None,
                 money_micros_max: None,

@@ -7,7 +7,7 @@ use unstuck_core::fault::Fault;
 
 use super::{NAME, Permissions, Settings};
 use crate::agent::Assignment;
-use crate::process::Launch;
+use crate::process::{Fence, Launch};
 use crate::provider::account::Account;
 use crate::provider::program;
 
@@ -34,7 +34,12 @@ impl Settings {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
         launch.arguments = self.arguments(assignment, thread);
         launch.environment.extend(self.environment());
+        launch.fence = self.fence(assignment);
         launch
+    }
+
+    pub(super) fn fence(&self, assignment: &Assignment) -> Fence {
+        program::fence(assignment, [self.directory().to_owned()])
     }
 
     /// A login is replaced as a whole file when it is renewed, so that a link to it would come

@@ -8,9 +8,9 @@ use std::path::Path;
 use serde_json::json;
 use unstuck_core::fault::Fault;
 
-use super::{LOGIN, NAME, Settings};
+use super::{Access, LOGIN, NAME, Settings};
 use crate::agent::Assignment;
-use crate::process::Launch;
+use crate::process::{Fence, Launch};
 use crate::provider::account::Account;
 use crate::provider::program;
 
@@ -29,6 +29,7 @@ impl Settings {
 
     pub(super) fn launch(&self, assignment: &Assignment) -> Launch {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
+        launch.fence = self.fence(assignment);
         launch.arguments = vec!["app-server".into()];
         for setting in self.configuration() {
             launch.arguments.extend(["-c".into(), OsString::from(setting)]);
@@ -40,6 +41,20 @@ impl Settings {
             set(&key.variable, (&key.value).into());
         }
         launch
+    }
+
+    /// Its own sandbox cannot be put up from behind a fence of ours, and fences in the same.
+    pub(super) fn fence(&self, assignment: &Assignment) -> Fence {
+        let login = match &self.account {
+            Account::Login(directory) => Some(directory.join(LOGIN)),
+            Account::Key(_) => None,
+        };
+        match self.access {
+            Access::Workspace => Fence::default(),
+            Access::Full => {
+                program::fence(assignment, login.into_iter().chain([self.home.clone()]))
+            }
+        }
     }
 
     /// A JSON text is one of TOML as well.
