@@ -31,6 +31,8 @@ pub use guard::Session;
 pub use launch::{Guard, Input, Launch, Output};
 pub use lock::Lock;
 pub use output::Kept;
+pub(crate) use output::last_lines;
 pub use process::{Process, Stop};
 pub use reap::reap;
 pub use verdict::verdict;
+pub(crate) use verdict::with_facts;

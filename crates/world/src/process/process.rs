@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::deadlines::Deadline;
 use super::ended::{Ended, How};
@@ -101,6 +102,20 @@ impl Process {
             output: flow.take(),
             duration: self.started.elapsed(),
             leftovers_ended: gone.map_or(0, |gone| gone.leftovers),
+        }
+    }
+
+    /// Waits until nothing of it is left, and ends it when told to.
+    pub async fn wait_unless(self, stop: &CancellationToken) -> Ended {
+        let stopper = self.stopper();
+        let wait = self.wait();
+        tokio::pin!(wait);
+        tokio::select! {
+            ended = &mut wait => ended,
+            () = stop.cancelled() => {
+                stopper.stop();
+                wait.await
+            }
         }
     }
 

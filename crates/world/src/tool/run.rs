@@ -58,16 +58,7 @@ impl Runs {
         stop: &CancellationToken,
     ) -> Result<Ended, Box<Fault>> {
         let process = self.launch(ask).start().await.map_err(Box::new)?;
-        let stopper = process.stopper();
-        let wait = process.wait();
-        tokio::pin!(wait);
-        Ok(tokio::select! {
-            ended = &mut wait => ended,
-            () = stop.cancelled() => {
-                stopper.stop();
-                wait.await
-            }
-        })
+        Ok(process.wait_unless(stop).await)
     }
 
     fn launch(&self, ask: &RunCommand) -> Launch {

@@ -367,6 +367,6 @@ async fn a_key_that_a_program_repeats_is_not_passed_on() {
         let script = format!("echo 'key {KEY} is wrong' >&2; exit 1");
         let (ended, _) = work(&*stage.fake(which), stage.scripted(&script)).await;
         let message = &fault(&ended).message;
-        assert!(message.ends_with("key [key] is wrong"), "{which:?}: {message}");
+        assert!(message.ends_with("key [redacted] is wrong"), "{which:?}: {message}");
     }
 }

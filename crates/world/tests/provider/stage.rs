@@ -17,7 +17,7 @@ use unstuck_world::agent::{
 use unstuck_world::process::{Fence, Guard};
 use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
 use unstuck_world::provider::codex_cli::{self, Access, CodexCli};
-use unstuck_world::provider::{Account, Key};
+use unstuck_world::provider::{Account, Credential, Key};
 
 /// Long enough for anything that works.
 pub(crate) const PLENTY: Duration = Duration::from_mins(5);
@@ -141,7 +141,7 @@ impl Stage {
 }
 
 fn key(variable: &str) -> Account {
-    Account::Key(Key { variable: variable.to_owned(), value: KEY.to_owned() })
+    Account::Key(Key { variable: variable.to_owned(), credential: Credential::new(KEY) })
 }
 
 fn guard() -> Guard {

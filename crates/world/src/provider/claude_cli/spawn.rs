@@ -8,7 +8,7 @@ use unstuck_core::fault::Fault;
 use super::{NAME, Permissions, Settings};
 use crate::agent::Assignment;
 use crate::process::{Fence, Launch};
-use crate::provider::account::Account;
+use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
 /// Waiting and trying again are decided by whoever runs it, and nothing but the work itself goes
@@ -103,8 +103,8 @@ impl Settings {
         if let Some(url) = &self.base_url {
             set("ANTHROPIC_BASE_URL", url.into());
         }
-        if let Account::Key(key) = &self.account {
-            set(&key.variable, (&key.value).into());
+        if let Account::Key(Key { variable, credential: Some(key) }) = &self.account {
+            set(variable, key.expose().into());
         }
         environment
     }

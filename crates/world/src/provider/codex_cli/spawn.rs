@@ -11,7 +11,7 @@ use unstuck_core::fault::Fault;
 use super::{Access, LOGIN, NAME, Settings};
 use crate::agent::Assignment;
 use crate::process::{Fence, Launch};
-use crate::provider::account::Account;
+use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
 /// The provider that is defined for it. What is built in cannot be changed, and it would try again
@@ -37,8 +37,8 @@ impl Settings {
         let mut set =
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());
-        if let Account::Key(key) = &self.account {
-            set(&key.variable, (&key.value).into());
+        if let Account::Key(Key { variable, credential: Some(key) }) = &self.account {
+            set(variable, key.expose().into());
         }
         launch
     }

@@ -191,17 +191,10 @@ impl Acting<'_> {
             Ok(process) => process,
             Err(fault) => return Some(End::Failed(Box::new(fault))),
         };
-        let stopper = process.stopper();
-        let wait = process.wait();
-        tokio::pin!(wait);
-        let ended = tokio::select! {
-            ended = &mut wait => ended,
-            () = self.stop.cancelled() => {
-                stopper.stop();
-                wait.await;
-                return Some(End::Stopped);
-            }
-        };
+        let ended = process.wait_unless(&self.stop).await;
+        if self.stop.is_cancelled() {
+            return Some(End::Stopped);
+        }
         let well = ended.how == How::Exited(0);
         let outcome = if well { Outcome::Succeeded } else { Outcome::Failed };
         let shown = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
