@@ -105,7 +105,7 @@ impl Check<'_> {
         | Kind::ValidationPrePush(context)
         | Kind::ValidationPrePr(context) = &mut fault.kind
         {
-            context.output = last_lines(output, OUTPUT_BYTES_MAX).to_owned();
+            last_lines(output, OUTPUT_BYTES_MAX).clone_into(&mut context.output);
         }
         fault
     }

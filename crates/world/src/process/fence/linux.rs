@@ -54,9 +54,9 @@ fn restrict_tcp() -> Result<RulesetStatus, RulesetError> {
 
 /// An error here means that the kernel lacks it, whatever the kernel calls that.
 fn hold(status: Result<RulesetStatus, RulesetError>) -> Hold {
-    match status {
-        Ok(RulesetStatus::FullyEnforced) => Hold::Fully,
-        Ok(RulesetStatus::PartiallyEnforced) => Hold::Partly,
-        Ok(RulesetStatus::NotEnforced) | Err(_) => Hold::NotPossible,
+    match status.unwrap_or(RulesetStatus::NotEnforced) {
+        RulesetStatus::FullyEnforced => Hold::Fully,
+        RulesetStatus::PartiallyEnforced => Hold::Partly,
+        RulesetStatus::NotEnforced => Hold::NotPossible,
     }
 }
