@@ -11,29 +11,22 @@
     reason = "a benchmark reads the clock, answers on its output and ends where it cannot go on"
 )]
 
+#[path = "support/agent.rs"]
+mod agent;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use agent::{PROMPT, ROOT};
 use tokio::io::AsyncWriteExt as _;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent as _, Assignment, End, Limits};
 use unstuck_world::fake::server::{Answer, Server};
-use unstuck_world::process::Guard;
-use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, Settings};
-use unstuck_world::provider::{Account, Key};
-
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-const PROMPT: &str = "Do it.";
-const FAR_OFF: Duration = Duration::from_mins(10);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let root = Path::new(ROOT).canonicalize().unwrap();
-    let replay = root.join("testdata/agents/agent");
-    measure("a script that replays a capture", &replay, 200).await;
+    measure("a script that replays a capture", &agent::stand_in(), 200).await;
     let claude = root.join(".tools/agents/node_modules/.bin/claude");
     match claude.canonicalize() {
         Ok(claude) => measure("Claude Code", &claude, 15).await,
@@ -79,16 +72,7 @@ fn median(mut times: Vec<Duration>) -> f64 {
 
 impl Place {
     fn environment(&self) -> Vec<(OsString, OsString)> {
-        let script = self.root.path().join("script.sh");
-        std::fs::write(&script, "cat >/dev/null; exec cat \"$CAPTURE\"").unwrap();
-        let capture = Path::new(ROOT).join("testdata/agents/claude/ok_tool.jsonl");
-        let pairs: [(&str, OsString); 4] = [
-            ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
-            ("HOME", self.root.path().into()),
-            ("AGENT_SCRIPT", script.into()),
-            ("CAPTURE", capture.into()),
-        ];
-        pairs.into_iter().map(|(name, value)| (name.into(), value)).collect()
+        agent::environment(self.root.path(), "cat >/dev/null; exec cat \"$CAPTURE\"")
     }
 
     async fn bare(&self) -> Duration {
@@ -120,46 +104,9 @@ impl Place {
     }
 
     async fn supervised(&self) -> Duration {
-        let agent = ClaudeCli::new(Settings {
-            program: self.program.clone(),
-            guard: Guard {
-                executable: env!("CARGO_BIN_EXE_unstuck-guard").into(),
-                arguments: Vec::new(),
-            },
-            account: Account::Key(Key {
-                variable: "ANTHROPIC_API_KEY".to_owned(),
-                value: "none".to_owned(),
-            }),
-            home: self.root.path().join("home"),
-            base_url: Some(self.server.url()),
-            permissions: Permissions::Skipped,
-            sandboxed: true,
-            mcp_config: None,
-            arguments: Vec::new(),
-        });
-        let assignment = Assignment {
-            directory: self.root.path().join("work"),
-            lock: self.root.path().join("lock"),
-            prompt: PROMPT.to_owned(),
-            thread: None,
-            attempt: 1,
-            model: None,
-            environment: self.environment(),
-            limits: Limits {
-                turns_max: None,
-                money_micros_max: None,
-                first_byte: FAR_OFF,
-                idle: FAR_OFF,
-                total: FAR_OFF,
-            },
-        };
-        let (tell, mut told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
+        let (environment, url) = (self.environment(), Some(self.server.url()));
         let start = Instant::now();
-        let listening = async { while told.recv().await.is_some() {} };
-        let working = agent.work(assignment, tell, CancellationToken::new());
-        let (ended, ()) = tokio::join!(working, listening);
-        let spent = start.elapsed();
-        assert!(matches!(ended.end, End::Finished { .. }), "{:?}", ended.end);
-        spent
+        agent::work(self.root.path(), &self.program, url, environment).await;
+        start.elapsed()
     }
 }

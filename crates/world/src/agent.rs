@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Outcome, ToolKind};
 use unstuck_core::fault::Fault;
 
+use crate::process::Fence;
+
 /// How many activities may wait to be taken note of.
 pub const ACTIVITIES_QUEUED_MAX: usize = 256;
 
@@ -24,6 +26,13 @@ pub trait Agent: Send + Sync {
     /// Whether it could begin: the program is there, a key is set, nothing forbids it. Costs no
     /// call.
     async fn check(&self) -> Result<(), Fault>;
+
+    /// The fence that its processes are put behind for this assignment, which may be wider than the
+    /// one asked for: an agent that is a program keeps its own state and talks to its own service.
+    /// [`Fence::try_out`] says how much of it the system holds.
+    fn fence(&self, assignment: &Assignment) -> Fence {
+        assignment.fence.clone()
+    }
 
     /// Works until it is done, fails, or is told to stop; everything it started is then gone.
     /// Waiting and trying again is not its business: it returns the first failure.
@@ -52,6 +61,8 @@ pub struct Assignment {
     pub model: Option<String>,
     /// The environment of its processes, whole.
     pub environment: Vec<(OsString, OsString)>,
+    /// What its processes are kept from, where the system can do that.
+    pub fence: Fence,
     /// How far it may go.
     pub limits: Limits,
 }

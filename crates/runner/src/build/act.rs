@@ -69,6 +69,7 @@ impl Shared {
         let commit = workspace.commit_made().await?;
         let remote = self.remote()?;
         let branch = Project::branch(order.build);
+        workspace.pass_push_hook(remote, &commit, &branch, &self.shell(order)).await?;
         match self.settings.project.git().push(remote, &commit, &branch).await {
             Ok(()) => Ok(applied(&commit)),
             Err(fault) => Ok(Outcome::Unknown { fault: Arc::new(fault) }),

@@ -112,6 +112,7 @@ impl Shared {
             thread: self.thread(order, start).await,
             attempt: order.attempt,
             model: task.model.clone(),
+            fence: workspace.fence(&environment),
             environment,
             limits: task.limits,
         })

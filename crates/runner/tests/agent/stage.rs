@@ -160,6 +160,7 @@ impl Agents {
             lock: self.lock(order),
             environment: Environment::narrowed(all, &[], shims.folder()).with(ours),
             shims,
+            writable: Vec::new(),
             network: Network::Open,
             timeout: Duration::from_mins(1),
         })

@@ -154,7 +154,7 @@ impl Stage {
             command_timeout: Duration::from_mins(1),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
             redactor: Arc::new(Redactor::new([CANARY, TOKEN])),
-            secrets: Arc::new(Secrets::new([CANARY]).unwrap()),
+            secrets: Arc::new(Secrets::new([CANARY])),
             credentials: [("TOKEN".to_owned(), Credential::new(TOKEN).unwrap())].into(),
             results: Results::new(self.repo.beside("results")),
             remote: Some("origin".to_owned()),

@@ -3,8 +3,9 @@
 //! A courtesy fence, not a wall: it reads a line of shell well enough to see what it starts, so that
 //! honest mistakes end in a sentence instead of an accident. Whoever wants to get past it can (a
 //! script in another language, a name that is put together at run time). What really holds is that
-//! the environment carries no credentials to push or publish with ([`Environment`]), that the agent
-//! works in a worktree of its own, and that the difference from its base is checked afterwards.
+//! the system refuses to write outside and to connect, where it can ([`Enforced`]), that the
+//! environment carries no credentials to push or publish with ([`Environment`]), and that the
+//! difference from the base is checked afterwards.
 //! Design: `docs/design/agent-loop.md`.
 
 mod destructive;

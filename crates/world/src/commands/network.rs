@@ -3,6 +3,7 @@
 //! It is tried out, not assumed: what cannot be enforced is said to be open.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::policy::Rules;
+use crate::process::{Fence, Hold};
 
 /// How long one try may take.
 const TRY_MAX: Duration = Duration::from_secs(5);
@@ -26,6 +28,8 @@ pub enum Network {
     Open,
     /// It was to be without, and this machine cannot do that.
     NotPossible,
+    /// It has no TCP, by Landlock: not even to the machine itself. Other protocols pass.
+    Landlock,
     /// It is without, by `bwrap`; only the machine itself can be reached, and only from inside.
     Bubblewrap,
     /// It is without, by `unshare`; the machine itself as above, where `ip` is installed.
@@ -39,6 +43,9 @@ impl Network {
     }
 
     async fn off() -> Self {
+        if (Fence { tcp_refused: true, ..Fence::default() }).try_out().tcp == Hold::Fully {
+            return Self::Landlock;
+        }
         for wall in [Self::Bubblewrap, Self::Unshare] {
             if wall.works().await {
                 return wall;
@@ -47,15 +54,22 @@ impl Network {
         Self::NotPossible
     }
 
+    /// The fence of a command that writes to these places only. Walls that a program puts up cannot
+    /// be put up from behind a fence of files: where they stand, files are open.
+    pub fn fence(self, writable: Vec<PathBuf>) -> Fence {
+        let fenced = !matches!(self, Self::Bubblewrap | Self::Unshare);
+        Fence { writable: fenced.then_some(writable), tcp_refused: self == Self::Landlock }
+    }
+
     /// Whether commands really have no network.
     pub const fn is_off(self) -> bool {
-        matches!(self, Self::Bubblewrap | Self::Unshare)
+        matches!(self, Self::Landlock | Self::Bubblewrap | Self::Unshare)
     }
 
     /// What stands before a program and its arguments.
     pub fn before(self) -> Vec<OsString> {
         let words: &[&str] = match self {
-            Self::Open | Self::NotPossible => &[],
+            Self::Open | Self::NotPossible | Self::Landlock => &[],
             Self::Bubblewrap => &["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--"],
             Self::Unshare => {
                 &["unshare", "--map-root-user", "--net", "--", "sh", "-c", LOOPBACK, "sh"]

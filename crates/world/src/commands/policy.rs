@@ -9,6 +9,7 @@ use super::network::Network;
 use super::rule::Rule;
 use super::unwrap::{base_name, programs};
 use super::words::Simple;
+use crate::process::Hold;
 
 /// Where a blocked command is raised.
 const SOURCE: &str = "commands";
@@ -63,6 +64,8 @@ pub struct Enforced {
     pub variables: Vec<String>,
     /// Programs that go through a shim.
     pub shims: Vec<String>,
+    /// Writing outside the worktree and the places beside it.
+    pub files: Hold,
     /// The network.
     pub network: Network,
 }

@@ -34,6 +34,7 @@ impl Shims {
     pub fn make(folder: &Path, path: &OsStr) -> io::Result<Self> {
         let (bin, log) = (folder.join("bin"), folder.join("refused"));
         fs::create_dir_all(&bin)?;
+        append(&log)?;
         let mut programs = Vec::new();
         for (program, refused) in MUTATORS {
             let Some(real) = find(program, path, &bin) else { continue };
@@ -55,6 +56,11 @@ impl Shims {
         &self.programs
     }
 
+    /// The file that every shim writes to.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
     /// How often something was refused so far. A file that cannot be read counts nothing.
     pub fn refused(&self) -> usize {
         fs::read_to_string(&self.log).map_or(0, |log| log.lines().count())
@@ -62,9 +68,12 @@ impl Shims {
 
     /// Notes a refusal that was made before anything ran.
     pub fn note(&self, refusal: &Refusal) -> io::Result<()> {
-        let mut log = fs::OpenOptions::new().create(true).append(true).open(&self.log)?;
-        writeln!(log, "{}", refusal.what)
+        writeln!(append(&self.log)?, "{}", refusal.what)
     }
+}
+
+fn append(log: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().create(true).append(true).open(log)
 }
 
 /// The real program, looked up as a shell would.

@@ -6,6 +6,9 @@ use super::fail::Operation;
 use super::git::Git;
 use super::oid::Oid;
 
+/// How git says that no remote goes by a name.
+const NO_REMOTE: i32 = 2;
+
 /// A ref of another repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteRef {
@@ -16,11 +19,20 @@ pub struct RemoteRef {
 }
 
 impl Git {
-    /// Sends `commit` to be `reference` (a full name) at `remote`. Nothing is forced.
+    /// Sends `commit` to be `reference` (a full name) at `remote`. Nothing is forced. The hook that
+    /// may refuse it is asked before: [`pass_push_hook`](crate::workspace::Workspace::pass_push_hook).
     pub async fn push(&self, remote: &str, commit: &Oid, reference: &str) -> Result<(), Fault> {
         let call = self.call(Operation::Push).args(["push", "--porcelain", "--no-verify"]);
         let refspec = format!("{commit}:{reference}");
         call.args(["--end-of-options", remote, &refspec]).about(reference).run().await.map(drop)
+    }
+
+    /// The address that `remote` is pushed to. What is no name of a remote is an address itself.
+    pub(crate) async fn push_url(&self, remote: &str) -> Result<String, Fault> {
+        let call = self.call(Operation::Look).args(["remote", "get-url", "--push"]);
+        let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
+        let url = String::from_utf8_lossy(done.stdout.trim_ascii_end());
+        Ok(if done.status == NO_REMOTE { remote.to_owned() } else { url.into_owned() })
     }
 
     /// The refs of `remote` that go by exactly this full name: one or none.

@@ -14,6 +14,7 @@ use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
 
 use super::deadlines::Deadlines;
+use super::fence::{Fence, Held};
 use super::guard::report::{Refusal, Report};
 use super::guard::{CONTROL, Order, STATUS, Session};
 use super::marker;
@@ -82,6 +83,8 @@ pub struct Launch {
     pub output: Output,
     /// How much of its output is kept.
     pub output_bytes_max: usize,
+    /// What it is kept from.
+    pub fence: Fence,
     /// Whose terminal it belongs to.
     pub session: Session,
     /// How long it may take.
@@ -110,6 +113,7 @@ impl Launch {
             input: Input::default(),
             output: Output::default(),
             output_bytes_max: HEAD_BYTES_MAX + TAIL_BYTES_MAX,
+            fence: Fence::default(),
             session: Session::default(),
             deadlines: Deadlines::default(),
             grace: GRACE,
@@ -124,16 +128,16 @@ impl Launch {
             let guard = self.guard.executable.display();
             fault(format!("the guard {guard} could not be started: {error}"))
         })?;
-        let gone = match status.next().await {
-            Some(Report::Started) => None,
-            Some(Report::Gone(gone)) => Some(gone),
+        let (held, gone) = match status.next().await {
+            Some(Report::Started(held)) => (held, None),
+            Some(Report::Gone(gone)) => (Held::default(), Some(gone)),
             Some(Report::Refused(refusal)) => return Err(self.refused(refusal)),
             None => {
                 let guard = self.guard.executable.display();
                 return Err(fault(format!("{guard} ended without a word; it is no guard")));
             }
         };
-        Ok(Process { launch: self, started, guard, status, gone, stop })
+        Ok(Process { launch: self, started, guard, status, held, gone, stop })
     }
 
     fn spawn_guard(&self) -> io::Result<(Child, Status, Stop)> {
@@ -175,6 +179,7 @@ impl Launch {
         Order {
             session: self.session,
             grace: self.grace,
+            fence: self.fence.clone(),
             lock: self.lock.clone(),
             directory: self.directory.clone(),
             program: self.program.clone(),

@@ -12,6 +12,7 @@
 mod cgroup;
 mod deadlines;
 mod ended;
+mod fence;
 pub mod guard;
 mod launch;
 mod lock;
@@ -25,10 +26,13 @@ mod verdict;
 
 pub use deadlines::{Deadline, Deadlines};
 pub use ended::{Ended, How, NotStarted};
+pub use fence::{Fence, Held, Hold};
 pub use guard::Session;
 pub use launch::{Guard, Input, Launch, Output};
 pub use lock::Lock;
 pub use output::Kept;
+pub(crate) use output::last_lines;
 pub use process::{Process, Stop};
 pub use reap::reap;
 pub use verdict::verdict;
+pub(crate) use verdict::with_facts;

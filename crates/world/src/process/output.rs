@@ -63,6 +63,15 @@ impl Kept {
     }
 }
 
+/// The end of a text, in whole lines: that is where programs say what went wrong. What is written
+/// down more than once does not carry everything.
+pub(crate) fn last_lines(text: &str, bytes_max: usize) -> &str {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes_max));
+    let end = &text[from..];
+    let line = if from == 0 { 0 } else { end.find('\n').map_or(0, |at| at + 1) };
+    end[line..].trim_end()
+}
+
 /// The output of a running program, for its two streams and its deadlines to share.
 #[derive(Debug)]
 pub(super) struct Flow(Mutex<Flowing>);
@@ -149,6 +158,16 @@ mod tests {
             kept.push(bytes);
         }
         (String::from_utf8(kept.to_bytes()).unwrap(), kept.dropped_bytes())
+    }
+
+    #[test]
+    fn the_last_whole_lines_are_the_end_of_a_text() {
+        assert_eq!(last_lines("one\ntwo\n", 10), "one\ntwo");
+        let long = (0..1_000).map(|n| format!("line {n} é\n")).collect::<Vec<_>>().concat();
+        let end = last_lines(&long, 100);
+        assert!(end.len() <= 100 && end.starts_with("line "), "{end}");
+        assert!(end.ends_with("line 999 é"));
+        assert_eq!(last_lines(&"é".repeat(100), 100).len(), 100);
     }
 
     #[test]

@@ -9,9 +9,11 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::deadlines::Deadline;
 use super::ended::{Ended, How};
+use super::fence::Held;
 use super::guard::report::{Gone, Program, Report};
 use super::launch::{Input, Launch, Output};
 use super::output::Flow;
@@ -31,6 +33,7 @@ pub struct Process {
     pub(super) started: Instant,
     pub(super) guard: Child,
     pub(super) status: Status,
+    pub(super) held: Held,
     /// Already known when it did not start.
     pub(super) gone: Option<Gone>,
     pub(super) stop: Stop,
@@ -40,6 +43,11 @@ impl Process {
     /// What ends it before its time.
     pub fn stopper(&self) -> Stop {
         self.stop.clone()
+    }
+
+    /// What really keeps it in.
+    pub const fn held(&self) -> Held {
+        self.held
     }
 
     /// What it reads, where that was to be taken. Its input ends when this is dropped.
@@ -73,7 +81,7 @@ impl Process {
                 }
                 report = self.status.next() => match report {
                     Some(Report::Gone(report)) => gone = Some(report),
-                    Some(Report::Started | Report::Refused(_)) => {}
+                    Some(Report::Started(_) | Report::Refused(_)) => {}
                     None => break,
                 },
             }
@@ -94,6 +102,20 @@ impl Process {
             output: flow.take(),
             duration: self.started.elapsed(),
             leftovers_ended: gone.map_or(0, |gone| gone.leftovers),
+        }
+    }
+
+    /// Waits until nothing of it is left, and ends it when told to.
+    pub async fn wait_unless(self, stop: &CancellationToken) -> Ended {
+        let stopper = self.stopper();
+        let wait = self.wait();
+        tokio::pin!(wait);
+        tokio::select! {
+            ended = &mut wait => ended,
+            () = stop.cancelled() => {
+                stopper.stop();
+                wait.await
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use unstuck_core::time::Span;
 
 use super::deadlines::Deadline;
 use super::ended::{Ended, How, NotStarted};
+use super::output::last_lines;
 
 /// How much of what a program wrote its fault carries.
 const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
@@ -85,20 +86,11 @@ fn failed(ended: &Ended, status: i32, source: &str, command: &str) -> Fault {
     let place = source.split('#').next().unwrap_or_default();
     let signature = Signature::of_output(code, place, &text, Some(status));
     let kind = with_facts(Kind::bare(code), status, command);
-    Fault::new(kind, source, message(&text)).by_rule(rule, signature)
-}
-
-/// The end of what it wrote, in whole lines: that is where programs say what went wrong. A fault is
-/// written down more than once, so it does not carry everything.
-fn message(text: &str) -> String {
-    let from = text.ceil_char_boundary(text.len().saturating_sub(MESSAGE_BYTES_MAX));
-    let end = &text[from..];
-    let line = if from == 0 { 0 } else { end.find('\n').map_or(0, |at| at + 1) };
-    end[line..].trim_end().to_owned()
+    Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).by_rule(rule, signature)
 }
 
 /// The facts that are in hand, in the contexts that have a place for them.
-fn with_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
+pub(crate) fn with_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
     match &mut kind {
         Kind::EnvConnection(tool)
         | Kind::EnvTimeout(tool)
@@ -123,21 +115,4 @@ fn with_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
         _ => {}
     }
     kind
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fault_carries_the_last_whole_lines() {
-        assert_eq!(message("one\ntwo\n"), "one\ntwo");
-        let long = (0..10_000).map(|n| format!("line {n} é\n")).collect::<Vec<_>>().concat();
-        let kept = message(&long);
-        assert!(kept.len() <= MESSAGE_BYTES_MAX, "{}", kept.len());
-        assert!(kept.starts_with("line "), "{kept:.20}");
-        assert!(kept.ends_with("line 9999 é"));
-        let one_line = "é".repeat(MESSAGE_BYTES_MAX);
-        assert_eq!(message(&one_line).len(), MESSAGE_BYTES_MAX);
-    }
 }

@@ -1,11 +1,12 @@
 //! How an agent program gets into the account it works on.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use unstuck_core::fault::{Auth, Fault};
 
+use super::credential::Credential;
 use crate::agent::End;
+use crate::redact::Redactor;
 
 /// The way into an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,28 +20,21 @@ pub enum Account {
 }
 
 /// A key, and the variable from which the program reads it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The variable's name.
     pub variable: String,
-    /// The secret itself.
-    pub value: String,
-}
-
-/// Without the secret: what is written about a key ends up in logs.
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key").field("variable", &self.variable).finish_non_exhaustive()
-    }
+    /// The key itself, where there is one.
+    pub credential: Option<Credential>,
 }
 
 impl Account {
-    /// Whether there is something to get in with: a key that is not empty, or the file `login`
+    /// Whether there is something to get in with: a key, or the file `login`
     /// where the login is kept.
     pub(super) fn check(&self, source: &str, login: &str) -> Result<(), Fault> {
         let (there, variable, message) = match self {
             Self::Key(key) => (
-                !key.value.is_empty(),
+                key.credential.is_some(),
                 Some(key.variable.clone()),
                 format!("{} is not set", key.variable),
             ),
@@ -59,12 +53,18 @@ impl Account {
 
     /// The same end without the secret: a service may well repeat the key that it refuses.
     pub(super) fn redacted(&self, mut end: End) -> End {
-        if let (Self::Key(key), End::Failed(fault)) = (self, &mut end)
-            && !key.value.is_empty()
-        {
-            fault.message = fault.message.replace(&key.value, "[key]");
+        if let End::Failed(fault) = &mut end {
+            let secret = self.credential().map(Credential::expose);
+            fault.message = Redactor::new(secret).text(&fault.message).into_owned();
         }
         end
+    }
+
+    const fn credential(&self) -> Option<&Credential> {
+        match self {
+            Self::Key(key) => key.credential.as_ref(),
+            Self::Login(_) => None,
+        }
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn key(value: &str) -> Account {
-        Account::Key(Key { variable: "SOME_KEY".to_owned(), value: value.to_owned() })
+        Account::Key(Key { variable: "SOME_KEY".to_owned(), credential: Credential::new(value) })
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(said(&account, "key canary-5a1e is wrong"), "key [key] is wrong");
+        assert_eq!(said(&account, "key canary-5a1e is wrong"), "key [redacted] is wrong");
         assert_eq!(said(&key(""), "abc"), "abc");
     }
 }

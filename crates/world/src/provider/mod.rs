@@ -17,7 +17,6 @@ pub mod prices;
 mod program;
 pub mod script;
 pub mod sse;
-mod status;
 
 pub use account::{Account, Key};
 pub use credential::{Credential, gate};

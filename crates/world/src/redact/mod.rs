@@ -80,6 +80,12 @@ impl Redactor {
         if clean == bytes { Cow::Borrowed(bytes) } else { Cow::Owned(clean) }
     }
 
+    /// What a line holds that is a secret for sure: a key, by its kind, or a `value` that is known.
+    pub fn finds(&self, line: &[u8]) -> Option<&'static str> {
+        let known = || self.values.as_ref().is_some_and(|values| values.is_match(line));
+        shapes::key_in(line).or_else(|| known().then_some("value"))
+    }
+
     /// For text that comes in pieces.
     pub fn stream(&self) -> Stream<'_> {
         Stream::new(self)

@@ -70,7 +70,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("authorization", Shape::Header),
     ("cookie", Shape::Header),
     ("x-api-key", Shape::Header),
-    ("bearer ", key("bearer", 16)),
+    ("bearer ", key(BEARER, 16)),
     ("://", Shape::Address),
     ("password", PASSWORD),
     ("passwd", PASSWORD),
@@ -88,6 +88,7 @@ const SHAPES: &[(&str, Shape)] = &[
 ];
 
 const PRIVATE_KEY: &str = "private-key";
+const BEARER: &str = "bearer";
 
 /// How far an address is looked at.
 const AUTHORITY_BYTES_MAX: usize = 512;
@@ -136,6 +137,38 @@ pub(super) fn find(line: &[u8]) -> Vec<Found> {
         }
     }
     found
+}
+
+/// The kind of key that a line holds, where it can hardly be anything else: a key of a service, or a
+/// private key. Names that are given a value, headers and addresses are in every other program.
+pub(super) fn key_in(line: &[u8]) -> Option<&'static str> {
+    let anchors = ANCHORS.as_ref()?;
+    let mut at = 0;
+    while let Some(hit) = anchors.find(Input::new(line).range(at..)) {
+        at = hit.start() + 1;
+        let (anchor, shape) = SHAPES[hit.pattern().as_usize()];
+        let fresh = hit.start() == 0 || !is_word(line[hit.start() - 1]);
+        match shape {
+            Shape::Key { kind, letters_min } if kind != BEARER => {
+                let key = exact(line, &hit.range(), anchor, fresh);
+                let Some(key) = key.and_then(|key| run(line, key, letters_min)) else { continue };
+                if is_drawn(&line[hit.end()..key.end]) {
+                    return Some(kind);
+                }
+                at = key.end;
+            }
+            Shape::PrivateKey if private_key(line, hit.range()).is_some() => {
+                return Some(PRIVATE_KEY);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether letters look drawn at random: a name made of words has no digits and is not in capitals.
+fn is_drawn(letters: &[u8]) -> bool {
+    letters.iter().any(u8::is_ascii_digit) || !letters.iter().any(u8::is_ascii_lowercase)
 }
 
 const fn is_word(byte: u8) -> bool {

@@ -58,16 +58,7 @@ impl Runs {
         stop: &CancellationToken,
     ) -> Result<Ended, Box<Fault>> {
         let process = self.launch(ask).start().await.map_err(Box::new)?;
-        let stopper = process.stopper();
-        let wait = process.wait();
-        tokio::pin!(wait);
-        Ok(tokio::select! {
-            ended = &mut wait => ended,
-            () = stop.cancelled() => {
-                stopper.stop();
-                wait.await
-            }
-        })
+        Ok(process.wait_unless(stop).await)
     }
 
     fn launch(&self, ask: &RunCommand) -> Launch {
@@ -78,6 +69,7 @@ impl Runs {
         let mut launch = Launch::new(guard.clone(), lock, root, program);
         launch.arguments = words.collect();
         launch.environment = environment.changes().to_vec();
+        launch.fence = self.0.fence();
         let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
         let total = asked.clamp(Duration::from_secs(1), *timeout);
         launch.deadlines = Deadlines { total: Some(total), ..Deadlines::default() };

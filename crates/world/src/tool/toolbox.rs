@@ -14,7 +14,7 @@ use super::files::Files;
 use super::run::Runs;
 use super::wish::Act;
 use crate::commands::{Commands, Enforced, Environment, Network, Shims};
-use crate::process::Guard;
+use crate::process::{Fence, Guard, Hold};
 use crate::scope::Scope;
 
 /// What a tool showed.
@@ -52,10 +52,20 @@ pub struct Means {
     pub environment: Environment,
     /// The shims that the environment leads to.
     pub shims: Shims,
+    /// Where commands may write beside the worktree.
+    pub writable: Vec<PathBuf>,
     /// How commands stand to the network.
     pub network: Network,
     /// How long one command may take.
     pub timeout: Duration,
+}
+
+impl Means {
+    /// What commands are kept from. Shims note what they refuse from behind the fence.
+    pub(super) fn fence(&self) -> Fence {
+        let own = [self.root.clone(), self.shims.log().to_owned()].into_iter();
+        self.network.fence(own.chain(self.writable.iter().cloned()).collect())
+    }
 }
 
 /// The tools of one attempt.
@@ -92,7 +102,10 @@ impl Toolbox {
     /// What really stands between its commands and the outside.
     pub fn enforced(&self) -> Enforced {
         let Means { environment, shims, network, .. } = &self.runs.0;
+        let Fence { writable, .. } = self.runs.0.fence();
+        let fence = Fence { writable, ..Fence::default() };
         Enforced {
+            files: if fence.writable.is_some() { fence.try_out().files } else { Hold::NotPossible },
             variables: environment.passed().to_vec(),
             shims: shims.programs().to_vec(),
             network: *network,

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use unstuck_core::fault::text_rules::{self, Applies};
-use unstuck_core::fault::{Crash, Fault, Gate, Internal, Kind, Tool, Validation};
+use unstuck_core::fault::{Crash, Fault, Gate, Internal, Kind, Validation};
 use unstuck_core::signature::Signature;
 
-use crate::process::{Ended, How, verdict};
+use crate::process::{Ended, How, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
 
 /// How much of what a check wrote its fault carries: the end, in whole lines.
@@ -76,8 +76,8 @@ impl Check<'_> {
         match text_rules::classify(&bytes, Applies::ValidationOutput) {
             Some((code, rule)) => {
                 let signature = Signature::of_output(code, &self.place(), &output, Some(exit));
-                let kind = with_facts(Kind::bare(code), self.command, exit);
-                let fault = Fault::new(kind, self.source(), tail(&output));
+                let kind = with_facts(Kind::bare(code), exit, self.command);
+                let fault = Fault::new(kind, self.source(), last_lines(&output, OUTPUT_BYTES_MAX));
                 Checked::Failed(fault.by_rule(rule, signature))
             }
             None => Checked::Red(self.red(exit, &output)),
@@ -105,33 +105,8 @@ impl Check<'_> {
         | Kind::ValidationPrePush(context)
         | Kind::ValidationPrePr(context) = &mut fault.kind
         {
-            context.output = tail(output);
+            last_lines(output, OUTPUT_BYTES_MAX).clone_into(&mut context.output);
         }
         fault
     }
-}
-
-fn with_facts(mut kind: Kind, command: &str, exit: i32) -> Kind {
-    match &mut kind {
-        Kind::EnvConnection(tool)
-        | Kind::EnvTimeout(tool)
-        | Kind::EnvDns(tool)
-        | Kind::EnvUnavailable(tool)
-        | Kind::EnvRegistry(tool)
-        | Kind::EnvDiskFull(tool)
-        | Kind::ToolRateLimit(tool) => {
-            *tool = Tool { command: Some(command.to_owned()), exit: Some(exit), host: None };
-        }
-        Kind::ToolCrash(crash) => crash.exit = Some(exit),
-        Kind::GitLocked(git) => git.exit = Some(exit),
-        _ => {}
-    }
-    kind
-}
-
-fn tail(text: &str) -> String {
-    let from = text.ceil_char_boundary(text.len().saturating_sub(OUTPUT_BYTES_MAX));
-    let end = &text[from..];
-    let line = if from == 0 { 0 } else { end.find('\n').map_or(0, |at| at + 1) };
-    end[line..].trim_end().to_owned()
 }

@@ -9,7 +9,6 @@ mod baseline;
 mod check;
 mod checks;
 mod secrets;
-mod shapes;
 
 pub use baseline::{Baseline, Compare};
 pub use checks::{Checks, RedAtBase, Seen, Verdict};

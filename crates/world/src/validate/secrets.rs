@@ -1,14 +1,11 @@
 //! Looking through a change for what must not be committed: keys of known shapes, and values that
-//! are known to be secret. A finding says where it is and what it looks like, never what it is.
+//! are known to be secret. A finding says where it is and of which kind, never what it is.
 
-use aho_corasick::{AhoCorasick, BuildError};
 use unstuck_core::fault::{Fault, Validation};
 
-use super::shapes;
+use crate::redact::Redactor;
 use crate::workspace::Workspace;
 
-/// A shorter value would be found in half of all lines.
-const VALUE_BYTES_MIN: usize = 8;
 const SOURCE: &str = "validate:secrets";
 const COMMAND: &str = "scan for secrets";
 
@@ -19,21 +16,18 @@ pub struct Finding {
     pub file: String,
     /// The line in the changed file, counted from 1.
     pub line: u64,
-    /// What it looks like.
-    pub what: &'static str,
+    /// Its kind.
+    pub kind: &'static str,
 }
 
 /// What is looked for.
-#[derive(Clone, Debug)]
-pub struct Secrets {
-    values: AhoCorasick,
-}
+#[derive(Debug)]
+pub struct Secrets(Redactor);
 
 impl Secrets {
-    /// Looks for known shapes and for these values; those that are too short to tell are skipped.
-    pub fn new<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> Result<Self, BuildError> {
-        let values = values.into_iter().filter(|value| value.as_ref().len() >= VALUE_BYTES_MIN);
-        Ok(Self { values: AhoCorasick::new(values)? })
+    /// Looks for keys and for these values; those that are too short to tell are skipped.
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(Redactor::new(values))
     }
 
     /// Looks through the change of a worktree. A finding is a red check before the commit.
@@ -44,7 +38,7 @@ impl Secrets {
         }
         let lines: Vec<String> = findings
             .iter()
-            .map(|found| format!("{}:{}: {}", found.file, found.line, found.what))
+            .map(|Finding { file, line, kind }| format!("{file}:{line}: a secret ({kind})"))
             .collect();
         let message = "the change holds what looks like a secret";
         let context =
@@ -68,9 +62,9 @@ impl Secrets {
             }
             let Some((mark, text)) = line.split_first() else { continue };
             if *mark == b'+'
-                && let Some(what) = self.find(text)
+                && let Some(kind) = self.0.finds(text)
             {
-                findings.push(Finding { file: file.clone(), line: number, what });
+                findings.push(Finding { file: file.clone(), line: number, kind });
             }
             if matches!(mark, b'+' | b' ') {
                 number = number.saturating_add(1);
@@ -78,10 +72,6 @@ impl Secrets {
             }
         }
         findings
-    }
-
-    fn find(&self, line: &[u8]) -> Option<&'static str> {
-        shapes::find(line).or_else(|| self.values.is_match(line).then_some("a secret value"))
     }
 }
 
@@ -101,8 +91,8 @@ mod tests {
     use super::*;
 
     fn scan(patch: &str) -> Vec<(u64, &'static str)> {
-        let secrets = Secrets::new(["the-secret-value", "short"]).unwrap();
-        secrets.scan(patch.as_bytes()).into_iter().map(|found| (found.line, found.what)).collect()
+        let secrets = Secrets::new(["the-secret-value", "short"]);
+        secrets.scan(patch.as_bytes()).into_iter().map(|found| (found.line, found.kind)).collect()
     }
 
     #[test]
@@ -112,18 +102,33 @@ mod tests {
             "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +10,4 @@ fn {key}\n a\n-{key}\n+b\n\
              +let t = \"{key}\";\n+++ short the-secret-value\n"
         );
-        assert_eq!(scan(&patch), [(12, "a GitHub token"), (13, "a secret value")]);
-        let found = Secrets::new(["x".repeat(9)]).unwrap().scan(patch.as_bytes());
+        assert_eq!(scan(&patch), [(12, "github"), (13, "value")]);
+        let found = Secrets::new(["xxxxxxxxx"]).scan(patch.as_bytes());
         assert_eq!(found[0].file, "x");
     }
 
     #[test]
     fn shapes_are_whole_and_stand_alone() {
         let line = |text: &str| scan(&format!("+++ b/x\n@@ -0,0 +1 @@\n+{text}\n"));
-        assert_eq!(line("AKIAABCDEFGHIJKLMNOP").len(), 1);
-        assert_eq!(line("-----BEGIN OPENSSH PRIVATE KEY-----").len(), 1);
-        for harmless in ["AKIA", "xAKIAABCDEFGHIJKLMNOP", "sk-ant-short", "ghp_ and so on", "short"]
+        let drawn = "a1B2".repeat(9);
+        let key = |begins: &str| line(&format!("api_key = \"{begins}{drawn}\""));
+        for (begins, kind) in
+            [("sk-ant-", "api-key"), ("glpat-", "gitlab"), ("AIza", "google"), ("npm_", "npm")]
         {
+            assert_eq!(key(begins), [(1, kind)], "{begins}");
+        }
+        assert_eq!(line("AKIAABCDEFGHIJKLMNOP"), [(1, "aws")]);
+        assert_eq!(line("-----BEGIN OPENSSH PRIVATE KEY-----"), [(1, "private-key")]);
+        for harmless in [
+            "AKIA",
+            "xAKIAABCDEFGHIJKLMNOP",
+            "sk-ant-short",
+            "ghp_ and so on",
+            "short",
+            "sk-fading-circle-animation-of-a-page",
+            "password = \"hunter2hunter2\"",
+            "authorization: bearer {token_of_the_session_1}",
+        ] {
             assert_eq!(line(harmless), [], "{harmless}");
         }
     }

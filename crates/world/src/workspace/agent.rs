@@ -6,6 +6,7 @@
 //! this; that it has no credentials, and that `git` is shimmed, is for others to see to.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
@@ -14,10 +15,16 @@ use super::names::address;
 use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::{Restored, Snapshot};
+use crate::process::Fence;
 
 /// No transport of git's goes by this name, and the message that git prints then is a pointer.
 const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
 const BEFORE: &str = "before";
+/// Where programs put what they need for a moment, beside what `TMPDIR` says.
+const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
+/// What git changes in the repository when somebody commits in a worktree. Settings and hooks are
+/// not among it.
+const COMMITTING: [&str; 3] = ["objects", "refs", "logs"];
 
 impl Workspace {
     /// Changes to the environment of everything that the agent runs.
@@ -47,6 +54,21 @@ impl Workspace {
             variables.push((format!("GIT_CONFIG_VALUE_{n}"), value));
         }
         Ok(variables.into_iter().map(|(name, value)| (name.into(), Some(value.into()))).collect())
+    }
+
+    /// What the agent's processes are kept from: they write below the worktree, below folders that it
+    /// shares, to where git keeps commits, and to places for temporary files.
+    pub fn fence(&self, environment: &[(OsString, OsString)]) -> Fence {
+        let common = &self.project.layout.common_dir;
+        let shared = self.shared.iter().map(|path| self.project.root.join(path));
+        let named = environment.iter().filter(|(name, _)| name == "TMPDIR");
+        let writable = [self.directory.clone(), self.git_dir.clone()]
+            .into_iter()
+            .chain(COMMITTING.map(|name| common.join(name)))
+            .chain(shared.filter(|path| path.is_dir()))
+            .chain(named.map(|(_, value)| PathBuf::from(value)))
+            .chain(TEMPORARY.map(PathBuf::from));
+        Fence { writable: Some(writable.collect()), tcp_refused: false }
     }
 
     /// Notes what all worktrees share, before an attempt.

@@ -9,15 +9,17 @@ use unstuck_core::fault::{Fault, Validation};
 
 use super::shell::Shell;
 use super::workspace::Workspace;
+use crate::git::Oid;
 use crate::process::{How, verdict};
 
-/// A hook that a commit passes.
+/// A hook that a commit passes, or a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
     PreCommit,
     PrepareMessage,
     Message,
     PostCommit,
+    PrePush,
 }
 
 impl Hook {
@@ -27,22 +29,54 @@ impl Hook {
             Self::PrepareMessage => "prepare-commit-msg",
             Self::Message => "commit-msg",
             Self::PostCommit => "post-commit",
+            Self::PrePush => "pre-push",
         }
     }
 }
 
 impl Workspace {
-    /// Runs a hook, if there is one. One that refuses is `VALIDATION_PRE_COMMIT`.
+    /// Asks the repository's own hook whether `commit` may be pushed to `remote` as `reference` (a
+    /// full name); no hook refuses nothing. One that refuses is `VALIDATION_PRE_PUSH`, and nothing
+    /// was sent.
+    pub async fn pass_push_hook(
+        &self,
+        remote: &str,
+        commit: &Oid,
+        reference: &str,
+        shell: &Shell,
+    ) -> Result<(), Fault> {
+        let there = self.git.ls_remote(remote, reference).await?;
+        let there = there.map_or_else(|| "0".repeat(commit.as_str().len()), |oid| oid.to_string());
+        // What git itself tells it: what is sent, by name and by hash, and what it is to replace.
+        let told = format!("{commit} {commit} {reference} {there}\n");
+        let mut to_stdin = OsString::from("--to-stdin=");
+        to_stdin.push(self.state.write("pushed", told.as_bytes())?);
+        let url = self.git.push_url(remote).await?;
+        let after = [OsString::from("--"), remote.into(), url.into()];
+        self.run_hook(Hook::PrePush, &[to_stdin], &after, shell).await
+    }
+
+    /// Runs a hook of a commit, if there is one. One that refuses is `VALIDATION_PRE_COMMIT`.
     pub(super) async fn hook(&self, hook: Hook, shell: &Shell) -> Result<(), Fault> {
-        let name = hook.name();
-        let mut arguments: Vec<OsString> =
-            ["hook", "run", "--ignore-missing", name].map(OsString::from).to_vec();
         let message = self.state.message().into_os_string();
-        match hook {
-            Hook::PrepareMessage => arguments.extend(["--".into(), message, "message".into()]),
-            Hook::Message => arguments.extend(["--".into(), message]),
-            Hook::PreCommit | Hook::PostCommit => {}
-        }
+        let after: &[OsString] = match hook {
+            Hook::PrepareMessage => &["--".into(), message, "message".into()],
+            Hook::Message => &["--".into(), message],
+            Hook::PreCommit | Hook::PostCommit | Hook::PrePush => &[],
+        };
+        self.run_hook(hook, &[], after, shell).await
+    }
+
+    async fn run_hook(
+        &self,
+        hook: Hook,
+        options: &[OsString],
+        after: &[OsString],
+        shell: &Shell,
+    ) -> Result<(), Fault> {
+        let name = hook.name();
+        let run = ["hook", "run", "--ignore-missing"].map(OsString::from);
+        let arguments = [&run, options, &[name.into()], after].concat();
         let program = self.git.program();
         let environment = self.hook_environment();
         let ended = shell.run_program(&self.directory, program, &arguments, &environment).await?;
@@ -52,7 +86,10 @@ impl Workspace {
                 let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
                 let message = format!("the hook {name} refused ({exit})");
                 let context = Validation { command: name.to_owned(), exit: Some(exit), output };
-                Err(Fault::validation_pre_commit(source, message, context))
+                Err(match hook {
+                    Hook::PrePush => Fault::validation_pre_push(source, message, context),
+                    _ => Fault::validation_pre_commit(source, message, context),
+                })
             }
             (_, Some(fault)) => Err(fault),
             (_, None) => Ok(()),

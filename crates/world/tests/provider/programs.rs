@@ -7,8 +7,40 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Code, Kind};
 use unstuck_world::agent::{Activity, Assignment, End, Limits};
+use unstuck_world::process::{Fence, Hold};
 
 use crate::stage::{Alive, BOTH, KEY, SHORT, Stage, Which, code, fault, work, work_until};
+
+// A program keeps its own state and reaches its service; nothing else outside is its to change.
+#[tokio::test]
+async fn a_program_works_behind_its_fence() {
+    for which in BOTH {
+        let stage = Stage::new();
+        let agent = stage.fake(which);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let script = format!(
+            "touch inside \"${{CLAUDE_CONFIG_DIR:-$CODEX_HOME}}/own\" \"$HOME/outside\"\n\
+             bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' && touch reached\n{}",
+            replay(which)
+        );
+        let writable = Some(vec![stage.path("work")]);
+        let fence = Fence { writable, tcp_refused: true };
+        let assignment = Assignment { fence, ..stage.scripted(&script) };
+        let held = agent.fence(&assignment).try_out();
+        assert_eq!(held.tcp, Hold::NotWanted);
+        let (ended, _) = work(&*agent, assignment).await;
+        assert_eq!(code(&ended.end), None, "{which:?}: {ended:?}");
+        let own = match which {
+            Which::Claude => "home/claude/own",
+            Which::Codex => "home/codex/own",
+        };
+        assert!(stage.path("work/inside").exists() && stage.path(own).exists(), "{which:?}");
+        assert!(stage.path("work/reached").exists(), "{which:?}");
+        let outside = stage.path("person/outside").exists();
+        assert_eq!(outside, held.files == Hold::NotPossible, "{which:?}: {held:?}");
+    }
+}
 
 /// A capture in which all went well, with a tool in between.
 const fn with_tool(which: Which) -> &'static str {
@@ -335,6 +367,6 @@ async fn a_key_that_a_program_repeats_is_not_passed_on() {
         let script = format!("echo 'key {KEY} is wrong' >&2; exit 1");
         let (ended, _) = work(&*stage.fake(which), stage.scripted(&script)).await;
         let message = &fault(&ended).message;
-        assert!(message.ends_with("key [key] is wrong"), "{which:?}: {message}");
+        assert!(message.ends_with("key [redacted] is wrong"), "{which:?}: {message}");
     }
 }

@@ -14,10 +14,10 @@ use unstuck_core::fault::{Code, Fault};
 use unstuck_world::agent::{
     ACTIVITIES_QUEUED_MAX, Activity, Agent, Assignment, End, Ended, Limits,
 };
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Fence, Guard};
 use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
 use unstuck_world::provider::codex_cli::{self, Access, CodexCli};
-use unstuck_world::provider::{Account, Key};
+use unstuck_world::provider::{Account, Credential, Key};
 
 /// Long enough for anything that works.
 pub(crate) const PLENTY: Duration = Duration::from_mins(5);
@@ -115,6 +115,7 @@ impl Stage {
             attempt: 1,
             model: None,
             environment: self.environment(),
+            fence: Fence::default(),
             limits: Limits {
                 turns_max: None,
                 money_micros_max: None,
@@ -140,7 +141,7 @@ impl Stage {
 }
 
 fn key(variable: &str) -> Account {
-    Account::Key(Key { variable: variable.to_owned(), value: KEY.to_owned() })
+    Account::Key(Key { variable: variable.to_owned(), credential: Credential::new(KEY) })
 }
 
 fn guard() -> Guard {

@@ -1,5 +1,7 @@
 //! Running commands.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -8,9 +10,13 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Outcome;
 use unstuck_core::fault::{Class, ClassifiedBy, Code};
 use unstuck_world::commands::{Network, Rules};
+use unstuck_world::process::{Fence, Hold};
 use unstuck_world::tool::{Act, RunCommand};
 
 use crate::stage::{Set, Stage, block_on};
+
+const LISTEN: &str =
+    "python3 -c 'import socket; socket.socket().bind((\"127.0.0.1\", 0)); print(\"listens\")'";
 
 // T1.16: what a command comes to, seen through the real tool.
 #[test]
@@ -165,4 +171,67 @@ fn without_a_network_nothing_is_reached_or_it_is_said() {
     let shown = stage.run(&format!("bash -c '{script}'")).unwrap().text;
     assert_eq!(shown.contains("reached"), !network.is_off(), "{network:?}: {shown}");
     assert_eq!(listener.accept().is_ok(), !network.is_off());
+}
+
+#[test]
+fn with_a_network_it_is_reached() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let stage = Stage::new();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached");
+    let shown = stage.run(&format!("bash -c '{script}'")).unwrap().text;
+    assert!(shown.contains("reached"), "{shown}");
+    assert!(stage.run(LISTEN).unwrap().text.contains("listens"));
+}
+
+#[test]
+fn landlock_refuses_to_listen_as_well() {
+    let stage = Stage::with(&Set { network: Network::Landlock, ..Set::default() });
+    let held = Fence { tcp_refused: true, ..Fence::default() }.try_out().tcp;
+    let shown = stage.run(LISTEN).unwrap().text;
+    assert_eq!(shown.contains("listens"), held == Hold::NotPossible, "{held:?}: {shown}");
+}
+
+#[test]
+fn a_command_writes_inside_and_nowhere_else() {
+    let stage = Stage::new();
+    let (outside, shared) = (stage.beside("outside"), stage.beside("shared"));
+    fs::write(&outside, "as it was").unwrap();
+    let inside = format!(
+        "echo a >src/new && mv src/new moved && echo b >{}/x && echo c >/dev/null && echo well",
+        shared.display()
+    );
+    assert_eq!(stage.run(&inside).unwrap().text, "well");
+    assert_eq!(
+        (stage.get("moved"), fs::read_to_string(shared.join("x")).unwrap()),
+        ("a\n".to_owned(), "b\n".to_owned())
+    );
+    let held = stage.tools().enforced().files;
+    if held != Hold::Fully {
+        return assert_ne!(held, Hold::NotWanted);
+    }
+    let there = || {
+        let entries = fs::read_dir(outside.parent().unwrap()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
+    };
+    let before = there();
+    for line in [
+        "echo x >$O",
+        "echo x >>$O",
+        "truncate -s 0 $O",
+        "rm -f $O",
+        "mv $O src/taken",
+        "ln $O src/hard",
+        "ln -s $O src/link; echo x >src/link",
+        "mkdir $O.d",
+        "cp src/a $O.copy",
+        "mv moved $O.moved",
+        "setsid sh -c \"echo x >$O\"",
+    ] {
+        stage.put("src/a", "a");
+        let shown = stage.run(&format!("O={}; {line}", outside.display())).unwrap();
+        assert_eq!(shown.outcome, Outcome::Failed, "{line}: {}", shown.text);
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "as it was", "{line}");
+        assert_eq!(there(), before, "{line}");
+    }
 }

@@ -59,7 +59,7 @@ impl Stage {
         let base = owned.path().canonicalize().unwrap();
         let root = base.join("tree");
         let programs = base.join("programs");
-        for folder in [&root.join("src"), &programs] {
+        for folder in [&root.join("src"), &programs, &base.join("shared")] {
             fs::create_dir_all(folder).unwrap();
         }
         for program in ["gh", "npm"] {
@@ -81,6 +81,7 @@ impl Stage {
             lock: base.join("lock"),
             environment: environment_of(path, set, shims.folder()),
             shims: shims.clone(),
+            writable: vec![base.join("shared")],
             network: set.network,
             timeout: set.timeout,
         });

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use unstuck_core::engine::RunId;
+use unstuck_core::engine::{RunId, Start};
+use unstuck_world::process::{Hold, How, Launch};
+use unstuck_world::workspace::Preparation;
 
 use super::repo::block_on;
 use super::stage::{Stage, put};
@@ -69,4 +71,50 @@ fn what_all_worktrees_share_is_put_back() {
     assert_eq!(restored.left, Vec::<String>::new());
     assert_eq!(stage.repo.oid("release"), stage.first);
     assert_ne!(stage.repo.oid("unstuck/b1.t1"), stage.first);
+}
+
+#[test]
+fn an_agent_commits_from_behind_its_fence_and_reaches_nothing_else_of_the_repository() {
+    let stage = Stage::with(&[("a", "1")]);
+    stage.repo.write("built/x", "1");
+    let share = vec!["built".to_owned()];
+    let wanted = Preparation { share, ..stage.preparation(Start::Fresh, 1) };
+    let workspace = stage.try_prepare(&wanted).unwrap();
+    let mut fence = workspace.fence(&[("TMPDIR".into(), stage.repo.beside("temporary").into())]);
+    let writable = fence.writable.as_mut().unwrap();
+    assert!(writable.contains(&stage.repo.beside("temporary")));
+    // The repository itself is in a temporary folder.
+    writable.retain(|path| !stage.repo.root.starts_with(path));
+    let held = fence.try_out().files;
+    let run = |script: &str| {
+        let shell = stage.shell();
+        let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "sh");
+        launch.arguments = vec!["-c".into(), script.into()];
+        launch.environment = block_on(workspace.environment(RunId(1))).unwrap();
+        launch.fence = fence.clone();
+        block_on(async {
+            let process = launch.start().await.unwrap();
+            assert_eq!(process.held().files, held);
+            process.wait().await
+        })
+    };
+    let well = run("echo 2 >a && git add a && git commit -qm mine && echo 2 >built/x");
+    assert_eq!(well.how, How::Exited(0), "{:?}", String::from_utf8_lossy(&well.output.to_bytes()));
+    if held == Hold::NotPossible {
+        return;
+    }
+    let common = stage.repo.path(".git");
+    for line in [
+        "git config core.fsmonitor ./planted",
+        "echo ./planted >\"$G/hooks/pre-commit\"",
+        "rm -rf \"$G/config\"",
+        "echo 3 >\"$G/../a\"",
+    ] {
+        let before = fs::read(common.join("config")).unwrap();
+        let ended = run(&format!("G='{}'; {line}", common.display()));
+        assert_ne!(ended.how, How::Exited(0), "{line}");
+        assert_eq!(fs::read(common.join("config")).unwrap(), before, "{line}");
+    }
+    assert_eq!(fs::read_to_string(stage.repo.path("a")).unwrap(), "1");
+    assert!(!common.join("hooks/pre-commit").exists());
 }

@@ -1,11 +1,14 @@
 //! A change comes onto the build's head and becomes it.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use unstuck_core::engine::{RunId, Start, TaskId};
 use unstuck_core::fault::Code;
 use unstuck_world::git::Oid;
 use unstuck_world::workspace::{Committed, Integrated, Landed, Place, Removed, Why, Workspace};
 
-use super::repo::block_on;
+use super::repo::{block_on, write};
 use super::stage::{NOW, PLACE, Stage, changed, paths, put, text};
 use super::wording;
 
@@ -99,4 +102,40 @@ fn a_worktree_with_unsaved_work_stays() {
     block_on(workspace.save(RunId(1), NOW)).unwrap();
     assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Gone);
     assert_eq!(stage.repo.run(["show", "refs/unstuck/attempts/r1:b"]), "2");
+}
+
+// A repository's own hook is asked before anything is sent, and told what git tells it.
+#[test]
+fn the_hook_before_a_push_may_refuse_it() {
+    let stage = Stage::with(&[("a", "1")]);
+    let remote = stage.repo.beside("remote").display().to_string();
+    stage.repo.run(["init", "-q", "--bare", &remote]);
+    stage.repo.run(["remote", "add", "there", &remote]);
+    let (workspace, name) = (stage.fresh(), "refs/heads/unstuck/b1");
+    let ask = |remote: &str| {
+        block_on(workspace.pass_push_hook(remote, &stage.first, name, &stage.shell()))
+    };
+    assert_eq!(ask("there"), Ok(()), "there is no hook");
+
+    let hook = stage.repo.path(".git/hooks/pre-push");
+    let script =
+        "#!/bin/sh\necho \"$@\" >../../../told\ncat >>../../../told\ntest ! -e no || exit 3\n";
+    write(&hook, script);
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(ask("there"), Ok(()));
+    let (first, none) = (&stage.first, "0".repeat(40));
+    let told = || fs::read_to_string(stage.repo.path("told")).unwrap();
+    assert_eq!(told(), format!("there {remote}\n{first} {first} {name} {none}\n"));
+    block_on(stage.project.git().push(&remote, first, name)).unwrap();
+    assert_eq!(ask(&remote), Ok(()));
+    assert_eq!(told(), format!("{remote} {remote}\n{first} {first} {name} {first}\n"));
+
+    put(&workspace, "no", "");
+    let refused = ask("there").unwrap_err();
+    assert_eq!(
+        (refused.code(), refused.source.as_str()),
+        (Code::ValidationPrePush, "hook:pre-push")
+    );
+    let nowhere = stage.repo.beside("nowhere").display().to_string();
+    assert_eq!(ask(&nowhere).unwrap_err().code(), Code::GitPushFailed);
 }

@@ -52,7 +52,8 @@ fn fork_into(group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
         ..unsafe { mem::zeroed() }
     };
     // SAFETY: it is a fork: memory is copied and not shared, and the arguments live as long as the
-    // call. A guard has one thread, so that no lock is left taken for ever in the copy.
+    // call. No other thread of a guard does anything meanwhile, so that no lock is left taken for
+    // ever in the copy.
     let child = unsafe {
         libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<libc::clone_args>())
     };

@@ -19,6 +19,7 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
+use super::fence::{Fence, Held};
 use super::lock::Lock;
 
 /// A control group of version 2, made by a guard.
@@ -28,32 +29,32 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Makes the group of `lock` below our own and starts `command` in it; the group is none where
+    /// Makes the group of `lock` below our own and starts `command` in it, behind `fence`; the group is none where
     /// that is not possible, and the program starts either way.
     pub(super) fn around(
         lock: &mut Lock,
         command: &mut Command,
-    ) -> (Option<Self>, io::Result<Pid>) {
-        let Some(group) = Self::make(lock) else { return (None, plainly(command)) };
-        match group.start(command) {
-            Ok(Some(main)) => (Some(group), Ok(main)),
+        fence: &Fence,
+    ) -> (Option<Self>, io::Result<(Pid, Held)>) {
+        let Some(group) = Self::make(lock) else { return (None, fence.start(command)) };
+        match group.start(command, fence) {
+            Ok(Some(started)) => (Some(group), Ok(started)),
             Err(error) => {
                 group.remove();
                 (None, Err(error))
             }
             Ok(None) => {
                 group.remove();
-                (None, plainly(command))
+                (None, fence.start(command))
             }
         }
     }
 
-    /// Starts a program as a member; none where nobody may be born here.
-    fn start(&self, command: &mut Command) -> io::Result<Option<Pid>> {
-        match File::open(&self.path) {
-            Ok(group) => birth::start_in(group.as_fd(), command),
-            Err(_) => Ok(None),
-        }
+    /// Starts a program as a member behind `fence`; none where nobody may be born here.
+    fn start(&self, command: &mut Command, fence: &Fence) -> io::Result<Option<(Pid, Held)>> {
+        let Ok(group) = File::open(&self.path) else { return Ok(None) };
+        let (born, held) = fence.around(|| birth::start_in(group.as_fd(), command))?;
+        Ok(born?.map(|main| (main, held)))
     }
 
     fn make(lock: &mut Lock) -> Option<Self> {
@@ -101,11 +102,6 @@ fn remove_below(path: &Path) {
         }
     }
     let _ = fs::remove_dir(path);
-}
-
-/// Starts a program where we are ourselves.
-fn plainly(command: &mut Command) -> io::Result<Pid> {
-    command.spawn().map(|child| Pid::from_child(&child))
 }
 
 /// The directory of the group that this process is in.

@@ -16,6 +16,7 @@ use super::signals::Awaited;
 #[cfg(target_os = "linux")]
 use crate::process::cgroup::Cgroup;
 use crate::process::ended::NotStarted;
+use crate::process::fence::Held;
 use crate::process::lock::Lock;
 use crate::process::{marker, tree};
 
@@ -34,7 +35,7 @@ pub(super) fn keep(order: &Order, control: &PipeReader, status: &PipeWriter) {
             leftovers: 0,
         }),
         Ok(Ok(kept)) => {
-            Report::Started.send(status);
+            Report::Started(kept.held).send(status);
             Report::Gone(kept.until_gone(order.grace))
         }
     };
@@ -45,6 +46,8 @@ pub(super) fn keep(order: &Order, control: &PipeReader, status: &PipeWriter) {
 /// A program with everything it started.
 struct Kept<'a> {
     main: Pid,
+    /// What really keeps it in.
+    held: Held,
     /// How the program itself ended.
     ended: Option<Program>,
     awaited: Awaited<'a>,
@@ -71,12 +74,13 @@ impl<'a> Kept<'a> {
         }
         let mut command = command(order, &lock);
         #[cfg(target_os = "linux")]
-        let (group, started) = Cgroup::around(&mut lock, &mut command);
+        let (group, started) = Cgroup::around(&mut lock, &mut command, &order.fence);
         #[cfg(not(target_os = "linux"))]
-        let started = command.spawn().map(|child| Pid::from_child(&child));
+        let started = order.fence.start(&mut command);
         match started {
-            Ok(main) => Ok(Ok(Self {
+            Ok((main, held)) => Ok(Ok(Self {
                 main,
+                held,
                 ended: None,
                 awaited,
                 #[cfg(target_os = "linux")]

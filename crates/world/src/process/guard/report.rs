@@ -6,13 +6,14 @@ use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::process::ended::NotStarted;
+use crate::process::fence::Held;
 
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum Report {
-    /// The lock is ours and the program runs.
-    Started,
+    /// The lock is ours and the program runs, with this much of its fence.
+    Started(Held),
     /// Nothing was started, and the lock is not ours.
     Refused(Refusal),
     /// Nothing of the program is left, and the lock is free again. The last line.

@@ -29,11 +29,11 @@ impl Reading for Reader {
         let error = serde_json::from_slice::<ErrorBody>(body).map(|body| body.error);
         let mut problem = match error {
             Ok(error) => {
-                let trouble = specific(&error).unwrap_or(Trouble::of_status(head.status));
+                let trouble = specific(&error).unwrap_or(Trouble::of_status(Some(head.status)));
                 named(trouble, error)
             }
             Err(_) => Problem::new(
-                Trouble::of_status(head.status),
+                Trouble::of_status(Some(head.status)),
                 format!("status {}: {}", head.status, String::from_utf8_lossy(body)),
             ),
         };

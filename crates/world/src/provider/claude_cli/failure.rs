@@ -7,8 +7,8 @@ use unstuck_core::time::Time;
 
 use super::NAME;
 use super::wire::Line;
+use crate::provider::http::Trouble;
 use crate::provider::program::message;
-use crate::provider::status;
 
 /// What was said on the way that a result is judged by.
 #[derive(Debug, Default)]
@@ -77,8 +77,8 @@ impl Facts {
             (Some("server_error"), None) if self.retried.as_deref() == Some("overloaded") => {
                 Kind::ProviderOverloaded(rate)
             }
-            (_, Some(_)) | (Some("server_error" | "unknown"), None) => {
-                status::kind(http, provider())
+            (_, status @ Some(_)) | (Some("server_error" | "unknown"), status @ None) => {
+                Trouble::of_status(status).kind(http, None, &provider(), None)
             }
             (Some("invalid_request"), None) => Kind::ProviderRejected(http),
             (_, None) => Kind::ProviderCrash(Crash::default()),

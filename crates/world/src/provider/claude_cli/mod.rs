@@ -18,7 +18,7 @@ pub use parse::Stream;
 use super::account::Account;
 use super::program::{Closed, Run, usable};
 use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
-use crate::process::Guard;
+use crate::process::{Fence, Guard};
 
 /// The name of this provider.
 pub const NAME: &str = "claude-cli";
@@ -115,6 +115,10 @@ impl Agent for ClaudeCli {
         usable(&self.settings.program, NAME)?;
         self.check_permissions()?;
         self.settings.account.check(NAME, LOGIN)
+    }
+
+    fn fence(&self, assignment: &Assignment) -> Fence {
+        self.settings.fence(assignment)
     }
 
     async fn work(

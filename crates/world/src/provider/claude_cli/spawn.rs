@@ -7,8 +7,8 @@ use unstuck_core::fault::Fault;
 
 use super::{NAME, Permissions, Settings};
 use crate::agent::Assignment;
-use crate::process::Launch;
-use crate::provider::account::Account;
+use crate::process::{Fence, Launch};
+use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
 /// Waiting and trying again are decided by whoever runs it, and nothing but the work itself goes
@@ -34,7 +34,12 @@ impl Settings {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
         launch.arguments = self.arguments(assignment, thread);
         launch.environment.extend(self.environment());
+        launch.fence = self.fence(assignment);
         launch
+    }
+
+    pub(super) fn fence(&self, assignment: &Assignment) -> Fence {
+        program::fence(assignment, [self.directory().to_owned()])
     }
 
     /// A login is replaced as a whole file when it is renewed, so that a link to it would come
@@ -98,8 +103,8 @@ impl Settings {
         if let Some(url) = &self.base_url {
             set("ANTHROPIC_BASE_URL", url.into());
         }
-        if let Account::Key(key) = &self.account {
-            set(&key.variable, (&key.value).into());
+        if let Account::Key(Key { variable, credential: Some(key) }) = &self.account {
+            set(variable, key.expose().into());
         }
         environment
     }

@@ -9,8 +9,8 @@ use unstuck_core::time::Time;
 
 use super::NAME;
 use super::wire::{RateLimits, TurnError, Window};
+use crate::provider::http::Trouble;
 use crate::provider::program::message;
-use crate::provider::status;
 
 /// A window of which this much is used has no room left.
 const USED_UP_PERCENT: i64 = 100;
@@ -41,7 +41,9 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
         "httpConnectionFailed"
         | "responseStreamConnectionFailed"
         | "responseStreamDisconnected"
-        | "responseTooManyFailedAttempts" => status::kind(http, provider()),
+        | "responseTooManyFailedAttempts" => {
+            Trouble::of_status(http_status).kind(http, None, &provider(), None)
+        }
         "other" => other(&error.message, http),
         // A name that came after this was written, or none.
         _ => Kind::ProviderCrash(Crash::default()),

@@ -21,7 +21,7 @@ pub use session::{Order, Session};
 use super::account::Account;
 use super::program::{self, Run, usable};
 use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
-use crate::process::Guard;
+use crate::process::{Fence, Guard};
 
 /// The name of this provider.
 pub const NAME: &str = "codex-cli";
@@ -91,6 +91,10 @@ impl Agent for CodexCli {
     async fn check(&self) -> Result<(), Fault> {
         usable(&self.settings.program, NAME)?;
         self.settings.account.check(NAME, LOGIN)
+    }
+
+    fn fence(&self, assignment: &Assignment) -> Fence {
+        self.settings.fence(assignment)
     }
 
     async fn work(

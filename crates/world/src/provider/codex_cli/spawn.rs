@@ -8,10 +8,10 @@ use std::path::Path;
 use serde_json::json;
 use unstuck_core::fault::Fault;
 
-use super::{LOGIN, NAME, Settings};
+use super::{Access, LOGIN, NAME, Settings};
 use crate::agent::Assignment;
-use crate::process::Launch;
-use crate::provider::account::Account;
+use crate::process::{Fence, Launch};
+use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
 /// The provider that is defined for it. What is built in cannot be changed, and it would try again
@@ -29,6 +29,7 @@ impl Settings {
 
     pub(super) fn launch(&self, assignment: &Assignment) -> Launch {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
+        launch.fence = self.fence(assignment);
         launch.arguments = vec!["app-server".into()];
         for setting in self.configuration() {
             launch.arguments.extend(["-c".into(), OsString::from(setting)]);
@@ -36,10 +37,24 @@ impl Settings {
         let mut set =
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());
-        if let Account::Key(key) = &self.account {
-            set(&key.variable, (&key.value).into());
+        if let Account::Key(Key { variable, credential: Some(key) }) = &self.account {
+            set(variable, key.expose().into());
         }
         launch
+    }
+
+    /// Its own sandbox cannot be put up from behind a fence of ours, and fences in the same.
+    pub(super) fn fence(&self, assignment: &Assignment) -> Fence {
+        let login = match &self.account {
+            Account::Login(directory) => Some(directory.join(LOGIN)),
+            Account::Key(_) => None,
+        };
+        match self.access {
+            Access::Workspace => Fence::default(),
+            Access::Full => {
+                program::fence(assignment, login.into_iter().chain([self.home.clone()]))
+            }
+        }
     }
 
     /// A JSON text is one of TOML as well.

@@ -3,7 +3,7 @@
 //! What a status means is the same everywhere; a provider's own parser knows the error types that
 //! say more. Words are for people: nothing here looks at a message.
 
-use unstuck_core::fault::{Auth, Crash, Fault, Http, Provider, RateLimit};
+use unstuck_core::fault::{Auth, Crash, Fault, Http, Kind, Provider, RateLimit};
 use unstuck_core::time::{Span, Time};
 
 use super::super::sse::TooLarge;
@@ -38,9 +38,13 @@ pub(in crate::provider) enum Trouble {
     Unknown,
 }
 
+/// Without a status there was no answer at all.
+const NO_ANSWER: Trouble = Trouble::Service;
+
 impl Trouble {
     /// What a status means where nothing better is known.
-    pub(in crate::provider) const fn of_status(status: u16) -> Self {
+    pub(in crate::provider) const fn of_status(status: Option<u16>) -> Self {
+        let Some(status) = status else { return NO_ANSWER };
         match status {
             401 | 403 => Self::Credentials,
             402 => Self::Quota,
@@ -53,6 +57,32 @@ impl Trouble {
             400..=499 => Self::Rejected,
             500..=599 => Self::Service,
             _ => Self::Unknown,
+        }
+    }
+
+    /// The kind of fault it is, for the provider `of` whose key is looked for in `variable`.
+    pub(in crate::provider) fn kind(
+        self,
+        http: Http,
+        limited: Option<String>,
+        of: &Provider,
+        variable: Option<&str>,
+    ) -> Kind {
+        let rate = RateLimit { status: http.status, limited };
+        let auth = Auth { account: of.name.clone(), variable: variable.map(ToOwned::to_owned) };
+        match self {
+            Self::Credentials => Kind::AuthInvalid(auth),
+            Self::Quota => Kind::ProviderQuota(http),
+            Self::NotThere => Kind::ProviderNotAvailable(of.clone()),
+            Self::RateLimit => Kind::ProviderRateLimit(rate),
+            Self::UsageLimit => Kind::ProviderUsageLimit(rate),
+            Self::Overloaded => Kind::ProviderOverloaded(rate),
+            Self::Service => Kind::ProviderApiError(http),
+            Self::ContextTooLong => Kind::ProviderContextTooLong(http),
+            Self::OutputLimit => Kind::ProviderOutputLimit(http),
+            Self::Refused => Kind::ProviderRefused(http),
+            Self::Rejected => Kind::ProviderRejected(http),
+            Self::Unknown => Kind::ProviderCrash(Crash::default()),
         }
     }
 }
@@ -99,30 +129,13 @@ impl Problem {
 
     /// The fault it is. `message` is what may be shown of its own.
     pub(super) fn fault(self, of: &Provider, variable: Option<&str>, head: Option<&Head>) -> Fault {
-        let source = of.name.clone();
-        let message = self.message;
-        let status = head.map(|head| head.status);
         let http = Http {
-            status,
+            status: head.map(|head| head.status),
             error_type: self.error_type,
             request_id: head.and_then(|head| head.request_id.clone()),
         };
-        let rate = RateLimit { status, limited: self.limited };
-        let auth = Auth { account: of.name.clone(), variable: variable.map(ToOwned::to_owned) };
-        let mut fault = match self.trouble {
-            Trouble::Credentials => Fault::auth_invalid(source, message, auth),
-            Trouble::Quota => Fault::provider_quota(source, message, http),
-            Trouble::NotThere => Fault::provider_not_available(source, message, of.clone()),
-            Trouble::RateLimit => Fault::provider_rate_limit(source, message, rate),
-            Trouble::UsageLimit => Fault::provider_usage_limit(source, message, rate),
-            Trouble::Overloaded => Fault::provider_overloaded(source, message, rate),
-            Trouble::Service => Fault::provider_api_error(source, message, http),
-            Trouble::ContextTooLong => Fault::provider_context_too_long(source, message, http),
-            Trouble::OutputLimit => Fault::provider_output_limit(source, message, http),
-            Trouble::Refused => Fault::provider_refused(source, message, http),
-            Trouble::Rejected => Fault::provider_rejected(source, message, http),
-            Trouble::Unknown => Fault::provider_crash(source, message, Crash::default()),
-        };
+        let kind = self.trouble.kind(http, self.limited, of, variable);
+        let mut fault = Fault::new(kind, of.name.clone(), self.message);
         fault.retry_after = self.retry_after;
         fault.resets_at = self.resets_at;
         fault
@@ -141,28 +154,29 @@ mod tests {
 
     use super::*;
 
-    // T4.6-T4.9, T4.33: by its status alone.
+    // T4.6-T4.9, T4.33: by its status alone, whether a service told it or a program.
     #[test]
     fn every_status_has_its_code() {
         let cases = [
-            (301, Code::ProviderCrash),
-            (400, Code::ProviderRejected),
-            (401, Code::AuthInvalid),
-            (402, Code::ProviderQuota),
-            (403, Code::AuthInvalid),
-            (404, Code::ProviderNotAvailable),
-            (408, Code::ProviderApiError),
-            (413, Code::ProviderContextTooLong),
-            (422, Code::ProviderRejected),
-            (429, Code::ProviderRateLimit),
-            (500, Code::ProviderApiError),
-            (503, Code::ProviderApiError),
-            (529, Code::ProviderOverloaded),
-            (600, Code::ProviderCrash),
+            (None, Code::ProviderApiError),
+            (Some(301), Code::ProviderCrash),
+            (Some(400), Code::ProviderRejected),
+            (Some(401), Code::AuthInvalid),
+            (Some(402), Code::ProviderQuota),
+            (Some(403), Code::AuthInvalid),
+            (Some(404), Code::ProviderNotAvailable),
+            (Some(408), Code::ProviderApiError),
+            (Some(413), Code::ProviderContextTooLong),
+            (Some(422), Code::ProviderRejected),
+            (Some(429), Code::ProviderRateLimit),
+            (Some(500), Code::ProviderApiError),
+            (Some(503), Code::ProviderApiError),
+            (Some(529), Code::ProviderOverloaded),
+            (Some(600), Code::ProviderCrash),
         ];
         for (status, code) in cases {
             let problem = Problem::new(Trouble::of_status(status), "words");
-            assert_eq!(problem.fault(&Provider::default(), None, None).code(), code, "{status}");
+            assert_eq!(problem.fault(&Provider::default(), None, None).code(), code, "{status:?}");
         }
     }
 }

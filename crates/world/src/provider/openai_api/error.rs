@@ -10,7 +10,7 @@ pub(super) fn refused(head: &Head, body: &[u8]) -> Problem {
     let body: Value = serde_json::from_slice(body)
         .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()));
     let error = body.get("error").unwrap_or(&body);
-    let mut problem = named(error, Trouble::of_status(head.status));
+    let mut problem = named(error, Trouble::of_status(Some(head.status)));
     if problem.error_type.is_none() {
         problem.message = format!("status {}: {}", head.status, problem.message);
     }

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::agent::Usage;
 use crate::model::ToolSpec;
 
 /// A tool.
@@ -24,4 +25,33 @@ impl<'a> Function<'a> {
 /// What a tool showed. There is no field for that it failed.
 pub(super) fn failed(output: &str, failed: bool) -> Cow<'_, str> {
     if failed { Cow::Owned(format!("[failed]\n{output}")) } else { Cow::Borrowed(output) }
+}
+
+/// What a turn used, by either dialect's names.
+#[derive(Deserialize)]
+pub(super) struct Used {
+    #[serde(default, alias = "prompt_tokens")]
+    input_tokens: u64,
+    #[serde(default, alias = "completion_tokens")]
+    output_tokens: u64,
+    #[serde(alias = "prompt_tokens_details")]
+    input_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+}
+
+impl Used {
+    pub(super) fn usage(&self) -> Usage {
+        let details = self.input_tokens_details.as_ref();
+        let cached_tokens = details.and_then(|details| details.cached_tokens).unwrap_or(0);
+        Usage {
+            input_tokens: self.input_tokens.saturating_sub(cached_tokens),
+            output_tokens: self.output_tokens,
+            cached_tokens,
+            ..Usage::default()
+        }
+    }
 }

@@ -7,7 +7,7 @@ use unstuck_core::time::Span;
 
 use super::text::clip;
 use crate::agent::End;
-use crate::process::{Deadline, How, NotStarted};
+use crate::process::{Deadline, How, NotStarted, last_lines};
 
 /// How much of what a program wrote about its end a fault carries.
 const MESSAGE_BYTES_MAX: usize = 2 * 1_024;
@@ -95,9 +95,7 @@ impl Gone {
     }
 
     fn message(&self, what: &str) -> String {
-        let complaint = self.complaint.trim();
-        let from = complaint.ceil_char_boundary(complaint.len().saturating_sub(MESSAGE_BYTES_MAX));
-        match &complaint[from..] {
+        match last_lines(self.complaint.trim(), MESSAGE_BYTES_MAX) {
             "" => what.to_owned(),
             said => format!("{what}: {said}"),
         }

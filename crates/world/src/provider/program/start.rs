@@ -2,12 +2,12 @@
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::{Fault, Missing};
 
 use crate::agent::Assignment;
-use crate::process::{Guard, Input, Launch};
+use crate::process::{Fence, Guard, Input, Launch};
 
 /// As many bytes of its complaints as a fault may quote, and some more.
 const COMPLAINT_BYTES_MAX: usize = 16 * 1_024;
@@ -25,6 +25,19 @@ pub(in crate::provider) fn no_home(home: &Path, source: &str) -> Fault {
     let message = format!("{} cannot be prepared", home.display());
     let what = "the directory for the agent's state".to_owned();
     Fault::precondition_missing(source, message, Missing { what })
+}
+
+/// The fence of an agent that is a program: it also writes to `own` places, and it has to reach its
+/// service.
+pub(in crate::provider) fn fence(
+    assignment: &Assignment,
+    own: impl IntoIterator<Item = PathBuf>,
+) -> Fence {
+    let mut fence = Fence { tcp_refused: false, ..assignment.fence.clone() };
+    if let Some(writable) = &mut fence.writable {
+        writable.extend(own);
+    }
+    fence
 }
 
 /// `program` for an assignment: with its environment and no other, spoken to line by line.

@@ -179,28 +179,22 @@ impl Acting<'_> {
     /// A command that fails is something the agent saw, and it goes on.
     async fn run(&self, number: u32, line: &str) -> Option<End> {
         self.called(number, ToolKind::Command, "run", line).await;
-        let Assignment { lock, directory, environment, limits, .. } = self.assignment;
+        let Assignment { lock, directory, environment, fence, limits, .. } = self.assignment;
         let mut launch = Launch::new(self.guard.clone(), lock, directory, "sh");
         launch.arguments = vec!["-c".into(), line.into()];
         launch.inherits_environment = false;
         launch.environment =
             environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+        launch.fence = fence.clone();
         launch.deadlines = Deadlines { total: Some(limits.total), ..Deadlines::default() };
         let process = match launch.start().await {
             Ok(process) => process,
             Err(fault) => return Some(End::Failed(Box::new(fault))),
         };
-        let stopper = process.stopper();
-        let wait = process.wait();
-        tokio::pin!(wait);
-        let ended = tokio::select! {
-            ended = &mut wait => ended,
-            () = self.stop.cancelled() => {
-                stopper.stop();
-                wait.await;
-                return Some(End::Stopped);
-            }
-        };
+        let ended = process.wait_unless(&self.stop).await;
+        if self.stop.is_cancelled() {
+            return Some(End::Stopped);
+        }
         let well = ended.how == How::Exited(0);
         let outcome = if well { Outcome::Succeeded } else { Outcome::Failed };
         let shown = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();

@@ -2,7 +2,7 @@
 
 use super::super::super::http::{Head, Problem, Reading, Trouble};
 use super::super::error;
-use super::wire::{CallDelta, Chunk, Delta, Used};
+use super::wire::{CallDelta, Chunk, Delta};
 use crate::agent::Usage;
 use crate::model::Part;
 
@@ -41,7 +41,7 @@ impl Reading for Reader {
             return Err(error::mid_stream(&wrong));
         }
         if let Some(used) = &chunk.usage {
-            self.used = Some(usage(used));
+            self.used = Some(used.usage());
         }
         // Only one answer was asked for.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
@@ -116,16 +116,5 @@ impl Reader {
             call.arguments.push_str(function.arguments.as_ref().map_or("", |words| &words.0));
         }
         Ok(())
-    }
-}
-
-fn usage(used: &Used) -> Usage {
-    let cached = used.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-    let cached = cached.unwrap_or(0);
-    Usage {
-        input_tokens: used.prompt_tokens.saturating_sub(cached),
-        output_tokens: used.completion_tokens,
-        cached_tokens: cached,
-        ..Usage::default()
     }
 }

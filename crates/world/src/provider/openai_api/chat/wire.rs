@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::wire::{Function, failed};
+use super::super::wire::{Function, Used, failed};
 use crate::model::{Message, Part, Request, Role, ToolSpec};
 
 /// What is asked.
@@ -180,18 +180,4 @@ pub(super) struct FunctionDelta<'a> {
     pub(super) name: Option<String>,
     #[serde(borrow)]
     pub(super) arguments: Option<Words<'a>>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Used {
-    #[serde(default)]
-    pub(super) prompt_tokens: u64,
-    #[serde(default)]
-    pub(super) completion_tokens: u64,
-    pub(super) prompt_tokens_details: Option<Details>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Details {
-    pub(super) cached_tokens: Option<u64>,
 }

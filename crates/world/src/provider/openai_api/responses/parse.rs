@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::super::http::{Head, Problem, Reading, Trouble};
 use super::super::error;
-use super::wire::{Event, Response, Used};
+use super::wire::{Event, Response};
 use crate::agent::Usage;
 use crate::model::Part;
 
@@ -25,7 +25,7 @@ impl Reading for Reader {
         let event: Event<'_> = serde_json::from_slice(data)
             .map_err(|error| Problem::not_understood(&format!("an event is no JSON: {error}")))?;
         if let Some(used) = event.response.as_ref().and_then(|response| response.usage.as_ref()) {
-            self.used = Some(usage(used));
+            self.used = Some(used.usage());
         }
         match &*event.kind {
             "response.output_item.done" => self.items.extend(event.item),
@@ -112,15 +112,4 @@ fn incomplete(response: Option<Response>) -> Problem {
 
 fn own(event: Event<'_>) -> Value {
     event.error.unwrap_or_else(|| json!({"code": event.code, "message": event.message}))
-}
-
-fn usage(used: &Used) -> Usage {
-    let cached = used.input_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-    let cached = cached.unwrap_or(0);
-    Usage {
-        input_tokens: used.input_tokens.saturating_sub(cached),
-        output_tokens: used.output_tokens,
-        cached_tokens: cached,
-        ..Usage::default()
-    }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::wire::{Function, failed};
+use super::super::wire::{Function, Used, failed};
 use crate::model::{Message, Part, Request, Role, ToolSpec};
 
 /// What is asked. Nothing is stored over there: the conversation is ours.
@@ -141,18 +141,4 @@ pub(super) struct Response {
 #[derive(Deserialize)]
 pub(super) struct Incomplete {
     pub(super) reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Used {
-    #[serde(default)]
-    pub(super) input_tokens: u64,
-    #[serde(default)]
-    pub(super) output_tokens: u64,
-    pub(super) input_tokens_details: Option<Details>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Details {
-    pub(super) cached_tokens: Option<u64>,
 }
