@@ -1,4 +1,5 @@
-//! Builds on real repositories: real git, real checks, the real loop; only the agents are scripted.
+//! Builds on real repositories: real git, real checks, the real loop; only the agents, or the services
+//! that models are behind, are scripted.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,3 +22,6 @@ mod repo;
 mod scripts;
 mod service;
 mod stage;
+mod thinking;
+#[path = "../agent/wire.rs"]
+mod wire;

@@ -15,10 +15,11 @@ use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings};
+use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, ModelWorker, TaskSettings, Worker};
 use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits};
+use unstuck_world::commands::{Network, Rules};
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
 use unstuck_world::provider::Credential;
@@ -161,14 +162,30 @@ impl Stage {
         }
     }
 
-    fn task(&self, job: &Job) -> TaskSettings {
+    fn worker(&self, job: &Job) -> Worker {
+        if let Some(mind) = &job.mind {
+            return Worker::Model(ModelWorker {
+                model: mind.client(),
+                settings: unstuck_runner::agent::Settings {
+                    output_tokens_max: 1_000,
+                    price: None,
+                    call_time_max: Span::ZERO,
+                },
+                commands: Rules::default(),
+                network: Network::Open,
+                policy: Arc::new(policy()),
+            });
+        }
         let script = Script::read(&job.script(), "script").unwrap();
-        let checks = |gate, commands: &[String]| Checks::new(gate, commands, &job.protect).unwrap();
         let agent = ScriptedAgent::new(script, guard());
-        let heard = Arc::clone(&self.heard);
-        let denials = self.denials.clone();
+        let (heard, denials) = (Arc::clone(&self.heard), self.denials.clone());
+        Worker::Agent(Arc::new(Overheard { agent, name: job.name, heard, denials }))
+    }
+
+    fn task(&self, job: &Job) -> TaskSettings {
+        let checks = |gate, commands: &[String]| Checks::new(gate, commands, &job.protect).unwrap();
         TaskSettings {
-            agent: Arc::new(Overheard { agent, name: job.name, heard, denials }),
+            worker: self.worker(job),
             model: None,
             limits: Limits {
                 turns_max: None,

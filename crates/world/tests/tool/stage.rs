@@ -119,17 +119,12 @@ impl Stage {
     }
 }
 
-/// Everything that this process has is taken away but what is on the list. What a test gives is not
-/// really there: what passes is set.
+/// Of what this process has and a test gives, only what is on the list.
 fn environment_of(path: OsString, set: &Set, shims: &Path) -> Environment {
     let own = std::env::vars_os().filter(|(name, _)| name != "PATH");
     let given = set.variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     let all: Vec<(OsString, OsString)> = own.chain(given).chain([("PATH".into(), path)]).collect();
-    let narrowed = Environment::narrowed(all, &set.rules.environment, shims);
-    let passes = |name: &str| narrowed.passed().iter().any(|passed| passed == name);
-    let really = set.variables.iter().filter(|(name, _)| passes(name));
-    let really = really.map(|(name, value)| ((*name).into(), Some((*value).into()))).collect();
-    narrowed.with(really)
+    Environment::narrowed(all, &set.rules.environment, shims)
 }
 
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
