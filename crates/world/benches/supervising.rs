@@ -145,6 +145,7 @@ impl Place {
             attempt: 1,
             model: None,
             environment: self.environment(),
+            allowed_commands: std::collections::BTreeSet::new(),
             limits: Limits {
                 turns_max: None,
                 money_micros_max: None,

@@ -121,6 +121,7 @@ impl Shared {
             attempt: order.attempt,
             model: task.model.clone(),
             environment,
+            allowed_commands: self.allowed_commands(order).await,
             limits: task.limits,
         })
     }

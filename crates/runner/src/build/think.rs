@@ -42,7 +42,7 @@ impl Shared {
             workspace,
             kept: self.kept(order).await,
         };
-        let agent::Finished { end, actions, spent, .. } = around.work(given, stop).await;
+        let agent::Finished { end, actions, spent } = around.work(given, stop).await;
         let end = match end {
             agent::End::Done { summary } => End::Finished { said: summary, denials: Vec::new() },
             agent::End::Failed(fault) => End::Failed(fault),
@@ -69,18 +69,20 @@ impl Shared {
             let message = format!("{} cannot be used", folder.display());
             Fault::internal_error("build", message, context).caused_by(error)
         })?;
+        let allowed = self.allowed_commands(order).await;
         let also = &worker.commands.environment;
         let narrowed = Environment::narrowed(all.iter().cloned(), also, shims.folder());
         Ok(Toolbox::new(Means {
             root: workspace.directory().to_owned(),
             scope: task.scope.clone(),
-            commands: Commands::new(&worker.commands),
+            commands: Commands::new(&worker.commands).permitting(allowed),
             guard: settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, run),
             environment: narrowed.with(workspace.environment(run).await?),
             shims,
             network: worker.network,
             timeout: settings.command_timeout,
+            declarable: worker.declarable.clone(),
         }))
     }
 }

@@ -9,6 +9,7 @@
 mod asking;
 mod calling;
 mod checking;
+mod declaring;
 mod ending;
 mod fencing;
 mod fifo;

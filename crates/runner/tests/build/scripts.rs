@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use unstuck_core::plan::{GateKey, MutationKind, MutationSpec};
+use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, PullRequest};
 use unstuck_world::fake::server::{self, Server};
 use unstuck_world::model::Model;
 use unstuck_world::provider::anthropic_api::AnthropicApi;
@@ -73,6 +73,8 @@ pub(crate) struct Job {
     pub(crate) mutations: Vec<MutationSpec>,
     /// Who works on it, where that is no scripted agent.
     pub(crate) mind: Option<Mind>,
+    /// Where its agent may have pull requests opened.
+    pub(crate) pull_request: Option<PullRequest>,
 }
 
 impl Job {
@@ -90,6 +92,7 @@ impl Job {
             gate: GateKey(1),
             mutations: vec![merge()],
             mind: None,
+            pull_request: None,
         }
     }
 

@@ -189,7 +189,7 @@ async fn what_is_not_measured_has_no_price() {
     let speech = Speech { text: "Hi.".to_owned(), unmeasured: true, ..Speech::default() };
     for provider in ALL {
         let (turn, _server) = answer(provider, Answer::Turn(speech.clone())).await;
-        assert_eq!(turn.unwrap().usage, Usage::default(), "{provider:?}");
+        assert_eq!(turn.unwrap().usage, Usage::UNMEASURED, "{provider:?}");
     }
 }
 

@@ -13,7 +13,7 @@ use unstuck_core::fault::Fault;
 use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
 use unstuck_world::process::Guard;
 use unstuck_world::scope::{Mode, Rules as ScopeRules, Scope};
-use unstuck_world::tool::{Means, Shown, Toolbox, Wish};
+use unstuck_world::tool::{Declarable, Means, Shown, Toolbox, Wish};
 
 pub(crate) struct Stage {
     pub(crate) root: PathBuf,
@@ -83,6 +83,7 @@ impl Stage {
             shims: shims.clone(),
             network: set.network,
             timeout: set.timeout,
+            declarable: Declarable::default(),
         });
         Self { root, shims, tools, owned }
     }
