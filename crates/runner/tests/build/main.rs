@@ -14,6 +14,7 @@ mod ending;
 mod fencing;
 mod fifo;
 mod going_on;
+mod in_place;
 mod keeping_secrets;
 mod landing;
 mod merging;
