@@ -148,7 +148,7 @@ impl Handle {
 }
 
 /// The action with this key that the task sees: its own, or one of the project.
-fn known(state: &State, task: TaskId, key: &str) -> Option<(MutationId, MutationState)> {
+pub(crate) fn known(state: &State, task: TaskId, key: &str) -> Option<(MutationId, MutationState)> {
     let of_task = |mutation: &&Mutation| {
         mutation.spec.key == key && (mutation.task == task || mutation.spec.permanent)
     };

@@ -42,6 +42,7 @@ fn session() -> Session {
         model: None,
         turns_max: None,
         access: Access::Workspace,
+        allowed_commands: std::collections::BTreeSet::new(),
     })
 }
 

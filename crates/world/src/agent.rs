@@ -4,6 +4,7 @@
 //! An agent is a program of its own (Claude Code, Codex) or the loop around a [`crate::model`].
 //! Its own words about success decide nothing: what it left in its worktree is checked by others.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub struct Assignment {
     pub environment: Vec<(OsString, OsString)>,
     /// What its processes are kept from, where the system can do that.
     pub fence: Fence,
+    /// The very commands that a person allowed beside what its permissions say.
+    pub allowed_commands: BTreeSet<String>,
     /// How far it may go.
     pub limits: Limits,
 }
@@ -176,9 +179,28 @@ pub struct Usage {
     /// Money, in millionths of the account's currency, where it is known. A provider that reports
     /// nothing is not free: it was not measured.
     pub money_micros: Option<u64>,
+    /// Calls of which nothing was reported. Where there are any, all else is only a part of what was
+    /// used.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unmeasured_calls: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "it is how it is called")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Usage {
+    /// One call, of which nothing was reported.
+    pub const UNMEASURED: Self = Self {
+        input_tokens: 0,
+        output_tokens: 0,
+        cached_tokens: 0,
+        cache_written_tokens: 0,
+        money_micros: None,
+        unmeasured_calls: 1,
+    };
+
     /// All tokens, in and out.
     pub const fn tokens(&self) -> u64 {
         self.input_tokens
@@ -187,7 +209,8 @@ impl Usage {
             .saturating_add(self.cache_written_tokens)
     }
 
-    /// Both together; money is known only where it is known of both, or one is nothing at all.
+    /// Both together; money is known only where it is known of both, or one has no tokens. What was
+    /// not measured stays said.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let money = match (self.money_micros, other.money_micros) {
@@ -204,6 +227,7 @@ impl Usage {
                 .cache_written_tokens
                 .saturating_add(other.cache_written_tokens),
             money_micros: money,
+            unmeasured_calls: self.unmeasured_calls.saturating_add(other.unmeasured_calls),
         }
     }
 }
@@ -221,5 +245,17 @@ mod tests {
         assert_eq!(paid.plus(paid).money_micros, Some(14));
         assert_eq!(paid.plus(unmeasured).money_micros, None);
         assert_eq!(paid.plus(unmeasured).tokens(), 10);
+    }
+
+    #[test]
+    fn a_sum_says_that_a_part_of_it_was_not_measured() {
+        let paid = Usage { input_tokens: 5, money_micros: Some(7), ..Usage::default() };
+        for sum in [paid.plus(Usage::UNMEASURED), Usage::UNMEASURED.plus(paid)] {
+            assert_eq!((sum.money_micros, sum.unmeasured_calls), (Some(7), 1));
+            assert_eq!(sum.plus(sum).unmeasured_calls, 2);
+        }
+        assert_eq!(paid.plus(paid).unmeasured_calls, 0);
+        let written = serde_json::to_string(&paid).unwrap();
+        assert!(!written.contains("unmeasured"), "{written}");
     }
 }

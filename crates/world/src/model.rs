@@ -103,6 +103,21 @@ pub enum Part {
     },
 }
 
+impl Part {
+    const PAUSED: &str = "pause_turn";
+
+    /// The last part of a turn that is not finished: asking again with it in the conversation goes
+    /// on. It is our own note and no service sees it.
+    pub fn paused() -> Self {
+        Self::Opaque { value: serde_json::json!({ "type": Self::PAUSED }) }
+    }
+
+    /// Whether it says that the turn is not finished.
+    pub fn is_paused(&self) -> bool {
+        matches!(self, Self::Opaque { value } if value["type"] == Self::PAUSED)
+    }
+}
+
 /// A turn of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {

@@ -42,6 +42,9 @@ pub struct State {
     pub(super) timers: BTreeSet<(Time, Timer)>,
     /// What a person allowed for good.
     pub(super) allowed: BTreeSet<Signature>,
+    /// The commands among that.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) allowed_commands: BTreeSet<String>,
     pub(super) jobs: Option<BuildId>,
     pub(super) day: Day,
     pub(super) ids: NextIds,
@@ -104,6 +107,7 @@ impl State {
             owed: Table::default(),
             timers: BTreeSet::new(),
             allowed: BTreeSet::new(),
+            allowed_commands: BTreeSet::new(),
             jobs: None,
             day: Day::default(),
             ids: NextIds::default(),
@@ -195,6 +199,12 @@ impl State {
     pub fn allows(&self, task: TaskId, signature: Signature) -> bool {
         self.allowed.contains(&signature)
             || self.task(task).is_some_and(|task| task.allowance == Some(signature))
+    }
+
+    /// The commands that a person allowed beside the rules: for good, or for this task's run.
+    pub fn allowed_commands(&self, task: TaskId) -> BTreeSet<String> {
+        let once = self.task(task).map_or(&[][..], |task| &task.allowed_commands);
+        self.allowed_commands.iter().chain(once).cloned().collect()
     }
 
     /// What the project has spent today.

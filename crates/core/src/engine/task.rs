@@ -164,12 +164,15 @@ pub struct Guidance {
 }
 
 /// What a person allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
     /// The refusal it lifts.
     pub signature: Signature,
     /// For the whole project from now on, not for this one run.
     pub always: bool,
+    /// The commands that may be run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// Repetitions of one operation along its chain of runs.
@@ -254,6 +257,9 @@ pub struct Task {
     pub guidance: Option<Arc<Guidance>>,
     /// What a person allowed for its next run.
     pub allowance: Option<Signature>,
+    /// The commands that go with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_commands: Vec<String>,
     /// What it has cost.
     pub spent: Amount,
     /// What its running calls may cost.
@@ -291,6 +297,7 @@ impl Task {
             ledger: Vec::new(),
             guidance: None,
             allowance: None,
+            allowed_commands: Vec::new(),
             spent: Amount::ZERO,
             reserved: Amount::ZERO,
             raised: Amount::ZERO,

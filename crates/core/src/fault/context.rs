@@ -106,6 +106,9 @@ contexts! {
     Permission {
         /// The command or path that was refused.
         what: String,
+        /// The very commands, where an agent could run them if a person allows it.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        commands: Vec<String>,
     }
 
     /// An account that would not let us in.

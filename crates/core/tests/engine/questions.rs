@@ -5,7 +5,8 @@ use std::sync::Arc;
 use unstuck_core::engine::{
     BuildState, Command, PauseCause, Rejected, Rule, Start, Status, Subject, TaskState, Work,
 };
-use unstuck_core::fault::{Class, Code};
+use unstuck_core::fault::{Class, Code, Fault, Permission};
+use unstuck_core::plan::Plan;
 use unstuck_core::question::{Decision, QuestionKind};
 
 use crate::stage::{Stage, fault, happened, named, needing, task};
@@ -142,6 +143,35 @@ fn what_a_person_allows_is_allowed_once_or_for_good() {
         stage.red("a", "boom");
         assert_eq!(stage.state.allows(stage.id("a"), signature), for_others, "{decision}");
     }
+}
+
+// T4.18: what was denied can be done now, so the agent works again before anything is checked.
+#[test]
+fn a_denied_command_that_is_allowed_is_handed_to_the_agent_that_goes_on() {
+    for (decision, for_others) in [(Decision::AllowOnce, false), (Decision::AlwaysAllow, true)] {
+        let mut stage = Stage::tasks(&["a", "b"]);
+        let commands = vec!["npm install".to_owned()];
+        let context = Permission { what: "npm install".to_owned(), commands };
+        let denied = Fault::permission_command_blocked("agent", "npm install", context);
+        stage.attempt("a");
+        stage.fails("a", denied);
+        stage.answer(decision);
+        assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+        let may = |stage: &Stage, name| {
+            stage.state.allowed_commands(stage.id(name)).contains("npm install")
+        };
+        assert_eq!((may(&stage, "a"), may(&stage, "b")), (true, for_others));
+        stage.red("a", "boom");
+        assert_eq!(may(&stage, "a"), for_others, "once is for the run that goes on");
+    }
+}
+
+#[test]
+fn in_the_users_own_tree_one_task_runs_at_a_time() {
+    let mut stage = Stage::new();
+    let plan = Arc::new(Plan::new(vec![task("a"), task("b")]).unwrap());
+    stage.must(Command::StartBuild { plan, slots: 4, in_place: true });
+    assert!(stage.owed_if_any("a").is_some() && stage.owed_if_any("b").is_none());
 }
 
 fn five_questions(stage: &mut Stage) {

@@ -12,7 +12,7 @@ use unstuck_store::Conversation;
 use unstuck_world::model::{Failure, Model, Request, ToolSpec, Turn};
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
-use unstuck_world::tool::{Declaration, Toolbox, specs};
+use unstuck_world::tool::{Toolbox, specs};
 use unstuck_world::workspace::Workspace;
 
 use super::answer::Answered;
@@ -75,8 +75,6 @@ pub struct Finished {
     pub end: End,
     /// What was done, for whoever recognises approaches; also what was done before a crash.
     pub actions: Vec<Action>,
-    /// Irreversible actions that are to be performed after the checks.
-    pub declared: Vec<Declaration>,
     /// What was spent since it was last reported.
     pub spent: Amount,
 }
@@ -131,6 +129,7 @@ impl AgentLoop {
             clock: &*self.clock,
             policy: &self.policy,
             effect: effect.id,
+            task: effect.task,
             run: effect.run,
             stop,
         };
@@ -152,8 +151,7 @@ impl AgentLoop {
             measured: None,
         };
         let end = working.run().await;
-        let Memory { actions, declared, .. } = working.memory;
-        Finished { end, actions, declared, spent: working.spent }
+        Finished { end, actions: working.memory.actions, spent: working.spent }
     }
 
     /// The conversation to go on with: the one that is kept, or a new one.
@@ -175,7 +173,7 @@ impl AgentLoop {
             memory.compact();
         }
         // A person's word is for this conversation, too; a mere wait changes nothing in it.
-        if desk.has_guidance(given.order.effect.task).await? {
+        if desk.has_guidance().await? {
             let context = given.order.context.as_deref().unwrap_or_default();
             memory.tell_once(&self.redactor.text(context));
         }
@@ -185,7 +183,7 @@ impl AgentLoop {
 
 impl Finished {
     const fn without_work(end: End) -> Self {
-        Self { end, actions: Vec::new(), declared: Vec::new(), spent: Amount::ZERO }
+        Self { end, actions: Vec::new(), spent: Amount::ZERO }
     }
 }
 
@@ -208,6 +206,11 @@ impl Working<'_> {
             None => return Ok(Some(End::Stopped)),
         };
         let calls = self.memory.hear(turn.parts, self.redactor);
+        if calls.is_empty() && self.memory.is_paused() {
+            // Asking again with what it has said so far goes on.
+            self.checkpoint(Progress { iterations: 1, ..Progress::default() }).await?;
+            return Ok(None);
+        }
         // The calls are on disk before one of them is carried out: a crash from here on leaves a
         // conversation that knows what may have happened.
         self.checkpoint(Progress::default()).await?;

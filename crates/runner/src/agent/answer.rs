@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use unstuck_core::attempt::{Action, Observation, Outcome, Step, Verdict, diff_digest};
 use unstuck_core::engine::{Note, Progress};
 use unstuck_core::fault::{Code, Fault, Input, Logic};
-use unstuck_core::plan::{MutationKind, MutationSpec, ProbeCommand};
+use unstuck_core::plan::MutationKind;
 use unstuck_world::tool::{Act, Declaration, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten};
 
 use super::agent_loop::{End, Working};
@@ -29,6 +30,23 @@ pub(super) struct Answered {
     pub(super) last: Option<End>,
     /// What the model should be told beside it.
     pub(super) nudge: Option<String>,
+}
+
+/// What a model reads about an action that it declared.
+#[derive(Serialize)]
+struct Standing {
+    key: String,
+    kind: MutationKind,
+    #[serde(flatten)]
+    state: Stands,
+}
+
+/// How an action stands.
+#[derive(Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+enum Stands {
+    Declared { runs: &'static str },
+    Applied { result: Arc<str> },
 }
 
 impl Answered {
@@ -158,36 +176,30 @@ impl Working<'_> {
         call: &Called,
         declaration: Declaration,
     ) -> Result<Answered, Over> {
-        match self.desk.declare(mutation(&declaration)).await? {
-            Declared::Taken => {
-                self.memory.declared.retain(|known| known.key != declaration.key);
-                self.memory.declared.push(declaration);
-                Ok(Answered::fine("declared; it runs after the checks, once."))
+        let spec = match self.tools.declared(&declaration) {
+            // It is kept as it is, so it has to be fit for keeping.
+            Ok(_) if clean::value(self.redactor, &call.input) != call.input => {
+                Err(refused("it holds a secret; name the variable instead"))
             }
-            Declared::Refused(why) => {
-                let context = Logic { step: Some("mutate".to_owned()), exit: None };
-                let fault = Fault::logic_bad_input("tool.mutate", why, context);
-                self.failed(call, fault, None).await
-            }
-        }
+            other => other,
+        };
+        let spec = match spec {
+            Ok(spec) => spec,
+            Err(fault) => return self.failed(call, *fault, None).await,
+        };
+        let (key, kind) = (spec.key.clone(), spec.kind);
+        let state = match self.desk.declare(spec).await? {
+            Declared::ForLater => Stands::Declared { runs: "once, after the checks" },
+            Declared::Before(result) => Stands::Applied { result },
+            Declared::Refused(why) => return self.failed(call, *refused(&why), None).await,
+        };
+        // Nothing in it can fail to be written.
+        let answer = serde_json::to_string(&Standing { key, kind, state }).unwrap_or_default();
+        Ok(Answered::fine(answer))
     }
 }
 
-fn mutation(declaration: &Declaration) -> MutationSpec {
-    let mut first = [0; 8];
-    first.copy_from_slice(&blake3::hash(declaration.command.as_bytes()).as_bytes()[..8]);
-    let spec = MutationSpec {
-        key: declaration.key.clone(),
-        kind: MutationKind::Command,
-        arguments: u64::from_be_bytes(first),
-        ..MutationSpec::default()
-    };
-    match &declaration.probe {
-        None => spec,
-        Some(line) => spec.looked_up_by(ProbeCommand {
-            program: "sh".to_owned(),
-            arguments: vec!["-c".to_owned(), line.clone()],
-            ..ProbeCommand::default()
-        }),
-    }
+fn refused(why: &str) -> Box<Fault> {
+    let context = Logic { step: Some("mutate".to_owned()), exit: None };
+    Box::new(Fault::logic_bad_input("tool.mutate", why, context))
 }

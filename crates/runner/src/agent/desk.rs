@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Digest;
 use unstuck_core::engine::{
-    Command, EffectId, Event, Note, Progress, Recorded, Rejected, RunId, TaskId,
+    Command, EffectId, Event, MutationState, Note, Progress, Recorded, Rejected, RunId, TaskId,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
@@ -15,6 +15,7 @@ use unstuck_store::Conversation;
 
 use crate::clock::Clock;
 use crate::handle::{CommandError, Decided, Handle};
+use crate::ledger::known;
 
 /// Why the attempt does not go on.
 #[derive(Debug)]
@@ -27,7 +28,10 @@ pub(super) enum Over {
 
 /// What became of an action that was to be declared.
 pub(super) enum Declared {
-    Taken,
+    /// It is performed after the checks.
+    ForLater,
+    /// An earlier attempt of the task did it, with this result.
+    Before(Arc<str>),
     Refused(String),
 }
 
@@ -37,6 +41,7 @@ pub(super) struct Desk<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) policy: &'a Arc<Policy>,
     pub(super) effect: EffectId,
+    pub(super) task: TaskId,
     pub(super) run: RunId,
     pub(super) stop: &'a CancellationToken,
 }
@@ -84,6 +89,7 @@ impl Desk<'_> {
     }
 
     pub(super) async fn declare(&self, mutation: MutationSpec) -> Result<Declared, Over> {
+        let (task, key) = (self.task, mutation.key.clone());
         let mutate = Command::Mutate { effect: self.effect, mutation };
         let decided = self.handle.command(mutate).await;
         if let Err(CommandError::Rejected(
@@ -92,11 +98,17 @@ impl Desk<'_> {
         {
             return Ok(Declared::Refused(rejected.to_string()));
         }
-        self.goes_on(decided).map(|_| Declared::Taken)
+        self.goes_on(decided)?;
+        let known = self.handle.look(move |state| known(state, task, &key)).await;
+        Ok(match known.map_err(|_| Over::Run)? {
+            Some((_, MutationState::Applied { result })) => Declared::Before(result),
+            _ => Declared::ForLater,
+        })
     }
 
     /// Whether a person has said something about the task.
-    pub(super) async fn has_guidance(&self, task: TaskId) -> Result<bool, Over> {
+    pub(super) async fn has_guidance(&self) -> Result<bool, Over> {
+        let task = self.task;
         let look = self
             .handle
             .look(move |state| state.task(task).is_some_and(|task| task.guidance.is_some()));

@@ -12,7 +12,6 @@ use unstuck_core::fault::Fault;
 use unstuck_store::Conversation;
 use unstuck_world::model::{Message, Part, Role};
 use unstuck_world::redact::Redactor;
-use unstuck_world::tool::Declaration;
 
 use super::{clean, compact, prompt};
 
@@ -34,7 +33,6 @@ pub(super) struct Memory {
     winding_down: bool,
     pub(super) watch: Watch,
     pub(super) actions: Vec<Action>,
-    pub(super) declared: Vec<Declaration>,
 }
 
 impl Memory {
@@ -45,7 +43,6 @@ impl Memory {
             winding_down: false,
             watch,
             actions: Vec::new(),
-            declared: Vec::new(),
         }
     }
 
@@ -78,11 +75,12 @@ impl Memory {
         !std::mem::replace(&mut self.winding_down, true)
     }
 
-    /// Takes in a turn of the model; what it wants done. A turn with nothing in it leaves no trace.
+    /// Takes in a turn of the model, or the rest of one that was not finished; what it wants done.
+    /// A turn with nothing in it leaves no trace.
     pub(super) fn hear(&mut self, parts: Vec<Part>, redactor: &Redactor) -> Vec<Called> {
         let mut calls: Vec<Called> = Vec::new();
-        let mut ids = BTreeSet::new();
-        let mut heard = Vec::new();
+        let mut heard = self.unfinished();
+        let mut ids = heard.iter().filter_map(call_id).cloned().collect();
         for part in parts {
             match part {
                 Part::Text { text: said } if said.trim().is_empty() => {}
@@ -99,11 +97,27 @@ impl Memory {
                 opaque @ Part::Opaque { .. } => heard.push(opaque),
             }
         }
-        let says_something = heard.iter().any(|part| !matches!(part, Part::Opaque { .. }));
-        if says_something {
+        let is_something = |part: &Part| part.is_paused() || !matches!(part, Part::Opaque { .. });
+        if heard.iter().any(is_something) {
             self.messages.push(Message { role: Role::Assistant, parts: heard });
         }
         calls
+    }
+
+    /// Whether the last turn is not finished, so that the model is asked again as things are.
+    pub(super) fn is_paused(&self) -> bool {
+        let last = self.messages.last().filter(|last| last.role == Role::Assistant);
+        last.and_then(|last| last.parts.last()).is_some_and(Part::is_paused)
+    }
+
+    /// Takes out what a turn that is not finished has said so far.
+    fn unfinished(&mut self) -> Vec<Part> {
+        if !self.is_paused() {
+            return Vec::new();
+        }
+        let mut parts = self.messages.pop().map(|message| message.parts).unwrap_or_default();
+        parts.retain(|part| !part.is_paused());
+        parts
     }
 
     /// Answers a call, or answers it again.
@@ -138,7 +152,8 @@ impl Memory {
         for call in self.unanswered() {
             self.answer(&call, prompt::INTERRUPTED, true);
         }
-        if self.messages.last().is_none_or(|last| last.role == Role::Assistant) {
+        let is_theirs = self.messages.last().is_none_or(|last| last.role == Role::Assistant);
+        if is_theirs && !self.is_paused() {
             self.tell(prompt::GO_ON);
         }
     }
@@ -154,10 +169,7 @@ impl Memory {
             return Vec::new();
         };
         let answers = self.messages.get(at + 1).map_or(&[][..], |message| &message.parts);
-        let calls = self.messages[at].parts.iter().filter_map(|part| match part {
-            Part::Call { id, .. } => Some(id),
-            _ => None,
-        });
+        let calls = self.messages[at].parts.iter().filter_map(call_id);
         calls.filter(|id| !answers.iter().any(|part| is_result_of(part, id))).cloned().collect()
     }
 
@@ -173,6 +185,13 @@ impl Memory {
 
 fn text(words: &str) -> Part {
     Part::Text { text: words.to_owned() }
+}
+
+const fn call_id(part: &Part) -> Option<&String> {
+    match part {
+        Part::Call { id, .. } => Some(id),
+        _ => None,
+    }
 }
 
 const fn is_result(part: &Part) -> bool {

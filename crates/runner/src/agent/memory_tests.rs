@@ -146,6 +146,23 @@ fn an_interrupted_call_is_answered_with_a_warning() {
     assert_eq!(memory.messages(), before, "once is enough");
 }
 
+#[test]
+fn a_turn_that_is_not_finished_goes_on_as_one() {
+    let mut memory = memory();
+    let search = Part::Opaque { value: json!({"type": "server_tool_use"}) };
+    let said = |text: &str| Part::Text { text: text.into() };
+    let calls = memory.hear(vec![search.clone(), Part::paused()], &Redactor::default());
+    assert!(calls.is_empty() && memory.is_paused());
+    let before = memory.messages().to_vec();
+    memory = Memory::read(&memory.written().unwrap()).unwrap();
+    memory.repair();
+    assert_eq!(memory.messages(), before, "nothing is said in between, not even after a crash");
+    memory.hear(vec![said("found")], &Redactor::default());
+    assert_eq!(memory.messages().len(), 2);
+    assert_eq!(memory.messages()[1].parts, [search, said("found")]);
+    assert!(!memory.is_paused());
+}
+
 // TX16
 #[test]
 fn what_is_kept_of_a_turn_holds_no_secret_and_what_is_done_does() {

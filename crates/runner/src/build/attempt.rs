@@ -1,66 +1,74 @@
-//! An agent works on a task.
+//! An attempt at a task: its worktree, whoever works in it, and what they did.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::attempt::{Approach, Change};
+use unstuck_core::attempt::{Action, Approach, Change};
 use unstuck_core::engine::{Outcome, Start};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
-use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Assignment, End, Ended};
+use unstuck_store::Conversation;
+use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
 use unstuck_world::validate::Compare;
 use unstuck_world::workspace::{Preparation, Workspace};
 
-use super::follow::{Follower, Seen};
+use super::follow::Follower;
 use super::prompt::prompt;
 use super::settings::{BuildSettings, TaskSettings};
+use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::world::{Order, Report};
 
+/// What somebody who was let work made of it.
+pub(super) struct Worked {
+    /// How they ended.
+    pub(super) end: End,
+    /// What they did.
+    pub(super) actions: Vec<Action>,
+    /// What that cost, as far as it is not reported yet.
+    pub(super) spent: Amount,
+}
+
 impl Shared {
+    /// Nothing, when it was stopped.
     pub(super) async fn attempt(
         &self,
         order: &Order,
         start: Start,
         stop: &CancellationToken,
     ) -> Option<Report> {
-        let began = tokio::time::Instant::now();
-        let outcome = match self.work(order, start, stop).await {
-            Ok(outcome) => outcome?,
-            Err(fault) => failed(fault),
-        };
-        let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Some(Report { outcome, spent: Amount { time_ms, ..Amount::ZERO } })
+        self.work(order, start, stop).await.unwrap_or_else(|fault| Some(failed(fault).into()))
     }
 
-    /// Nothing, when it was stopped.
     async fn work(
         &self,
         order: &Order,
         start: Start,
         stop: &CancellationToken,
-    ) -> Result<Option<Outcome>, Fault> {
+    ) -> Result<Option<Report>, Fault> {
         let task = self.task(order)?;
-        task.agent.check().await?;
+        task.worker.check().await?;
         let workspace = self.prepare(order, start).await?;
         self.go_on_from_landed(order, &workspace).await?;
         if task.gates.compare != Compare::Off {
             let at = (order.effect.run, self.clock.now());
             self.baselines.measure(&task.gates, &workspace, &self.shell(order), at).await?;
         }
-        let assignment = self.assignment(order, start, task, &workspace).await?;
-        let (ended, seen) = self.let_work(order, task, assignment, stop).await;
-        workspace.restore_shared(order.effect.run).await?;
-        self.denied.note(order.effect.task, &ended.end);
-        let stuck = seen.stuck.as_ref().map(|evidence| Box::new(evidence.fault("agent")));
-        let end = match (ended.end, stuck) {
-            (_, Some(fault)) => End::Failed(fault),
-            (End::Stopped, None) if stop.is_cancelled() => return Ok(None),
-            (end, None) => end,
+        let worked = match &task.worker {
+            Worker::Agent(agent) => {
+                let assignment = self.assignment(order, start, task, &workspace).await?;
+                self.let_work(order, &**agent, assignment, stop).await
+            }
+            Worker::Model(worker) => {
+                self.let_think(order, (task, worker), &workspace, stop).await?
+            }
         };
-        let approach = self.approach(&end, &seen, &workspace).await?;
-        Ok(Some(outcome(end, approach)))
+        workspace.restore_shared(order.effect.run).await?;
+        let Some(Worked { end, actions, spent }) = worked else { return Ok(None) };
+        self.denied.note(order.effect.task, &end);
+        let approach = self.approach(&end, &actions, &workspace).await?;
+        Ok(Some(Report { outcome: outcome(end, approach), spent }))
     }
 
     async fn prepare(&self, order: &Order, start: Start) -> Result<Workspace, Fault> {
@@ -114,18 +122,24 @@ impl Shared {
             model: task.model.clone(),
             fence: workspace.fence(&environment),
             environment,
+            allowed_commands: self.allowed_commands(order).await,
             limits: task.limits,
         })
     }
 
-    /// The conversation that goes on. One that cannot be read, or has grown too long, is begun anew:
-    /// the worktree is there.
+    /// The conversation that an agent program goes on with. One that has grown too long is begun
+    /// anew: the worktree is there.
     async fn thread(&self, order: &Order, start: Start) -> Option<String> {
         if start != Start::Resume {
             return None;
         }
+        self.kept(order).await.map(|said| said.as_str().to_owned())
+    }
+
+    /// The latest conversation of a task; none where it cannot be read.
+    pub(super) async fn kept(&self, order: &Order) -> Option<Conversation> {
         match self.store.checkpoint(&self.project_name, order.effect.task).await {
-            Ok(conversation) => conversation.map(|said| said.as_str().to_owned()),
+            Ok(conversation) => conversation,
             Err(error) => {
                 tracing::warn!(%error, "a conversation could not be read; it begins anew");
                 None
@@ -136,24 +150,33 @@ impl Shared {
     async fn let_work(
         &self,
         order: &Order,
-        task: &TaskSettings,
+        agent: &dyn Agent,
         assignment: Assignment,
         stop: &CancellationToken,
-    ) -> (Ended, Seen) {
+    ) -> Option<Worked> {
+        let began = tokio::time::Instant::now();
         let (tell, told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
         let worktree = assignment.directory.to_string_lossy().into_owned();
         let redactor = Arc::clone(&self.settings.redactor);
         let follower = Follower::new(self.handle.clone(), order.effect.id, redactor, worktree);
-        let stop = stop.child_token();
-        let work = task.agent.work(assignment, tell, stop.clone());
-        tokio::join!(work, follower.follow(told, stop))
+        let told_to_stop = stop.child_token();
+        let work = agent.work(assignment, tell, told_to_stop.clone());
+        let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));
+        let end = match (ended.end, seen.stuck) {
+            (_, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
+            (End::Stopped, None) if stop.is_cancelled() => return None,
+            (end, None) => end,
+        };
+        let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let spent = Amount { time_ms, ..Amount::ZERO };
+        Some(Worked { end, actions: seen.actions, spent })
     }
 
     /// What the attempt did, by what it left and what was seen of it.
     async fn approach(
         &self,
         end: &End,
-        seen: &Seen,
+        actions: &[Action],
         workspace: &Workspace,
     ) -> Result<Approach, Fault> {
         let change = Change::of(&workspace.patch().await?);
@@ -162,7 +185,7 @@ impl Shared {
             End::Failed(_) | End::Stopped => None,
         };
         let worktree = workspace.directory().to_string_lossy();
-        Ok(Approach::of(&change, &seen.actions, said.as_deref(), &worktree))
+        Ok(Approach::of(&change, actions, said.as_deref(), &worktree))
     }
 }
 

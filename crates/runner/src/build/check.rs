@@ -1,5 +1,6 @@
 //! Whether what an agent left may land: inside the fence, on the build's head, past the checks.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use unstuck_core::engine::{Command, Note, Outcome};
@@ -94,6 +95,13 @@ impl Shared {
         let (task, signature) = (order.effect.task, fault.signature);
         let allowed = self.handle.look(move |state| state.allows(task, signature)).await;
         allowed.unwrap_or(false)
+    }
+
+    /// The commands that a person allowed the agents of a task beside the rules.
+    pub(super) async fn allowed_commands(&self, order: &Order) -> BTreeSet<String> {
+        let task = order.effect.task;
+        let allowed = self.handle.look(move |state| state.allowed_commands(task)).await;
+        allowed.unwrap_or_default()
     }
 
     /// Runs the checks of a gate; what was red before anybody began is nobody's fault, and is said.

@@ -45,12 +45,15 @@ fn fault(denials: &[Denial]) -> Option<Fault> {
     if !commands.is_empty() {
         let what = named(&commands);
         let message = format!("the agent was not allowed to run {what}");
-        return Some(Fault::permission_command_blocked("agent", message, Permission { what }));
+        let commands = commands.iter().map(|denial| denial.what.clone()).collect();
+        let context = Permission { what, commands };
+        return Some(Fault::permission_command_blocked("agent", message, context));
     }
     (!files.is_empty()).then(|| {
         let what = named(&files);
         let message = format!("the agent was not allowed to use {what}");
-        Fault::permission_file_access("agent", message, Permission { what })
+        let context = Permission { what, ..Permission::default() };
+        Fault::permission_file_access("agent", message, context)
     })
 }
 

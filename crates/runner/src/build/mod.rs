@@ -17,7 +17,11 @@ mod follow;
 mod prompt;
 mod redact;
 mod settings;
+mod think;
+mod turns;
+mod worker;
 mod world;
 
 pub use settings::{BuildSettings, Gates, TaskSettings};
+pub use worker::{ModelWorker, Worker};
 pub use world::BuildWorld;

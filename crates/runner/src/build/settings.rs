@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use unstuck_world::agent::{Agent, Limits};
+use unstuck_world::agent::Limits;
 use unstuck_world::connector::Credentials;
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
@@ -16,6 +16,7 @@ use unstuck_world::scope::Scope;
 use unstuck_world::validate::{Checks, Compare, Secrets};
 use unstuck_world::workspace::Project;
 
+use super::worker::Worker;
 use crate::results::Results;
 
 /// What all tasks of a build share.
@@ -59,10 +60,10 @@ pub struct BuildSettings {
 #[derive(Clone)]
 pub struct TaskSettings {
     /// Who works on it.
-    pub agent: Arc<dyn Agent>,
-    /// The model, where it is not the provider's own choice.
+    pub worker: Worker,
+    /// The model of an agent program, where it is not the provider's own choice.
     pub model: Option<String>,
-    /// How far one attempt may go.
+    /// How far one attempt of an agent program may go; the loop around a model keeps to the policy.
     pub limits: Limits,
     /// What may be changed.
     pub scope: Scope,

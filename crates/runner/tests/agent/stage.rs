@@ -33,7 +33,7 @@ use unstuck_world::provider::anthropic_api::AnthropicApi;
 use unstuck_world::provider::{self, Credential, Deadlines, prices};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules as ScopeRules, Scope as Fence};
-use unstuck_world::tool::{Means, Toolbox};
+use unstuck_world::tool::{Declarable, Means, Toolbox};
 use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
 
 /// A secret that must not leave.
@@ -163,6 +163,7 @@ impl Agents {
             writable: Vec::new(),
             network: Network::Open,
             timeout: Duration::from_mins(1),
+            declarable: Declarable::default(),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use unstuck_core::engine::{Event, TaskId};
-use unstuck_world::fake::server::{Answer, Call, Script, Speech};
+use unstuck_world::fake::server::{Answer, Call, Script, Speech, Stop};
 
 use crate::stage::{CANARY, Stage};
 use crate::wire::{check, done, read, results, run, text, write};
@@ -88,21 +88,25 @@ async fn a_secret_reaches_neither_the_model_nor_the_journal() {
 
 #[tokio::test]
 async fn an_action_is_declared_and_runs_after_the_checks() {
-    let wish = json!({"key": "release", "command": "./release", "probe": "./released"});
-    let other = json!({"key": "release", "command": "./other"});
+    let command = |line: &str| json!({"kind": "command", "command": line});
+    let wish = json!({"key": "release", "action": command("./release"), "probe": "./released"});
+    let other = json!({"key": "release", "action": command("./other")});
     let script =
         Script::new([Answer::call("mutate", &wish), Answer::call("mutate", &other)], done());
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     let asked = stage.asked_of("a");
-    assert_eq!(results(&asked[1])[0].1, "declared; it runs after the checks, once.");
+    let answer: serde_json::Value = serde_json::from_str(&results(&asked[1])[0].1).unwrap();
+    let expected = json!({"key": "release", "kind": "command", "state": "declared",
+        "runs": "once, after the checks"});
+    assert_eq!(answer, expected);
     let (_, refused, failed) = results(&asked[2]).remove(0);
     assert!(failed && refused.contains("other arguments"), "{refused}");
     let happened = stage.happened();
     let place = |wanted: fn(&Event) -> bool| happened.iter().position(wanted).unwrap();
     let declared = place(|event| {
         matches!(event, Event::Declared { mutation, .. }
-        if mutation.key == "release" && mutation.look_up.is_some())
+        if mutation.key == "release" && mutation.look_up.is_some() && mutation.call.is_some())
     });
     let intended = place(|event| matches!(event, Event::MutationIntended { .. }));
     assert!(declared < place(|event| matches!(event, Event::ApproachTaken { .. })));
@@ -124,6 +128,25 @@ async fn being_done_is_not_taken_from_a_turn_in_which_something_failed() {
     let asked = stage.asked_of("a");
     assert_eq!(asked.len(), 2);
     assert!(results(&asked[1])[1].1.starts_with("not taken"));
+}
+
+#[tokio::test]
+async fn a_turn_that_was_paused_is_asked_for_again_as_it_is() {
+    let script =
+        Script::new([Answer::stopped(Stop::Paused), write("src/greeting", "Hi\n")], done());
+    let mut stage = Stage::new(script).await;
+    stage.completed().await;
+    let asked = stage.asked_of("a");
+    assert_eq!(asked.len(), 3);
+    let roles = |asked: &serde_json::Value| {
+        let messages = asked.as_array().unwrap().iter();
+        messages.map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&asked[1]), ["user", "assistant"], "nothing of ours in between");
+    assert!(!asked[1].to_string().contains("pause_turn"), "our note is not sent");
+    check(&asked[2]);
+    assert_eq!(asked[2][1]["content"].as_array().unwrap().len(), 2, "one turn in two parts");
+    assert_eq!(stage.faults(), []);
 }
 
 #[tokio::test]

@@ -5,10 +5,12 @@ use unstuck_core::engine::{Left, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_world::agent::Denial;
+use unstuck_world::fake::server::Script;
 
 use crate::repo::Repo;
-use crate::scripts::{Job, run, write};
-use crate::stage::Stage;
+use crate::scripts::{Job, Mind, run, write};
+use crate::stage::{Set, Stage};
+use crate::wire;
 
 async fn asked() -> Stage {
     let steps = [write("Cargo.toml", "new\n"), write("src.rs", "x\n")];
@@ -68,15 +70,16 @@ async fn allowing_one_file_allows_no_other() {
     stage.done().await;
 }
 
-fn denial() -> Vec<Denial> {
-    vec![Denial { tool: ToolKind::Command, what: "npm install".to_owned() }]
+fn denying() -> Set {
+    let denial = Denial { tool: ToolKind::Command, what: "npm install".to_owned() };
+    Set { denials: vec![denial], ..Set::default() }
 }
 
 // T4.18: a denial is a fault only when the work does not pass.
 #[tokio::test]
 async fn a_denied_command_matters_only_when_the_work_does_not_pass() {
     let job = Job::new("a", [&[write("a.txt", "x\n")]]).checked("true");
-    let stage = Stage::denying(Repo::with(&[]), vec![job], denial()).await;
+    let stage = Stage::with(denying(), Repo::with(&[]), vec![job]).await;
     stage.done().await;
     assert_eq!(stage.faults().await.len(), 0);
 
@@ -84,10 +87,53 @@ async fn a_denied_command_matters_only_when_the_work_does_not_pass() {
         .checked("test ! -e a.txt || { echo 'error: no'; exit 1; }");
     let idle = Job::new("a", [&[run("true")]]);
     for job in [failing, idle] {
-        let stage = Stage::denying(Repo::with(&[]), vec![job], denial()).await;
+        let stage = Stage::with(denying(), Repo::with(&[]), vec![job]).await;
         let fault = stage.question().await.fault.unwrap();
         assert_eq!(fault.code(), Code::PermissionCommandBlocked);
         assert!(fault.message.contains("npm install"), "{}", fault.message);
         assert_eq!(stage.faults().await.len(), 1, "no counter moved for the red check");
     }
+}
+
+// T4.18: the agent goes on and may run it now; what is allowed for good, the next task may at once.
+#[tokio::test]
+async fn a_command_that_a_person_allows_may_be_run_by_whoever_goes_on() {
+    for (decision, asked_again) in [(Decision::AllowOnce, true), (Decision::AlwaysAllow, false)] {
+        let idle = |name| Job::new(name, [&[run("true")]]);
+        let jobs = vec![idle("a"), idle("b").after("a")];
+        let stage = Stage::with(denying(), Repo::with(&[]), jobs).await;
+        stage.answer(decision).await;
+        if asked_again {
+            stage.assigned("b", 1).await;
+            stage.answer(decision).await;
+        }
+        stage.done().await;
+        let allowed = |name| {
+            let told = stage.assignments(name);
+            told.iter()
+                .map(|told| told.allowed_commands.contains("npm install"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(allowed("a"), [false, true], "{decision}");
+        assert_eq!(allowed("b"), if asked_again { vec![false, true] } else { vec![true] });
+        let again = &stage.assignments("a")[1];
+        assert!(again.thread.is_some() && again.prompt.contains("You may do it"), "{again:?}");
+    }
+}
+
+// T4.18: the same for a model and our own tools.
+#[tokio::test]
+async fn a_command_that_a_person_allows_a_model_runs() {
+    let touch = wire::run("touch deployed && echo done");
+    let mind = Mind::anthropic(Script::new([touch.clone(), touch], wire::done())).await;
+    let set = Set { blocked: vec!["touch".to_owned()], ..Set::default() };
+    let stage = Stage::with(set, Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+    stage.answer(Decision::AllowOnce).await;
+    stage.done().await;
+    let asked = mind.asked();
+    assert_eq!(asked.len(), 3);
+    assert!(wire::results(&asked[1])[0].1.starts_with("PERMISSION_COMMAND_BLOCKED"));
+    assert!(wire::text(&asked[1]).contains("You may do it"), "{}", wire::text(&asked[1]));
+    assert_eq!(wire::results(&asked[2])[0].1, "done");
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["deployed"]);
 }

@@ -1,4 +1,5 @@
-//! Builds on real repositories: real git, real checks, the real loop; only the agents are scripted.
+//! Builds on real repositories: real git, real checks, the real loop; only the agents, or the services
+//! that models are behind, are scripted.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,10 +9,12 @@
 mod asking;
 mod calling;
 mod checking;
+mod declaring;
 mod ending;
 mod fencing;
 mod fifo;
 mod going_on;
+mod in_place;
 mod keeping_secrets;
 mod landing;
 mod merging;
@@ -21,3 +24,6 @@ mod repo;
 mod scripts;
 mod service;
 mod stage;
+mod thinking;
+#[path = "../agent/wire.rs"]
+mod wire;

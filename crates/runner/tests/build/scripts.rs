@@ -1,8 +1,62 @@
 //! What scripted agents do, and tasks for them.
 
-use unstuck_core::plan::{GateKey, MutationKind, MutationSpec};
+use std::sync::Arc;
+
+use serde_json::Value;
+use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, PullRequest};
+use unstuck_world::fake::server::{self, Server};
+use unstuck_world::model::Model;
+use unstuck_world::provider::anthropic_api::AnthropicApi;
+use unstuck_world::provider::openai_api::{Dialect, OpenAiApi};
+use unstuck_world::provider::{self, Credential, Deadlines, prices};
 use unstuck_world::scope::Rules;
 use unstuck_world::validate::Compare;
+
+/// A model behind a service that answers by a script.
+#[derive(Clone)]
+pub(crate) struct Mind {
+    pub(crate) server: Arc<Server>,
+    pub(crate) model: fn(provider::Settings) -> Arc<dyn Model>,
+}
+
+impl Mind {
+    /// One that speaks as Anthropic's do.
+    pub(crate) async fn anthropic(script: server::Script) -> Self {
+        Self::speaking(script, |settings| Arc::new(AnthropicApi::new(settings))).await
+    }
+
+    /// One that speaks as those of `OpenAI` do.
+    pub(crate) async fn openai(script: server::Script) -> Self {
+        Self::speaking(script, |settings| {
+            Arc::new(OpenAiApi::new(settings, Dialect::Responses, None))
+        })
+        .await
+    }
+
+    async fn speaking(
+        script: server::Script,
+        model: fn(provider::Settings) -> Arc<dyn Model>,
+    ) -> Self {
+        Self { server: Arc::new(Server::start(script).await.unwrap()), model }
+    }
+
+    /// The client that talks to it.
+    pub(crate) fn client(&self) -> Arc<dyn Model> {
+        (self.model)(provider::Settings {
+            model: "model-1".to_owned(),
+            base_url: Some(self.server.url()),
+            credential: Credential::new("key-of-the-test"),
+            variable: None,
+            deadlines: Deadlines::default(),
+            prices: prices::Prices::default(),
+        })
+    }
+
+    /// The conversations that it was asked to go on with, in order, as Anthropic's are written.
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        self.server.calls().iter().map(|call| call.json()["messages"].clone()).collect()
+    }
+}
 
 /// A task, and what its agent does about it, attempt by attempt.
 #[derive(Clone)]
@@ -17,6 +71,10 @@ pub(crate) struct Job {
     pub(crate) depends_on: Vec<String>,
     pub(crate) gate: GateKey,
     pub(crate) mutations: Vec<MutationSpec>,
+    /// Who works on it, where that is no scripted agent.
+    pub(crate) mind: Option<Mind>,
+    /// Where its agent may have pull requests opened.
+    pub(crate) pull_request: Option<PullRequest>,
 }
 
 impl Job {
@@ -33,7 +91,14 @@ impl Job {
             depends_on: Vec::new(),
             gate: GateKey(1),
             mutations: vec![merge()],
+            mind: None,
+            pull_request: None,
         }
+    }
+
+    /// A task that a model works on; its result is merged.
+    pub(crate) fn thought_out(name: &'static str, mind: &Mind) -> Self {
+        Self { mind: Some(mind.clone()), ..Self::new(name, []) }
     }
 
     /// With a check before the commit.

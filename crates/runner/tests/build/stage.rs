@@ -15,16 +15,18 @@ use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
-use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings};
+use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, ModelWorker, TaskSettings, Worker};
 use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits};
+use unstuck_world::commands::{Network, Rules};
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
 use unstuck_world::provider::Credential;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope;
+use unstuck_world::tool::Declarable;
 use unstuck_world::validate::{Checks, Secrets};
 use unstuck_world::workspace::Project;
 
@@ -61,9 +63,11 @@ impl Agent for Overheard {
         stop: CancellationToken,
     ) -> agent::Ended {
         self.heard.lock().unwrap().push((self.name, assignment.clone()));
+        let allowed = assignment.allowed_commands.clone();
         let mut ended = self.agent.work(assignment, tell, stop).await;
         if let agent::End::Finished { denials, .. } = &mut ended.end {
-            denials.extend(self.denials.clone());
+            let denied = self.denials.iter().filter(|denial| !allowed.contains(&denial.what));
+            denials.extend(denied.cloned());
         }
         ended
     }
@@ -78,33 +82,38 @@ pub(crate) struct Stage {
     running: JoinHandle<Ended>,
     heard: Heard,
     start: Oid,
-    /// What every agent says it was not allowed to do.
-    denials: Vec<agent::Denial>,
+    set: Set,
+}
+
+/// What is special about a build.
+#[derive(Clone, Default)]
+pub(crate) struct Set {
+    /// What every agent says it was not allowed to do, unless it was told that it may.
+    pub(crate) denials: Vec<agent::Denial>,
+    /// The work happens in the person's own tree.
+    pub(crate) in_place: bool,
+    /// Commands that a model must not run.
+    pub(crate) blocked: Vec<String>,
 }
 
 impl Stage {
     /// Starts a build of these tasks, two at a time.
     pub(crate) async fn build(repo: Repo, jobs: Vec<Job>) -> Self {
-        Self::denying(repo, jobs, Vec::new()).await
+        Self::with(Set::default(), repo, jobs).await
     }
 
-    /// The same with agents that were not allowed to do something.
-    pub(crate) async fn denying(repo: Repo, jobs: Vec<Job>, denials: Vec<agent::Denial>) -> Self {
-        let stage = Self::open(repo, jobs, MemoryStore::new(), Heard::default(), denials).await;
+    /// The same with something special about it.
+    pub(crate) async fn with(set: Set, repo: Repo, jobs: Vec<Job>) -> Self {
+        let in_place = set.in_place;
+        let stage = Self::open(repo, jobs, MemoryStore::new(), Heard::default(), set).await;
         let tasks = stage.jobs.iter().map(spec).collect();
         let plan = Arc::new(Plan::new(tasks).unwrap());
-        let start = Command::StartBuild { plan, slots: 2, in_place: false };
+        let start = Command::StartBuild { plan, slots: 2, in_place };
         stage.handle.command(start).await.unwrap();
         stage
     }
 
-    async fn open(
-        repo: Repo,
-        jobs: Vec<Job>,
-        store: MemoryStore,
-        heard: Heard,
-        denials: Vec<agent::Denial>,
-    ) -> Self {
+    async fn open(repo: Repo, jobs: Vec<Job>, store: MemoryStore, heard: Heard, set: Set) -> Self {
         let start = Oid::read(repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap();
         let setup = Setup {
             store: Arc::new(store.clone()),
@@ -118,7 +127,7 @@ impl Stage {
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();
         let running = tokio::spawn(runner.run());
-        let stage = Self { repo, handle, jobs, store, running, heard, start, denials };
+        let stage = Self { repo, handle, jobs, store, running, heard, start, set };
         let world = BuildWorld::new(
             stage.settings().await,
             stage.handle.clone(),
@@ -134,7 +143,7 @@ impl Stage {
     pub(crate) async fn crash(self) -> Self {
         self.running.abort();
         let _ = self.running.await;
-        Self::open(self.repo, self.jobs, self.store.crash(), self.heard, self.denials).await
+        Self::open(self.repo, self.jobs, self.store.crash(), self.heard, self.set).await
     }
 
     async fn settings(&self) -> BuildSettings {
@@ -149,7 +158,7 @@ impl Stage {
             runs,
             setup: Vec::new(),
             share: Vec::new(),
-            in_place: false,
+            in_place: self.set.in_place,
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
@@ -162,14 +171,34 @@ impl Stage {
         }
     }
 
-    fn task(&self, job: &Job) -> TaskSettings {
+    fn worker(&self, job: &Job) -> Worker {
+        if let Some(mind) = &job.mind {
+            return Worker::Model(ModelWorker {
+                model: mind.client(),
+                settings: unstuck_runner::agent::Settings {
+                    output_tokens_max: 1_000,
+                    price: None,
+                    call_time_max: Span::ZERO,
+                },
+                commands: Rules { blocked: self.set.blocked.clone(), ..Rules::default() },
+                network: Network::Open,
+                declarable: Declarable {
+                    secrets: ["TOKEN".to_owned()].into(),
+                    pull_request: job.pull_request.clone(),
+                },
+                policy: Arc::new(policy()),
+            });
+        }
         let script = Script::read(&job.script(), "script").unwrap();
-        let checks = |gate, commands: &[String]| Checks::new(gate, commands, &job.protect).unwrap();
         let agent = ScriptedAgent::new(script, guard());
-        let heard = Arc::clone(&self.heard);
-        let denials = self.denials.clone();
+        let (heard, denials) = (Arc::clone(&self.heard), self.set.denials.clone());
+        Worker::Agent(Arc::new(Overheard { agent, name: job.name, heard, denials }))
+    }
+
+    fn task(&self, job: &Job) -> TaskSettings {
+        let checks = |gate, commands: &[String]| Checks::new(gate, commands, &job.protect).unwrap();
         TaskSettings {
-            agent: Arc::new(Overheard { agent, name: job.name, heard, denials }),
+            worker: self.worker(job),
             model: None,
             limits: Limits {
                 turns_max: None,

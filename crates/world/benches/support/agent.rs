@@ -66,6 +66,7 @@ pub(crate) async fn work(
         attempt: 1,
         model: None,
         environment,
+        allowed_commands: std::collections::BTreeSet::new(),
         fence: Fence { writable: Some(vec![root.to_owned()]), tcp_refused: false },
         limits: Limits {
             turns_max: None,

@@ -75,10 +75,10 @@ const USUAL: &[&str] = &[
     "UNSTUCK_GUARD",
 ];
 
-/// An environment that holds only what is on the list, as changes to our own.
+/// An environment that holds only what is on the list: the whole of what a command gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
-    changes: Vec<(OsString, Option<OsString>)>,
+    variables: Vec<(OsString, Option<OsString>)>,
     passed: Vec<String>,
 }
 
@@ -97,20 +97,19 @@ impl Environment {
                 path.push(value);
             } else if passes(&name, also) {
                 narrowed.passed.push(name.to_string_lossy().into_owned());
-            } else {
-                narrowed.changes.push((name, None));
+                narrowed.variables.push((name, Some(value)));
             }
         }
         narrowed.passed.push("PATH".to_owned());
         narrowed.passed.sort();
-        narrowed.changes.push(("PATH".into(), Some(path)));
+        narrowed.variables.push(("PATH".into(), Some(path)));
         narrowed
     }
 
     /// The same with variables of ours.
     #[must_use]
     pub fn with(mut self, ours: Vec<(OsString, Option<OsString>)>) -> Self {
-        self.changes.extend(ours);
+        self.variables.extend(ours);
         self
     }
 
@@ -119,9 +118,9 @@ impl Environment {
         &self.passed
     }
 
-    /// The changes to our own environment.
-    pub fn changes(&self) -> &[(OsString, Option<OsString>)] {
-        &self.changes
+    /// All of it; a variable without a value is not there.
+    pub fn variables(&self) -> &[(OsString, Option<OsString>)] {
+        &self.variables
     }
 }
 
@@ -169,11 +168,14 @@ mod tests {
 
     #[test]
     fn the_shims_are_looked_through_first() {
-        let all = [("PATH".into(), "/bin".into()), ("GH_TOKEN".into(), "x".into())];
+        let all = [("PATH", "/bin"), ("GH_TOKEN", "x"), ("HOME", "/home/ada")];
+        let all = all.map(|(name, value)| (name.into(), value.into()));
         let narrowed = Environment::narrowed(all, &[], Path::new("/shims"));
-        let expected: [(OsString, Option<OsString>); 2] =
-            [("GH_TOKEN".into(), None), ("PATH".into(), Some("/shims:/bin".into()))];
-        assert_eq!(narrowed.changes(), expected);
-        assert_eq!(narrowed.passed(), ["PATH"]);
+        let expected: [(OsString, Option<OsString>); 2] = [
+            ("HOME".into(), Some("/home/ada".into())),
+            ("PATH".into(), Some("/shims:/bin".into())),
+        ];
+        assert_eq!(narrowed.variables(), expected);
+        assert_eq!(narrowed.passed(), ["HOME", "PATH"]);
     }
 }

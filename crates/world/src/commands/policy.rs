@@ -1,5 +1,7 @@
 //! The rules about commands, and what they say about a line of shell.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::{Fault, Permission};
 
@@ -41,6 +43,8 @@ pub struct Commands {
     allowed: Vec<Rule>,
     blocked: Vec<Rule>,
     mutators: Vec<(Rule, String)>,
+    /// Blocked otherwise: a person allowed these very commands.
+    permitted: BTreeSet<String>,
 }
 
 /// A command that was not run because it cannot be taken back. It costs nothing at first.
@@ -80,7 +84,18 @@ impl Commands {
             let what = all.iter().map(move |does| format!("{program} {does}"));
             what.filter_map(|what| Some((Rule::read(&what)?, what)))
         });
-        Self { allowed: read(&rules.allowed), blocked, mutators: mutators.collect() }
+        Self {
+            allowed: read(&rules.allowed),
+            blocked,
+            mutators: mutators.collect(),
+            permitted: BTreeSet::new(),
+        }
+    }
+
+    /// The same rules, with commands that a person allowed all the same.
+    #[must_use]
+    pub fn permitting(self, commands: BTreeSet<String>) -> Self {
+        Self { permitted: commands, ..self }
     }
 
     /// Whether a line of shell may run: blocked is a fault, what cannot be taken back a refusal.
@@ -99,6 +114,9 @@ impl Commands {
     }
 
     fn forbids(&self, command: &Simple) -> Option<&'static str> {
+        if self.permitted.contains(&command.words.join(" ")) {
+            return None;
+        }
         if let Some(why) = destructive::reason(command) {
             return Some(why);
         }
@@ -115,13 +133,13 @@ impl Commands {
 
 /// The fault of a command that may not run.
 pub(crate) fn blocked(what: &str, why: &str) -> Fault {
-    let context = Permission { what: what.to_owned() };
+    let context = Permission { what: what.to_owned(), commands: vec![what.to_owned()] };
     Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), context)
 }
 
 #[cfg(test)]
 mod tests {
-    use unstuck_core::fault::Code;
+    use unstuck_core::fault::{Code, Kind};
 
     use super::*;
 
@@ -154,6 +172,18 @@ mod tests {
         {
             assert_eq!(commands.admit(line).unwrap(), None, "{line}");
         }
+    }
+
+    #[test]
+    fn what_a_person_allows_is_that_very_command() {
+        let rules = Rules { blocked: list(&["make deploy"]), ..Rules::default() };
+        let fault = Commands::new(&rules).admit("cd a && make  deploy").unwrap_err();
+        let Kind::PermissionCommandBlocked(blocked) = fault.kind else { panic!("{fault}") };
+        assert_eq!(blocked.commands, ["make deploy"]);
+        let commands = Commands::new(&rules).permitting(blocked.commands.into_iter().collect());
+        assert_eq!(commands.admit("make deploy && ls").unwrap(), None);
+        commands.admit("make deploy all").unwrap_err();
+        commands.admit("make deploy && rm -rf ~").unwrap_err();
     }
 
     #[test]

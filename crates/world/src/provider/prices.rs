@@ -155,6 +155,7 @@ mod tests {
             cached_tokens: 1_000_000,
             cache_written_tokens: 1_000_000,
             money_micros: None,
+            unmeasured_calls: 0,
         };
         assert_eq!(Prices::default().cost("claude-opus-5", &all), Some(36_750_000));
         let most = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..all };

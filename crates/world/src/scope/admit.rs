@@ -65,7 +65,11 @@ impl Scope {
 
 fn refuse(path: &Path, why: &str) -> Fault {
     let what = path.display().to_string();
-    Fault::permission_file_access(SOURCE, format!("{what} {why}"), Permission { what })
+    Fault::permission_file_access(
+        SOURCE,
+        format!("{what} {why}"),
+        Permission { what, ..Permission::default() },
+    )
 }
 
 /// Where a path leads, and what is there. What does not exist yet counts from its nearest folder.

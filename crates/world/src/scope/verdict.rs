@@ -60,7 +60,11 @@ impl Verdict {
         (!self.ask.is_empty()).then(|| {
             let what = names(&self.ask).join(", ");
             let message = format!("to be asked about: {what}");
-            Fault::permission_file_access(SOURCE, message, Permission { what })
+            Fault::permission_file_access(
+                SOURCE,
+                message,
+                Permission { what, ..Permission::default() },
+            )
         })
     }
 }

@@ -7,6 +7,7 @@
 //! that counts is decided elsewhere.
 //! Design: `docs/design/agent-loop.md`.
 
+mod declare;
 mod fail;
 mod files;
 mod look;
@@ -16,6 +17,7 @@ mod spec;
 mod toolbox;
 mod wish;
 
+pub use declare::{Declarable, Irreversible};
 pub use shorten::{SHOWN_BYTES_MAX, shorten};
 pub use spec::specs;
 pub use toolbox::{Means, Shown, Toolbox};

@@ -68,7 +68,8 @@ impl Runs {
         let program = words.next().unwrap_or_default();
         let mut launch = Launch::new(guard.clone(), lock, root, program);
         launch.arguments = words.collect();
-        launch.environment = environment.changes().to_vec();
+        launch.inherits_environment = false;
+        launch.environment = environment.variables().to_vec();
         launch.fence = self.0.fence();
         let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
         let total = asked.clamp(Duration::from_secs(1), *timeout);

@@ -92,14 +92,16 @@ fn words() -> Vec<ToolSpec> {
         tool(
             "mutate",
             "Declares an action that reaches outside and cannot be taken back (push, publish, send). \
-             It is not run now: it runs once, after the checks of your work have passed.",
+             It is not run now: it runs once, after the checks of your work have passed and it is \
+             merged. The answer says whether it is declared, or was done before and with what result.",
             &json!({
                 "key": text("A name for the action that stays the same for the same action."),
-                "command": text("The line of shell that performs it."),
+                "action": { "description": "What is to be done.", "anyOf": actions() },
                 "probe": text("A line of shell that finds out whether it happened: status 0 it did, \
-                               1 it did not."),
+                               1 it did not. Without it a person is asked when the answer is lost."),
+                "after": text("The key of another action; this one is left out without that one."),
             }),
-            &["key", "command"],
+            &["key", "action"],
         ),
         tool(
             "task_done",
@@ -116,19 +118,77 @@ fn words() -> Vec<ToolSpec> {
     ]
 }
 
+/// What can be declared, one schema each.
+fn actions() -> Vec<Value> {
+    let secrets = |items: &Value| json!({ "type": "array", "items": items });
+    let header = object(
+        &json!({
+            "name": text("The header."),
+            "before": text("What stands before the secret, such as `Bearer ` with its space."),
+            "variable": text("The variable that holds the secret."),
+        }),
+        &["name", "variable"],
+    );
+    let timeout = number("How long it may take at most.");
+    vec![
+        action(
+            "command",
+            &json!({
+                "command": text("The line of shell."),
+                "secrets": secrets(&text("A variable that the line gets, if it may be named.")),
+                "timeout_seconds": timeout,
+            }),
+            &["command"],
+        ),
+        action(
+            "http",
+            &json!({
+                "url": text("Where the request goes."),
+                "method": text("POST without it."),
+                "headers": { "type": "object", "additionalProperties": { "type": "string" } },
+                "secrets": secrets(&header),
+                "body": text("What it says."),
+                "look_up_url": text("Something is there if it happened, and nothing (404) if not."),
+                "timeout_seconds": timeout,
+            }),
+            &["url"],
+        ),
+        action("git.push", &json!({}), &[]),
+        action(
+            "github.pr",
+            &json!({
+                "title": text("Its title."),
+                "body": text("What it says."),
+                "base": text("The branch it goes to; the project's own without it."),
+                "draft": { "type": "boolean" },
+            }),
+            &["title"],
+        ),
+    ]
+}
+
+fn action(kind: &str, properties: &Value, required: &[&str]) -> Value {
+    let mut properties = properties.clone();
+    properties["kind"] = json!({ "type": "string", "enum": [kind] });
+    object(&properties, &[&["kind"], required].concat())
+}
+
 fn tool(
     name: &'static str,
     description: &'static str,
     properties: &Value,
     required: &[&str],
 ) -> ToolSpec {
-    let input = json!({
+    ToolSpec { name, description, input: object(properties, required) }
+}
+
+fn object(properties: &Value, required: &[&str]) -> Value {
+    json!({
         "type": "object",
         "properties": properties,
         "required": required,
         "additionalProperties": false,
-    });
-    ToolSpec { name, description, input }
+    })
 }
 
 fn text(description: &str) -> Value {

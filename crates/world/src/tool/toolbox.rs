@@ -8,11 +8,13 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Outcome;
 use unstuck_core::fault::Fault;
+use unstuck_core::plan::MutationSpec;
 
+use super::declare::Declarable;
 use super::fail::broke;
 use super::files::Files;
 use super::run::Runs;
-use super::wish::Act;
+use super::wish::{Act, Declaration};
 use crate::commands::{Commands, Enforced, Environment, Network, Shims};
 use crate::process::{Fence, Guard, Hold};
 use crate::scope::Scope;
@@ -58,6 +60,8 @@ pub struct Means {
     pub network: Network,
     /// How long one command may take.
     pub timeout: Duration,
+    /// What actions may use that are declared for later.
+    pub declarable: Declarable,
 }
 
 impl Means {
@@ -97,6 +101,12 @@ impl Toolbox {
             Act::Run(_) => Err(broke("run_command", "a command is no file")),
         });
         done.await.unwrap_or_else(|error| Err(broke("file", error)))
+    }
+
+    /// The action that is declared for after the checks. A fault means that it must not be.
+    pub fn declared(&self, declaration: &Declaration) -> Result<MutationSpec, Box<Fault>> {
+        let Means { declarable, commands, .. } = &self.runs.0;
+        declarable.action(declaration, commands)
     }
 
     /// What really stands between its commands and the outside.

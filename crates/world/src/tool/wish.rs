@@ -8,6 +8,7 @@ use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::Fault;
 
+use super::declare::Irreversible;
 use super::fail::bad_input;
 
 /// What a model asks for.
@@ -142,11 +143,14 @@ inputs! {
     Declaration {
         /// Names it; the same key is never performed twice.
         key: String,
-        /// What is to be run.
-        command: String,
+        /// What is to be done.
+        action: Irreversible,
         /// A command that finds out whether it happened: 0 it did, 1 it did not.
         #[serde(default)]
         probe: Option<String>,
+        /// The key of another action; without that one this one is left out.
+        #[serde(default)]
+        after: Option<String>,
     }
 
     /// The end, from the model's own point of view.
@@ -213,15 +217,37 @@ mod tests {
     #[test]
     fn every_tool_that_is_described_can_be_called_and_no_other() {
         for spec in specs() {
-            let required = spec.input["required"].as_array().unwrap();
-            let input: serde_json::Map<String, Value> = required
-                .iter()
-                .map(|name| (name.as_str().unwrap().to_owned(), json!("x")))
-                .collect();
-            Wish::read(spec.name, &Value::Object(input)).unwrap();
+            for input in examples(&spec.input) {
+                Wish::read(spec.name, &input).unwrap();
+            }
         }
         let fault = Wish::read("format_disk", &json!({})).unwrap_err();
         assert_eq!(fault.code(), Code::LogicBadInput);
+    }
+
+    /// Values with everything that a schema requires; one for each of its choices.
+    fn examples(schema: &Value) -> Vec<Value> {
+        if let Some(choices) = schema["anyOf"].as_array() {
+            return choices.iter().flat_map(examples).collect();
+        }
+        if let Some(only) = schema["enum"].as_array() {
+            return only.clone();
+        }
+        let Some(required) = schema["required"].as_array() else { return vec![json!("x")] };
+        let mut all = vec![serde_json::Map::new()];
+        for name in required.iter().map(|name| name.as_str().unwrap()) {
+            let values = examples(&schema["properties"][name]);
+            let with = |value: &Value| {
+                let with = |one: &serde_json::Map<String, Value>| {
+                    let mut one = one.clone();
+                    one.insert(name.to_owned(), value.clone());
+                    one
+                };
+                all.iter().map(with).collect::<Vec<_>>()
+            };
+            all = values.iter().flat_map(with).collect();
+        }
+        all.into_iter().map(Value::Object).collect()
     }
 
     // T3.9: whatever a model hands in, it is a typed value or a typed fault.

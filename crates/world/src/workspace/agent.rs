@@ -87,6 +87,10 @@ impl Workspace {
             .map_err(|error| failed(&self.state.kept(), &std::io::Error::from(error)))?;
         let keep = self.state.kept().join(run.to_string());
         let (git, common) = (&self.project.git, &self.project.layout.common_dir);
-        before.restore(git, common, &address(run), &[&self.branch], &keep).await
+        // The person's own branch is no agent's to move.
+        let own = if self.in_place { &[][..] } else { &[self.branch.as_str()][..] };
+        let restored = before.restore(git, common, &address(run), own, &keep).await?;
+        self.state.forget(BEFORE)?;
+        Ok(restored)
     }
 }

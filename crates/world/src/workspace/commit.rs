@@ -45,7 +45,7 @@ impl Workspace {
         let checked = self.tree(&self.changes().await?).await?;
         if checked == self.tree_of(&base).await? {
             // Whatever the agent committed on the way there and back is nobody's.
-            self.point(&self.branch, &base).await?;
+            self.point_branch(&base, &base).await?;
             return Ok(Committed::Nothing);
         }
         self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;
@@ -54,14 +54,14 @@ impl Workspace {
         let message = self.worded(wording, shell).await?;
         let new = NewCommit {
             tree: &tree,
-            parents: &[base],
+            parents: std::slice::from_ref(&base),
             message: &message,
             person: &wording.person,
             at: wording.at,
             signed: true,
         };
         let commit = self.git.make_commit(new).await?;
-        self.point(&self.branch, &commit).await?;
+        self.point_branch(&base, &commit).await?;
         if !self.in_place {
             self.git.set_head(&self.branch).await?;
         }
@@ -73,6 +73,9 @@ impl Workspace {
     /// The commit that [`commit`](Self::commit) made; the base where there was nothing to commit.
     pub async fn commit_made(&self) -> Result<Oid, Fault> {
         let base = self.base().await?;
+        if self.in_place {
+            return self.made_in_place(base).await;
+        }
         let made = self.git.commit_of(&self.branch).await?;
         Ok(made.unwrap_or(base))
     }

@@ -12,6 +12,7 @@ mod agent;
 mod changes;
 mod commit;
 mod hooks;
+mod in_place;
 mod integrate;
 mod land;
 mod names;

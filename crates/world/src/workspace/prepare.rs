@@ -10,6 +10,7 @@ use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
+use super::in_place::IN_PLACE;
 use super::names::Place;
 use super::project::{Project, missing};
 use super::share::shareable;
@@ -59,6 +60,10 @@ impl Workspace {
         } else {
             Self::have_worktree(project, wanted).await?
         };
+        // An attempt that was killed has left what others had put back.
+        if let Some(run) = workspace.last_run()? {
+            workspace.restore_shared(run).await?;
+        }
         workspace.put_right().await?;
         workspace.as_wanted(wanted).await?;
         workspace.state.write(RUN, wanted.run.0.to_string().as_bytes())?;
@@ -71,7 +76,11 @@ impl Workspace {
     /// A worktree that was prepared before, for going on in it after a kill: a move that was begun
     /// is finished, and locks that nobody holds any more are gone.
     pub async fn open(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
-        let workspace = Self::at(project, place, share)?;
+        let workspace = if project.state(place).read(IN_PLACE)?.is_some() {
+            Self::in_place_at(project, place).await?
+        } else {
+            Self::at(project, place, share)?
+        };
         workspace.put_right().await?;
         Ok(workspace)
     }
@@ -178,11 +187,15 @@ impl Workspace {
 
     /// Saves what the last run left.
     async fn save_last(&self, now: Time) -> Result<Option<Oid>, Fault> {
-        let last = self.state.read(RUN)?.and_then(|run| String::from_utf8(run).ok()?.parse().ok());
-        match last {
-            Some(run) => self.save(RunId(run), now).await,
+        match self.last_run()? {
+            Some(run) => self.save(run, now).await,
             None => Ok(None),
         }
+    }
+
+    fn last_run(&self) -> Result<Option<RunId>, Fault> {
+        let run = self.state.read(RUN)?;
+        Ok(run.and_then(|run| String::from_utf8(run).ok()?.parse().ok()).map(RunId))
     }
 
     /// Whoever held these locks is gone: whoever prepares has the run's lock.
@@ -217,32 +230,6 @@ impl Workspace {
         }
         self.state.write(SETUP, list.as_bytes()).map(drop)
     }
-
-    async fn take_in_place(project: &Project, wanted: &Preparation) -> Result<Self, Fault> {
-        let git_dir = project.layout.git_dir.clone();
-        let git = project.git.in_worktree(&project.root, &git_dir);
-        let state = project.state(wanted.place);
-        if git.commit_of(&wanted.place.base()).await?.is_none() || !state.index().is_file() {
-            if !git.status().await?.is_empty() {
-                let message = format!("{} has changes of its own", project.root.display());
-                return Err(missing(message, "a clean working tree"));
-            }
-            let head = git.head().await?;
-            base_at(project, wanted.place, &head).await?;
-            state.copy(&git_dir.join("index"), &state.index())?;
-        }
-        Ok(Self {
-            project: project.clone(),
-            place: wanted.place,
-            directory: project.root.clone(),
-            branch: git.branch().await?.unwrap_or_else(|| "HEAD".to_owned()),
-            git_dir,
-            git,
-            state,
-            in_place: true,
-            shared: Vec::new(),
-        })
-    }
 }
 
 /// Makes a worktree at the build's head; our index comes last and says that it is whole.
@@ -265,7 +252,7 @@ async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Resu
     state.copy(&workspace.git_dir.join("index"), &state.index())
 }
 
-async fn base_at(project: &Project, place: Place, base: &Oid) -> Result<(), Fault> {
+pub(super) async fn base_at(project: &Project, place: Place, base: &Oid) -> Result<(), Fault> {
     let name = place.base();
     let old = project.git.commit_of(&name).await?;
     if old.as_ref() == Some(base) {

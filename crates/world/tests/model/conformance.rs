@@ -178,6 +178,7 @@ async fn a_turn_is_what_the_model_said() {
             cached_tokens: 10,
             cache_written_tokens: 0,
             money_micros: Some(110),
+            unmeasured_calls: 0,
         };
         assert_eq!(turn.usage, used, "{provider:?}");
         assert!(server.calls()[0].header("user-agent").unwrap().starts_with("unstuck/"));
@@ -189,7 +190,7 @@ async fn what_is_not_measured_has_no_price() {
     let speech = Speech { text: "Hi.".to_owned(), unmeasured: true, ..Speech::default() };
     for provider in ALL {
         let (turn, _server) = answer(provider, Answer::Turn(speech.clone())).await;
-        assert_eq!(turn.unwrap().usage, Usage::default(), "{provider:?}");
+        assert_eq!(turn.unwrap().usage, Usage::UNMEASURED, "{provider:?}");
     }
 }
 

@@ -37,6 +37,7 @@ fn order() -> Order {
         model: None,
         turns_max: None,
         access: Access::Workspace,
+        allowed_commands: std::collections::BTreeSet::new(),
     }
 }
 
@@ -105,6 +106,21 @@ fn it_is_told_one_thing_after_the_other() {
 }
 
 // T4.18: what it asks for is declined, and said at the end.
+#[test]
+fn a_command_that_a_person_allowed_is_accepted_and_no_other() {
+    let asks = |command: &str| {
+        format!(
+            "{{\"id\":7,\"method\":\"item/commandExecution/requestApproval\",\"params\":{{\"command\":\"{command}\"}}}}\n"
+        )
+    };
+    let order = Order { allowed_commands: ["npm install".to_owned()].into(), ..order() };
+    for (command, decision) in [("npm install", "accept"), ("npm install x", "decline")] {
+        let read = read(order.clone(), asks(command).as_bytes());
+        assert_eq!(read.told.last().unwrap()["result"]["decision"], decision, "{command}");
+    }
+}
+
+// T4.18
 #[test]
 fn approvals_are_declined_and_reported() {
     let read = capture(order(), "write");

@@ -116,6 +116,7 @@ impl Stage {
             model: None,
             environment: self.environment(),
             fence: Fence::default(),
+            allowed_commands: std::collections::BTreeSet::new(),
             limits: Limits {
                 turns_max: None,
                 money_micros_max: None,

@@ -13,7 +13,7 @@ use unstuck_core::fault::Fault;
 use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
 use unstuck_world::process::Guard;
 use unstuck_world::scope::{Mode, Rules as ScopeRules, Scope};
-use unstuck_world::tool::{Means, Shown, Toolbox, Wish};
+use unstuck_world::tool::{Declarable, Means, Shown, Toolbox, Wish};
 
 pub(crate) struct Stage {
     pub(crate) root: PathBuf,
@@ -84,6 +84,7 @@ impl Stage {
             writable: vec![base.join("shared")],
             network: set.network,
             timeout: set.timeout,
+            declarable: Declarable::default(),
         });
         Self { root, shims, tools, owned }
     }
@@ -120,17 +121,12 @@ impl Stage {
     }
 }
 
-/// Everything that this process has is taken away but what is on the list. What a test gives is not
-/// really there: what passes is set.
+/// Of what this process has and a test gives, only what is on the list.
 fn environment_of(path: OsString, set: &Set, shims: &Path) -> Environment {
     let own = std::env::vars_os().filter(|(name, _)| name != "PATH");
     let given = set.variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
     let all: Vec<(OsString, OsString)> = own.chain(given).chain([("PATH".into(), path)]).collect();
-    let narrowed = Environment::narrowed(all, &set.rules.environment, shims);
-    let passes = |name: &str| narrowed.passed().iter().any(|passed| passed == name);
-    let really = set.variables.iter().filter(|(name, _)| passes(name));
-    let really = really.map(|(name, value)| ((*name).into(), Some((*value).into()))).collect();
-    narrowed.with(really)
+    Environment::narrowed(all, &set.rules.environment, shims)
 }
 
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {

@@ -14,7 +14,7 @@ use unstuck_core::engine::{TaskId, Work};
 use unstuck_core::fault::Gate;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
-use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings};
+use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings, Worker};
 use unstuck_runner::{Clock as _, Order, Report, Results, World};
 use unstuck_world::agent::Limits;
 use unstuck_world::git::Person;
@@ -114,7 +114,7 @@ fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
         written_here(Checks::new(gate, commands, &[PROTECTED.to_owned()]))
     };
     TaskSettings {
-        agent: Arc::new(ScriptedAgent::new(script, guard.clone())),
+        worker: Worker::Agent(Arc::new(ScriptedAgent::new(script, guard.clone()))),
         model: None,
         limits: Limits {
             turns_max: None,

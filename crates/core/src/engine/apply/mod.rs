@@ -56,7 +56,7 @@ impl State {
                 self.task_parked(*task, *question, *run, *next);
             }
             Event::TaskUnparked { task, next, guidance, allowance, fresh } => {
-                self.task_unparked(*task, *next, guidance.clone(), *allowance, *fresh);
+                self.task_unparked(*task, *next, guidance.clone(), allowance.as_ref(), *fresh);
             }
             Event::TaskReady { task, run, next } => self.task_ready(*task, *run, *next),
             Event::TaskRevived { task } => self.task_revived(*task),

@@ -148,6 +148,7 @@ impl State {
             && let Some(task) = self.tasks.get_mut(&task)
         {
             task.allowance = None;
+            task.allowed_commands.clear();
         }
     }
 

@@ -90,6 +90,7 @@ impl State {
         if let Some(task) = self.tasks.get_mut(&id) {
             task.counters = Counters::default();
             task.guidance = None;
+            task.allowed_commands.clear();
         }
         self.set_task(id, TaskState::Done);
         self.meet_needs_of_dependants(id);
@@ -137,7 +138,7 @@ impl State {
         id: TaskId,
         next: Next,
         guidance: Option<Arc<Guidance>>,
-        allowance: Option<Allowance>,
+        allowance: Option<&Allowance>,
         fresh: bool,
     ) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
@@ -150,8 +151,10 @@ impl State {
         }
         if let Some(allowance) = allowance {
             task.allowance = Some(allowance.signature);
+            task.allowed_commands.clone_from(&allowance.commands);
             if allowance.always {
                 self.allowed.insert(allowance.signature);
+                self.allowed_commands.extend(allowance.commands.iter().cloned());
             }
         }
         self.set_next(id, next);

@@ -12,7 +12,7 @@ use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::run::{Next, Phase, Step};
 use crate::engine::task::{Allowance, Guidance, Left};
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Class, Work};
+use crate::fault::{Class, Kind, Work};
 use crate::plan::MutationKind;
 use crate::question::{Decision, QuestionKind};
 
@@ -67,11 +67,13 @@ fn about_error(
                 raise_task(turn, task, decision);
                 unpark(turn, task, question, &guidance, as_it_was);
             }
-            Decision::ProvideCredentials
-            | Decision::AllowOnce
-            | Decision::AlwaysAllow
-            | Decision::ItHappened
-            | Decision::ItDidNot => unpark(turn, task, question, &guidance, as_it_was),
+            Decision::AllowOnce | Decision::AlwaysAllow => {
+                let how = if denied(question).is_empty() { as_it_was } else { with_leave };
+                unpark(turn, task, question, &guidance, how);
+            }
+            Decision::ProvideCredentials | Decision::ItHappened | Decision::ItDidNot => {
+                unpark(turn, task, question, &guidance, as_it_was)
+            }
             Decision::ProvideGuidance | Decision::SimplerVersion => {
                 let how = if starts_over(question) { from_base } else { as_it_was };
                 unpark(turn, task, question, &guidance, how);
@@ -86,6 +88,23 @@ type GoesOn = fn(Work, Next) -> Next;
 
 const fn as_it_was(_: Work, next: Next) -> Next {
     next
+}
+
+/// Work that did not pass because its agent was not allowed something is not checked again as it
+/// is: the agent goes on and may do it now.
+const fn with_leave(_: Work, next: Next) -> Next {
+    match next.step {
+        Step::Check | Step::AwaitMerge => Next::attempt(Start::Resume),
+        _ => next,
+    }
+}
+
+/// The commands that an agent was not allowed to run.
+fn denied(question: &Question) -> &[String] {
+    match question.fault.as_deref().map(|fault| &fault.kind) {
+        Some(Kind::PermissionCommandBlocked(permission)) => &permission.commands,
+        _ => &[],
+    }
 }
 
 const fn take_back(_: Work, next: Next) -> Next {
@@ -123,13 +142,11 @@ fn unpark(
 ) {
     let Some(task) = turn.state.task(id) else { return };
     let next = goes_on(task.work(), task.next);
+    let allowed =
+        |signature, always| Allowance { signature, always, commands: denied(question).to_vec() };
     let allowance = match (guidance.decision, question.subject) {
-        (Decision::AllowOnce, Subject::Error(signature)) => {
-            Some(Allowance { signature, always: false })
-        }
-        (Decision::AlwaysAllow, Subject::Error(signature)) => {
-            Some(Allowance { signature, always: true })
-        }
+        (Decision::AllowOnce, Subject::Error(signature)) => Some(allowed(signature, false)),
+        (Decision::AlwaysAllow, Subject::Error(signature)) => Some(allowed(signature, true)),
         _ => None,
     };
     let fresh = question.kind != QuestionKind::Paused;

@@ -34,7 +34,9 @@ fn declare(
     let task = turn.task(id)?;
     let known = (0..).map_while(|at| task.action(at)).find(|known| known.key == wanted.key);
     match known {
-        Some(known) if known.arguments == wanted.arguments => return Ok(()),
+        Some(known) if (known.kind, known.arguments) == (wanted.kind, wanted.arguments) => {
+            return Ok(());
+        }
         Some(_) => return Err(Rejected::KeyReused(wanted.key)),
         None if task.declared.len() >= DECLARED_MAX => {
             return Err(Rejected::NotNow { what: wanted.key, state: "one action too many" });

@@ -9,5 +9,7 @@ use crate::plan::Plan;
 
 pub(super) fn on(turn: &mut Turn<'_>, plan: Arc<Plan>, slots: u32, in_place: bool) {
     let build = BuildId(turn.state.ids.build);
-    turn.emit(Event::BuildStarted { build, plan, slots: slots.max(1), in_place });
+    // There is one tree of the user's, so one works in it at a time.
+    let slots = if in_place { 1 } else { slots.max(1) };
+    turn.emit(Event::BuildStarted { build, plan, slots, in_place });
 }

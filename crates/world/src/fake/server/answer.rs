@@ -102,6 +102,9 @@ pub enum Stop {
     OutputLimit,
     /// The model declines.
     Refusal,
+    /// It is not finished: the service is to be asked to go on. Only Anthropic's does that; the
+    /// others are done.
+    Paused,
     /// For a reason that nobody has heard of.
     Unheard,
 }

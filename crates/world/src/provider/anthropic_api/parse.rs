@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::http::{Head, Problem, Reading, Trouble};
-use super::wire::{Delta, Error, ErrorBody, Event, PAUSED, Used};
+use super::wire::{Delta, Error, ErrorBody, Event, Used};
 use crate::agent::Usage;
 use crate::model::Part;
 
@@ -81,7 +81,7 @@ impl Reading for Reader {
             parts.push(block.part()?);
         }
         if paused {
-            parts.push(Part::Opaque { value: serde_json::json!({"type": PAUSED}) });
+            parts.push(Part::paused());
         }
         Ok(parts)
     }
@@ -144,6 +144,7 @@ impl Reader {
                 .cache_creation_input_tokens
                 .unwrap_or(so_far.cache_written_tokens),
             money_micros: None,
+            unmeasured_calls: 0,
         });
     }
 }

@@ -7,9 +7,6 @@ use serde_json::Value;
 
 use crate::model::{Message, Part, Request, Role, ToolSpec};
 
-/// The type of a part that is ours: the model paused and is to be asked to go on.
-pub(super) const PAUSED: &str = "pause_turn";
-
 /// What is asked.
 #[derive(Serialize)]
 pub(super) struct Ask<'a> {
@@ -118,10 +115,9 @@ fn block(part: &Part) -> Option<Block<'_>> {
             is_error: *failed,
             cache_control: None,
         }),
-        // Another provider's own, or our own note.
-        Part::Opaque { value } if matches!(value["type"].as_str(), Some("reasoning" | PAUSED)) => {
-            None
-        }
+        note if note.is_paused() => None,
+        // Another provider's own.
+        Part::Opaque { value } if value["type"] == "reasoning" => None,
         Part::Opaque { value } => Some(Block::Opaque(value)),
     }
 }

@@ -75,7 +75,11 @@ impl ClaudeCli {
         if skips && rustix::process::geteuid().is_root() && !self.settings.sandboxed {
             let message = "it does not skip its permission prompts as root without a sandbox";
             let what = "skip the permission prompts as root".to_owned();
-            return Err(Fault::permission_skip_denied(NAME, message, Permission { what }));
+            return Err(Fault::permission_skip_denied(
+                NAME,
+                message,
+                Permission { what, ..Permission::default() },
+            ));
         }
         Ok(())
     }

@@ -220,6 +220,7 @@ const fn usage(tokens: Tokens) -> Usage {
         cached_tokens: tokens.cached,
         cache_written_tokens: tokens.cache_written,
         money_micros: None,
+        unmeasured_calls: 0,
     }
 }
 

@@ -1,8 +1,10 @@
 //! How Claude Code is started: arguments, environment, and a directory of its own.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
+use serde_json::json;
 use unstuck_core::fault::Fault;
 
 use super::{NAME, Permissions, Settings};
@@ -64,6 +66,9 @@ impl Settings {
                 if !tools.is_empty() {
                     add(&["--allowedTools", &tools.join(",")]);
                 }
+                if let Some(settings) = allowing(&assignment.allowed_commands) {
+                    add(&["--settings", &settings]);
+                }
             }
         }
         let limits = assignment.limits;
@@ -110,6 +115,14 @@ impl Settings {
     }
 }
 
+/// Settings that allow these very commands. One with a star would allow others with it, so it is
+/// left to be asked about.
+fn allowing(commands: &BTreeSet<String>) -> Option<String> {
+    let plain = commands.iter().filter(|command| !command.contains('*'));
+    let rules: Vec<String> = plain.map(|command| format!("Bash({command})")).collect();
+    (!rules.is_empty()).then(|| json!({ "permissions": { "allow": rules } }).to_string())
+}
+
 /// An amount as the program reads it.
 fn dollars(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
@@ -118,6 +131,19 @@ fn dollars(micros: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_person_allowed_is_allowed_by_that_very_rule() {
+        let allowing = |commands: &[&str]| {
+            allowing(&commands.iter().map(|&command| command.to_owned()).collect())
+        };
+        assert_eq!(allowing(&[]), None);
+        assert_eq!(allowing(&["rm *.o"]), None, "it would allow more than was asked");
+        assert_eq!(
+            allowing(&["npm install, \"x\" (y)"]).unwrap(),
+            r#"{"permissions":{"allow":["Bash(npm install, \"x\" (y))"]}}"#
+        );
+    }
 
     #[test]
     fn an_amount_is_written_out() {

@@ -32,9 +32,10 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
         "cyberPolicy" | "misalignmentPolicyViolation" | "invalidPrompt" => {
             Kind::ProviderRefused(http)
         }
-        "tooManyDenials" => {
-            Kind::PermissionCommandBlocked(Permission { what: "too many commands".to_owned() })
-        }
+        "tooManyDenials" => Kind::PermissionCommandBlocked(Permission {
+            what: "too many commands".to_owned(),
+            ..Permission::default()
+        }),
         "unauthorized" => Kind::AuthInvalid(Auth { account: NAME.to_owned(), variable: None }),
         "badRequest" => Kind::ProviderRejected(http),
         "internalServerError" => Kind::ProviderApiError(http),

@@ -115,6 +115,7 @@ impl Agent for CodexCli {
             model: assignment.model,
             turns_max: assignment.limits.turns_max,
             access: self.settings.access,
+            allowed_commands: assignment.allowed_commands,
         });
         let closed = Run { launch, limits: assignment.limits, tell, stop }.with(&mut session).await;
         Ended {

@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads prose: a code comes from fields alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
@@ -22,6 +22,8 @@ use crate::provider::program::{Calls, Conversation, Heard, clip, less, shown};
 
 /// How many denials are reported: whoever is denied more often is denied the same.
 const DENIALS_MAX: usize = 100;
+/// How it asks whether it may run a command.
+const APPROVE_COMMAND: &str = "item/commandExecution/requestApproval";
 /// What a denial says of a command.
 const WHAT_BYTES_MAX: usize = 1_024;
 /// How many calls may wait for a decision at a time.
@@ -45,6 +47,8 @@ pub struct Order {
     pub turns_max: Option<u32>,
     /// What it may do.
     pub access: Access,
+    /// The very commands that it may run beside that.
+    pub allowed_commands: BTreeSet<String>,
 }
 
 /// A session with Codex.
@@ -275,19 +279,23 @@ impl Session {
         self.end = Some(End::Failed(Box::new(fault)));
     }
 
-    /// Nobody is there to allow anything, so it is declined, and said at the end.
+    /// Nobody is there to allow anything, so it is declined, and said at the end; unless it was
+    /// allowed before.
     fn decide(&mut self, method: &str, params: Option<Params<'_>>) -> Outcome {
+        let what = self.asked(params);
+        let allowed = what.as_ref().is_some_and(|what| self.order.allowed_commands.contains(what));
+        if method == APPROVE_COMMAND && allowed {
+            return Outcome::Result(json!({ "decision": "accept" }));
+        }
         let (tool, declined) = match method {
-            "item/commandExecution/requestApproval" => {
-                (ToolKind::Command, json!({ "decision": "decline" }))
-            }
+            APPROVE_COMMAND => (ToolKind::Command, json!({ "decision": "decline" })),
             "item/fileChange/requestApproval" => (ToolKind::Edit, json!({ "decision": "decline" })),
             "item/permissions/requestApproval" => (ToolKind::Other, json!({ "permissions": {} })),
             "mcpServer/elicitation/request" => (ToolKind::Other, json!({ "action": "decline" })),
             _ => return Outcome::Error { code: METHOD_NOT_FOUND, message: "not offered" },
         };
         if self.denials.len() < DENIALS_MAX {
-            let what = self.asked(params).unwrap_or_else(|| method.to_owned());
+            let what = what.unwrap_or_else(|| method.to_owned());
             self.denials.push(Denial { tool, what: clip(&what, WHAT_BYTES_MAX) });
         }
         Outcome::Result(declined)
@@ -332,6 +340,7 @@ const fn tokens(tokens: Tokens) -> Usage {
         cached_tokens: tokens.cached,
         cache_written_tokens: tokens.cache_written,
         money_micros: None,
+        unmeasured_calls: 0,
     }
 }
 

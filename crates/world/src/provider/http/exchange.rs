@@ -14,6 +14,7 @@ use super::Reading;
 use super::head::Head;
 use super::problem::{Problem, Trouble};
 use super::service::Service;
+use crate::agent::Usage;
 use crate::model::{Failure, Part, Turn};
 
 /// How much of an answer that is no success is read.
@@ -34,11 +35,12 @@ impl Service {
         let limit = self.deadlines.total;
         let exchange = timeout(limit, self.exchange(body, &mut reading));
         let answer = stop.run_until_cancelled(exchange).await?;
-        let usage = self.priced(reading.usage());
+        let usage = reading.usage().map(|usage| self.priced(usage));
         let answer = answer.unwrap_or_else(|_| Err(self.late("the whole turn", limit)));
         Some(match answer {
-            Ok(parts) => Ok(Turn { parts, usage }),
-            Err(fault) => Err(Failure { fault: Box::new(fault), usage }),
+            Ok(parts) => Ok(Turn { parts, usage: usage.unwrap_or(Usage::UNMEASURED) }),
+            // Whoever was refused before anything came has used nothing.
+            Err(fault) => Err(Failure { fault: Box::new(fault), usage: usage.unwrap_or_default() }),
         })
     }
 
@@ -159,12 +161,13 @@ pub(in crate::provider) fn replay<R: Reading>(
     let mut events = Events::default();
     let read = events.push(bytes, |data| reading.event(data));
     let parts = read.and_then(|_| reading.finish());
-    let usage = reading.usage().unwrap_or_default();
+    let usage = reading.usage();
     match parts {
-        Ok(parts) => Ok(Turn { parts, usage }),
+        Ok(parts) => Ok(Turn { parts, usage: usage.unwrap_or(Usage::UNMEASURED) }),
         Err(problem) => {
             let provider = Provider { name: name.to_owned(), model: None };
-            Err(Failure { fault: Box::new(problem.fault(&provider, None, None)), usage })
+            let fault = Box::new(problem.fault(&provider, None, None));
+            Err(Failure { fault, usage: usage.unwrap_or_default() })
         }
     }
 }

@@ -68,9 +68,8 @@ impl Service {
         self.ready.as_ref().map_err(Clone::clone)
     }
 
-    /// The usage with its price, where both are known.
-    pub(super) fn priced(&self, usage: Option<Usage>) -> Usage {
-        let Some(usage) = usage else { return Usage::default() };
+    /// The usage with its price, where that is known.
+    pub(super) fn priced(&self, usage: Usage) -> Usage {
         let model = self.provider.model.as_deref().unwrap_or_default();
         Usage { money_micros: self.prices.cost(model, &usage), ..usage }
     }

@@ -12,5 +12,6 @@ pub(in crate::provider) const fn less(total: Usage, before: Usage) -> Usage {
             .cache_written_tokens
             .saturating_sub(before.cache_written_tokens),
         money_micros: None,
+        unmeasured_calls: 0,
     }
 }

@@ -75,8 +75,8 @@ fn calls(speech: &Speech, asked: &Asked) -> Vec<Value> {
 
 fn finish_reason(speech: &Speech) -> &'static str {
     match speech.stop {
-        Stop::Done if speech.calls.is_empty() => "stop",
-        Stop::Done => "tool_calls",
+        Stop::Done | Stop::Paused if speech.calls.is_empty() => "stop",
+        Stop::Done | Stop::Paused => "tool_calls",
         Stop::OutputLimit => "length",
         Stop::Refusal => "content_filter",
         Stop::Unheard => "went_fishing",

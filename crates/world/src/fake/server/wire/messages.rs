@@ -92,6 +92,7 @@ fn stop_reason(speech: &Speech) -> &'static str {
         Stop::Done => "tool_use",
         Stop::OutputLimit => "max_tokens",
         Stop::Refusal => "refusal",
+        Stop::Paused => "pause_turn",
         Stop::Unheard => "went_fishing",
     }
 }

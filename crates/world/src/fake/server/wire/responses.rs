@@ -18,7 +18,7 @@ pub(super) fn stream(speech: &Speech, asked: &Asked) -> Vec<Event> {
     let kind = match speech.stop {
         Stop::OutputLimit => "response.incomplete",
         Stop::Unheard => "response.went_fishing",
-        Stop::Done | Stop::Refusal => "response.completed",
+        Stop::Done | Stop::Refusal | Stop::Paused => "response.completed",
     };
     events.push(Event::named(&json!({"type": kind, "response": response})));
     events

@@ -1,0 +1,89 @@
+//! A model works on a task, with our loop around it and our tools in the task's worktree.
+
+use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use unstuck_core::fault::{Fault, Internal};
+use unstuck_world::agent::End;
+use unstuck_world::commands::{Commands, Environment, Shims};
+use unstuck_world::tool::{Means, Toolbox};
+use unstuck_world::workspace::Workspace;
+
+use super::attempt::Worked;
+use super::settings::TaskSettings;
+use super::worker::ModelWorker;
+use super::world::Shared;
+use crate::agent::{self, AgentLoop};
+use crate::world::Order;
+
+impl Shared {
+    /// Nothing, when it was stopped or the run has ended meanwhile.
+    pub(super) async fn let_think(
+        &self,
+        order: &Order,
+        (task, worker): (&TaskSettings, &ModelWorker),
+        workspace: &Workspace,
+        stop: &CancellationToken,
+    ) -> Result<Option<Worked>, Fault> {
+        let tools = self.toolbox(order, (task, worker), workspace).await?;
+        let around = AgentLoop {
+            handle: self.handle.clone(),
+            clock: Arc::clone(&self.clock),
+            policy: Arc::clone(&worker.policy),
+            model: Arc::clone(&worker.model),
+            redactor: Arc::clone(&self.settings.redactor),
+            settings: worker.settings,
+        };
+        let given = agent::Assignment {
+            order,
+            notes: &task.brief,
+            tools: &tools,
+            workspace,
+            kept: self.kept(order).await,
+        };
+        let agent::Finished { end, actions, spent } = around.work(given, stop).await;
+        let end = match end {
+            agent::End::Done { summary } => End::Finished { said: summary, denials: Vec::new() },
+            agent::End::Failed(fault) => End::Failed(fault),
+            agent::End::Stopped => return Ok(None),
+        };
+        Ok(Some(Worked { end, actions, spent }))
+    }
+
+    /// Tools within the task's worktree and fence. Commands get less than agent programs: no
+    /// variable that is not on the list.
+    async fn toolbox(
+        &self,
+        order: &Order,
+        (task, worker): (&TaskSettings, &ModelWorker),
+        workspace: &Workspace,
+    ) -> Result<Toolbox, Fault> {
+        let (settings, run) = (&self.settings, order.effect.run);
+        let all = &settings.environment;
+        let path = all.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        let folder = settings.runs.join("shims").join(run.to_string());
+        let shims = Shims::make(&folder, path.map_or(OsStr::new(""), OsString::as_os_str));
+        let shims = shims.map_err(|error| {
+            let context = Internal { component: "shims".to_owned() };
+            let message = format!("{} cannot be used", folder.display());
+            Fault::internal_error("build", message, context).caused_by(error)
+        })?;
+        let allowed = self.allowed_commands(order).await;
+        let also = &worker.commands.environment;
+        let narrowed = Environment::narrowed(all.iter().cloned(), also, shims.folder());
+        Ok(Toolbox::new(Means {
+            root: workspace.directory().to_owned(),
+            scope: task.scope.clone(),
+            commands: Commands::new(&worker.commands).permitting(allowed),
+            guard: settings.guard.clone(),
+            lock: self.runs.lock_path(order.effect.task, run),
+            environment: narrowed.with(workspace.environment(run).await?),
+            shims,
+            writable: workspace.fence(all).writable.unwrap_or_default(),
+            network: worker.network,
+            timeout: settings.command_timeout,
+            declarable: worker.declarable.clone(),
+        }))
+    }
+}

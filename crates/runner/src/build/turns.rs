@@ -1,0 +1,46 @@
+//! One thing at a time happens in a task's worktree.
+//!
+//! A decision may end a run while whoever performs it still puts things in order, and the next run
+//! may begin at once. It waits here until the worktree is let go of.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::OwnedMutexGuard;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::TaskId;
+
+use crate::lock::lock;
+
+/// Whose turn it is, by task.
+#[derive(Debug, Default)]
+pub(super) struct Turns(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
+
+impl Turns {
+    /// The turn at a task, until it is dropped; none when it was not waited for.
+    pub(super) async fn take(
+        &self,
+        task: TaskId,
+        stop: &CancellationToken,
+    ) -> Option<OwnedMutexGuard<()>> {
+        let turn = Arc::clone(lock(&self.0).entry(task).or_default());
+        stop.run_until_cancelled(turn.lock_owned()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_next_waits_for_the_last_and_for_nobody_else() {
+        let (turns, never) = (Turns::default(), CancellationToken::new());
+        let held = turns.take(TaskId(1), &never).await.unwrap();
+        turns.take(TaskId(2), &never).await.unwrap();
+        let stopped = CancellationToken::new();
+        stopped.cancel();
+        assert!(turns.take(TaskId(1), &stopped).await.is_none());
+        drop(held);
+        assert!(turns.take(TaskId(1), &never).await.is_some());
+    }
+}

@@ -1,0 +1,164 @@
+//! What a model declares with `mutate` is performed after the checks, once, and looked up when its
+//! answer is lost.
+
+use serde_json::{Value, json};
+use unstuck_core::engine::{Event, MutationState};
+use unstuck_core::fault::Code;
+use unstuck_core::plan::PullRequest;
+use unstuck_world::fake::server::{Answer, Script};
+
+use crate::repo::{Repo, git_in};
+use crate::scripts::{Job, Mind};
+use crate::service::{Reply, Seen, Service};
+use crate::stage::{Stage, TOKEN};
+use crate::wire::{done, results, write};
+
+fn declare(key: &str, action: &Value) -> Answer {
+    Answer::call("mutate", &json!({"key": key, "action": action}))
+}
+
+fn order(service: &Service) -> Value {
+    json!({
+        "kind": "http",
+        "url": service.url("/orders"),
+        "headers": {"content-type": "application/json"},
+        "secrets": [{"name": "authorization", "before": "Bearer ", "variable": "TOKEN"}],
+        "body": "{\"cakes\":1}",
+        "look_up_url": service.url("/orders/1"),
+    })
+}
+
+async fn thinking(script: impl IntoIterator<Item = Answer>) -> Mind {
+    let script = [write("a", "a\n")].into_iter().chain(script);
+    Mind::anthropic(Script::new(script, done())).await
+}
+
+/// How the actions of the build stand in the ledger, by key.
+async fn ledger(stage: &Stage) -> Vec<(String, MutationState)> {
+    let of = |mutation: &unstuck_core::engine::Mutation| {
+        (mutation.spec.key.clone(), mutation.state.clone())
+    };
+    stage.look(move |state| state.mutations().map(of).collect()).await
+}
+
+fn answer(mind: &Mind, at: usize) -> Value {
+    serde_json::from_str(&results(&mind.asked()[at])[0].1).unwrap()
+}
+
+// TX6, TX8
+#[tokio::test]
+async fn a_declared_request_is_sent_once_after_the_checks_and_looked_up_when_lost() {
+    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
+        "POST" => Reply::Cut,
+        _ => Reply::Answer(200, "order 1"),
+    };
+    let service = Service::start(rule).await;
+    let mind = thinking([declare("order", &order(&service))]).await;
+    let job = Job::thought_out("a", &mind).checked("test -e a");
+    let stage = Stage::build(Repo::with(&[]), vec![job]).await;
+    stage.done().await;
+    let declared = json!({"key": "order", "kind": "http", "state": "declared",
+        "runs": "once, after the checks"});
+    assert_eq!(answer(&mind, 2), declared);
+    let sent = service.seen("POST");
+    assert_eq!((sent.len(), service.seen("GET").len()), (1, 1));
+    assert_eq!(sent[0].headers["authorization"], format!("Bearer {TOKEN}"));
+    let applied = MutationState::Applied { result: "order 1".into() };
+    assert!(ledger(&stage).await.contains(&("order".to_owned(), applied)));
+    let journal = serde_json::to_string(&stage.events().await).unwrap();
+    assert!(!journal.contains(TOKEN));
+}
+
+// TX6: the process dies while the answer is awaited.
+#[tokio::test]
+async fn a_declared_request_that_was_under_way_in_a_crash_is_not_sent_again() {
+    let rule = |seen: &Seen, _: &[Seen]| match seen.method.as_str() {
+        "POST" => Reply::Silence,
+        _ => Reply::Answer(200, "order 1"),
+    };
+    let service = Service::start(rule).await;
+    let mind = thinking([declare("order", &order(&service))]).await;
+    let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+    service.arrived(1).await;
+    let stage = stage.crash().await;
+    stage.done().await;
+    assert_eq!(service.seen("POST").len(), 1);
+    assert_eq!(mind.asked().len(), 3, "nobody had to think again");
+}
+
+// TX8: an action that an attempt before has done answers with its result, and is not done again.
+#[tokio::test]
+async fn what_was_done_before_answers_with_its_result() {
+    let service = Service::start(|_: &Seen, _: &[Seen]| Reply::Answer(201, "order 7")).await;
+    let push = json!({"kind": "git.push"});
+    let mind = thinking([
+        declare("order", &order(&service)),
+        declare("out", &push),
+        done(),
+        write("a", "b\n"),
+        declare("order", &order(&service)),
+    ]);
+    let mind = mind.await;
+    let repo = Repo::with(&[]);
+    let remote = repo.beside("remote.git");
+    repo.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
+    repo.git(["remote", "add", "origin", remote.to_str().unwrap()]);
+    let check = "grep -q b a || { echo 'FAILED test_a - not b'; exit 1; }".to_owned();
+    let job = Job { pre_push: vec![check], ..Job::thought_out("a", &mind) };
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.done().await;
+    assert_eq!(service.seen("POST").len(), 1);
+    let known = json!({"key": "order", "kind": "http", "state": "applied", "result": "order 7"});
+    assert_eq!(answer(&mind, 6), known);
+}
+
+#[tokio::test]
+async fn commands_pushes_and_pull_requests_are_performed_in_their_order() {
+    let pull = r#"{"html_url": "https://git.example/ada/shop/pull/7"}"#;
+    let service = Service::start(move |_: &Seen, _: &[Seen]| Reply::Answer(201, pull)).await;
+    let repo = Repo::with(&[]);
+    let (remote, count) = (repo.beside("remote.git"), repo.beside("count"));
+    repo.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
+    repo.git(["remote", "add", "origin", remote.to_str().unwrap()]);
+    let line = format!("echo ${{#TOKEN}} >> {}", count.display());
+    let mind = thinking([
+        declare("out", &json!({"kind": "git.push"})),
+        Answer::call(
+            "mutate",
+            &json!({"key": "pr", "after": "out",
+            "action": {"kind": "github.pr", "title": "Shop"}}),
+        ),
+        declare("count", &json!({"kind": "command", "command": line, "secrets": ["TOKEN"]})),
+    ]);
+    let mind = mind.await;
+    let place = PullRequest {
+        repository: "ada/shop".to_owned(),
+        base: "main".to_owned(),
+        base_url: Some(service.url("/api")),
+        token_variable: "TOKEN".to_owned(),
+        ..PullRequest::default()
+    };
+    let job = Job { pull_request: Some(place), ..Job::thought_out("a", &mind) };
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.done().await;
+    let keys: Vec<String> = ledger(&stage).await.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["merge", "out", "pr", "count"]);
+    let there = git_in(&remote, ["rev-parse", &Stage::branch()]).unwrap();
+    assert_eq!(there, stage.repo.git(["rev-parse", &Stage::branch()]));
+    assert_eq!(service.seen("POST")[0].path, "/api/repos/ada/shop/pulls");
+    assert_eq!(std::fs::read_to_string(count).unwrap(), format!("{}\n", TOKEN.len()));
+}
+
+// B9: an action is kept as it is, so it must not hold a secret.
+#[tokio::test]
+async fn an_action_that_spells_out_a_secret_is_refused() {
+    let spelled = json!({"kind": "command", "command": format!("echo {TOKEN}")});
+    let mind = thinking([declare("leak", &spelled)]).await;
+    let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+    stage.done().await;
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, [Code::LogicBadInput]);
+    let events = stage.events().await;
+    assert!(!events.iter().any(|e| matches!(e.event, Event::Declared { .. })));
+    assert!(!serde_json::to_string(&events).unwrap().contains(TOKEN));
+}

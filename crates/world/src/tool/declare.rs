@@ -1,0 +1,313 @@
+//! What a model declares that cannot be taken back, and the action that comes of it.
+//!
+//! The action is complete: what is called is kept with the intent, so that whoever goes on after a
+//! crash calls and looks up the same. What needs a secret names its variable, and only variables and
+//! places that the settings list: an agent that was talked into something must not be able to send a
+//! secret where it likes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::fault::Fault;
+use unstuck_core::plan::{
+    Call, CommandCall, HttpCall, MutationKind, MutationSpec, ProbeCommand, PullRequest,
+    SecretHeader,
+};
+use unstuck_core::time::Span;
+
+use super::fail::bad_input;
+use super::wish::Declaration;
+use crate::commands::Commands;
+
+const TOOL: &str = "mutate";
+/// The longest name of an action.
+const KEY_BYTES_MAX: usize = 200;
+/// The longest that an action may take.
+const TIMEOUT_MAX: Span = Span::from_hours(1);
+
+/// What actions that an agent declares may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Declarable {
+    /// The variables of secrets that they may name.
+    pub secrets: BTreeSet<String>,
+    /// Where pull requests are opened and with which token; none where they are not.
+    pub pull_request: Option<PullRequest>,
+}
+
+/// An action that cannot be taken back, in a model's words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", deny_unknown_fields)]
+pub enum Irreversible {
+    /// A line of shell.
+    #[serde(rename = "command")]
+    Command {
+        /// It.
+        command: String,
+        /// Variables of secrets that it gets.
+        #[serde(default)]
+        secrets: Vec<String>,
+        /// How long it may take.
+        #[serde(default)]
+        timeout_seconds: Option<u64>,
+    },
+    /// A request.
+    #[serde(rename = "http")]
+    Http {
+        /// Where it goes.
+        url: String,
+        /// Its method; `POST` without one.
+        #[serde(default)]
+        method: Option<String>,
+        /// Its headers.
+        #[serde(default)]
+        headers: BTreeMap<String, String>,
+        /// Headers that hold a secret.
+        #[serde(default)]
+        secrets: Vec<SecretHeader>,
+        /// What it says.
+        #[serde(default)]
+        body: Option<String>,
+        /// What is asked to find out whether it happened.
+        #[serde(default)]
+        look_up_url: Option<String>,
+        /// How long it may take.
+        #[serde(default)]
+        timeout_seconds: Option<u64>,
+    },
+    /// The build's branch is pushed to the project's remote.
+    #[serde(rename = "git.push")]
+    Push {},
+    /// A pull request is opened from the build's branch.
+    #[serde(rename = "github.pr")]
+    PullRequest {
+        /// Its title.
+        title: String,
+        /// What it says.
+        #[serde(default)]
+        body: String,
+        /// The branch it goes to; the project's own without one.
+        #[serde(default)]
+        base: Option<String>,
+        /// Whether it is only a draft.
+        #[serde(default)]
+        draft: bool,
+    },
+}
+
+impl Declarable {
+    /// The action that is declared. What must not be done or named is a fault.
+    pub(super) fn action(
+        &self,
+        declared: &Declaration,
+        commands: &Commands,
+    ) -> Result<MutationSpec, Box<Fault>> {
+        let key = declared.key.trim();
+        if key.is_empty() || key.len() > KEY_BYTES_MAX {
+            let why = format!("the key has to have 1 to {KEY_BYTES_MAX} bytes");
+            return Err(bad_input(TOOL, &why));
+        }
+        let spec = match &declared.action {
+            Irreversible::Command { command, secrets, timeout_seconds } => {
+                commands.admit(command).map_err(Box::new)?;
+                self.may_name(secrets.iter())?;
+                let call = shell(command, secrets, *timeout_seconds);
+                MutationSpec::calling(key, Call::Command(call))
+            }
+            Irreversible::Http { secrets, .. } => {
+                self.may_name(secrets.iter().map(|header| &header.variable))?;
+                MutationSpec::calling(key, Call::Http(request(&declared.action)))
+            }
+            Irreversible::Push {} => push(key),
+            Irreversible::PullRequest { .. } => {
+                let call = self.pull_request(&declared.action)?;
+                MutationSpec::calling(key, Call::PullRequest(call))
+            }
+        };
+        let spec = match &declared.probe {
+            Some(line) => {
+                commands.admit(line).map_err(Box::new)?;
+                spec.looked_up_by(probe(line))
+            }
+            None => spec,
+        };
+        Ok(MutationSpec { requires: declared.after.clone(), ..spec })
+    }
+
+    fn may_name<'a>(&self, mut named: impl Iterator<Item = &'a String>) -> Result<(), Box<Fault>> {
+        match named.find(|variable| !self.secrets.contains(*variable)) {
+            None => Ok(()),
+            Some(other) => Err(bad_input(TOOL, &format!("{other} may not be named by an action"))),
+        }
+    }
+
+    /// The words are the model's; where it goes and who opens it are the settings'.
+    fn pull_request(&self, wanted: &Irreversible) -> Result<PullRequest, Box<Fault>> {
+        let (Some(place), Irreversible::PullRequest { title, body, base, draft }) =
+            (&self.pull_request, wanted)
+        else {
+            return Err(bad_input(TOOL, "no place for pull requests is set"));
+        };
+        Ok(PullRequest {
+            title: title.clone(),
+            body: body.clone(),
+            base: base.clone().unwrap_or_else(|| place.base.clone()),
+            draft: *draft,
+            ..place.clone()
+        })
+    }
+}
+
+fn shell(line: &str, secrets: &[String], timeout_seconds: Option<u64>) -> CommandCall {
+    let call = CommandCall {
+        program: "sh".to_owned(),
+        arguments: vec!["-c".to_owned(), line.to_owned()],
+        variables: secrets.to_vec(),
+        ..CommandCall::default()
+    };
+    CommandCall { timeout_ms: timeout(timeout_seconds, call.timeout_ms), ..call }
+}
+
+fn request(wanted: &Irreversible) -> HttpCall {
+    let usual = HttpCall::default();
+    let Irreversible::Http { url, method, headers, secrets, body, look_up_url, timeout_seconds } =
+        wanted
+    else {
+        return usual;
+    };
+    HttpCall {
+        method: method.clone().unwrap_or(usual.method),
+        url: url.clone(),
+        headers: headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        secrets: secrets.clone(),
+        body: body.clone(),
+        look_up_url: look_up_url.clone(),
+        timeout_ms: timeout(*timeout_seconds, usual.timeout_ms),
+    }
+}
+
+fn push(key: &str) -> MutationSpec {
+    MutationSpec {
+        key: key.to_owned(),
+        kind: MutationKind::Push,
+        idempotent: true,
+        probe: true,
+        ..MutationSpec::default()
+    }
+}
+
+fn probe(line: &str) -> ProbeCommand {
+    ProbeCommand {
+        program: "sh".to_owned(),
+        arguments: vec!["-c".to_owned(), line.to_owned()],
+        ..ProbeCommand::default()
+    }
+}
+
+fn timeout(seconds: Option<u64>, usual: Span) -> Span {
+    seconds.map_or(usual, |seconds| Span::from_secs(seconds).min(TIMEOUT_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use unstuck_core::fault::Code;
+
+    use super::*;
+    use crate::commands::Rules;
+    use crate::tool::{Speak, Wish};
+
+    fn declared(input: &serde_json::Value) -> Result<MutationSpec, Box<Fault>> {
+        let may = Declarable {
+            secrets: ["TOKEN".to_owned()].into(),
+            pull_request: Some(PullRequest {
+                repository: "ada/shop".to_owned(),
+                base: "main".to_owned(),
+                ..PullRequest::default()
+            }),
+        };
+        match Wish::read("mutate", input)? {
+            Wish::Speak(Speak::Mutate(wish)) => {
+                may.action(&wish, &Commands::new(&Rules::default()))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_kind_becomes_an_action_with_all_that_is_needed_to_perform_it() {
+        let spec = declared(&json!({"key": "release", "probe": "./released", "after": "push",
+            "action": {"kind": "command", "command": "npm publish", "secrets": ["TOKEN"]}}));
+        let spec = spec.unwrap();
+        let Some(Call::Command(call)) = spec.call.as_deref() else { panic!("{spec:?}") };
+        assert_eq!((call.program.as_str(), &call.arguments[1][..]), ("sh", "npm publish"));
+        assert_eq!((call.variables.len(), spec.requires.as_deref()), (1, Some("push")));
+        assert_eq!(spec.look_up.unwrap().arguments, ["-c", "./released"]);
+
+        let spec = declared(&json!({"key": "order", "action": {"kind": "http", "url": "http://a",
+            "look_up_url": "http://a/1", "timeout_seconds": 5,
+            "secrets": [{"name": "authorization", "before": "Bearer ", "variable": "TOKEN"}]}}));
+        let spec = spec.unwrap();
+        assert!(spec.probe && spec.settle_ms == Span::from_secs(5));
+        let Some(Call::Http(call)) = spec.call.as_deref() else { panic!("{spec:?}") };
+        assert_eq!((call.method.as_str(), call.url.as_str()), ("POST", "http://a"));
+
+        let spec = declared(&json!({"key": "out", "action": {"kind": "git.push"}})).unwrap();
+        assert_eq!((spec.kind, spec.probe, spec.call), (MutationKind::Push, true, None));
+
+        let spec = declared(&json!({"key": "pr",
+            "action": {"kind": "github.pr", "title": "Shop"}}));
+        let spec = spec.unwrap();
+        let Some(Call::PullRequest(call)) = spec.call.as_deref() else { panic!("{spec:?}") };
+        assert_eq!((call.repository.as_str(), call.base.as_str()), ("ada/shop", "main"));
+    }
+
+    #[test]
+    fn what_an_agent_may_not_decide_is_refused() {
+        let command = |line: &str| json!({"kind": "command", "command": line});
+        for (input, code) in [
+            (json!({"key": " ", "action": command("x")}), Code::LogicBadInput),
+            (json!({"key": "a"}), Code::LogicBadInput),
+            (
+                json!({"key": "a", "action": {"kind": "git.push", "remote": "x"}}),
+                Code::LogicBadInput,
+            ),
+            (json!({"key": "a", "action": {"kind": "wire", "to": "x"}}), Code::LogicBadInput),
+            (
+                json!({"key": "a", "action": {"kind": "command", "command": "x",
+                "secrets": ["OTHER"]}}),
+                Code::LogicBadInput,
+            ),
+            (
+                json!({"key": "a", "action": {"kind": "http", "url": "http://a",
+                "secrets": [{"name": "x", "variable": "OTHER"}]}}),
+                Code::LogicBadInput,
+            ),
+            (
+                json!({"key": "a", "action": {"kind": "github.pr", "title": "x",
+                "repository": "eve/x"}}),
+                Code::LogicBadInput,
+            ),
+            (json!({"key": "a", "action": command("rm -rf ~")}), Code::PermissionCommandBlocked),
+            (
+                json!({"key": "a", "action": command("x"), "probe": "rm -rf ~"}),
+                Code::PermissionCommandBlocked,
+            ),
+        ] {
+            assert_eq!(declared(&input).unwrap_err().code(), code, "{input}");
+        }
+        let nowhere = Declarable::default();
+        let wish = Declaration {
+            key: "pr".to_owned(),
+            action: Irreversible::PullRequest {
+                title: String::new(),
+                body: String::new(),
+                base: None,
+                draft: false,
+            },
+            probe: None,
+            after: None,
+        };
+        let fault = nowhere.action(&wish, &Commands::new(&Rules::default())).unwrap_err();
+        assert_eq!(fault.code(), Code::LogicBadInput);
+    }
+}
