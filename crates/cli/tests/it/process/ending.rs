@@ -181,13 +181,25 @@ fn what_is_no_guard_is_found_out() {
     assert!(runtime().block_on(launch.start()).is_err());
 }
 
+/// Without the two signals that the C library keeps for itself: whether they are ignored depends on
+/// which of its calls started the program.
+fn with_own_signals(said: &str) -> String {
+    const OF_THE_LIBRARY: u64 = 0x1_8000_0000;
+    let own = |line: &str| match line.strip_prefix("SigIgn:\t") {
+        Some(set) => format!("{:x}", u64::from_str_radix(set, 16).unwrap() & !OF_THE_LIBRARY),
+        None => line.to_owned(),
+    };
+    said.lines().map(own).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn a_program_finds_what_it_would_find_without_us() {
     let stage = Stage::new();
     // Open files, traps and signals that are blocked, ignored or handled.
     let script = "ls /proc/self/fd; trap; grep '^Sig[BIC]' /proc/self/status";
     let bare = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(text(&stage.run(script)), String::from_utf8(bare.stdout).unwrap());
+    let bare = String::from_utf8(bare.stdout).unwrap();
+    assert_eq!(with_own_signals(&text(&stage.run(script))), with_own_signals(&bare));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod deadlines;
 mod ending;
+mod grouping;
 mod killed;
 mod output;
 mod reaping;

@@ -71,10 +71,10 @@ impl<'a> Kept<'a> {
         }
         let mut command = command(order, &lock);
         #[cfg(target_os = "linux")]
-        let (group, spawned) = Cgroup::around(&mut lock, || spawn(&mut command));
+        let (group, started) = Cgroup::around(&mut lock, &mut command);
         #[cfg(not(target_os = "linux"))]
-        let spawned = spawn(&mut command);
-        match spawned {
+        let started = command.spawn().map(|child| Pid::from_child(&child));
+        match started {
             Ok(main) => Ok(Ok(Self {
                 main,
                 ended: None,
@@ -83,13 +83,7 @@ impl<'a> Kept<'a> {
                 group,
                 lock,
             })),
-            Err(error) => {
-                #[cfg(target_os = "linux")]
-                if let Some(group) = group {
-                    group.remove();
-                }
-                Ok(Err(reason(&error, &order.program)))
-            }
+            Err(error) => Ok(Err(reason(&error, &order.program))),
         }
     }
 
@@ -175,10 +169,6 @@ fn command(order: &Order, lock: &Lock) -> Command {
         command.process_group(0);
     }
     command
-}
-
-fn spawn(command: &mut Command) -> io::Result<Pid> {
-    command.spawn().map(|child| Pid::from_child(&child))
 }
 
 fn reason(error: &io::Error, program: &OsStr) -> NotStarted {

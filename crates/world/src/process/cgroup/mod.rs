@@ -1,13 +1,23 @@
 //! A control group around a tree, where this process may make one: it ends all of its members at
 //! once, however fast they multiply and whatever they do to their environment.
 //!
+//! The program is born in its group (`birth`) and not moved there: to move a process, the kernel
+//! waits until nobody in the whole system is just starting one, 5 to 20 ms on a quiet machine. So there
+//! is no moment in which anything of the tree is outside, either.
+//!
 //! It adds to walking the tree and replaces nothing: most users may not make groups.
 
+mod birth;
+
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Pid;
 
 use super::lock::Lock;
 
@@ -18,27 +28,32 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Makes the group of `lock` below our own and runs `spawn` inside it; the group is none where
-    /// that is not possible, and `spawn` runs either way.
-    ///
-    /// A process starts in the group of its parent. Going in, and out again after it was started,
-    /// leaves no moment in which it is outside.
-    pub(super) fn around<T>(lock: &mut Lock, spawn: impl FnOnce() -> T) -> (Option<Self>, T) {
-        let entered = Self::make(lock).and_then(Self::enter);
-        let spawned = spawn();
-        let left = entered.filter(|group| {
-            // Inside it we could not end it without ending ourselves.
-            group.path.parent().is_some_and(|ours| move_here(ours).is_ok())
-        });
-        (left, spawned)
+    /// Makes the group of `lock` below our own and starts `command` in it; the group is none where
+    /// that is not possible, and the program starts either way.
+    pub(super) fn around(
+        lock: &mut Lock,
+        command: &mut Command,
+    ) -> (Option<Self>, io::Result<Pid>) {
+        let Some(group) = Self::make(lock) else { return (None, plainly(command)) };
+        match group.start(command) {
+            Ok(Some(main)) => (Some(group), Ok(main)),
+            Err(error) => {
+                group.remove();
+                (None, Err(error))
+            }
+            Ok(None) => {
+                group.remove();
+                (None, plainly(command))
+            }
+        }
     }
 
-    fn enter(self) -> Option<Self> {
-        if move_here(&self.path).is_ok() {
-            return Some(self);
+    /// Starts a program as a member; none where nobody may be born here.
+    fn start(&self, command: &mut Command) -> io::Result<Option<Pid>> {
+        match File::open(&self.path) {
+            Ok(group) => birth::start_in(group.as_fd(), command),
+            Err(_) => Ok(None),
         }
-        self.remove();
-        None
     }
 
     fn make(lock: &mut Lock) -> Option<Self> {
@@ -88,9 +103,9 @@ fn remove_below(path: &Path) {
     let _ = fs::remove_dir(path);
 }
 
-/// Moves this process into a group.
-fn move_here(group: &Path) -> io::Result<()> {
-    fs::write(group.join("cgroup.procs"), "0")
+/// Starts a program where we are ourselves.
+fn plainly(command: &mut Command) -> io::Result<Pid> {
+    command.spawn().map(|child| Pid::from_child(&child))
 }
 
 /// The directory of the group that this process is in.
