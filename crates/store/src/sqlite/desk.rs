@@ -8,14 +8,19 @@ use std::sync::{Arc, OnceLock};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use tokio::sync::watch;
+use unstuck_core::engine::State;
 
 use super::fail::{self, Doing};
 use super::header::log_path;
+use super::lock::Lock;
+use super::readers::ReadError;
 use super::table::{event, project, snapshot};
 use super::writer::{Append, Group};
+use super::{load, open};
 use crate::crash;
 use crate::error::StoreError;
-use crate::store::Settled;
+use crate::snapshot::Tail;
+use crate::store::{Holder, Settled};
 
 /// The longest log that is left beside the file at a proper end.
 const LOG_BYTES_LEFT: u64 = 1024 * 1024;
@@ -49,6 +54,16 @@ pub(super) struct Start {
     pub(super) last: u64,
 }
 
+/// A project that is locked, taken and read.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub(super) id: i64,
+    pub(super) lock: Lock,
+    pub(super) start: Start,
+    pub(super) state: State,
+    pub(super) tail: Tail,
+}
+
 impl Desk {
     pub(super) fn new(
         conn: Connection,
@@ -80,13 +95,48 @@ impl Desk {
         result.map_err(|error| self.give_up(&error))
     }
 
-    /// Takes a project: from now on nobody else writes.
-    pub(super) fn take(
+    /// The same, durable together with the next transaction that is waited for, and never without
+    /// what came before it. For what nobody acts on by itself.
+    pub(super) fn transaction_in_passing<T>(
         &mut self,
-        id: i64,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        open::wait_for_disk(&self.conn, false).map_err(|error| self.give_up(&error))?;
+        let done = self.transaction(work);
+        open::wait_for_disk(&self.conn, true).map_err(|error| self.give_up(&error))?;
+        done
+    }
+
+    /// Reads something.
+    pub(super) fn read<T>(
+        &self,
+        look: impl FnOnce(&Connection) -> Result<T, ReadError>,
+    ) -> Result<T, StoreError> {
+        look(&self.conn).map_err(|error| error.at(&self.at))
+    }
+
+    /// Locks a project, takes it and reads what it adds up to. One that nobody knows is made.
+    pub(super) fn claim(
+        &mut self,
+        name: &str,
+        holder: &Holder,
         written: watch::Sender<u64>,
-    ) -> Result<Start, StoreError> {
-        let start = self.transaction(|conn| {
+    ) -> Result<Claimed, StoreError> {
+        let id = match self.read(|conn| Ok(project::find(conn, name)?))? {
+            Some(id) => id,
+            None => self.transaction_in_passing(|conn| project::make(conn, name))?,
+        };
+        let lock = Lock::take(&self.at, id, holder)?;
+        let start = self.take(id, written)?;
+        let load = |conn: &Connection| load::load(conn, &self.at, id, name, start.last);
+        let (state, tail) = self.read(load)?;
+        Ok(Claimed { id, lock, start, state, tail })
+    }
+
+    /// Takes a project: from now on nobody else writes.
+    fn take(&mut self, id: i64, written: watch::Sender<u64>) -> Result<Start, StoreError> {
+        // In passing: whoever takes it acts on nothing before its first batch is on disk.
+        let start = self.transaction_in_passing(|conn| {
             let project::Taken { epoch, clean } = project::take(conn, id)?;
             let remembered = snapshot::positions(conn, id)?.first().copied().unwrap_or(0);
             Ok(Start { epoch, clean, last: event::last(conn, id)?.max(remembered) })
@@ -102,16 +152,28 @@ impl Desk {
         &mut self,
         id: i64,
         epoch: i64,
-        work: impl FnOnce(&Connection, u64) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        self.holds(id, epoch)?;
+        let at = self.at.display().to_string();
+        self.transaction(|conn| held(conn, id, epoch, at, work))?
+    }
+
+    /// Lets go of a project properly, with a snapshot where one is worth it.
+    pub(super) fn let_go(
+        &mut self,
+        id: i64,
+        epoch: i64,
+        body: Option<&[u8]>,
+    ) -> Result<(), StoreError> {
         let last = self.holds(id, epoch)?;
         let at = self.at.display().to_string();
-        self.transaction(|conn| {
-            if project::epoch(conn, id)? != epoch {
-                return Ok(Err(StoreError::Fenced { at }));
-            }
-            work(conn, last).map(Ok)
-        })?
+        let close = |conn: &Connection| {
+            body.map_or(Ok(()), |body| snapshot::put(conn, id, last, body))?;
+            project::let_go(conn, id)
+        };
+        // In passing: if it is lost with the power, the next one looks through the file once more.
+        self.transaction_in_passing(|conn| held(conn, id, epoch, at, close))?
     }
 
     /// Writes batches in one transaction, tells each how it went, and how many there were. One that
@@ -242,6 +304,21 @@ impl Desk {
             self.conn.execute_batch("ROLLBACK").ok();
         }
         fail::sqlite(&self.at, Doing::Writing, error)
+    }
+}
+
+/// Does something if the project is still of this epoch.
+fn held<T>(
+    conn: &Connection,
+    id: i64,
+    epoch: i64,
+    at: String,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Result<T, StoreError>> {
+    if project::epoch(conn, id)? == epoch {
+        work(conn).map(Ok)
+    } else {
+        Ok(Err(StoreError::Fenced { at }))
     }
 }
 

@@ -9,10 +9,11 @@ use unstuck_core::engine::State;
 use unstuck_core::time::Time;
 
 use super::Shared;
+use super::desk::Desk;
 use super::lock::Lock;
 use super::retain;
 use super::rows::Rows;
-use super::table::{answer, project, snapshot};
+use super::table::answer;
 use super::writer::Append;
 use crate::batch::Batch;
 use crate::error::StoreError;
@@ -54,7 +55,8 @@ impl Journal for SqliteJournal {
 
     async fn answers(&mut self) -> Result<Vec<Answer>, StoreError> {
         let project = self.project;
-        self.shared.readers.read(move |conn| Ok(answer::waiting(conn, project)?)).await
+        let look = move |desk: &mut Desk| desk.read(|conn| Ok(answer::waiting(conn, project)?));
+        self.shared.writer.run(look).await
     }
 
     async fn retain(&mut self, before: Time) -> Result<u64, StoreError> {
@@ -63,7 +65,7 @@ impl Journal for SqliteJournal {
         let mut dropped = 0;
         loop {
             let step = writer.run(move |desk| {
-                desk.as_holder(project, epoch, |conn, _| retain::events(conn, project, before))
+                desk.as_holder(project, epoch, |conn| retain::events(conn, project, before))
             });
             let step = step.await?;
             dropped += step;
@@ -72,7 +74,7 @@ impl Journal for SqliteJournal {
             }
         }
         let builds = writer.run(move |desk| {
-            desk.as_holder(project, epoch, |conn, _| retain::builds(conn, project, before))
+            desk.as_holder(project, epoch, |conn| retain::builds(conn, project, before))
         });
         builds.await?;
         Ok(dropped)
@@ -81,15 +83,7 @@ impl Journal for SqliteJournal {
     async fn close(self: Box<Self>, state: &State) -> Result<(), StoreError> {
         let (project, epoch) = (self.project, self.epoch);
         let body = self.tail.is_worth_closing().then(|| written_down(state));
-        let closed = self.shared.writer.run(move |desk| {
-            desk.as_holder(project, epoch, |conn, last| {
-                if let Some(body) = &body {
-                    snapshot::put(conn, project, last, body)?;
-                }
-                project::let_go(conn, project)
-            })
-        });
-        closed.await
+        self.shared.writer.run(move |desk| desk.let_go(project, epoch, body.as_deref())).await
     }
 }
 

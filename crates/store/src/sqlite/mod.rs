@@ -27,7 +27,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::watch;
-use tokio::task;
 use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, TaskId};
 
 use crate::checkpoint::Conversation;
@@ -39,9 +38,8 @@ use crate::tables::{
 };
 
 use check::Check;
-use desk::Desk;
+use desk::{Claimed, Desk};
 use journal::SqliteJournal;
-use lock::Lock;
 use migrate::Step;
 use readers::Readers;
 use table::{
@@ -104,16 +102,6 @@ impl SqliteStore {
         };
         self.0.readers.read(look).await
     }
-
-    /// The id of a project; one that nobody knows is made.
-    async fn id(&self, name: &str) -> Result<i64, StoreError> {
-        if let Some(id) = self.read(name, |_, project| Ok(Some(project))).await? {
-            return Ok(id);
-        }
-        let name = name.to_owned();
-        let make = move |desk: &mut Desk| desk.transaction(|conn| project::make(conn, &name));
-        self.0.writer.run(make).await
-    }
 }
 
 impl Shared {
@@ -131,19 +119,15 @@ impl Shared {
 #[async_trait]
 impl Store for SqliteStore {
     async fn claim(&self, project: &str, holder: &Holder) -> Result<Claim, StoreError> {
-        let id = self.id(project).await?;
-        let (path, holder) = (self.0.path.clone(), holder.clone());
-        let lock = task::spawn_blocking(move || Lock::take(&path, id, &holder)).await;
-        let lock = lock
-            .map_err(|error| StoreError::NotRead { at: self.0.at(), cause: error.to_string() })??;
+        let (name, holder) = (project.to_owned(), holder.clone());
         let written = self.0.written(project);
-        let start = self.0.writer.run(move |desk| desk.take(id, written)).await?;
+        // In one go, and where everything is open already: the writer has nothing to do for a
+        // project that nobody holds.
+        let claim = move |desk: &mut Desk| desk.claim(&name, &holder, written);
+        let Claimed { id, lock, start, state, tail } = self.0.writer.run(claim).await?;
         if !start.clean {
             self.0.check.begin(self.0.path.clone())?;
         }
-        let (path, name) = (self.0.path.clone(), project.to_owned());
-        let load = move |conn: &Connection| load::load(conn, &path, id, &name, start.last);
-        let (state, tail) = self.0.readers.read(load).await?;
         let journal = SqliteJournal {
             shared: Arc::clone(&self.0),
             project: id,

@@ -41,9 +41,15 @@ pub(super) fn writer(at: &Path, steps: &[Step]) -> Result<Connection, StoreError
     prepare(&conn).map_err(failed)?;
     migrate::run(&mut conn, at, steps)?;
     use_log(&conn).map_err(failed)?;
-    conn.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    wait_for_disk(&conn, true).map_err(failed)?;
     conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT).map_err(failed)?;
     Ok(conn)
+}
+
+/// Whether the end of a transaction waits until it is on disk. One that does not is there with the
+/// next one that does: the log is written in order.
+pub(super) fn wait_for_disk(conn: &Connection, waits: bool) -> rusqlite::Result<()> {
+    conn.pragma_update(None, "synchronous", if waits { "FULL" } else { "NORMAL" })
 }
 
 /// What every connection needs.

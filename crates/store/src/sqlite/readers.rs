@@ -54,10 +54,7 @@ impl Pool {
     ) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let conn = idle.map_or_else(|| reader(&self.at), Ok)?;
-        let found = look(&conn).map_err(|error| match error {
-            ReadError::Sqlite(error) => fail::sqlite(&self.at, Doing::Reading, &error),
-            ReadError::Store(error) => error,
-        });
+        let found = look(&conn).map_err(|error| error.at(&self.at));
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
         found
     }
@@ -68,6 +65,16 @@ impl Pool {
 pub(super) enum ReadError {
     Sqlite(rusqlite::Error),
     Store(StoreError),
+}
+
+impl ReadError {
+    /// The same as an error of the store at this place.
+    pub(super) fn at(self, at: &Path) -> StoreError {
+        match self {
+            Self::Sqlite(error) => fail::sqlite(at, Doing::Reading, &error),
+            Self::Store(error) => error,
+        }
+    }
 }
 
 impl From<rusqlite::Error> for ReadError {
