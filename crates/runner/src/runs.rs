@@ -34,33 +34,41 @@ impl Runs {
 
     /// Ends whatever earlier runs of a task left; whether all of it is gone.
     pub(crate) async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
-        let (runs, stop) = (self.clone(), stop.clone());
-        let cleared = tokio::task::spawn_blocking(move || runs.end_all_of(task, &stop)).await;
+        let (left, stop) = (self.left_by(task), stop.clone());
+        if left.is_empty() {
+            return true;
+        }
+        let cleared = tokio::task::spawn_blocking(move || end_all(left, &stop)).await;
         cleared.unwrap_or_else(|error| {
             tracing::error!(%error, "what earlier runs left could not be cleared away");
             false
         })
     }
 
-    /// Does not come back before they are gone or nobody wants to know any more.
-    fn end_all_of(&self, task: TaskId, stop: &CancellationToken) -> bool {
+    /// The lock files that earlier runs of a task left.
+    fn left_by(&self, task: TaskId) -> Vec<PathBuf> {
         let prefix = format!("{task}-");
-        let Ok(files) = fs::read_dir(&self.folder) else { return true };
         let of_task = |path: &PathBuf| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
         };
-        for path in files.flatten().map(|file| file.path()).filter(of_task) {
-            loop {
-                match reap(&path, REAP_PATIENCE) {
-                    Ok(_held) => break,
-                    Err(_) if stop.is_cancelled() => return false,
-                    Err(fault) => {
-                        tracing::error!(message = fault.message, "an old run is not gone");
-                    }
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        files.map(|file| file.path()).filter(of_task).collect()
+    }
+}
+
+/// Does not come back before they are gone or nobody wants to know any more.
+fn end_all(locks: Vec<PathBuf>, stop: &CancellationToken) -> bool {
+    for path in locks {
+        loop {
+            match reap(&path, REAP_PATIENCE) {
+                Ok(_held) => break,
+                Err(_) if stop.is_cancelled() => return false,
+                Err(fault) => {
+                    tracing::error!(message = fault.message, "an old run is not gone");
                 }
             }
-            let _ = fs::remove_file(path);
         }
-        true
+        let _ = fs::remove_file(path);
     }
+    true
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Event, TaskId};
+use unstuck_core::engine::{Command, Event, State, TaskId};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
 use unstuck_runner::{Scope, ScriptWorld};
@@ -36,7 +36,7 @@ pub(super) async fn take_up(
     world: &ScriptWorld,
     teller: &Teller,
 ) -> Result<TaskId, Error> {
-    let task = match find(store, project, name).await? {
+    let task = match find(seat, store, project, name).await? {
         Some((task, _)) => task,
         None => make(seat, store, project, name).await?,
     };
@@ -48,7 +48,7 @@ pub(super) async fn take_up(
     seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
     // From here on it is ours, and whoever had it before has left it like this; unless what is over
     // is what we have just done ourselves.
-    let is_over = find(store, project, name).await?.is_none_or(|(_, is_over)| is_over);
+    let is_over = find(seat, store, project, name).await?.is_none_or(|(_, is_over)| is_over);
     if is_over && !world.has_begun() {
         seat.command(Command::FireJob { task }).await?;
     }
@@ -64,15 +64,37 @@ async fn make(
 ) -> Result<TaskId, Error> {
     match define(seat, name).await {
         Ok(task) => Ok(task),
-        Err(error) => match find(store, project, name).await? {
+        Err(error) => match find(seat, store, project, name).await? {
             Some((task, _)) => Ok(task),
             None => Err(error),
         },
     }
 }
 
-/// The job with this name, and whether its last firing came to its end.
+/// The job with this name, and whether its last firing came to its end. Whoever holds the project
+/// has it in memory; others read the tables.
 async fn find(
+    seat: &Seat,
+    store: &Arc<dyn Store>,
+    project: &Project,
+    name: &str,
+) -> Result<Option<(TaskId, bool)>, Error> {
+    match seat.holder() {
+        Some(handle) => {
+            let name = name.to_owned();
+            Ok(handle.look(move |state| find_in(state, &name)).await?)
+        }
+        None => find_in_tables(store, project, name).await,
+    }
+}
+
+fn find_in(state: &State, name: &str) -> Option<(TaskId, bool)> {
+    let standing = state.builds().find(|build| build.standing)?.id;
+    let known = state.tasks().find(|task| task.build == standing && task.spec.name == name)?;
+    Some((known.id, known.state.has_ended()))
+}
+
+async fn find_in_tables(
     store: &Arc<dyn Store>,
     project: &Project,
     name: &str,

@@ -109,6 +109,14 @@ impl Seat {
         Ok(())
     }
 
+    /// Whether we decide ourselves, and know before the disk does.
+    pub(super) const fn holder(&self) -> Option<&Handle> {
+        match self {
+            Self::Holder { handle, .. } => Some(handle),
+            Self::Guest { .. } => None,
+        }
+    }
+
     /// The next thing that is heard.
     pub(super) async fn hear(&mut self) -> Result<Heard, Error> {
         match self {

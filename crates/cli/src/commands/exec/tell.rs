@@ -60,13 +60,14 @@ impl Teller {
         render::note("unstuck: it can be written again. It goes on.");
     }
 
-    /// A person is asked.
+    /// A person is asked; whether there is such a question to ask.
     pub(super) async fn question(
         &self,
         id: QuestionId,
         max_wait: Option<Span>,
-    ) -> Result<(), Error> {
-        let Some(question) = self.store.question(&self.project, id).await? else { return Ok(()) };
+    ) -> Result<bool, Error> {
+        let found = self.store.question(&self.project, id).await?;
+        let Some(question) = found else { return Ok(false) };
         let mut lines = vec![String::new(), format!("unstuck: {}", question.text.problem)];
         for option in &question.text.options {
             let (value, label) = (option.value, &option.label);
@@ -79,7 +80,7 @@ impl Teller {
             None => "It waits here for your answer.".to_owned(),
         });
         render::note(&lines.join("\n"));
-        Ok(())
+        Ok(true)
     }
 
     /// Where the task stands, as far as the tables know.

@@ -58,14 +58,6 @@ const fn of_code(code: Code) -> Exit {
     }
 }
 
-/// How a person is waited for.
-#[derive(Default)]
-struct Patience {
-    /// The question they were told of.
-    told: Option<QuestionId>,
-    until: Option<Instant>,
-}
-
 /// Follows a task until there is nothing left to wait for.
 pub(super) async fn until_it_ends(
     seat: &mut Seat,
@@ -73,9 +65,9 @@ pub(super) async fn until_it_ends(
     teller: &Teller,
     max_wait: Option<Span>,
 ) -> Result<Ending, Error> {
-    let mut patience = Patience::default();
-    // What happened before we listened is in the tables.
-    if let Some(ending) = look(task, teller, max_wait, &mut patience).await? {
+    let mut followed = Followed { task, teller, max_wait, patience: Patience::default() };
+    // What happened before we listened is known.
+    if let Some(ending) = followed.look(seat).await? {
         return Ok(ending);
     }
     loop {
@@ -85,7 +77,7 @@ pub(super) async fn until_it_ends(
                 Heard::HolderGone => Some(Ending::HolderGone),
                 Heard::Notice(Notice::Event { recorded, narration }) => {
                     teller.event(task, &recorded, narration.as_deref());
-                    on(task, &recorded, teller, max_wait, &mut patience).await?
+                    followed.on(seat, &recorded).await?
                 }
                 Heard::Notice(Notice::StoreWaiting { message, .. }) => {
                     Teller::store_waiting(&message);
@@ -95,9 +87,9 @@ pub(super) async fn until_it_ends(
                     Teller::store_back();
                     None
                 }
-                Heard::Notice(Notice::Gap) => look(task, teller, max_wait, &mut patience).await?,
+                Heard::Notice(Notice::Gap) => followed.look(seat).await?,
             },
-            () = over(patience.until) => Some(Ending::NeedsPerson),
+            () = over(followed.patience.until) => Some(Ending::NeedsPerson),
         };
         if let Some(ending) = ending {
             return Ok(ending);
@@ -105,68 +97,85 @@ pub(super) async fn until_it_ends(
     }
 }
 
-/// What an event means for us. It only says that there is something to look at: it may be of an
-/// earlier firing, which ended while we waited for our turn.
-async fn on(
-    task: TaskId,
-    recorded: &Recorded,
-    teller: &Teller,
-    max_wait: Option<Span>,
-    patience: &mut Patience,
-) -> Result<Option<Ending>, Error> {
-    match &recorded.event {
-        Event::TaskDone { task: of }
-        | Event::TaskSkipped { task: of, .. }
-        | Event::TaskCancelled { task: of }
-        | Event::TaskFailed { task: of, .. }
-        | Event::TaskParked { task: of, .. }
-            if *of == task =>
-        {
-            look(task, teller, max_wait, patience).await
-        }
-        Event::TaskUnparked { task: of, .. } if *of == task => {
-            *patience = Patience::default();
-            Ok(None)
-        }
-        _ => Ok(None),
-    }
+/// How a person is waited for.
+#[derive(Default)]
+struct Patience {
+    /// The question they were told of.
+    told: Option<QuestionId>,
+    until: Option<Instant>,
 }
 
-/// What the tables say about the task.
-async fn look(
+/// A task that is followed, and how a person is waited for meanwhile.
+struct Followed<'a> {
     task: TaskId,
-    teller: &Teller,
+    teller: &'a Teller,
     max_wait: Option<Span>,
-    patience: &mut Patience,
-) -> Result<Option<Ending>, Error> {
-    Ok(match teller.state(task).await? {
-        Some(TaskState::Done) => Some(Ending::Done),
-        Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(Ending::LeftOut),
-        Some(TaskState::Failed { code }) => Some(Ending::Failed(code)),
-        Some(TaskState::Parked { question, .. }) => {
-            parked(question, teller, max_wait, patience).await?
-        }
-        _ => None,
-    })
+    patience: Patience,
 }
 
-/// A person is needed: they are told, and waited for as long as we may.
-async fn parked(
-    question: QuestionId,
-    teller: &Teller,
-    max_wait: Option<Span>,
-    patience: &mut Patience,
-) -> Result<Option<Ending>, Error> {
-    if patience.told.replace(question) != Some(question) {
-        teller.question(question, max_wait).await?;
-    }
-    match max_wait {
-        Some(Span::ZERO) => Ok(Some(Ending::NeedsPerson)),
-        Some(wait) => {
-            patience.until.get_or_insert(Instant::now() + wait.into());
-            Ok(None)
+impl Followed<'_> {
+    /// What an event means for us. It only says that there is something to look at: it may be of an
+    /// earlier firing, which ended while we waited for our turn.
+    async fn on(&mut self, seat: &Seat, recorded: &Recorded) -> Result<Option<Ending>, Error> {
+        match &recorded.event {
+            Event::TaskDone { task }
+            | Event::TaskSkipped { task, .. }
+            | Event::TaskCancelled { task }
+            | Event::TaskFailed { task, .. }
+            | Event::TaskParked { task, .. }
+                if *task == self.task =>
+            {
+                self.look(seat).await
+            }
+            Event::TaskUnparked { task, .. } if *task == self.task => {
+                self.patience = Patience::default();
+                Ok(None)
+            }
+            _ => Ok(None),
         }
-        None => Ok(None),
+    }
+
+    /// What is known about the task.
+    async fn look(&mut self, seat: &Seat) -> Result<Option<Ending>, Error> {
+        Ok(match self.state(seat).await? {
+            Some(TaskState::Done) => Some(Ending::Done),
+            Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(Ending::LeftOut),
+            Some(TaskState::Failed { code }) => Some(Ending::Failed(code)),
+            Some(TaskState::Parked { question, .. }) => self.parked(question).await?,
+            _ => None,
+        })
+    }
+
+    /// Where the task stands. Whoever holds the project has it in memory, if a moment ahead of the
+    /// disk: an end is waited for there before we leave. A loop that has ended says why itself.
+    async fn state(&self, seat: &Seat) -> Result<Option<TaskState>, Error> {
+        let task = self.task;
+        match seat.holder() {
+            Some(handle) => {
+                let seen = handle.look(move |state| Some(state.task(task)?.state.clone())).await;
+                Ok(seen.ok().flatten())
+            }
+            None => self.teller.state(task).await,
+        }
+    }
+
+    /// A person is needed: they are told, and waited for as long as we may. A question that is not
+    /// on disk yet is told when it is.
+    async fn parked(&mut self, question: QuestionId) -> Result<Option<Ending>, Error> {
+        if self.patience.told != Some(question) {
+            if !self.teller.question(question, self.max_wait).await? {
+                return Ok(None);
+            }
+            self.patience.told = Some(question);
+        }
+        match self.max_wait {
+            Some(Span::ZERO) => Ok(Some(Ending::NeedsPerson)),
+            Some(wait) => {
+                self.patience.until.get_or_insert(Instant::now() + wait.into());
+                Ok(None)
+            }
+            None => Ok(None),
+        }
     }
 }
 
