@@ -1,6 +1,8 @@
 //! Snapshots: the state written down, so that opening need not replay the whole journal.
 //!
-//! A snapshot is never the truth, the journal is: one that cannot be read is passed over.
+//! A snapshot is never the truth, the journal is: one that cannot be read is passed over. So is one
+//! that is not what was written, by its seal: a bit that a disk lost would otherwise become a name,
+//! a limit or a count that nobody decided.
 
 use unstuck_core::engine::State;
 
@@ -10,17 +12,32 @@ const TAIL_BYTES_MIN: u64 = 1024 * 1024;
 /// A tail that is a smaller part of the snapshot than this is read in no time.
 const TAIL_SHARE_MAX: u64 = 8;
 
+/// What a sealed snapshot begins with; the digest of the rest comes next, and then the rest.
+const SEAL: &[u8] = b"blake3:";
+/// The first byte of a snapshot that was written before there were seals.
+const UNSEALED: u8 = b'{';
+
 /// The state written down.
 pub fn snapshot(state: &State) -> Vec<u8> {
     // A state is made of maps with plain keys, which always can be written. An empty snapshot could
     // not be read and would be passed over like any other.
-    serde_json::to_vec(state).unwrap_or_default()
+    let body = serde_json::to_vec(state).unwrap_or_default();
+    [SEAL, blake3::hash(&body).as_bytes(), &body].concat()
 }
 
 /// The state a snapshot holds, if it is the one of `project` at `seq`.
 pub(crate) fn read(bytes: &[u8], project: &str, seq: u64) -> Option<State> {
-    let state: State = serde_json::from_slice(bytes).ok()?;
+    let state: State = serde_json::from_slice(unsealed(bytes)?).ok()?;
     (state.project() == project && state.seq() == seq).then_some(state)
+}
+
+/// What was sealed, if it is still the same.
+fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
+    if bytes.first() == Some(&UNSEALED) {
+        return Some(bytes);
+    }
+    let (digest, body) = bytes.strip_prefix(SEAL)?.split_first_chunk()?;
+    (blake3::hash(body) == blake3::Hash::from_bytes(*digest)).then_some(body)
 }
 
 /// How much has been written since the last snapshot.
@@ -85,5 +102,21 @@ mod tests {
         assert_eq!(read(&written, "one", 1), None);
         assert_eq!(read(b"", "one", 0), None);
         assert_eq!(read(&written[1..], "one", 0), None);
+    }
+
+    #[test]
+    fn a_snapshot_with_a_flipped_bit_is_passed_over() {
+        let written = snapshot(&State::new("one"));
+        for bit in 0..written.len() * 8 {
+            let mut flipped = written.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(read(&flipped, "one", 0), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_from_before_there_were_seals_is_read() {
+        let state = State::new("one");
+        assert_eq!(read(&serde_json::to_vec(&state).unwrap(), "one", 0), Some(state));
     }
 }

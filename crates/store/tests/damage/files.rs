@@ -170,6 +170,25 @@ async fn a_destroyed_page_is_found_in_the_background_and_nothing_is_written_on_t
     assert_damaged(&error, "damaged");
 }
 
+/// A snapshot that still can be read, and says something that nobody decided.
+#[tokio::test]
+async fn a_snapshot_with_a_flipped_bit_is_passed_over() {
+    let file = File::new();
+    written(&file).await;
+    let conn = Connection::open(&file.path).unwrap();
+    let body: Vec<u8> = conn.query_row("SELECT body FROM snapshots", [], |row| row.get(0)).unwrap();
+    let title = br#""title":"Task a"#;
+    let at = body.windows(title.len()).position(|part| part == title).unwrap() + title.len() - 1;
+    let mut flipped = body;
+    flipped[at] ^= 2;
+    conn.execute("UPDATE snapshots SET body = ?1", [flipped]).unwrap();
+    drop(conn);
+    let store = SqliteStore::open(&file.path).unwrap();
+    let claim = store.claim(PROJECT, &holder("run")).await.unwrap();
+    let titles: Vec<&str> = claim.state.tasks().map(|task| &*task.spec.title).collect();
+    assert_eq!(titles, ["Task a"]);
+}
+
 #[tokio::test]
 async fn whoever_was_replaced_writes_nothing_more() {
     let file = File::new();
