@@ -61,6 +61,10 @@ pub trait Store: fmt::Debug + Send + Sync {
         question: QuestionId,
     ) -> Result<Option<QuestionRow>, StoreError>;
 
+    /// Answers that were given and not taken up yet, in the order they were given. Their questions
+    /// are still pending.
+    async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError>;
+
     /// The actions of a task, oldest first.
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;
 

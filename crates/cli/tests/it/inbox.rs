@@ -84,6 +84,21 @@ fn an_answer_given_while_nobody_runs_is_taken_up_at_the_next_start() {
     assert_eq!((&row["answered_by"], &row["decision"]), (&"ada".into(), &"skip_feature".into()));
 }
 
+// B6: nobody is asked again for what they said.
+#[test]
+fn an_answer_that_waits_to_be_taken_up_is_shown_as_one() {
+    let shop = Shop::left_alone();
+    shop.unstuck(&["inbox", "answer", "0", "skip_feature", "--guidance", "not this year"]);
+    insta::assert_snapshot!("waiting_answer_listed", shop.unstuck(&["inbox"]));
+    insta::assert_snapshot!("waiting_answer_shown", shop.unstuck(&["inbox", "show", "0"]));
+    let listed = shop.json(&["inbox", "--json"]);
+    assert_eq!(listed[0]["answer"]["decision"], "skip_feature");
+    assert_eq!((listed[1].get("answer"), &listed[0]["status"]), (None, &"pending".into()));
+    shop.unstuck(&["inbox", "answer", "1", "skip_feature"]);
+    shop.unstuck(&["inbox", "answer", "2", "it_happened"]);
+    assert!(shop.unstuck(&["inbox"]).stdout.starts_with("Nothing waits for you.\n"));
+}
+
 #[test]
 fn an_answer_as_json_says_who_and_whether_it_is_taken_up() {
     let shop = Shop::left_alone();

@@ -24,6 +24,16 @@ fn while_nobody_is_at_work_nothing_is_said_to_run() {
     insta::assert_snapshot!(page(&shop.unstuck(&["status"])));
 }
 
+// B6
+#[test]
+fn what_was_answered_and_not_taken_up_waits_for_nobody() {
+    let shop = Shop::left_alone();
+    shop.unstuck(&["inbox", "answer", "0", "skip_feature"]);
+    insta::assert_snapshot!(page(&shop.unstuck(&["status"])));
+    let answers = shop.json(&["status", "--json"])["answers"].clone();
+    assert_eq!((answers.as_array().unwrap().len(), &answers[0]["by"]), (1, &"ada".into()));
+}
+
 #[test]
 fn as_json_it_is_the_rows_themselves() {
     let (shop, night) = Shop::after_a_night();

@@ -159,6 +159,10 @@ impl Store for MemoryStore {
         Ok(self.read(project, |content| content.questions.get(&question).cloned()))
     }
 
+    async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError> {
+        Ok(self.read(project, Content::answers_waiting))
+    }
+
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError> {
         let of_task = |row: &&MutationRow| row.task == task;
         let all = |content: &Content| content.mutations.values().filter(of_task).cloned().collect();

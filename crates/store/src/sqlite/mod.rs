@@ -190,6 +190,10 @@ impl Store for SqliteStore {
         self.read(project, move |conn, id| question::one(conn, id, question)).await
     }
 
+    async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError> {
+        self.read(project, answer::waiting).await
+    }
+
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError> {
         self.read(project, move |conn, id| mutation::of_task(conn, id, task)).await
     }

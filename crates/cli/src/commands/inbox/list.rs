@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
-use super::Desk;
+use super::{Asked, Desk};
 use crate::error::Error;
 use crate::project;
 use crate::render::{self, style, when, words, wrapped};
@@ -15,7 +16,7 @@ const INDENT: usize = 4;
 
 pub(super) async fn run(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
     let status = (!all).then_some(QuestionStatus::Pending);
-    let questions = desk.store.questions(desk.project.name(), status).await?;
+    let questions = desk.questions(status).await?;
     let mut out = desk.terminal.styled();
     if desk.json {
         render::json(&mut out, &questions)?;
@@ -23,15 +24,15 @@ pub(super) async fn run(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
         writeln!(out, "{}", empty(all))?;
     } else {
         let (now, width) = (project::now(), desk.terminal.width());
-        let open = questions.iter().filter(|row| row.status == QuestionStatus::Pending).count();
+        let open = questions.iter().filter(|asked| asked.is_open()).count();
         writeln!(out, "{}", heading(open))?;
-        for row in &questions {
+        for asked in &questions {
             writeln!(out)?;
-            question(&mut out, row, now, width)?;
+            question(&mut out, asked, now, width)?;
         }
-        if let Some(first) = questions.iter().find(|row| row.status == QuestionStatus::Pending) {
+        if let Some(first) = questions.iter().find(|asked| asked.is_open()) {
             writeln!(out)?;
-            next_steps(&mut out, first)?;
+            next_steps(&mut out, &first.row)?;
         }
     }
     out.flush()?;
@@ -54,16 +55,16 @@ fn heading(open: usize) -> String {
     }
 }
 
-fn question(out: &mut impl Write, row: &QuestionRow, now: Time, width: usize) -> io::Result<()> {
-    let (title, dim) = (style::TITLE, style::DIM);
-    let facts = [waiting(row), stands(row, now)];
+fn question(out: &mut impl Write, asked: &Asked, now: Time, width: usize) -> io::Result<()> {
+    let (row, title, dim) = (&asked.row, style::TITLE, style::DIM);
+    let facts = [waiting(row), stands(asked, now)];
     let facts: Vec<&str> = facts.iter().map(String::as_str).filter(|f| !f.is_empty()).collect();
     let (id, kind) = (row.id.to_string(), words::kind(row.kind));
     let column = id.chars().count().max(INDENT - 2) + 2;
     let rest = wrapped(&format!("· {}", facts.join(" · ")), column, width);
     writeln!(out, "{title}{id:2}  {kind}{title:#} {dim}{rest}{dim:#}")?;
     writeln!(out, "{:INDENT$}{}", "", wrapped(&row.text.problem, INDENT, width))?;
-    if row.status == QuestionStatus::Pending {
+    if asked.is_open() {
         choices(out, row, width)?;
     }
     Ok(())
@@ -94,18 +95,28 @@ fn waiting(row: &QuestionRow) -> String {
 }
 
 /// Since when it is open, or how it ended.
-pub(super) fn stands(row: &QuestionRow, now: Time) -> String {
+pub(super) fn stands(asked: &Asked, now: Time) -> String {
+    let row = &asked.row;
     let ended = when::ago(row.resolved_at.unwrap_or(row.created_at), now);
-    match row.status {
-        QuestionStatus::Pending => format!("asked {}", when::ago(row.created_at, now)),
-        QuestionStatus::Withdrawn => format!("withdrawn {ended}: nobody needs the answer now"),
-        QuestionStatus::Resolved | QuestionStatus::Skipped => {
-            let by = row.answered_by.as_deref().map(words::plain_line);
-            let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
-            let decision = row.decision.map(|decision| format!(": {decision}"));
-            format!("answered{by} {ended}{}", decision.unwrap_or_default())
+    match (row.status, &asked.answer) {
+        (QuestionStatus::Pending, None) => format!("asked {}", when::ago(row.created_at, now)),
+        (QuestionStatus::Pending, Some(answer)) => {
+            let given =
+                answered(Some(&answer.by), &when::ago(answer.at, now), Some(answer.decision));
+            format!("{given}, waiting to be taken up at the next start")
+        }
+        (QuestionStatus::Withdrawn, _) => format!("withdrawn {ended}: nobody needs the answer now"),
+        (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => {
+            answered(row.answered_by.as_deref(), &ended, row.decision)
         }
     }
+}
+
+/// `answered by anna 2 min ago: skip_feature`.
+fn answered(by: Option<&str>, ago: &str, decision: Option<Decision>) -> String {
+    let by = by.map(|by| format!(" by {}", words::plain_line(by))).unwrap_or_default();
+    let decision = decision.map(|decision| format!(": {decision}")).unwrap_or_default();
+    format!("answered{by} {ago}{decision}")
 }
 
 fn next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {

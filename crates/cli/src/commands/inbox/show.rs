@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::Decision;
-use unstuck_store::tables::{QuestionRow, QuestionStatus};
+use unstuck_store::tables::QuestionStatus;
 
-use super::{Desk, list};
+use super::{Asked, Desk, list};
 use crate::error::Error;
 use crate::project;
 use crate::render::{self, style, words, wrapped};
@@ -15,15 +15,15 @@ use crate::render::{self, style, words, wrapped};
 const NAMES_MAX: usize = 5;
 
 pub(super) async fn run(desk: &Desk<'_>, id: QuestionId) -> Result<(), Error> {
-    let row = desk.question(id).await?;
+    let asked = desk.asked(id).await?;
     let mut out = desk.terminal.styled();
     if desk.json {
-        render::json(&mut out, &row)?;
+        render::json(&mut out, &asked)?;
     } else {
         let name = desk.project.name();
-        let tasks = project::tasks_of(desk.store.as_ref(), name, &row.tasks).await?;
+        let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
         let names = tasks.values().map(|task| words::name(task.id, &task.spec)).collect();
-        let page = Page { row: &row, names, width: desk.terminal.width() };
+        let page = Page { asked: &asked, names, width: desk.terminal.width() };
         page.write(&mut out)?;
     }
     out.flush()?;
@@ -31,7 +31,7 @@ pub(super) async fn run(desk: &Desk<'_>, id: QuestionId) -> Result<(), Error> {
 }
 
 struct Page<'a> {
-    row: &'a QuestionRow,
+    asked: &'a Asked,
     /// The tasks that wait.
     names: Vec<String>,
     width: usize,
@@ -46,12 +46,13 @@ impl Page<'_> {
     }
 
     fn head(&self, out: &mut impl Write) -> io::Result<()> {
-        let (row, title, dim) = (self.row, style::TITLE, style::DIM);
+        let (row, title, dim) = (&self.asked.row, style::TITLE, style::DIM);
         let kind = words::kind(row.kind);
-        let stands = wrapped(&list::stands(row, project::now()), 0, self.width);
+        let stands = wrapped(&list::stands(self.asked, project::now()), 0, self.width);
         writeln!(out, "{title}Question {}: {kind}{title:#}", row.id)?;
         writeln!(out, "{dim}{stands}{dim:#}")?;
-        if let Some(guidance) = &row.guidance {
+        let given = self.asked.answer.as_ref().and_then(|answer| answer.guidance.as_ref());
+        if let Some(guidance) = row.guidance.as_ref().or(given) {
             let said = format!("“{}”", words::plain_line(guidance));
             writeln!(out, "{dim}{}{dim:#}", wrapped(&said, 0, self.width))?;
         }
@@ -64,7 +65,7 @@ impl Page<'_> {
 
     /// `2 tasks wait: one, two`.
     fn waiting(&self) -> String {
-        let count = self.row.tasks.len();
+        let count = self.asked.row.tasks.len();
         let verb = if count == 1 { "waits" } else { "wait" };
         let shown = self.names.len().min(NAMES_MAX);
         let rest = count - shown;
@@ -74,7 +75,7 @@ impl Page<'_> {
     }
 
     fn tried(&self, out: &mut impl Write) -> io::Result<()> {
-        let (title, attempts) = (style::TITLE, &self.row.text.attempts);
+        let (title, attempts) = (style::TITLE, &self.asked.row.text.attempts);
         if attempts.is_empty() {
             return Ok(());
         }
@@ -87,28 +88,28 @@ impl Page<'_> {
 
     fn choices(&self, out: &mut impl Write) -> io::Result<()> {
         let (title, dim, code, strong) = (style::TITLE, style::DIM, style::CODE, style::STRONG);
-        let text = &self.row.text;
+        let (id, text) = (self.asked.row.id, &self.asked.row.text);
         writeln!(out, "\n{title}What you can choose{title:#}")?;
         for option in &text.options {
             let here = if option.value == text.recommended { " (recommended)" } else { "" };
             writeln!(out, "  {strong}{}{strong:#}{dim}{here}{dim:#}", option.label)?;
             writeln!(out, "    {}", wrapped(&option.description, 4, self.width))?;
-            if self.row.status == QuestionStatus::Pending {
-                let answer = answer(self.row.id, option.value);
+            if self.asked.is_open() {
+                let answer = answer(id, option.value);
                 writeln!(out, "    {code}{answer}{code:#}")?;
             }
         }
         writeln!(out, "\n{title}What I would do{title:#}")?;
         writeln!(out, "  {}", wrapped(&text.recommended_text, 2, self.width))?;
         if text.options.iter().any(|option| option.value == Decision::ItHappened) {
-            let check = format!("unstuck inbox check {}", self.row.id.0);
+            let check = format!("unstuck inbox check {}", id.0);
             writeln!(out, "  {dim}Have it looked up once more:{dim:#} {code}{check}{code:#}")?;
         }
         Ok(())
     }
 
     fn operators(&self, out: &mut impl Write) -> io::Result<()> {
-        let (row, title, code, dim) = (self.row, style::TITLE, style::CODE, style::DIM);
+        let (row, title, code, dim) = (&self.asked.row, style::TITLE, style::CODE, style::DIM);
         writeln!(out, "\n{title}For operators{title:#}")?;
         for line in row.operator_text.lines() {
             writeln!(out, "  {}", wrapped(&words::plain_line(line), 2, self.width))?;

@@ -7,12 +7,13 @@ use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
+use unstuck_core::engine::QuestionId;
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{
     BuildRow, CostRow, GateRow, QuestionRow, QuestionStatus, SignatureRow, TaskRow,
 };
-use unstuck_store::{Holder, Store, StoreError};
+use unstuck_store::{Answer, Holder, Store, StoreError};
 
 use crate::args::Status;
 use crate::error::Error;
@@ -49,6 +50,8 @@ struct Standing {
     builds: Vec<BuildStanding>,
     /// The open ones, oldest first.
     questions: Vec<QuestionRow>,
+    /// Answers to some of them that nobody has taken up yet.
+    answers: Vec<Answer>,
     gates: Vec<GateRow>,
     /// The latest first.
     signatures: Vec<SignatureRow>,
@@ -84,10 +87,16 @@ impl Standing {
             holder,
             builds,
             questions: store.questions(project, Some(QuestionStatus::Pending)).await?,
+            answers: store.answers(project).await?,
             gates: store.gates(project).await?,
             signatures: store.signatures(project).await?,
             spent_today: spent(&store.costs(project).await?, now),
         })
+    }
+
+    /// Whether a question was answered and the answer waits to be taken up.
+    fn is_answered(&self, question: QuestionId) -> bool {
+        self.answers.iter().any(|answer| answer.question == question)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::GateState;
+use unstuck_core::engine::{GateState, QuestionId, TaskState};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{GateRow, SignatureRow, TaskRow};
 
@@ -56,15 +56,20 @@ impl Page<'_> {
     }
 
     fn questions(&self, out: &mut impl Write) -> io::Result<()> {
-        let (strong, questions) = (style::STRONG, &self.standing.questions);
-        if questions.is_empty() {
-            return Ok(());
+        let (strong, dim) = (style::STRONG, style::DIM);
+        let ids = self.standing.questions.iter().map(|row| row.id);
+        let (answered, open): (Vec<_>, Vec<_>) = ids.partition(|id| self.standing.is_answered(*id));
+        if !open.is_empty() {
+            let number = words::number(open.len(), "question waits", "questions wait");
+            let line = format!("{number} for you: {}. See `unstuck inbox`.", listed(&open));
+            writeln!(out, "\n{strong}{}{strong:#}", wrapped(&line, 0, self.width))?;
         }
-        let ids: Vec<String> = questions.iter().map(|row| row.id.to_string()).collect();
-        let verb = if questions.len() == 1 { "waits" } else { "wait" };
-        let number = words::number(questions.len(), "question", "questions");
-        let line = format!("{number} {verb} for you: {}. See `unstuck inbox`.", ids.join(", "));
-        writeln!(out, "\n{strong}{}{strong:#}", wrapped(&line, 0, self.width))
+        if !answered.is_empty() {
+            let number = words::number(answered.len(), "answer waits", "answers wait");
+            let line = format!("{number} for the next start: {}.", listed(&answered));
+            writeln!(out, "\n{dim}{}{dim:#}", wrapped(&line, 0, self.width))?;
+        }
+        Ok(())
     }
 
     fn builds(&self, out: &mut impl Write) -> io::Result<()> {
@@ -89,7 +94,7 @@ impl Page<'_> {
         } else {
             let stands = stand::build(row, self.held(), self.now);
             let counts = format!("{} of {} done", row.done, row.tasks);
-            let parked = match row.parked {
+            let parked = match row.parked.saturating_sub(self.answered_of(standing)) {
                 0 => String::new(),
                 1 => " · 1 waits for you".to_owned(),
                 many => format!(" · {many} wait for you"),
@@ -99,6 +104,23 @@ impl Page<'_> {
             writeln!(out, "{title}Build {}{title:#} {dim}{rest}{dim:#}", row.id)?;
         }
         self.tasks(out, &standing.rows)
+    }
+
+    /// How many tasks of a build wait for nothing but that their answer is taken up.
+    fn answered_of(&self, build: &BuildStanding) -> u32 {
+        let answered = build.rows.iter().filter(|row| self.is_answered(&row.moved.state)).count();
+        u32::try_from(answered).unwrap_or(u32::MAX)
+    }
+
+    fn is_answered(&self, state: &TaskState) -> bool {
+        matches!(state, TaskState::Parked { question, .. } if self.standing.is_answered(*question))
+    }
+
+    fn stands(&self, state: &TaskState) -> String {
+        if self.is_answered(state) {
+            return "answered; taken up at the next start".to_owned();
+        }
+        stand::task(state, self.held(), self.now)
     }
 
     fn tasks(&self, out: &mut impl Write, rows: &[TaskRow]) -> io::Result<()> {
@@ -113,7 +135,7 @@ impl Page<'_> {
         let widest = named.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
         for (row, name) in named {
             let (mark, color) = stand::mark(&row.moved.state);
-            let stands = stand::task(&row.moved.state, self.held(), self.now);
+            let stands = self.stands(&row.moved.state);
             let run = row.moved.last_run.map(|run| format!("  {run}")).unwrap_or_default();
             writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{dim}{run}{dim:#}")?;
         }
@@ -184,6 +206,11 @@ impl Page<'_> {
         }
         writeln!(out, "\n{dim}Spent today: {spent}{dim:#}")
     }
+}
+
+fn listed(ids: &[QuestionId]) -> String {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    ids.join(", ")
 }
 
 /// A name that leaves room for how it stands.

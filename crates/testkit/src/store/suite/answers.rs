@@ -38,9 +38,12 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     stage.store.answer(PROJECT, answer(id, Decision::ProvideCredentials, "anna")).await?;
     same("it waits for its answer to be taken", &open(&stage).await?, &vec![id])?;
     stage = stage.die(place).await?;
+    let given = stage.store.answers(PROJECT).await?;
+    same("which everybody can read", &given.iter().map(|a| a.question).collect(), &vec![id])?;
     same("the answer is taken up by the next one", &stage.take_answers().await?, &1)?;
     let row = stage.store.question(PROJECT, id).await?.ok_or("it is still there")?;
     same("it is resolved", &row.status, &QuestionStatus::Resolved)?;
+    same("no answer waits any more", &stage.store.answers(PROJECT).await?, &Vec::new())?;
     same("as decided", &row.decision, &Some(Decision::ProvideCredentials))?;
     same("with guidance", &row.guidance, &Some(Arc::from("mind the gap")))?;
     same("by whom", &row.answered_by, &Some(Arc::from("anna")))?;
