@@ -74,6 +74,7 @@ async fn open(folder: &Path) -> Runner {
         policy: Arc::new(Policy::default()),
         clock: Arc::new(clock),
         gates: None,
+        turns: None,
     };
     Runner::open(setup).await.unwrap()
 }

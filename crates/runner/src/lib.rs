@@ -42,4 +42,5 @@ pub use notice::Notice;
 pub use results::{RESULT_BYTES_MAX, Results};
 pub use runner::{Ended, Runner, Setup};
 pub use script::{Script, ScriptWorld};
+pub use turn::Turns;
 pub use world::{Order, Report, Scope, World};

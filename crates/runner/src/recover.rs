@@ -11,18 +11,31 @@ use unstuck_core::engine::{Command, EffectId, TaskId};
 use crate::runner::Runner;
 use crate::world::Scope;
 
-/// Tasks of which whatever was running is being ended.
+/// Tasks of which whatever was running is being ended, or waited for.
 #[derive(Default)]
-pub(crate) struct Clearing(JoinSet<BTreeSet<TaskId>>);
+pub(crate) struct Clearing {
+    set: JoinSet<Cleared>,
+    /// Those that are performed elsewhere and waited for.
+    elsewhere: BTreeSet<TaskId>,
+}
+
+/// What has come of it.
+pub(crate) enum Cleared {
+    /// Nothing of these tasks is running any more.
+    Gone(BTreeSet<TaskId>),
+    /// The process that performed this task elsewhere has done with it, or is gone.
+    TurnFree(TaskId),
+}
 
 impl Clearing {
     pub(crate) fn is_pending(&self) -> bool {
-        !self.0.is_empty()
+        !self.set.is_empty()
     }
 
-    /// The next tasks of which nothing is running any more.
-    pub(crate) async fn next(&mut self) -> BTreeSet<TaskId> {
-        self.0.join_next().await.and_then(Result::ok).unwrap_or_default()
+    /// The next thing that has come of it.
+    pub(crate) async fn next(&mut self) -> Cleared {
+        let next = self.set.join_next().await.and_then(Result::ok);
+        next.unwrap_or_else(|| Cleared::Gone(BTreeSet::new()))
     }
 }
 
@@ -35,21 +48,58 @@ impl Runner {
         let leftover: BTreeSet<EffectId> = self.leftover.drain(..).collect();
         for effect in self.state.outstanding() {
             let Some(order) = self.order(effect) else { continue };
-            match leftover.contains(&order.effect.id) {
-                true if !scope.covers(&order) => self.leftover.push(order.effect.id),
-                true if performing.contains(&order.effect.id) => self.work.perform(order),
+            let (id, task) = (order.effect.id, order.effect.task);
+            match leftover.contains(&id) {
+                true if !scope.covers(&order) => self.leftover.push(id),
+                true if performing.contains(&id) => self.work.perform(order),
+                true if self.is_elsewhere(scope, task) => self.leftover.push(id),
                 true => {
-                    tasks.insert(order.effect.task);
+                    tasks.insert(task);
                 }
                 false => {}
             }
         }
         if !tasks.is_empty() {
-            self.clearing.0.spawn(async move {
+            self.clearing.set.spawn(async move {
                 let all: Vec<TaskId> = tasks.iter().copied().collect();
                 world.clear(&all).await;
-                tasks
+                Cleared::Gone(tasks)
             });
+        }
+    }
+
+    /// Whether a process that lives performs a task, for a holder that is gone: it will come to us,
+    /// or its turn is waited for. Whoever attaches for one task has the turn at it.
+    fn is_elsewhere(&mut self, scope: &Scope, task: TaskId) -> bool {
+        let Some(turns) = self.setup.turns.as_ref().filter(|_| scope.is_broad()) else {
+            return false;
+        };
+        if !turns.is_taken(task) {
+            return false;
+        }
+        if self.clearing.elsewhere.insert(task) {
+            let turns = turns.clone();
+            self.clearing.set.spawn(async move {
+                if let Err(error) = turns.take(task).await {
+                    tracing::error!(%error, %task, "the turn at a task cannot be waited for");
+                    std::future::pending::<()>().await;
+                }
+                Cleared::TurnFree(task)
+            });
+        }
+        true
+    }
+
+    /// What is left over can be taken up.
+    pub(crate) fn cleared(&mut self, cleared: Cleared) {
+        match cleared {
+            Cleared::Gone(tasks) => self.recover(&tasks, self.clean),
+            Cleared::TurnFree(task) => {
+                self.clearing.elsewhere.remove(&task);
+                for (attachment, scope) in self.work.broad() {
+                    self.clear(&scope, attachment);
+                }
+            }
         }
     }
 

@@ -20,6 +20,7 @@ use crate::handle::{Attach, CommandError, Decided, Handle, Reply, Request};
 use crate::pending::{Entry, Pending};
 use crate::recover::Clearing;
 use crate::timer::Timer;
+use crate::turn::Turns;
 use crate::work::{Step, WorkList};
 use crate::world::{Order, Report};
 
@@ -48,6 +49,8 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
     /// Where projects tell each other of limited accounts, if they do.
     pub gates: Option<GateMirror>,
+    /// Where processes that live say which tasks they perform, if they do.
+    pub turns: Option<Turns>,
 }
 
 /// The loop of one project. It holds the project's lock.
@@ -135,7 +138,7 @@ impl Runner {
                     }
                 }
                 cleared = self.clearing.next(), if room && self.clearing.is_pending() => {
-                    self.recover(&cleared, self.clean);
+                    self.cleared(cleared);
                 }
                 request = self.requests.recv(), if room => match request {
                     // What was not recorded is found out at the next start.

@@ -27,11 +27,6 @@ impl Runs {
         self.folder.join(format!("{task}-{run}.lock"))
     }
 
-    /// Whose turn it is at a task. Apart from the locks of runs: those are cleared away.
-    pub(crate) fn turn_path(&self, task: TaskId) -> PathBuf {
-        self.folder.join(format!("{task}.turn"))
-    }
-
     /// Ends whatever earlier runs of a task left; whether all of it is gone.
     pub(crate) async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
         let (left, stop) = (self.left_by(task), stop.clone());

@@ -24,7 +24,7 @@ use crate::lock::lock;
 use crate::probe::{idempotency_key, look_up};
 use crate::results::Results;
 use crate::runs::Runs;
-use crate::turn::Turn;
+use crate::turn::{Turn, Turns};
 use crate::world::{Order, Report, World};
 
 /// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
@@ -64,6 +64,7 @@ pub struct ScriptWorld(Arc<Shared>);
 struct Shared {
     script: Script,
     runs: Runs,
+    turns: Turns,
     running: Mutex<BTreeMap<EffectId, Running>>,
     last_status: Mutex<Option<i32>>,
     has_begun: AtomicBool,
@@ -102,6 +103,7 @@ impl ScriptWorld {
     pub fn new(script: Script) -> Self {
         Self(Arc::new(Shared {
             runs: Runs::new(script.runs.clone()),
+            turns: Turns::new(script.runs.clone()),
             script,
             running: Mutex::default(),
             last_status: Mutex::default(),
@@ -115,14 +117,14 @@ impl ScriptWorld {
     pub fn try_take_turn(&self, task: TaskId) -> io::Result<bool> {
         let mut turn = lock(&self.0.turn);
         if turn.is_none() {
-            *turn = Turn::try_take(&self.0.runs.turn_path(task))?;
+            *turn = self.0.turns.try_take(task)?;
         }
         Ok(turn.is_some())
     }
 
     /// The same, waiting for it.
     pub async fn take_turn(&self, task: TaskId) -> io::Result<()> {
-        let taken = Turn::take(&self.0.runs.turn_path(task)).await?;
+        let taken = self.0.turns.take(task).await?;
         *lock(&self.0.turn) = Some(taken);
         Ok(())
     }

@@ -78,6 +78,12 @@ impl WorkList {
         *scope != Scope::Project && self.attached.iter().any(|attached| attached.scope == *scope)
     }
 
+    /// Those who perform more than a task of their own.
+    pub(crate) fn broad(&self) -> Vec<(u64, Scope)> {
+        let broad = self.attached.iter().filter(|attached| attached.scope.is_broad());
+        broad.map(|attached| (attached.number, attached.scope.clone())).collect()
+    }
+
     /// The tasks that were being worked on by whoever is gone.
     pub(crate) fn detach(&mut self, attachment: u64) -> BTreeSet<TaskId> {
         self.attached.retain(|attached| attached.number != attachment);

@@ -104,6 +104,11 @@ impl Scope {
         }
     }
 
+    /// Whether it takes in tasks that nobody named.
+    pub(crate) const fn is_broad(&self) -> bool {
+        matches!(self, Self::Project | Self::Build(_))
+    }
+
     /// The narrower scope performs where two cover the same order.
     pub(crate) const fn breadth(&self) -> u8 {
         match self {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
-use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock};
+use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock, Turns};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use crate::error::Error;
@@ -62,6 +62,7 @@ impl Project {
             policy: Arc::new(Policy::default()),
             clock: Arc::new(SystemClock),
             gates: Some(self.gates()),
+            turns: Some(Turns::new(self.runs())),
         }
     }
 

@@ -138,6 +138,7 @@ impl Shop {
                 policy: Arc::new(Policy::default()),
                 clock: Arc::clone(&self.clock) as _,
                 gates: None,
+                turns: None,
             };
             let runner = Runner::open(setup).await.unwrap();
             let handle = runner.handle();

@@ -222,6 +222,7 @@ impl Stage {
             policy: Arc::clone(&policy),
             clock: Arc::clone(&clock) as _,
             gates: None,
+            turns: None,
         };
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();

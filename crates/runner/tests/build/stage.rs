@@ -113,6 +113,7 @@ impl Stage {
             policy: Arc::new(policy()),
             clock: Arc::new(SystemClock),
             gates: None,
+            turns: None,
         };
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();

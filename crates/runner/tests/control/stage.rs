@@ -51,6 +51,7 @@ impl Stage {
             policy: Arc::new(Policy::default()),
             clock: Arc::new(SystemClock),
             gates: None,
+            turns: None,
         };
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();

@@ -14,4 +14,5 @@ mod failing;
 mod ledger;
 mod sleeping;
 mod stage;
+mod turns;
 mod waiting;

@@ -9,7 +9,7 @@ use unstuck_core::time::Span;
 use unstuck_runner::{Clock as _, GateMirror, Order};
 use unstuck_store::MemoryStore;
 
-use crate::stage::{Reaction, Stage, goes_well};
+use crate::stage::{Reaction, Shared, Stage, goes_well};
 
 fn limited_once(order: &Order, times: u32) -> Reaction {
     match order.effect.what {
@@ -31,7 +31,10 @@ fn waits(state: &State) -> bool {
 #[tokio::test(start_paused = true)]
 async fn another_project_on_the_same_account_waits_without_a_call() {
     let folder = tempfile::tempdir().unwrap();
-    let gates = |own: &str| Some(GateMirror::new(folder.path().join("gates"), own));
+    let gates = |own: &str| {
+        let gates = Some(GateMirror::new(folder.path().join("gates"), own));
+        Shared { gates, ..Shared::default() }
+    };
     let clock = Stage::new(|_, _| Reaction::Hangs).await.clock;
     let began = clock.now();
     let one = Stage::with(
@@ -77,7 +80,7 @@ async fn a_build_sleeps_from_day_to_day_through_crashes() {
     let mut store = MemoryStore::new();
     let began = clock.now();
     for night in 0..4 {
-        let stage = Stage::with(store, clock, policy(), None, rule).await;
+        let stage = Stage::with(store, clock, policy(), Shared::default(), rule).await;
         stage.attach().await;
         if night == 0 {
             stage.build(4, 1).await;

@@ -15,7 +15,7 @@ use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::{
-    Clock, Ended, GateMirror, Handle, Order, Report, Runner, Scope, Setup, World,
+    Clock, Ended, GateMirror, Handle, Order, Report, Runner, Scope, Setup, Turns, World,
 };
 use unstuck_store::{Holder, MemoryStore};
 
@@ -122,6 +122,19 @@ pub(crate) fn goes_well(order: &Order) -> Outcome {
     }
 }
 
+/// What other processes know of a loop and share with it.
+pub(crate) struct Shared {
+    pub(crate) project: Arc<str>,
+    pub(crate) gates: Option<GateMirror>,
+    pub(crate) turns: Option<Turns>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self { project: "shop".into(), gates: None, turns: None }
+    }
+}
+
 /// A loop that runs, and what it works with.
 pub(crate) struct Stage {
     pub(crate) store: MemoryStore,
@@ -137,6 +150,18 @@ impl Stage {
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         Self::on(MemoryStore::new(), Arc::new(VirtualClock::new()), rule).await
+    }
+
+    /// A loop of a project with this name.
+    pub(crate) async fn of(
+        project: &str,
+        rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
+        let shared = Shared { project: project.into(), ..Shared::default() };
+        let clock = Arc::new(VirtualClock::new());
+        let stage = Self::with(MemoryStore::new(), clock, Policy::default(), shared, rule).await;
+        stage.attach().await;
+        stage
     }
 
     /// A loop on what a store holds.
@@ -156,25 +181,26 @@ impl Stage {
         clock: Arc<VirtualClock>,
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
-        Self::with(store, clock, Policy::default(), None, rule).await
+        Self::with(store, clock, Policy::default(), Shared::default(), rule).await
     }
 
-    /// A loop with limits of its own, which shares what it knows of accounts.
+    /// A loop with limits of its own, which shares something with other processes.
     pub(crate) async fn with(
         store: MemoryStore,
         clock: Arc<VirtualClock>,
         policy: Policy,
-        gates: Option<GateMirror>,
+        shared: Shared,
         rule: impl Fn(&Order, u32) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         let holder = Holder { pid: 1, verb: "test".into(), since: VirtualClock::START };
         let setup = Setup {
             store: Arc::new(store.clone()),
-            project: "shop".into(),
+            project: shared.project,
             holder,
             policy: Arc::new(policy),
             clock: Arc::clone(&clock) as _,
-            gates,
+            gates: shared.gates,
+            turns: shared.turns,
         };
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();

@@ -62,6 +62,7 @@ impl Night {
             policy: Arc::new(Policy::default()),
             clock: Arc::clone(&clock) as _,
             gates: None,
+            turns: None,
         };
         let runner = Runner::open(setup).await?;
         let (handle, read_back) = (runner.handle(), runner.state().seq());

@@ -59,6 +59,7 @@ async fn sends_and_is_killed() {
         policy: Arc::new(Policy::default()),
         clock: Arc::new(SystemClock),
         gates: None,
+        turns: None,
     };
     let runner = Runner::open(setup).await.unwrap();
     let handle = runner.handle();
