@@ -167,7 +167,7 @@ struct Acting {
 #[async_trait]
 impl World for Acting {
     async fn perform(&self, order: Order, _stop: CancellationToken) -> Option<Report> {
-        let key = idempotency_key(order.mutation.as_ref()?);
+        let key = idempotency_key(&order.project, order.mutation.as_ref()?);
         let outcome = match order.effect.what {
             Work::Perform { .. } => self.action.call(&key).await,
             Work::Probe { .. } => self.action.probe(&key).await,

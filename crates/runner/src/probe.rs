@@ -14,10 +14,15 @@ use crate::results::Results;
 const APPLIED: i32 = 0;
 const NOT_APPLIED: i32 = 1;
 
-/// The same for every sending of one action, and for no other one.
-pub(crate) fn idempotency_key(mutation: &Mutation) -> String {
+/// The same for every sending of one action, and for no other one. Two projects may call the same
+/// service, so the project is part of it.
+pub(crate) fn idempotency_key(project: &str, mutation: &Mutation) -> String {
     let Mutation { occurrence, spec, .. } = mutation;
-    let named = format!("{occurrence:?}/{}/{}", spec.key, spec.arguments);
+    let within = digest(&format!("{occurrence:?}/{}/{}", spec.key, spec.arguments));
+    digest(&format!("{project}/{within}"))
+}
+
+fn digest(named: &str) -> String {
     blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
 }
 

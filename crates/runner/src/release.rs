@@ -37,7 +37,8 @@ impl Runner {
         };
         let (build, spec) = (task.build, Arc::clone(&task.spec));
         let (firing, attempt) = (task.firing, task.attempts);
-        Some(Order { effect, build, task: spec, firing, attempt, mutation, context })
+        let project = Arc::clone(&self.setup.project);
+        Some(Order { project, effect, build, task: spec, firing, attempt, mutation, context })
     }
 
     /// What watchers are told; nothing is put into words when nobody watches.

@@ -247,7 +247,8 @@ impl Shared {
         let lock = self.script.runs.join(format!("{task}-{id}-probe.lock"));
         let Script { guard, directory, results, .. } = &self.script;
         let mut launch = Launch::new(guard.clone(), &lock, directory, "");
-        launch.environment = vec![own("UNSTUCK_IDEMPOTENCY_KEY", idempotency_key(mutation))];
+        let key = idempotency_key(&order.project, mutation);
+        launch.environment = vec![own("UNSTUCK_IDEMPOTENCY_KEY", key)];
         let outcome = look_up(launch, command, results, stop).await;
         // The tree is gone, and with it the need for its lock.
         let _ = fs::remove_file(lock);

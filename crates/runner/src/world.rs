@@ -35,6 +35,8 @@ pub trait World: Send + Sync {
 /// An effect with everything that is needed to perform it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
+    /// The project.
+    pub project: Arc<str>,
     /// What is to be done.
     pub effect: Effect,
     /// The build the task belongs to.

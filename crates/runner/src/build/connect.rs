@@ -57,11 +57,8 @@ impl Shared {
         }
     }
 
-    /// The same for every sending of one action. Two projects may call the same service, so the
-    /// project is part of it.
     fn key(&self, mutation: &Mutation) -> String {
-        let named = format!("{}/{}", self.project_name, idempotency_key(mutation));
-        blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
+        idempotency_key(&self.project_name, mutation)
     }
 
     /// A program in the task's worktree that knows the key of an action.

@@ -67,9 +67,13 @@ fn pay(arguments: u64) -> MutationSpec {
 
 /// A job whose script runs and asks for actions.
 async fn job() -> (Stage, EffectId, Arc<Semaphore>) {
+    job_of("shop").await
+}
+
+async fn job_of(project: &str) -> (Stage, EffectId, Arc<Semaphore>) {
     let ends = Arc::new(Semaphore::new(0));
     let told = Arc::clone(&ends);
-    let mut stage = Stage::new(move |order: &Order, _| match order.effect.what {
+    let mut stage = Stage::of(project, move |order: &Order, _| match order.effect.what {
         Work::Execute { .. } => Reaction::Waits(Arc::clone(&told), Outcome::Done),
         _ => Reaction::Ends(goes_well(order)),
     })
@@ -109,6 +113,20 @@ async fn what_certainly_failed_may_be_sent_again_under_the_same_idempotency_key(
     let keys = bank.keys.lock().unwrap().clone();
     assert_eq!(keys.len(), 2);
     assert_eq!(keys[0], keys[1]);
+}
+
+// Both call the same bank, for the same job.
+#[tokio::test(start_paused = true)]
+async fn two_projects_do_not_share_an_idempotency_key() {
+    let bank = Arc::new(Payment::default());
+    for project in ["shop", "other shop"] {
+        let (stage, effect, _ends) = job_of(project).await;
+        let settled = stage.handle.mutate(effect, pay(7), Arc::clone(&bank) as _).await.unwrap();
+        assert!(matches!(settled, Settled::Applied(_)), "{settled:?}");
+    }
+    let keys = bank.keys.lock().unwrap().clone();
+    assert_eq!(keys.len(), 2);
+    assert_ne!(keys[0], keys[1]);
 }
 
 // TX6
