@@ -152,7 +152,7 @@ impl Working<'_> {
                 self.desk.note(Note::Narrated { text }).await;
                 Answered::fine("said.")
             }
-            Speak::Mutate(declaration) => self.declared(call, declaration).await?,
+            Speak::Mutate(declaration) => self.declared(call, &declaration).await?,
             Speak::Done(_) if failed => Answered::of(prompt::DONE_TOO_SOON, Outcome::Failed),
             Speak::Done(done) => {
                 let summary = self.redactor.text(&done.summary).into_owned();
@@ -174,9 +174,9 @@ impl Working<'_> {
     async fn declared(
         &mut self,
         call: &Called,
-        declaration: Declaration,
+        declaration: &Declaration,
     ) -> Result<Answered, Over> {
-        let spec = match self.tools.declared(&declaration) {
+        let spec = match self.tools.declared(declaration) {
             // It is kept as it is, so it has to be fit for keeping.
             Ok(_) if clean::value(self.redactor, &call.input) != call.input => {
                 Err(refused("it holds a secret; name the variable instead"))

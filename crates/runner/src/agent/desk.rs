@@ -90,6 +90,7 @@ impl Desk<'_> {
 
     pub(super) async fn declare(&self, mutation: MutationSpec) -> Result<Declared, Over> {
         let (task, key) = (self.task, mutation.key.clone());
+        let anew = mutation.kind.belongs_to_the_attempt();
         let mutate = Command::Mutate { effect: self.effect, mutation };
         let decided = self.handle.command(mutate).await;
         if let Err(CommandError::Rejected(
@@ -101,7 +102,7 @@ impl Desk<'_> {
         self.goes_on(decided)?;
         let known = self.handle.look(move |state| known(state, task, &key)).await;
         Ok(match known.map_err(|_| Over::Run)? {
-            Some((_, MutationState::Applied { result })) => Declared::Before(result),
+            Some((_, MutationState::Applied { result })) if !anew => Declared::Before(result),
             _ => Declared::ForLater,
         })
     }

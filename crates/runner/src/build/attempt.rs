@@ -61,7 +61,7 @@ impl Shared {
                 self.let_work(order, &**agent, assignment, stop).await
             }
             Worker::Model(worker) => {
-                self.let_think(order, (task, worker), &workspace, stop).await?
+                self.let_think(order, (task, &**worker), &workspace, stop).await?
             }
         };
         workspace.restore_shared(order.effect.run).await?;

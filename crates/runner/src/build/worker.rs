@@ -17,7 +17,7 @@ pub enum Worker {
     /// A program that brings its own loop and tools.
     Agent(Arc<dyn Agent>),
     /// A model behind an API; the loop around it and the tools are ours.
-    Model(ModelWorker),
+    Model(Arc<ModelWorker>),
 }
 
 /// A model that works with our tools.

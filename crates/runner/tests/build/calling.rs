@@ -1,10 +1,13 @@
 //! Actions outside of git: each happens once, whatever becomes of its answer.
 
-use unstuck_core::engine::{Event, Recorded};
-use unstuck_core::fault::Code;
+use unstuck_core::engine::{Event, Outcome, Recorded};
+use unstuck_core::fault::{Category, Code};
 use unstuck_core::plan::{
     Call, CommandCall, HttpCall, MutationSpec, ProbeCommand, PullRequest, SecretHeader,
 };
+use unstuck_core::time::Span;
+use unstuck_world::connector::Connector;
+use unstuck_world::provider::Credential;
 
 use crate::repo::Repo;
 use crate::scripts::{Job, write};
@@ -204,4 +207,64 @@ async fn a_command_that_died_is_looked_up_and_not_run_again() {
     assert_eq!(keys.lines().count(), 1);
     assert_eq!(result(&stage).await, keys);
     assert_eq!(codes(&stage).await, [Code::ToolCrash]);
+}
+
+/// What performing and looking up come to at an address, for every connector that is a service.
+async fn outcomes(url: &str) -> [Outcome; 4] {
+    let token = Credential::new(TOKEN).unwrap();
+    let connector = Connector::new([("TOKEN".to_owned(), token)].into()).unwrap();
+    let timeout_ms = Span::from_millis(500);
+    let request = HttpCall {
+        url: url.to_owned(),
+        look_up_url: Some(url.to_owned()),
+        timeout_ms,
+        ..HttpCall::default()
+    };
+    let pull = PullRequest {
+        repository: "ada/shop".to_owned(),
+        base_url: Some(url.to_owned()),
+        token_variable: "TOKEN".to_owned(),
+        timeout_ms,
+        ..PullRequest::default()
+    };
+    [
+        connector.request(&request, "key").await,
+        connector.open_pull_request(&pull, "head").await,
+        connector.look_up_request(&request).await,
+        connector.look_up_pull_request(&pull, "head").await,
+    ]
+}
+
+// T3.9: nothing that a service does comes back unclassified, and no failure counts as done.
+#[tokio::test]
+async fn every_way_in_which_a_service_fails_is_classified() {
+    let mut seen = Vec::new();
+    for status in [301, 400, 401, 402, 403, 404, 408, 409, 410, 418, 422, 425, 429, 500, 503, 599] {
+        let service = Service::start(move |_, _| Reply::Answer(status, "<html>")).await;
+        seen.push((status.to_string(), outcomes(&service.url("/x")).await));
+    }
+    let cut = Service::start(|_, _| Reply::Cut).await;
+    let silent = Service::start(|_, _| Reply::Silence).await;
+    let gone = Service::start(|_, _| Reply::Cut).await.url("/x");
+    for url in
+        [cut.url("/x"), silent.url("/x"), gone, "no address".to_owned(), "ftp://x".to_owned()]
+    {
+        seen.push((url.clone(), outcomes(&url).await));
+    }
+    for (of, outcomes) in seen {
+        for outcome in &outcomes {
+            match outcome {
+                Outcome::Failed { fault, .. } | Outcome::Unknown { fault } => {
+                    assert_ne!(fault.category(), Category::Internal, "{of}: {fault:?}");
+                    assert!(!fault.source.is_empty() && !fault.message.is_empty(), "{of}");
+                }
+                Outcome::NotApplied | Outcome::CannotTell => {}
+                other => panic!("{of}: {other:?}"),
+            }
+        }
+        let sent = &outcomes[..2];
+        let faulted =
+            |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Unknown { .. });
+        assert!(sent.iter().all(faulted), "{of}: {sent:?}");
+    }
 }

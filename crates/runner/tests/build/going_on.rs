@@ -13,7 +13,7 @@ fn limited(wait_s: Option<u64>) -> String {
     format!("{{ fail = \"PROVIDER_RATE_LIMIT\", message = \"slow down\"{wait} }}")
 }
 
-fn waiting(state: &State) -> usize {
+pub(crate) fn waiting(state: &State) -> usize {
     let waits = |state: &TaskState| matches!(state, TaskState::BackingOff { gate: Some(_), .. });
     state.tasks().filter(|task| waits(&task.state)).count()
 }

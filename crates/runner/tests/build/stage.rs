@@ -173,7 +173,7 @@ impl Stage {
 
     fn worker(&self, job: &Job) -> Worker {
         if let Some(mind) = &job.mind {
-            return Worker::Model(ModelWorker {
+            return Worker::Model(Arc::new(ModelWorker {
                 model: mind.client(),
                 settings: unstuck_runner::agent::Settings {
                     output_tokens_max: 1_000,
@@ -187,7 +187,7 @@ impl Stage {
                     pull_request: job.pull_request.clone(),
                 },
                 policy: Arc::new(policy()),
-            });
+            }));
         }
         let script = Script::read(&job.script(), "script").unwrap();
         let agent = ScriptedAgent::new(script, guard());

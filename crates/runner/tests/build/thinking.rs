@@ -1,11 +1,13 @@
 //! Models behind an API work on the tasks of a build, with the real loop and the real tools.
 
 use serde_json::json;
-use unstuck_core::engine::{Event, Recorded};
+use unstuck_core::engine::{Command, Event, Recorded};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::GateKey;
-use unstuck_world::fake::server::{Answer, HttpError, Script};
+use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script};
 
+use crate::fifo::Fifo;
+use crate::going_on::waiting;
 use crate::repo::Repo;
 use crate::scripts::{Job, Mind};
 use crate::stage::{CANARY, Stage};
@@ -128,4 +130,32 @@ async fn after_a_kill_a_model_goes_on_from_its_conversation() {
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["greeting"]);
     let journal = serde_json::to_string(&stage.events().await).unwrap();
     assert!(!journal.contains(CANARY));
+}
+
+// B2: one limit, told once, holds both, and both go on from their conversations.
+#[tokio::test]
+async fn two_models_on_one_account_wait_for_one_limit() {
+    let repo = repo();
+    let gate = Fifo::new(&repo, "gate");
+    let limited = |after| Answer::Error(HttpError::RateLimit(after));
+    let first = [write("one", "1\n"), limited(RetryAfter::Seconds(3_600))];
+    let second = [
+        run(&format!("cat {}", gate.path().display())),
+        limited(RetryAfter::Unsaid),
+        write("two", "2\n"),
+    ];
+    let first = Mind::anthropic(Script::new(first, done())).await;
+    let second = Mind::openai(Script::new(second, done())).await;
+    let jobs = vec![Job::thought_out("a", &first), Job::thought_out("b", &second)];
+    let stage = Stage::build(repo, jobs).await;
+    stage.until(|state| waiting(state) == 1).await;
+    gate.let_go().await;
+    stage.until(|state| waiting(state) == 2).await;
+    assert_eq!((first.server.calls().len(), second.server.calls().len()), (2, 2));
+    stage.handle.command(Command::KickGate { gate: GateKey(1) }).await.unwrap();
+    stage.done().await;
+    let told = |recorded: &&Recorded| matches!(recorded.event, Event::GateWaiting { .. });
+    assert_eq!(stage.events().await.iter().filter(told).count(), 1);
+    assert_eq!((first.server.calls().len(), second.server.calls().len()), (3, 4));
+    assert_eq!(stage.repo.subjects(&format!("main..{}", Stage::branch())).len(), 2);
 }

@@ -124,10 +124,10 @@ impl Declarable {
             }
         };
         let spec = match &declared.probe {
-            Some(line) => {
-                commands.admit(line).map_err(Box::new)?;
-                spec.looked_up_by(probe(line))
+            Some(line) if commands.admit(line).map_err(Box::new)?.is_some() => {
+                return Err(bad_input(TOOL, "a probe must not do what cannot be taken back"));
             }
+            Some(line) => spec.looked_up_by(probe(line)),
             None => spec,
         };
         Ok(MutationSpec { requires: declared.after.clone(), ..spec })
@@ -292,6 +292,7 @@ mod tests {
                 json!({"key": "a", "action": command("x"), "probe": "rm -rf ~"}),
                 Code::PermissionCommandBlocked,
             ),
+            (json!({"key": "a", "action": command("x"), "probe": "git push"}), Code::LogicBadInput),
         ] {
             assert_eq!(declared(&input).unwrap_err().code(), code, "{input}");
         }

@@ -45,7 +45,7 @@ pub enum Speak {
     /// A question to a person, without whose answer it cannot go on.
     AskHuman(AskHuman),
     /// An irreversible action for later.
-    Mutate(Declaration),
+    Mutate(Box<Declaration>),
     /// The task is done.
     Done(Done),
     /// The task cannot be done.
@@ -179,7 +179,7 @@ impl Wish {
             "run_command" => Self::Act(Act::Run(typed(tool, input)?)),
             "narrate" => Self::Speak(Speak::Narrate(typed(tool, input)?)),
             "ask_human" => Self::Speak(Speak::AskHuman(typed(tool, input)?)),
-            "mutate" => Self::Speak(Speak::Mutate(typed(tool, input)?)),
+            "mutate" => Self::Speak(Speak::Mutate(Box::new(typed(tool, input)?))),
             "task_done" => Self::Speak(Speak::Done(typed(tool, input)?)),
             "task_blocked" => Self::Speak(Speak::Blocked(typed(tool, input)?)),
             _ => return Err(bad_input("tool", "there is no such tool")),

@@ -4,10 +4,10 @@ use std::fs;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Code;
-use unstuck_world::workspace::{Committed, Project, Removed, Why};
+use unstuck_world::workspace::{Committed, Project, Removed, Why, Workspace};
 
 use super::repo::{Repo, block_on};
-use super::stage::{NOW, Stage, changed, paths, put};
+use super::stage::{NOW, PLACE, Stage, changed, paths, put};
 use super::wording;
 
 #[test]
@@ -52,9 +52,17 @@ fn in_place_needs_a_clean_tree_and_works_in_it() {
     assert_eq!(changed(&workspace), paths(&["a", "outside"]));
     block_on(workspace.take_back(&paths(&["outside"]), RunId(1), NOW)).unwrap();
     assert_eq!(changed(&workspace), paths(&["a"]));
+    let open = || block_on(Workspace::open(&stage.project, PLACE, &[]));
+    stage.repo.run(["checkout", "-q", "-b", "other"]);
+    assert_eq!(open().unwrap_err().code(), Code::PreconditionMissing, "not on that branch");
+    stage.repo.run(["checkout", "-q", "main"]);
+    let workspace = open().unwrap();
+    assert_eq!(changed(&workspace), paths(&["a"]));
+    assert_eq!(block_on(workspace.commit_made()).unwrap(), stage.repo.oid("main"));
     let committed = block_on(workspace.commit(&wording("done"), &stage.shell())).unwrap();
     let Committed::As { commit, .. } = committed else { panic!() };
     assert_eq!(stage.repo.oid("main"), commit);
+    assert_eq!(block_on(open().unwrap().commit_made()).unwrap(), commit);
     assert_eq!(stage.repo.run(["status", "--porcelain", "--branch"]), "## main");
     assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Kept(Why::InPlace));
 }

@@ -72,7 +72,7 @@ fn about_error(
                 unpark(turn, task, question, &guidance, how);
             }
             Decision::ProvideCredentials | Decision::ItHappened | Decision::ItDidNot => {
-                unpark(turn, task, question, &guidance, as_it_was)
+                unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::ProvideGuidance | Decision::SimplerVersion => {
                 let how = if starts_over(question) { from_base } else { as_it_was };

@@ -134,13 +134,13 @@ mod tests {
 
     #[test]
     fn what_a_person_allowed_is_allowed_by_that_very_rule() {
-        let allowing = |commands: &[&str]| {
+        let allows = |commands: &[&str]| {
             allowing(&commands.iter().map(|&command| command.to_owned()).collect())
         };
-        assert_eq!(allowing(&[]), None);
-        assert_eq!(allowing(&["rm *.o"]), None, "it would allow more than was asked");
+        assert_eq!(allows(&[]), None);
+        assert_eq!(allows(&["rm *.o"]), None, "it would allow more than was asked");
         assert_eq!(
-            allowing(&["npm install, \"x\" (y)"]).unwrap(),
+            allows(&["npm install, \"x\" (y)"]).unwrap(),
             r#"{"permissions":{"allow":["Bash(npm install, \"x\" (y))"]}}"#
         );
     }
