@@ -3,7 +3,7 @@
 //! `git commit` says 1 when a hook refuses and 1 when there is nothing to commit. Run by themselves,
 //! the hooks say which of them refused, and they are under a guard with an end.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use unstuck_core::fault::{Fault, Validation};
 
@@ -49,11 +49,14 @@ impl Workspace {
         let there = there.map_or_else(|| "0".repeat(commit.as_str().len()), |oid| oid.to_string());
         // What git itself tells it: what is sent, by name and by hash, and what it is to replace.
         let told = format!("{commit} {commit} {reference} {there}\n");
-        let mut to_stdin = OsString::from("--to-stdin=");
-        to_stdin.push(self.state.write("pushed", told.as_bytes())?);
+        let told = self.state.write("pushed", told.as_bytes())?;
         let url = self.git.push_url(remote).await?;
-        let after = [OsString::from("--"), remote.into(), url.into()];
-        self.run_hook(Hook::PrePush, &[to_stdin], &after, shell).await
+        let Some(hook) = self.git.hook(Hook::PrePush.name()).await? else { return Ok(()) };
+        // Only a git from 2.40 on gives a hook something to read.
+        let reading = ["-c", r#"exec "$1" "$2" "$3" <"$4""#, "sh"].map(OsString::from);
+        let about = [hook.into(), remote.into(), url.into(), told.into()];
+        let arguments = [&reading[..], &about[..]].concat();
+        self.run_hook(Hook::PrePush, OsStr::new("sh"), &arguments, shell).await
     }
 
     /// Runs a hook of a commit, if there is one. One that refuses is `VALIDATION_PRE_COMMIT`.
@@ -64,22 +67,21 @@ impl Workspace {
             Hook::Message => &["--".into(), message],
             Hook::PreCommit | Hook::PostCommit | Hook::PrePush => &[],
         };
-        self.run_hook(hook, &[], after, shell).await
+        let run = ["hook", "run", "--ignore-missing", hook.name()].map(OsString::from);
+        let arguments = [&run[..], after].concat();
+        self.run_hook(hook, self.git.program(), &arguments, shell).await
     }
 
     async fn run_hook(
         &self,
         hook: Hook,
-        options: &[OsString],
-        after: &[OsString],
+        program: &OsStr,
+        arguments: &[OsString],
         shell: &Shell,
     ) -> Result<(), Fault> {
         let name = hook.name();
-        let run = ["hook", "run", "--ignore-missing"].map(OsString::from);
-        let arguments = [&run, options, &[name.into()], after].concat();
-        let program = self.git.program();
         let environment = self.hook_environment();
-        let ended = shell.run_program(&self.directory, program, &arguments, &environment).await?;
+        let ended = shell.run_program(&self.directory, program, arguments, &environment).await?;
         let source = format!("hook:{name}");
         match (ended.how, verdict(&ended, &source, name)) {
             (How::Exited(exit), Some(_)) => {
