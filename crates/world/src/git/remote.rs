@@ -1,11 +1,5 @@
 //! Other repositories: what they hold, and sending them commits.
 
-use std::ffi::OsStr;
-use std::fs::{self, Metadata};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-
 use unstuck_core::fault::Fault;
 
 use super::fail::Operation;
@@ -31,15 +25,6 @@ impl Git {
         let call = self.call(Operation::Push).args(["push", "--porcelain", "--no-verify"]);
         let refspec = format!("{commit}:{reference}");
         call.args(["--end-of-options", remote, &refspec]).about(reference).run().await.map(drop)
-    }
-
-    /// The file of a hook, where there is one that can be run.
-    pub(crate) async fn hook(&self, name: &str) -> Result<Option<PathBuf>, Fault> {
-        let call = self.call(Operation::Look).args(["rev-parse", "--git-path"]);
-        let done = call.args([format!("hooks/{name}")]).run().await?;
-        let hook = self.directory().join(OsStr::from_bytes(done.stdout.trim_ascii_end()));
-        let runs = |found: Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
-        Ok(fs::metadata(&hook).is_ok_and(runs).then_some(hook))
     }
 
     /// The address that `remote` is pushed to. What is no name of a remote is an address itself.

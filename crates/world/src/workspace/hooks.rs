@@ -22,6 +22,13 @@ pub(super) enum Hook {
     PrePush,
 }
 
+/// Runs the hook before a push as git would: it reads what is pushed. Only a git from 2.40 on can be
+/// told to give a hook something to read.
+const PUSH_HOOK: &str = r#"
+hook=$("$0" rev-parse --git-path hooks/pre-push) || exit
+[ ! -x "$hook" ] || exec "$hook" "$1" "$2" <"$3"
+"#;
+
 impl Hook {
     const fn name(self) -> &'static str {
         match self {
@@ -51,11 +58,8 @@ impl Workspace {
         let told = format!("{commit} {commit} {reference} {there}\n");
         let told = self.state.write("pushed", told.as_bytes())?;
         let url = self.git.push_url(remote).await?;
-        let Some(hook) = self.git.hook(Hook::PrePush.name()).await? else { return Ok(()) };
-        // Only a git from 2.40 on gives a hook something to read.
-        let reading = ["-c", r#"exec "$1" "$2" "$3" <"$4""#, "sh"].map(OsString::from);
-        let about = [hook.into(), remote.into(), url.into(), told.into()];
-        let arguments = [&reading[..], &about[..]].concat();
+        let about = [self.git.program().clone(), remote.into(), url.into(), told.into()];
+        let arguments = [&["-c", PUSH_HOOK].map(OsString::from)[..], &about[..]].concat();
         self.run_hook(Hook::PrePush, OsStr::new("sh"), &arguments, shell).await
     }
 

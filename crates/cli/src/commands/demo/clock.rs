@@ -64,17 +64,26 @@ impl NightClock {
         Still(self)
     }
 
+    /// Keeps the time where it is until everything that happens now has happened.
+    pub(super) async fn settle(&self) {
+        self.happening.send_modify(|count| *count += 1);
+        let still = Still(self);
+        while !self.has_come_to_rest(1).await {}
+        drop(still);
+    }
+
     fn sleepers(&self) -> MutexGuard<'_, Sleepers> {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing happens, everything that was asked is on disk, and everybody who could run has run.
-    async fn is_quiet(&self) -> bool {
+    /// Only so much happens, everything that was asked is on disk, and everybody who could run has
+    /// run.
+    async fn has_come_to_rest(&self, happening: u32) -> bool {
         // The sender is here, so the wait ends.
-        let _ = self.happening.subscribe().wait_for(|count| *count == 0).await;
+        let _ = self.happening.subscribe().wait_for(|count| *count == happening).await;
         for _ in 0..ROUNDS {
-            let happens = *self.happening.borrow() > 0;
-            if happens || !self.handle.get().is_some_and(Handle::is_idle) {
+            let more = *self.happening.borrow() > happening;
+            if more || !self.handle.get().is_some_and(Handle::is_idle) {
                 tokio::time::sleep(LOOK).await;
                 return false;
             }
@@ -129,7 +138,7 @@ impl Clock for NightClock {
         loop {
             if !place.is_first() {
                 tokio::time::sleep(LOOK).await;
-            } else if self.is_quiet().await && place.is_first() {
+            } else if self.has_come_to_rest(0).await && place.is_first() {
                 return self.at_least(at);
             }
         }

@@ -90,6 +90,11 @@ impl Night {
         Ok(night)
     }
 
+    /// Lets everything happen that happens at this moment of the night.
+    pub(super) async fn settle(&self) {
+        self.clock.settle().await;
+    }
+
     pub(super) fn now(&self) -> Time {
         self.clock.now()
     }

@@ -47,6 +47,7 @@ pub(super) async fn night(args: &Demo, folder: &Path, terminal: &Terminal) -> Re
             && !args.gently
             && first_time(folder)
         {
+            night.settle().await;
             die();
         }
     }
