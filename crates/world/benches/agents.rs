@@ -14,24 +14,42 @@ use unstuck_world::provider::claude_cli::Stream;
 use unstuck_world::provider::codex_cli::{Access, Order, Session};
 
 const BYTES_MIN: usize = 100_000_000;
+/// About how long a long stream is.
+const LONG_BYTES: usize = 4_000_000;
 const CHUNK_BYTES: usize = 64 * 1_024;
 const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/agents");
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
-    let claude = streams("claude")?;
-    report("claude-cli", &claude, |bytes| {
+    let claude = |bytes: &[u8]| {
         let (mut stream, mut activities) = (Stream::default(), Vec::new());
         in_chunks(bytes, |line| stream.line(line, &mut activities));
         activities
-    });
-    report("codex-cli", &streams("codex")?, |bytes| {
+    };
+    let codex = |bytes: &[u8]| {
         let (mut session, mut activities, mut reply) = (session(), Vec::new(), Vec::new());
         in_chunks(bytes, |line| session.line(line, &mut activities, &mut reply));
         activities
-    });
+    };
+    // Most captures are short and end with a failure; a night's work is long.
+    for (name, streams) in [("captures", streams("claude")?), ("long", long("claude")?)] {
+        report(&format!("claude-cli, {name}"), &streams, claude);
+    }
+    for (name, streams) in [("captures", streams("codex")?), ("long", long("codex")?)] {
+        report(&format!("codex-cli, {name}"), &streams, codex);
+    }
     Ok(())
+}
+
+/// The longest capture with all but its first and last line many times over.
+fn long(of: &str) -> Outcome<Vec<Vec<u8>>> {
+    let longest = streams(of)?.into_iter().max_by_key(Vec::len).unwrap_or_default();
+    let lines: Vec<&[u8]> = longest.split_inclusive(|byte| *byte == b'\n').collect();
+    let [first, middle @ .., last] = &lines[..] else { return Ok(Vec::new()) };
+    let middle = middle.concat();
+    let times = LONG_BYTES / middle.len().max(1);
+    Ok(vec![[first, &middle.repeat(times)[..], last].concat()])
 }
 
 fn session() -> Session {

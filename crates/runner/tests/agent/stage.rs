@@ -64,6 +64,9 @@ struct Agents {
     policy: Arc<Policy>,
     /// Who thinks, by the name of the task.
     models: BTreeMap<String, Arc<dyn Model>>,
+    /// One thing at a time happens in a task's worktree: an attempt that was ended may still be busy
+    /// there when the next one begins.
+    turns: BTreeMap<String, tokio::sync::Mutex<()>>,
     handle: OnceLock<Handle>,
 }
 
@@ -83,6 +86,7 @@ impl World for Agents {
 
 impl Agents {
     async fn attempt(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        let _turn = self.turns[&order.task.name].lock().await;
         let workspace = self.workspace(order).await;
         let tools = self.tools(order, &workspace).await;
         let agent = AgentLoop {
@@ -229,7 +233,9 @@ impl Stage {
         let runner = Runner::open(setup).await.unwrap();
         let handle = runner.handle();
         let models = servers.iter().map(|(name, server)| (name.clone(), model(server)));
+        let turns = servers.keys().map(|name| (name.clone(), tokio::sync::Mutex::default()));
         let agents = Arc::new(Agents {
+            turns: turns.collect(),
             folder: folder.path().canonicalize().unwrap(),
             store: store.clone(),
             clock: Arc::clone(&clock),
