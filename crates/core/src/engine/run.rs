@@ -174,6 +174,22 @@ impl Step {
         }
     }
 
+    /// Whether an agent or script begins from the start, not where another run stopped: whoever takes
+    /// this step knows nothing of what was said before.
+    pub const fn begins_anew(self) -> bool {
+        match self {
+            Self::Attempt { start } => !matches!(start, Start::Resume | Start::Compacted),
+            Self::Execute => true,
+            Self::AwaitMerge
+            | Self::Check
+            | Self::Commit
+            | Self::Mutate { .. }
+            | Self::Emit
+            | Self::Repair { .. }
+            | Self::TakeBack => false,
+        }
+    }
+
     /// Whether it needs the account behind the task's gate.
     pub const fn needs_gate(self) -> bool {
         match self {

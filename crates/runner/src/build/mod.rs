@@ -14,11 +14,11 @@ mod commit;
 mod connect;
 mod denied;
 mod follow;
+mod one_at_a_time;
 mod prompt;
 mod redact;
 mod settings;
 mod think;
-mod turns;
 mod worker;
 mod world;
 

@@ -12,9 +12,9 @@ use unstuck_world::workspace::{Place, Shell, Workspace};
 
 use super::baseline::Baselines;
 use super::denied::Denied;
+use super::one_at_a_time::OneAtATime;
 use super::redact;
 use super::settings::{BuildSettings, TaskSettings};
-use super::turns::Turns;
 use crate::clock::Clock;
 use crate::handle::Handle;
 use crate::runs::Runs;
@@ -33,7 +33,7 @@ pub(super) struct Shared {
     pub(super) runs: Runs,
     pub(super) baselines: Baselines,
     pub(super) denied: Denied,
-    turns: Turns,
+    worktrees: OneAtATime,
     connector: Result<Connector, Fault>,
 }
 
@@ -60,7 +60,7 @@ impl BuildWorld {
             runs,
             baselines,
             denied,
-            turns: Turns::default(),
+            worktrees: OneAtATime::default(),
             connector,
         }))
     }
@@ -85,7 +85,7 @@ impl BuildWorld {
 #[async_trait]
 impl World for BuildWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        let _turn = self.0.turns.take(order.effect.task, &stop).await?;
+        let _turn = self.0.worktrees.take(order.effect.task, &stop).await?;
         let mut report = self.outcome(&order, &stop).await?;
         redact::outcome(&self.0.settings.redactor, &mut report.outcome);
         Some(report)

@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use std::os::unix::fs::PermissionsExt as _;
+use unstuck_core::fault::{Fault, Tool};
 
 use crate::error::Error;
 
@@ -102,13 +103,15 @@ fn git(directory: &Path, args: &[&str]) -> Result<(), Error> {
     for who in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{who}_NAME"), name).env(format!("GIT_{who}_EMAIL"), email);
     }
-    let git = Path::new("git");
-    let Output { status, stderr, .. } = command.output().map_err(|error| unusable(git, error))?;
+    let Output { status, stderr, .. } = command.output().map_err(|error| {
+        let tool = Tool { command: "git".to_owned(), ..Tool::default() };
+        Fault::tool_missing("demo", format!("git cannot be started: {error}"), tool)
+    })?;
     if status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&stderr).trim().to_owned();
-    Err(unusable(git, io::Error::other(said)))
+    Err(unusable(Path::new("git"), io::Error::other(said)))
 }
 
 fn unusable(place: &Path, source: io::Error) -> Error {

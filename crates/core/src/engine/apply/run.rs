@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::attempt::{Approach, Digest, Seen};
 use crate::engine::build::Build;
-use crate::engine::effect::Start;
 use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
 use crate::engine::state::{Owner, State};
@@ -35,7 +34,7 @@ impl State {
         );
         if let Some(task) = self.tasks.get_mut(&task) {
             task.last_run = Some(id);
-            if begins_anew(next.step) {
+            if next.step.begins_anew() {
                 task.attempts += 1;
             }
         }
@@ -216,20 +215,5 @@ impl State {
     pub(super) fn build_of_run(&mut self, id: RunId) -> Option<&mut Build> {
         let build = self.runs.get(&id)?.build;
         self.builds.get_mut(&build)
-    }
-}
-
-/// Whether an agent or script begins from the start, not where another run stopped.
-const fn begins_anew(step: Step) -> bool {
-    match step {
-        Step::Attempt { start } => !matches!(start, Start::Resume | Start::Compacted),
-        Step::Execute => true,
-        Step::AwaitMerge
-        | Step::Check
-        | Step::Commit
-        | Step::Mutate { .. }
-        | Step::Emit
-        | Step::Repair { .. }
-        | Step::TakeBack => false,
     }
 }

@@ -12,11 +12,11 @@ use unstuck_core::engine::TaskId;
 
 use crate::lock::lock;
 
-/// Whose turn it is, by task.
+/// Who works in which worktree, by task.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
+pub(super) struct OneAtATime(Mutex<BTreeMap<TaskId, Arc<tokio::sync::Mutex<()>>>>);
 
-impl Turns {
+impl OneAtATime {
     /// The turn at a task, until it is dropped; none when it was not waited for.
     pub(super) async fn take(
         &self,
@@ -34,13 +34,13 @@ mod tests {
 
     #[tokio::test]
     async fn the_next_waits_for_the_last_and_for_nobody_else() {
-        let (turns, never) = (Turns::default(), CancellationToken::new());
-        let held = turns.take(TaskId(1), &never).await.unwrap();
-        turns.take(TaskId(2), &never).await.unwrap();
+        let (worktrees, never) = (OneAtATime::default(), CancellationToken::new());
+        let held = worktrees.take(TaskId(1), &never).await.unwrap();
+        worktrees.take(TaskId(2), &never).await.unwrap();
         let stopped = CancellationToken::new();
         stopped.cancel();
-        assert!(turns.take(TaskId(1), &stopped).await.is_none());
+        assert!(worktrees.take(TaskId(1), &stopped).await.is_none());
         drop(held);
-        assert!(turns.take(TaskId(1), &never).await.is_some());
+        assert!(worktrees.take(TaskId(1), &never).await.is_some());
     }
 }
