@@ -104,7 +104,7 @@ fn git(directory: &Path, args: &[&str]) -> Result<(), Error> {
         command.env(format!("GIT_{who}_NAME"), name).env(format!("GIT_{who}_EMAIL"), email);
     }
     let Output { status, stderr, .. } = command.output().map_err(|error| {
-        let tool = Tool { command: "git".to_owned(), ..Tool::default() };
+        let tool = Tool { command: Some("git".to_owned()), ..Tool::default() };
         Fault::tool_missing("demo", format!("git cannot be started: {error}"), tool)
     })?;
     if status.success() {
