@@ -16,9 +16,8 @@ use std::process::ExitCode;
 use unstuck_world::process::guard;
 
 fn main() -> ExitCode {
-    let mut raw = std::env::args_os().skip(1);
-    if raw.next().is_some_and(|first| first == guard::ARGUMENT) {
-        return guard::main(raw);
+    if std::env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
+        return guard::main();
     }
     let args = args::parse();
     let no_color = args.no_color;

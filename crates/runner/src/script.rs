@@ -16,7 +16,7 @@ use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_world::process::{
-    Deadlines, Ended, Guard, How, Input, Launch, Output, Session, verdict,
+    Deadlines, Ended, Guard, How, Input, Launch, Output, Process, Session, Waiting, verdict,
 };
 
 use crate::control::TokenKey;
@@ -29,6 +29,8 @@ use crate::world::{Order, Report, World};
 
 /// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
 const CTRL_C_GRACE: Duration = Duration::from_millis(300);
+/// A script reads what we would read.
+const INPUT: Input = Input::Inherit;
 /// The signal of Ctrl-C, and the status a shell gives for it.
 const SIGINT: i32 = 2;
 const STATUS_SIGINT: i32 = 130;
@@ -63,6 +65,8 @@ pub struct ScriptWorld(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     script: Script,
+    /// For the first execution, which is the one that somebody waits for.
+    ahead: Mutex<Option<Waiting>>,
     runs: Runs,
     turns: Turns,
     running: Mutex<BTreeMap<EffectId, Running>>,
@@ -99,12 +103,19 @@ impl Running {
 }
 
 impl ScriptWorld {
-    /// Performs `script`.
-    pub fn new(script: Script) -> Self {
+    /// A guard for a script, coming up while the rest is made ready.
+    pub fn guard_ahead(guard: &Guard) -> Option<Waiting> {
+        // Without one it is started when it is needed, and then says what is wrong.
+        Waiting::start(guard, &INPUT).ok()
+    }
+
+    /// Performs `script`, the first time under a guard that came up ahead, if there is one.
+    pub fn new(script: Script, ahead: Option<Waiting>) -> Self {
         Self(Arc::new(Shared {
             runs: Runs::new(script.runs.clone()),
             turns: Turns::new(script.runs.clone()),
             script,
+            ahead: Mutex::new(ahead),
             running: Mutex::default(),
             last_status: Mutex::default(),
             has_begun: AtomicBool::new(false),
@@ -216,7 +227,7 @@ impl Shared {
         if !self.runs.clear(order.effect.task, stop).await {
             return None;
         }
-        let report = match self.launch(order, path.clone()).start().await {
+        let report = match self.start(order, path.clone()).await {
             Ok(process) => {
                 let stopper = process.stopper();
                 let wait = process.wait();
@@ -279,6 +290,16 @@ impl Shared {
         Some(Report { outcome, spent: Amount { time_ms, ..Amount::ZERO } })
     }
 
+    async fn start(&self, order: &Order, lock_path: PathBuf) -> Result<Process, Fault> {
+        let launch = self.launch(order, lock_path);
+        // Whatever killed it while it waited is no reason not to start.
+        let ahead = lock(&self.ahead).take().and_then(Waiting::if_alive);
+        match ahead {
+            Some(guard) => launch.start_under(guard).await,
+            None => launch.start().await,
+        }
+    }
+
     fn launch(&self, order: &Order, lock: PathBuf) -> Launch {
         let script = &self.script;
         let retry = match order.effect.what {
@@ -294,7 +315,7 @@ impl Shared {
             own("UNSTUCK_RUN", order.effect.run.to_string()),
             own("UNSTUCK_RETRY", retry.to_string()),
         ];
-        launch.input = Input::Inherit;
+        launch.input = INPUT;
         launch.output = Output::PassThrough;
         // Its terminal is ours, so that it can ask for a password as it always does.
         launch.session = Session::Caller;

@@ -8,11 +8,21 @@ pub(crate) use desk::{current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder};
 pub(crate) use look::{task, tasks_of};
 
-use std::io;
+use std::{env, io};
 
 use tokio::runtime::{Builder, Runtime};
+use unstuck_world::process::{Guard, guard};
+
+use crate::error::Error;
 
 /// What runs everything that waits. One thread is enough: the work is done by other processes.
 pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
+}
+
+/// This program as the guard of others.
+pub(crate) fn own_guard() -> Result<Guard, Error> {
+    let executable = env::current_exe()
+        .map_err(|source| Error::Folder { place: "this program".to_owned(), source })?;
+    Ok(Guard { executable, arguments: vec![guard::ARGUMENT.into()] })
 }

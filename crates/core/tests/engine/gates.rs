@@ -1,7 +1,7 @@
 //! Waiting is free, shared by all work on one account, bounded and cancellable.
 
 use unstuck_core::engine::{Command, GateState, Rule, Status, TaskState, Work};
-use unstuck_core::fault::{Code, Fault, Kind};
+use unstuck_core::fault::{Code, Fault, Kind, Origin};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
 
@@ -292,6 +292,8 @@ fn what_passes_by_itself_has_its_time_and_not_a_moment_more() {
     (policy.retry.transient, policy.retry.transient_for_ms) = (0, Span::ZERO);
     let mut stage = Stage::with(policy);
     stage.build(vec![task("a")]);
-    stage.fails("a", fault(Code::NetworkTimeout, "slow"));
+    let mut slow = fault(Code::NetworkTimeout, "slow");
+    slow.origin = Origin::Provider;
+    stage.fails("a", slow);
     assert_eq!(stage.state.questions().count(), 1);
 }

@@ -5,5 +5,5 @@ use std::process::ExitCode;
 use unstuck_world::process::guard;
 
 fn main() -> ExitCode {
-    guard::main(std::env::args_os().skip(1))
+    guard::main()
 }

@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    unstuck_world::process::guard::main(std::env::args_os().skip(1))
+    unstuck_world::process::guard::main()
 }

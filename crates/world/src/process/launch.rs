@@ -1,14 +1,10 @@
 //! How a program is to be started.
 
 use std::ffi::OsString;
-use std::io::{self, PipeReader, PipeWriter};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
-use command_fds::{CommandFdExt as _, FdMapping};
-use tokio::process::{Child, Command};
 use tokio::time::Instant;
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
@@ -16,9 +12,9 @@ use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
 use super::deadlines::Deadlines;
 use super::fence::{Fence, Held};
 use super::guard::report::{Refusal, Report};
-use super::guard::{CONTROL, Order, STATUS, Session};
-use super::marker;
-use super::process::{Process, Status, Stop};
+use super::guard::{Order, Session};
+use super::process::Process;
+use super::waiting::Waiting;
 
 /// Where a failure to start is raised.
 const SOURCE: &str = "process.start";
@@ -31,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Guard {
     /// Usually our own.
     pub executable: PathBuf,
-    /// What comes before the guard's own arguments, usually [`guard::ARGUMENT`](super::guard).
+    /// Usually [`guard::ARGUMENT`](super::guard).
     pub arguments: Vec<OsString>,
 }
 
@@ -123,56 +119,29 @@ impl Launch {
     /// Starts it. An error means that nothing runs: its lock is held, or there is no guard. A
     /// program that cannot be started is no error here; waiting for it tells.
     pub async fn start(self) -> Result<Process, Fault> {
-        let started = Instant::now();
-        let (guard, mut status, stop) = self.spawn_guard().map_err(|error| {
+        let guard = Waiting::start(&self.guard, &self.input).map_err(|error| {
             let guard = self.guard.executable.display();
             fault(format!("the guard {guard} could not be started: {error}"))
         })?;
+        self.start_under(guard).await
+    }
+
+    /// Starts it under a guard that came up ahead, for the same kind of input.
+    pub async fn start_under(self, guard: Waiting) -> Result<Process, Fault> {
+        let started = Instant::now();
+        let silent = || {
+            let guard = self.guard.executable.display();
+            fault(format!("{guard} ended without a word; it is no guard"))
+        };
+        let told = guard.tell(self.order()).await;
+        let (guard, mut status, stop) = told.map_err(|error| silent().caused_by(error))?;
         let (held, gone) = match status.next().await {
             Some(Report::Started(held)) => (held, None),
             Some(Report::Gone(gone)) => (Held::default(), Some(gone)),
             Some(Report::Refused(refusal)) => return Err(self.refused(refusal)),
-            None => {
-                let guard = self.guard.executable.display();
-                return Err(fault(format!("{guard} ended without a word; it is no guard")));
-            }
+            None => return Err(silent()),
         };
         Ok(Process { launch: self, started, guard, status, held, gone, stop })
-    }
-
-    fn spawn_guard(&self) -> io::Result<(Child, Status, Stop)> {
-        let (control, ours) = io::pipe()?;
-        let (status, theirs) = io::pipe()?;
-        let guard = self.command(control, theirs)?.spawn()?;
-        Ok((guard, Status::reading(status)?, Stop::closing(ours)))
-    }
-
-    /// The command takes the guard's ends of the pipes with it: they have to be closed here for
-    /// the other ends to mean anything.
-    fn command(&self, control: PipeReader, status: PipeWriter) -> io::Result<Command> {
-        let mut command = std::process::Command::new(&self.guard.executable);
-        command.args(&self.guard.arguments).args(self.order().into_args());
-        if !self.inherits_environment {
-            let mark = std::env::var_os(marker::VARIABLE);
-            command.env_clear().envs(mark.map(|mark| (marker::VARIABLE, mark)));
-        }
-        for (name, value) in &self.environment {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command.stdin(match &self.input {
-            Input::Nothing => Stdio::null(),
-            Input::Inherit => Stdio::inherit(),
-            Input::Bytes(_) | Input::Taken => Stdio::piped(),
-        });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mapping = |ours: OwnedFd, number| FdMapping { parent_fd: ours, child_fd: number };
-        command
-            .fd_mappings(vec![mapping(control.into(), CONTROL), mapping(status.into(), STATUS)])
-            .map_err(io::Error::other)?;
-        Ok(Command::from(command))
     }
 
     fn order(&self) -> Order {
@@ -180,6 +149,8 @@ impl Launch {
             session: self.session,
             grace: self.grace,
             fence: self.fence.clone(),
+            inherits_environment: self.inherits_environment,
+            environment: self.environment.clone(),
             lock: self.lock.clone(),
             directory: self.directory.clone(),
             program: self.program.clone(),

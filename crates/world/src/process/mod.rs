@@ -23,6 +23,7 @@ mod process;
 mod reap;
 mod tree;
 mod verdict;
+mod waiting;
 
 pub use deadlines::{Deadline, Deadlines};
 pub use ended::{Ended, How, NotStarted};
@@ -36,3 +37,4 @@ pub use process::{Process, Stop};
 pub use reap::reap;
 pub use verdict::verdict;
 pub(crate) use verdict::with_facts;
+pub use waiting::Waiting;

@@ -1,12 +1,12 @@
 //! A program that runs under its guard.
 
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::unix::pipe::Receiver;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -174,10 +174,10 @@ async fn feed(stdin: Option<ChildStdin>, input: Input) {
 
 /// Ends a program and all it has started.
 #[derive(Clone, Debug)]
-pub struct Stop(Arc<Mutex<Option<PipeWriter>>>);
+pub struct Stop(Arc<Mutex<Option<Sender>>>);
 
 impl Stop {
-    pub(super) fn closing(control: PipeWriter) -> Self {
+    pub(super) fn closing(control: Sender) -> Self {
         Self(Arc::new(Mutex::new(Some(control))))
     }
 

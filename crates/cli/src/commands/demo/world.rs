@@ -18,7 +18,7 @@ use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings, Work
 use unstuck_runner::{Clock as _, Order, Report, Results, World};
 use unstuck_world::agent::Limits;
 use unstuck_world::git::Person;
-use unstuck_world::process::{Guard, guard};
+use unstuck_world::process::Guard;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope};
@@ -29,6 +29,7 @@ use super::clock::NightClock;
 use super::shop::{PERSON, Shop};
 use super::story::{self, CHAPTERS, Chapter};
 use crate::error::Error;
+use crate::project::own_guard;
 
 /// What an agent's second costs in the story, in millionths.
 const MICROS_PER_SECOND: u64 = 1_200;
@@ -75,9 +76,7 @@ const fn cost(work: Work, takes: Span) -> Amount {
 
 /// What the build needs to know about the shop.
 pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings, Error> {
-    let executable = env::current_exe()
-        .map_err(|source| Error::Folder { place: "this program".to_owned(), source })?;
-    let guard = Guard { executable, arguments: vec![guard::ARGUMENT.into()] };
+    let guard = own_guard()?;
     let runs = folder.join("runs");
     fs::create_dir_all(&runs)
         .map_err(|source| Error::Folder { place: runs.display().to_string(), source })?;

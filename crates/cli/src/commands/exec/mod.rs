@@ -8,7 +8,6 @@ mod seat;
 mod tell;
 mod wait;
 
-use std::env;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use unstuck_core::time::Span;
 use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Results, Script, ScriptWorld};
 use unstuck_store::Store;
-use unstuck_world::process::{Guard, guard};
+use unstuck_world::process::Guard;
 
 use crate::args::Exec;
 use crate::error::Error;
@@ -35,8 +34,10 @@ pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Resul
 
 async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result<Exit, Error> {
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
+    let guard = project::own_guard()?;
+    let ahead = ScriptWorld::guard_ahead(&guard);
     let store = project.make_store()?;
-    let world = ScriptWorld::new(script(&args, project, dir)?);
+    let world = ScriptWorld::new(script(&args, guard, project, dir)?, ahead);
     let teller = Teller::new(args.quiet, Arc::clone(&store), project);
     let mut signals = Signals::new()?;
     let job = Job { project, store: &store, name: &name, world: &world, teller: &teller };
@@ -103,9 +104,13 @@ impl Job<'_> {
     }
 }
 
-fn script(args: &Exec, project: &Project, dir: Option<&Path>) -> Result<Script, Error> {
+fn script(
+    args: &Exec,
+    guard: Guard,
+    project: &Project,
+    dir: Option<&Path>,
+) -> Result<Script, Error> {
     let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
-    let executable = env::current_exe().map_err(|source| unusable("this program", source))?;
     let key_path = project.token_key();
     let key = TokenKey::open(&key_path)
         .map_err(|source| unusable(&key_path.display().to_string(), source))?;
@@ -113,7 +118,7 @@ fn script(args: &Exec, project: &Project, dir: Option<&Path>) -> Result<Script, 
     let directory = std::path::absolute(here)
         .map_err(|source| unusable(&here.display().to_string(), source))?;
     Ok(Script {
-        guard: Guard { executable, arguments: vec![guard::ARGUMENT.into()] },
+        guard,
         runs: project.runs(),
         program: program.clone(),
         arguments: arguments.to_vec(),

@@ -67,7 +67,7 @@ async fn sends_and_is_killed() {
     let spec =
         TaskSpec { name: "job".into(), job: Some(JobSpec::default()), ..TaskSpec::default() };
     handle.command(Wanted::DefineJob { spec: Arc::new(spec) }).await.unwrap();
-    let world = Arc::new(ScriptWorld::new(script(&root)));
+    let world = Arc::new(ScriptWorld::new(script(&root), None));
     handle.attach(Scope::Task(TaskId(0)), world).await.unwrap();
     handle.command(Wanted::FireJob { task: TaskId(0) }).await.unwrap();
     fs::read(root.join("up")).unwrap();

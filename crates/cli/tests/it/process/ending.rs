@@ -215,7 +215,8 @@ fn a_program_gets_the_environment_it_should() {
 fn one_run_inside_another_carries_the_marks_of_both() {
     let stage = Stage::new();
     let mut launch = stage.script("echo $UNSTUCK_GUARD");
-    launch.environment = vec![("UNSTUCK_GUARD".into(), Some("/outer".into()))];
+    let own = std::mem::replace(&mut launch.guard.executable, "env".into());
+    launch.guard.arguments.splice(0..0, ["UNSTUCK_GUARD=/outer".into(), own.into()]);
     launch.session = Session::Caller;
     let lock = stage.directory().join("lock");
     assert_eq!(text(&run(launch)), format!("/outer:{}\n", lock.display()));

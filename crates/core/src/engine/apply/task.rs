@@ -90,7 +90,6 @@ impl State {
         if let Some(task) = self.tasks.get_mut(&id) {
             task.counters = Counters::default();
             task.guidance = None;
-            task.allowed_commands.clear();
         }
         self.set_task(id, TaskState::Done);
         self.meet_needs_of_dependants(id);

@@ -1,6 +1,5 @@
 //! The life of a guard: take the lock, start the program, wait, end what is left, let go.
 
-use std::ffi::OsStr;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -25,9 +24,18 @@ const ROUND_FIRST: Duration = Duration::from_millis(5);
 /// Rounds slow down to this: what does not die at once waits for a disk, or is not ours to kill.
 const ROUND_LAST: Duration = Duration::from_secs(1);
 
-/// Keeps a program until nothing of it is left.
-pub(super) fn keep(order: &Order, control: &PipeReader, status: &PipeWriter) {
-    let report = match Kept::begin(order, control) {
+/// Waits for an order and keeps its program until nothing of it is left.
+pub(super) fn keep(control: &PipeReader, status: &PipeWriter) {
+    // Before the order: what a terminal sends meanwhile is not for us.
+    let awaited = match Awaited::install(control) {
+        Ok(awaited) => awaited,
+        Err(error) => {
+            let refusal = Refusal::Setup(error.raw_os_error().unwrap_or_default());
+            return Report::Refused(refusal).send(status);
+        }
+    };
+    let Some(order) = Order::read(control) else { return };
+    let report = match Kept::begin(&order, awaited) {
         Err(refusal) => Report::Refused(refusal),
         Ok(Err(reason)) => Report::Gone(Gone {
             program: Program::NotStarted(reason),
@@ -57,12 +65,11 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    fn begin(order: &Order, control: &'a PipeReader) -> Result<Result<Self, NotStarted>, Refusal> {
-        let setup = |error: io::Error| Refusal::Setup(error.raw_os_error().unwrap_or_default());
-        let awaited = Awaited::install(control).map_err(setup)?;
-        tree::adopt_orphans().map_err(io::Error::from).map_err(setup)?;
+    fn begin(order: &Order, awaited: Awaited<'a>) -> Result<Result<Self, NotStarted>, Refusal> {
+        let setup = |error: Errno| Refusal::Setup(error.raw_os_error());
+        tree::adopt_orphans().map_err(setup)?;
         if order.session == Session::Own {
-            setsid().map_err(io::Error::from).map_err(setup)?;
+            setsid().map_err(setup)?;
         }
         #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "no note is written"))]
         let mut lock = match Lock::try_take(&order.lock) {
@@ -87,7 +94,7 @@ impl<'a> Kept<'a> {
                 group,
                 lock,
             })),
-            Err(error) => Ok(Err(reason(&error, &order.program))),
+            Err(error) => Ok(Err(reason(&error, order))),
         }
     }
 
@@ -167,6 +174,15 @@ fn command(order: &Order, lock: &Lock) -> Command {
     let outer = std::env::var_os(marker::VARIABLE);
     let mut command = Command::new(&order.program);
     command.args(&order.args).current_dir(&order.directory);
+    if !order.inherits_environment {
+        command.env_clear();
+    }
+    for (name, value) in &order.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     command.env(marker::VARIABLE, marker::within(outer.as_deref(), lock.path()));
     if order.session == Session::Own {
         // A group of its own: a program that signals its group must not mean its guard.
@@ -175,11 +191,11 @@ fn command(order: &Order, lock: &Lock) -> Command {
     command
 }
 
-fn reason(error: &io::Error, program: &OsStr) -> NotStarted {
+fn reason(error: &io::Error, order: &Order) -> NotStarted {
     let number = error.raw_os_error().unwrap_or_default();
     match Errno::from_raw_os_error(number) {
         Errno::NOENT => NotStarted::NotFound,
-        Errno::ACCESS if !is_anywhere(program) => NotStarted::NotFound,
+        Errno::ACCESS if !is_anywhere(order) => NotStarted::NotFound,
         Errno::ACCESS | Errno::PERM => NotStarted::AccessDenied,
         Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE => NotStarted::NoRoom,
         _ => NotStarted::Other(number),
@@ -188,8 +204,8 @@ fn reason(error: &io::Error, program: &OsStr) -> NotStarted {
 
 /// Whether a program that is looked up is in any directory that we may look into. One that we may
 /// not makes the system say "access denied" about every program that does not exist.
-fn is_anywhere(program: &OsStr) -> bool {
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let looked_up = !program.as_bytes().contains(&b'/');
-    !looked_up || std::env::split_paths(&search).any(|place| place.join(program).is_file())
+fn is_anywhere(order: &Order) -> bool {
+    let looked_up = !order.program.as_bytes().contains(&b'/');
+    let search = order.search_path().unwrap_or_default();
+    !looked_up || std::env::split_paths(&search).any(|place| place.join(&order.program).is_file())
 }

@@ -2,7 +2,7 @@
 //! processes together.
 //!
 //! It is our own executable, started again with [`ARGUMENT`]; `main` hands over to [`main`] before
-//! it does anything else. The guard takes the run's lock, starts the program, adopts whatever the
+//! it does anything else. The guard waits for its order ([`order`]), takes the run's lock, starts the program, adopts whatever the
 //! program leaves behind (children in sessions of their own and daemons too), and lets go of the
 //! lock only when all of it is gone. Its supervisor holds the other end of a pipe: when that is
 //! closed, by intent or because the supervisor died, the tree ends. How it went is said through a
@@ -18,7 +18,6 @@ mod order;
 pub(super) mod report;
 mod signals;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub(super) use order::Order;
@@ -27,7 +26,7 @@ pub use order::Session;
 /// The argument that makes our executable a guard.
 pub const ARGUMENT: &str = "__guard";
 
-/// The descriptor on which the guard waits for its supervisor's end.
+/// The descriptor from which the guard reads its order, and then waits for its supervisor's end.
 pub(super) const CONTROL: i32 = 3;
 /// The descriptor to which the guard reports.
 pub(super) const STATUS: i32 = 4;
@@ -35,15 +34,13 @@ pub(super) const STATUS: i32 = 4;
 /// Called by something that is not our supervisor.
 const MISUSED: u8 = 64;
 
-/// What a guard does, from its arguments after [`ARGUMENT`] to its end.
-pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let order = Order::read(args);
-    let pipes = inherited::pipes();
-    match (order, pipes) {
-        (Some(order), Ok((control, status))) => {
-            keep::keep(&order, &control, &status);
+/// What a guard does, from its order to its end. One that gets no order ends with its supervisor.
+pub fn main() -> ExitCode {
+    match inherited::pipes() {
+        Ok((control, status)) => {
+            keep::keep(&control, &status);
             ExitCode::SUCCESS
         }
-        _ => ExitCode::from(MISUSED),
+        Err(_) => ExitCode::from(MISUSED),
     }
 }

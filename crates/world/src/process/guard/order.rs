@@ -1,9 +1,11 @@
-//! What a guard is told to do, as the arguments it is started with.
+//! What a guard is told to do, as the bytes it reads first.
 //!
-//! The environment of the program is the guard's own and is not among them: arguments can be read
-//! by every user of the machine.
+//! Not as arguments: a guard may run before it is known what for, and arguments can be read by every
+//! user of the machine.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +13,9 @@ use crate::process::fence::Fence;
 
 /// In place of a count: the program may write wherever its user may.
 const ANYWHERE: &str = "anywhere";
+
+/// More than any system lets a program have as its arguments and environment.
+const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Whose terminal a program belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +36,10 @@ pub(in crate::process) struct Order {
     pub(in crate::process) grace: Duration,
     /// What the program is kept from.
     pub(in crate::process) fence: Fence,
+    /// Whether it has the guard's own environment.
+    pub(in crate::process) inherits_environment: bool,
+    /// Changes to that.
+    pub(in crate::process) environment: Vec<(OsString, Option<OsString>)>,
     pub(in crate::process) lock: PathBuf,
     pub(in crate::process) directory: PathBuf,
     pub(in crate::process) program: OsString,
@@ -38,8 +47,40 @@ pub(in crate::process) struct Order {
 }
 
 impl Order {
-    /// The arguments that say it.
-    pub(in crate::process) fn into_args(self) -> impl Iterator<Item = OsString> {
+    /// The bytes that say it: how many there are, then words that each end with a zero. No path and
+    /// no argument can hold one.
+    pub(in crate::process) fn into_bytes(self) -> Vec<u8> {
+        let mut bytes = vec![0; size_of::<u64>()];
+        for word in self.into_words() {
+            bytes.extend(word.into_vec());
+            bytes.push(0);
+        }
+        let length = (bytes.len() - size_of::<u64>()) as u64;
+        bytes[..size_of::<u64>()].copy_from_slice(&length.to_ne_bytes());
+        bytes
+    }
+
+    /// Waits for an order; none when there will never be one.
+    pub(super) fn read(mut from: impl Read) -> Option<Self> {
+        let mut length = [0; size_of::<u64>()];
+        from.read_exact(&mut length).ok()?;
+        let length = u64::from_ne_bytes(length);
+        let mut bytes = Vec::new();
+        from.take(length.min(BYTES_MAX)).read_to_end(&mut bytes).ok()?;
+        let is_whole = bytes.len() as u64 == length && bytes.pop() == Some(0);
+        is_whole.then(|| Self::from_words(bytes.split(|byte| *byte == 0)))?
+    }
+
+    /// Where its program is looked up.
+    pub(super) fn search_path(&self) -> Option<OsString> {
+        match self.environment.iter().rfind(|(name, _)| name == "PATH") {
+            Some((_, value)) => value.clone(),
+            None if self.inherits_environment => std::env::var_os("PATH"),
+            None => None,
+        }
+    }
+
+    fn into_words(self) -> impl Iterator<Item = OsString> {
         let session = match self.session {
             Session::Own => "own-session",
             Session::Caller => "caller-session",
@@ -47,44 +88,79 @@ impl Order {
         let grace_ms = self.grace.as_millis().to_string();
         let tcp = if self.fence.tcp_refused { "no-tcp" } else { "tcp" };
         let writable = self.fence.writable;
-        let count = writable.as_ref().map_or(ANYWHERE.to_owned(), |paths| paths.len().to_string());
+        let places = writable.as_ref().map_or(ANYWHERE.to_owned(), |paths| paths.len().to_string());
+        let inherits = if self.inherits_environment { "inherits" } else { "bare" };
+        let changes = self.environment.len().to_string();
         let (lock, directory) = (self.lock.into(), self.directory.into());
-        [session.into(), grace_ms.into(), tcp.into(), count.into()]
+        [session.into(), grace_ms.into(), tcp.into(), places.into()]
             .into_iter()
             .chain(writable.into_iter().flatten().map(PathBuf::into_os_string))
+            .chain([inherits.into(), changes.into()])
+            .chain(self.environment.into_iter().flat_map(change_words))
             .chain([lock, directory, self.program])
             .chain(self.args)
     }
 
-    /// The order that arguments say, if they do.
-    pub(super) fn read(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+    fn from_words<'a>(words: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+        let mut words = words.map(|word| OsStr::from_bytes(word).to_owned());
         Some(Self {
-            session: match args.next()?.to_str()? {
+            session: match words.next()?.to_str()? {
                 "own-session" => Session::Own,
                 "caller-session" => Session::Caller,
                 _ => return None,
             },
-            grace: Duration::from_millis(args.next()?.to_str()?.parse().ok()?),
-            fence: fence(&mut args)?,
-            lock: args.next()?.into(),
-            directory: args.next()?.into(),
-            program: args.next()?,
-            args: args.collect(),
+            grace: Duration::from_millis(words.next()?.to_str()?.parse().ok()?),
+            fence: fence(&mut words)?,
+            inherits_environment: match words.next()?.to_str()? {
+                "inherits" => true,
+                "bare" => false,
+                _ => return None,
+            },
+            environment: environment(&mut words)?,
+            lock: words.next()?.into(),
+            directory: words.next()?.into(),
+            program: words.next()?,
+            args: words.collect(),
         })
     }
 }
 
-fn fence(args: &mut impl Iterator<Item = OsString>) -> Option<Fence> {
-    let tcp_refused = match args.next()?.to_str()? {
+/// A change of the environment as two words: the value follows its sign.
+fn change_words((name, value): (OsString, Option<OsString>)) -> [OsString; 2] {
+    let mut change = OsString::from(if value.is_some() { "=" } else { "-" });
+    change.push(value.unwrap_or_default());
+    [name, change]
+}
+
+fn environment(
+    words: &mut impl Iterator<Item = OsString>,
+) -> Option<Vec<(OsString, Option<OsString>)>> {
+    let count: usize = words.next()?.to_str()?.parse().ok()?;
+    // The count is not trusted with memory.
+    let mut changes = Vec::new();
+    for _ in 0..count {
+        let name = words.next()?;
+        let value = match words.next()?.as_bytes().split_first()? {
+            (b'=', value) => Some(OsStr::from_bytes(value).to_owned()),
+            (b'-', []) => None,
+            _ => return None,
+        };
+        changes.push((name, value));
+    }
+    Some(changes)
+}
+
+fn fence(words: &mut impl Iterator<Item = OsString>) -> Option<Fence> {
+    let tcp_refused = match words.next()?.to_str()? {
         "no-tcp" => true,
         "tcp" => false,
         _ => return None,
     };
-    let writable = match args.next()?.to_str()? {
+    let writable = match words.next()?.to_str()? {
         ANYWHERE => None,
         count => {
             let count = count.parse().ok()?;
-            let paths: Vec<PathBuf> = args.take(count).map(PathBuf::from).collect();
+            let paths: Vec<PathBuf> = words.take(count).map(PathBuf::from).collect();
             (paths.len() == count).then_some(Some(paths))?
         }
     };
@@ -93,41 +169,84 @@ fn fence(args: &mut impl Iterator<Item = OsString>) -> Option<Fence> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::ffi::OsStringExt as _;
-
     use super::*;
 
-    #[test]
-    fn an_order_survives_its_way_as_arguments() {
-        let order = Order {
+    fn order() -> Order {
+        Order {
             session: Session::Caller,
             grace: Duration::from_millis(1_500),
             fence: Fence::default(),
+            inherits_environment: true,
+            environment: vec![
+                ("KEY".into(), Some("a=b\nc".into())),
+                ("GONE".into(), None),
+                ("EMPTY".into(), Some(OsString::new())),
+            ],
             lock: "/p/run 1/lock".into(),
             directory: "/p".into(),
             program: OsString::from_vec(vec![b'a', 0xff]),
-            args: vec!["--".into(), OsString::new(), "__guard".into()],
-        };
+            args: vec!["--".into(), OsString::new(), "__guard".into(), OsString::new()],
+        }
+    }
+
+    fn said(words: &[&str]) -> Option<Order> {
+        let bytes: Vec<u8> =
+            words.iter().flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
+        let length = (bytes.len() as u64).to_ne_bytes();
+        Order::read([length.as_slice(), &bytes].concat().as_slice())
+    }
+
+    #[test]
+    fn an_order_survives_its_way() {
         for writable in [None, Some(Vec::new()), Some(vec!["/p q".into(), "tcp".into()])] {
             let fence = Fence { tcp_refused: writable.is_some(), writable };
-            let order = Order { fence, ..order.clone() };
-            assert_eq!(Order::read(order.clone().into_args()), Some(order));
+            let bare = Order { fence, inherits_environment: false, ..order() };
+            assert_eq!(Order::read(bare.clone().into_bytes().as_slice()), Some(bare));
         }
+        assert_eq!(Order::read(order().into_bytes().as_slice()), Some(order()));
+    }
+
+    #[test]
+    fn what_follows_an_order_is_not_read() {
+        let bytes = [order().into_bytes(), b"more".to_vec()].concat();
+        let mut from = bytes.as_slice();
+        assert_eq!(Order::read(&mut from), Some(order()));
+        assert_eq!(from, b"more");
+    }
+
+    #[test]
+    fn an_order_that_was_cut_off_is_none() {
+        let whole = order().into_bytes();
+        for end in 0..whole.len() {
+            assert_eq!(Order::read(&whole[..end]), None, "{end}");
+        }
+        assert_eq!(Order::read(u64::MAX.to_ne_bytes().as_slice()), None);
     }
 
     #[test]
     fn what_is_no_order_is_refused() {
-        let cases: [&[&str]; 7] = [
-            &[],
-            &["own-session", "5", "tcp", "anywhere", "/lock", "/"],
-            &["own-session", "soon", "tcp", "anywhere", "/lock", "/", "true"],
-            &["--help", "5", "tcp", "anywhere", "/lock", "/", "true"],
-            &["own-session", "5", "udp", "anywhere", "/lock", "/", "true"],
-            &["own-session", "5", "tcp", "some", "/lock", "/", "true"],
-            &["own-session", "5", "tcp", "4", "/lock", "/", "true"],
+        let good =
+            ["own-session", "5", "tcp", "anywhere", "bare", "1", "A", "=1", "/l", "/", "true"];
+        assert!(said(&good).is_some());
+        let wrong = [
+            (0, "--help"),
+            (1, "soon"),
+            (2, "udp"),
+            (3, "some"),
+            (3, "9"),
+            (4, "all"),
+            (5, "many"),
+            (5, "9"),
+            (7, "1"),
+            (7, "-1"),
+            (7, ""),
         ];
-        for args in cases {
-            assert_eq!(Order::read(args.iter().map(OsString::from)), None, "{args:?}");
+        for (at, word) in wrong {
+            let mut words = good;
+            words[at] = word;
+            assert_eq!(said(&words), None, "{word:?} at {at}");
         }
+        assert_eq!(said(&good[..good.len() - 1]), None);
+        assert_eq!(said(&[]), None);
     }
 }

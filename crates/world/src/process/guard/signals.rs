@@ -56,7 +56,7 @@ impl<'a> Awaited<'a> {
     fn supervisor_is_gone(&self) -> bool {
         let mut control = [PollFd::new(self.control, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // Nothing is ever written into it, so whatever it has to say is its end.
+        // Nothing is written into it after the order, so whatever it has to say is its end.
         poll(&mut control, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 }

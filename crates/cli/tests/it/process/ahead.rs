@@ -1,0 +1,67 @@
+//! Guards that come up before it is known what for.
+
+use rustix::process::{Signal, kill_process};
+use unstuck_world::process::{Guard, How, Input, Launch, Waiting};
+
+use super::stage::{Stage, runtime, text};
+
+/// A guard that says its number and holds the fifo while it lives, and so does what it starts.
+fn heard(stage: &Stage) -> Guard {
+    let alive = stage.path("alive");
+    let script = r#"exec 9>"$0"; echo guard $$ >&9; exec "$@""#;
+    let guard = stage.program("").guard;
+    let mut arguments = vec!["-c".into(), script.into(), alive.into()];
+    arguments.push(guard.executable.into());
+    arguments.extend(guard.arguments);
+    Guard { executable: "sh".into(), arguments }
+}
+
+fn launch(stage: &Stage) -> Launch {
+    let mut launch = stage.script("echo $WHO");
+    launch.environment = vec![("WHO".into(), Some("me".into()))];
+    launch
+}
+
+#[test]
+fn nothing_happens_before_the_order() {
+    let (stage, runtime) = (Stage::new(), runtime());
+    let launch = launch(&stage);
+    let ended = runtime.block_on(async {
+        let guard = Waiting::start(&heard(&stage), &launch.input).unwrap();
+        let mut alive = stage.alive();
+        alive.hear(1);
+        assert!(!stage.lock().exists());
+        let ended = launch.start_under(guard).await.unwrap().wait().await;
+        assert_eq!(alive.until_nobody().lines().count(), 1);
+        ended
+    });
+    assert_eq!((ended.how, text(&ended).trim_end()), (How::Exited(0), "me"));
+}
+
+#[test]
+fn one_that_gets_no_order_ends_with_its_supervisor() {
+    let (stage, runtime) = (Stage::new(), runtime());
+    let guard =
+        runtime.block_on(async { Waiting::start(&heard(&stage), &Input::Inherit).unwrap() });
+    let mut alive = stage.alive();
+    alive.hear(1);
+    drop(guard);
+    alive.until_nobody();
+    assert!(!stage.lock().exists());
+}
+
+#[test]
+fn a_dead_one_is_told_from_one_that_waits() {
+    let (stage, runtime) = (Stage::new(), runtime());
+    runtime.block_on(async {
+        let guard = Waiting::start(&heard(&stage), &Input::Nothing).unwrap();
+        let mut alive = stage.alive();
+        alive.hear(1);
+        let guard = guard.if_alive().unwrap();
+        kill_process(alive.pid("guard"), Signal::KILL).unwrap();
+        alive.until_nobody();
+        // It can be told as soon as the kernel has closed its files, or a moment later.
+        let order = launch(&stage).start_under(guard).await;
+        assert!(order.unwrap_err().to_string().contains("ended without a word"));
+    });
+}
