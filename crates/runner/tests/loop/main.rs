@@ -7,6 +7,7 @@
 
 mod answering;
 mod checkpointing;
+mod counting;
 mod crashing;
 mod deciding;
 mod ending;
