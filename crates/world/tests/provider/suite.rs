@@ -13,6 +13,7 @@ use unstuck_core::attempt::{Outcome, ToolKind};
 use unstuck_core::fault::Code::{self, *};
 use unstuck_world::agent::{Activity, Agent, End};
 use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Server, Stop, Trouble};
+use unstuck_world::process::{Fence, Hold};
 use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions};
 use unstuck_world::provider::codex_cli::{Access, CodexCli, native};
 
@@ -238,7 +239,8 @@ async fn turns_are_limited(which: Which) {
 /// More than an edit, which Claude Code would take `touch` for.
 const FORBIDDEN: &str = "sh -c 'echo x > made'";
 
-async fn denials_are_reported(which: Which, agent: &dyn Agent, stage: &Stage) {
+/// What a person would be asked about.
+async fn denials_are_reported(which: Which, agent: &dyn Agent, stage: &Stage) -> String {
     agent.check().await.unwrap();
     let (ended, _) = work(agent, stage.assignment()).await;
     let End::Finished { denials, .. } = &ended.end else { panic!("{:?}", ended.end) };
@@ -246,6 +248,41 @@ async fn denials_are_reported(which: Which, agent: &dyn Agent, stage: &Stage) {
     assert_eq!(denials[0].tool, ToolKind::Command);
     assert!(denials[0].what.contains(FORBIDDEN), "{denials:?}");
     assert!(!stage.path("work/made").exists());
+    denials[0].what.clone()
+}
+
+async fn denied_until_a_person_allows_it(which: Which, agent: &dyn Agent, stage: &Stage) {
+    let mut assignment = stage.assignment();
+    assignment.allowed_commands = [denials_are_reported(which, agent, stage).await].into();
+    let (ended, _) = work(agent, assignment).await;
+    let End::Finished { denials, .. } = &ended.end else { panic!("{:?}", ended.end) };
+    assert!(denials.is_empty(), "{which:?}: {denials:?}");
+    assert_eq!(std::fs::read_to_string(stage.path("work/made")).unwrap(), "x\n");
+}
+
+/// A service that has the program run what is not allowed, once in each of two conversations.
+async fn asks_for_what_is_forbidden(asks: &Answer) -> Server {
+    let twice = [asks.clone(), Answer::text("Done."), asks.clone()];
+    Server::start(Script::new(twice, Answer::text("Done."))).await.unwrap()
+}
+
+async fn stays_inside_its_fence(which: Which) {
+    let stage = Stage::new();
+    // Not below the folder for temporary files: programs need that one.
+    let outside = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("written-by-{which:?}"));
+    let line = format!("echo in > made; echo out > '{}'; echo tried", outside.display());
+    let script = Script::new([command(which, &line)], Answer::text("Done."));
+    let server = Server::start(script).await.unwrap();
+    let agent = stage.agent(which, &program(which), Some(server.url()));
+    let mut assignment = stage.assignment();
+    let writable = vec![stage.path("work"), "/tmp".into(), "/dev".into()];
+    assignment.fence = Fence { writable: Some(writable), tcp_refused: false };
+    let held = agent.fence(&assignment).try_out().files;
+    let (ended, activities) = work(&*agent, assignment).await;
+    assert_eq!(code(&ended.end), None, "{which:?}: {:?}\n{activities:#?}", ended.end);
+    assert_eq!(std::fs::read_to_string(stage.path("work/made")).unwrap(), "in\n");
+    let written = std::fs::remove_file(outside).is_ok();
+    assert_eq!(written, held == Hold::NotPossible, "{which:?}: {held:?}\n{activities:#?}");
 }
 
 // B11, TX15, T4.18: what is not in the table of answers.
@@ -257,12 +294,13 @@ async fn claude_code_works_stops_and_goes_on() {
     refused_connection(which).await;
     stopping_ends_its_tools(which).await;
     turns_are_limited(which).await;
+    stays_inside_its_fence(which).await;
     let stage = Stage::new();
-    let script = Script::new([command(which, FORBIDDEN)], Answer::text("Done."));
-    let server = Server::start(script).await.unwrap();
+    let server = asks_for_what_is_forbidden(&command(which, FORBIDDEN)).await;
     let mut settings = stage.claude(&program(which), Some(server.url()));
     settings.permissions = Permissions::Listed(Vec::new());
-    denials_are_reported(which, &ClaudeCli::new(settings), &stage).await;
+    let agent = ClaudeCli::new(settings);
+    denied_until_a_person_allows_it(which, &agent, &stage).await;
 }
 
 // B11, TX15, T4.18
@@ -274,15 +312,16 @@ async fn codex_works_stops_and_goes_on() {
     refused_connection(which).await;
     stopping_ends_its_tools(which).await;
     turns_are_limited(which).await;
+    stays_inside_its_fence(which).await;
     let stage = Stage::new();
     let asks = json!({
         "cmd": FORBIDDEN,
         "sandbox_permissions": "require_escalated",
         "justification": "it has to",
     });
-    let script = Script::new([Answer::call("exec_command", &asks)], Answer::text("Done."));
-    let server = Server::start(script).await.unwrap();
+    let server = asks_for_what_is_forbidden(&Answer::call("exec_command", &asks)).await;
     let mut settings = stage.codex(&program(which), Some(server.url()));
     settings.access = Access::Workspace;
-    denials_are_reported(which, &CodexCli::new(settings), &stage).await;
+    let agent = CodexCli::new(settings);
+    denied_until_a_person_allows_it(which, &agent, &stage).await;
 }
