@@ -10,6 +10,7 @@ use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
+use unstuck_world::commands::Network;
 use unstuck_world::validate::Compare;
 use unstuck_world::workspace::{Preparation, Workspace};
 
@@ -58,6 +59,8 @@ impl Shared {
         let worked = match &task.worker {
             Worker::Agent(agent) => {
                 let assignment = self.assignment(order, start, task, &workspace).await?;
+                let walls = || (agent.fence(&assignment).try_out().files, Network::Open);
+                self.tell_walls(order, walls).await;
                 self.let_work(order, &**agent, assignment, stop).await
             }
             Worker::Model(worker) => {

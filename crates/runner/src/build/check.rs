@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use unstuck_core::engine::{Command, Note, Outcome};
+use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Category, Fault};
 use unstuck_world::scope;
 use unstuck_world::validate::{Checks, Seen, Verdict};
@@ -148,12 +148,7 @@ impl Shared {
             words.push(format!("This check failed before I began and does not count: {command}."));
         }
         for text in words {
-            let text = self.settings.redactor.text(&text).into();
-            let note = Command::Note { effect: order.effect.id, note: Note::Narrated { text } };
-            // An action that is performed has nobody who narrates.
-            if let Err(error) = self.handle.command(note).await {
-                tracing::debug!(%error, "nobody wants to know what a check saw");
-            }
+            self.narrate(order, &text).await;
         }
     }
 }

@@ -19,6 +19,7 @@ mod prompt;
 mod redact;
 mod settings;
 mod think;
+mod walls;
 mod worker;
 mod world;
 

@@ -36,6 +36,8 @@ pub struct BuildSettings {
     pub share: Vec<String>,
     /// The work happens in the person's own tree.
     pub in_place: bool,
+    /// Whether the first agent says what this machine really keeps it from.
+    pub says_walls: bool,
     /// Whose commits they are.
     pub person: Person,
     /// How long one command of ours may take.

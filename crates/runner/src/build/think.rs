@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_world::agent::End;
-use unstuck_world::commands::{Commands, Environment, Shims};
+use unstuck_world::commands::{Commands, Enforced, Environment, Shims};
 use unstuck_world::tool::{Means, Toolbox};
 use unstuck_world::workspace::Workspace;
 
@@ -27,6 +27,11 @@ impl Shared {
         stop: &CancellationToken,
     ) -> Result<Option<Worked>, Fault> {
         let tools = self.toolbox(order, (task, worker), workspace).await?;
+        let walls = || {
+            let Enforced { files, network, .. } = tools.enforced();
+            (files, network)
+        };
+        self.tell_walls(order, walls).await;
         let around = AgentLoop {
             handle: self.handle.clone(),
             clock: Arc::clone(&self.clock),

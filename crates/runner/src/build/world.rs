@@ -1,10 +1,11 @@
 //! Who performs the effects of a build.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Outcome, TaskId, Work};
+use unstuck_core::engine::{Command, Note, Outcome, TaskId, Work};
 use unstuck_core::fault::{Config, Fault, Internal};
 use unstuck_store::Store;
 use unstuck_world::connector::Connector;
@@ -33,6 +34,7 @@ pub(super) struct Shared {
     pub(super) runs: Runs,
     pub(super) baselines: Baselines,
     pub(super) denied: Denied,
+    pub(super) walls_told: AtomicBool,
     worktrees: OneAtATime,
     connector: Result<Connector, Fault>,
 }
@@ -60,6 +62,7 @@ impl BuildWorld {
             runs,
             baselines,
             denied,
+            walls_told: AtomicBool::new(false),
             worktrees: OneAtATime::default(),
             connector,
         }))
@@ -122,6 +125,16 @@ impl Shared {
     /// The way to services.
     pub(super) fn connector(&self) -> Result<&Connector, Fault> {
         self.connector.as_ref().map_err(Clone::clone)
+    }
+
+    /// Says something about a run, to whoever follows it.
+    pub(super) async fn narrate(&self, order: &Order, text: &str) {
+        let text = self.settings.redactor.text(text).into();
+        let note = Command::Note { effect: order.effect.id, note: Note::Narrated { text } };
+        // An action that is performed has nobody who narrates.
+        if let Err(error) = self.handle.command(note).await {
+            tracing::debug!(%error, "nobody wants to know");
+        }
     }
 
     /// How commands of ours are run for a task.

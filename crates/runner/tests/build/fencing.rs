@@ -3,10 +3,11 @@
 use std::fs;
 
 use unstuck_core::fault::{Code, Kind};
+use unstuck_world::process::{Fence, Hold};
 
 use crate::repo::Repo;
-use crate::scripts::{Job, run, write};
-use crate::stage::Stage;
+use crate::scripts::{Job, run, say, write};
+use crate::stage::{Set, Stage};
 
 // B5, T4.12
 #[tokio::test]
@@ -39,6 +40,23 @@ async fn every_way_out_of_the_fence_is_found_and_taken_back() {
     assert!(prompt.contains(patch), "{prompt}");
     let branch = Stage::branch();
     assert_eq!(stage.repo.changed_by(&branch), ["src/README", "src/a.rs", "src/back"]);
+}
+
+#[tokio::test]
+async fn what_the_machine_keeps_agents_from_is_said_once() {
+    let jobs = ["a", "b"].map(|name| Job::new(name, [&[say("I begin.")]]));
+    let set = Set { says_walls: true, ..Set::default() };
+    let stage = Stage::with(set, Repo::with(&[]), jobs.into()).await;
+    stage.done().await;
+    let fence = Fence { writable: Some(Vec::new()), tcp_refused: false };
+    let words = match fence.try_out().files {
+        Hold::NotPossible | Hold::NotWanted => "This machine cannot keep me from writing outside",
+        Hold::Fully | Hold::Partly => "This machine keeps me from writing outside",
+    };
+    let said = stage.narrated().await;
+    let about = said.iter().filter(|text| text.starts_with(words));
+    assert_eq!(about.count(), 1, "{said:?}");
+    assert_eq!(said.len(), 3, "{said:?}");
 }
 
 // T4.12: what must not be changed weighs more than what is only outside.

@@ -6,6 +6,7 @@
     reason = "all of it is test code, which clippy sees in test functions only"
 )]
 
+mod agents_failing;
 mod asking;
 mod calling;
 mod checking;

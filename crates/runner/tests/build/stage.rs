@@ -92,6 +92,8 @@ pub(crate) struct Set {
     pub(crate) denials: Vec<agent::Denial>,
     /// The work happens in the person's own tree.
     pub(crate) in_place: bool,
+    /// The first agent says what it is kept from.
+    pub(crate) says_walls: bool,
     /// Commands that a model must not run.
     pub(crate) blocked: Vec<String>,
 }
@@ -159,6 +161,7 @@ impl Stage {
             setup: Vec::new(),
             share: Vec::new(),
             in_place: self.set.in_place,
+            says_walls: self.set.says_walls,
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use unstuck_core::engine::{BuildId, Command, State, Work};
+use unstuck_core::engine::{BuildId, Command, Outcome, State, Work};
+use unstuck_core::fault::{Auth, Fault};
 use unstuck_runner::{CommandError, Notice};
-use unstuck_store::StoreError;
+use unstuck_store::{Store as _, StoreError};
 
 use crate::stage::{Reaction, Stage, goes_well};
 
@@ -27,6 +28,34 @@ async fn a_command_that_cannot_be_written_did_not_happen() {
 }
 
 // T0.16
+#[tokio::test(start_paused = true)]
+async fn a_question_that_cannot_be_stored_is_stored_once_when_it_can_be() {
+    let permit = Arc::new(Semaphore::new(0));
+    let told = Arc::clone(&permit);
+    let mut stage = Stage::new(move |order, _| {
+        let fault = Fault::auth_invalid("agent", "401", Auth::default());
+        let refused = Outcome::Failed { fault: Arc::new(fault), approach: None };
+        match order.effect.what {
+            Work::Attempt { .. } => Reaction::Waits(Arc::clone(&told), refused),
+            _ => Reaction::Ends(goes_well(order)),
+        }
+    })
+    .await;
+    stage.build(1, 1).await;
+    stage.started.recv().await.unwrap();
+    let mut notices = stage.handle.watch();
+    stage.store.fill(true);
+    permit.add_permits(1);
+    let waiting = notices.recv().await.unwrap();
+    assert!(matches!(waiting, Notice::StoreWaiting { .. }), "{waiting:?}");
+    assert!(stage.store.questions("shop", None).await.unwrap().is_empty());
+    stage.store.fill(false);
+    stage.until(|state| state.questions().count() == 1).await;
+    let (store, _) = stage.crash().await;
+    let questions = store.questions("shop", None).await.unwrap();
+    assert_eq!(questions.len(), 1, "{questions:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_result_of_an_effect_is_kept_and_written_when_that_is_possible_again() {
     let permit = Arc::new(Semaphore::new(0));

@@ -93,6 +93,8 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         setup: Vec::new(),
         share: Vec::new(),
         in_place: false,
+        // A machine's own walls are no part of the story, which is the same everywhere.
+        says_walls: false,
         person: Person { name: name.to_owned(), email: email.to_owned() },
         command_timeout: COMMAND_TIMEOUT,
         environment: passed_on.chain([hosting]).collect(),
