@@ -61,7 +61,7 @@ impl Shared {
                 let assignment = self.assignment(order, start, task, &workspace).await?;
                 let walls = || (agent.fence(&assignment).try_out().files, Network::Open);
                 self.tell_walls(order, walls).await;
-                self.let_work(order, &**agent, assignment, stop).await
+                self.let_work(order, (task, &**agent), assignment, stop).await
             }
             Worker::Model(worker) => {
                 self.let_think(order, (task, &**worker), &workspace, stop).await?
@@ -153,7 +153,7 @@ impl Shared {
     async fn let_work(
         &self,
         order: &Order,
-        agent: &dyn Agent,
+        (task, agent): (&TaskSettings, &dyn Agent),
         assignment: Assignment,
         stop: &CancellationToken,
     ) -> Option<Worked> {
@@ -161,7 +161,8 @@ impl Shared {
         let (tell, told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
         let worktree = assignment.directory.to_string_lossy().into_owned();
         let redactor = Arc::clone(&self.settings.redactor);
-        let follower = Follower::new(self.handle.clone(), order.effect.id, redactor, worktree);
+        let (handle, effect) = (self.handle.clone(), order.effect.id);
+        let follower = Follower::new(handle, effect, redactor, worktree, task.price);
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));

@@ -13,6 +13,7 @@ use unstuck_core::engine::{Command, EffectId, Note, Progress};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{Activity, Usage};
+use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 
 use crate::handle::Handle;
@@ -20,18 +21,24 @@ use crate::handle::Handle;
 /// How many actions of one attempt are remembered for recognising it again.
 const ACTIONS_MAX: usize = 4_096;
 
+/// Said once in an attempt.
+const UNPRICED: &str = "I cannot tell what this costs. It does not count towards a limit in money.";
+
 /// Somebody who looks on while an agent works.
 pub(super) struct Follower {
     handle: Handle,
     effect: EffectId,
     redactor: Arc<Redactor>,
     worktree: String,
+    price: Option<Price>,
     watch: Watch,
     /// Calls whose results have not come yet.
     open: BTreeMap<String, (ToolKind, String)>,
     seen: Seen,
     /// Calls since the last report.
     calls: u32,
+    /// It was said that nobody knows what this costs.
+    unpriced: bool,
 }
 
 /// What was seen of an attempt.
@@ -49,10 +56,12 @@ impl Follower {
         effect: EffectId,
         redactor: Arc<Redactor>,
         worktree: String,
+        price: Option<Price>,
     ) -> Self {
         let watch = Watch::new(StuckLimits::default(), worktree.as_str());
         let (open, seen) = (BTreeMap::new(), Seen::default());
-        Self { handle, effect, redactor, worktree, watch, open, seen, calls: 0 }
+        let (calls, unpriced) = (0, false);
+        Self { handle, effect, redactor, worktree, price, watch, open, seen, calls, unpriced }
     }
 
     /// Follows until the agent has nothing more to say. One that goes in circles is stopped.
@@ -115,7 +124,12 @@ impl Follower {
     }
 
     async fn used(&mut self, usage: Usage) {
-        let spent = amount(usage);
+        let money = usage.money_micros.or_else(|| self.price.map(|price| price.of(&usage)));
+        if money.is_none() && !std::mem::replace(&mut self.unpriced, true) {
+            self.note(Note::Narrated { text: UNPRICED.into() }).await;
+        }
+        // What nobody can tell is no money: the tokens count.
+        let spent = Amount { money_micros: money.unwrap_or(0), tokens: usage.tokens(), time_ms: 0 };
         let tool_calls = std::mem::take(&mut self.calls);
         let report = Progress { iterations: 1, tool_calls, validated: false, spent };
         let progress = Command::Progress { effect: self.effect, report };
@@ -133,12 +147,6 @@ impl Follower {
             self.seen.stuck.get_or_insert(evidence);
         }
     }
-}
-
-/// What was used, as budgets count it.
-pub(super) fn amount(usage: Usage) -> Amount {
-    let money_micros = usage.money_micros.unwrap_or(0);
-    Amount { money_micros, tokens: usage.tokens(), time_ms: 0 }
 }
 
 /// An attempt that was ended meanwhile has nobody to report to, and its agent is being stopped.

@@ -11,6 +11,7 @@ use unstuck_world::agent::Limits;
 use unstuck_world::connector::Credentials;
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
+use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
 use unstuck_world::validate::{Checks, Compare, Secrets};
@@ -65,6 +66,8 @@ pub struct TaskSettings {
     pub worker: Worker,
     /// The model of an agent program, where it is not the provider's own choice.
     pub model: Option<String>,
+    /// What its tokens cost, for an agent program that counts tokens and no money.
+    pub price: Option<Price>,
     /// How far one attempt of an agent program may go; the loop around a model keeps to the policy.
     pub limits: Limits,
     /// What may be changed.

@@ -24,6 +24,7 @@ mod replanning;
 mod repo;
 mod scripts;
 mod service;
+mod spending;
 mod stage;
 mod thinking;
 #[path = "../agent/wire.rs"]

@@ -18,11 +18,12 @@ use unstuck_core::time::{Span, Time};
 use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, ModelWorker, TaskSettings, Worker};
 use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
-use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits};
+use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits, Usage};
 use unstuck_world::commands::{Network, Rules};
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::Guard;
 use unstuck_world::provider::Credential;
+use unstuck_world::provider::prices::Price;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope;
@@ -46,6 +47,7 @@ struct Overheard {
     name: &'static str,
     heard: Heard,
     denials: Vec<agent::Denial>,
+    usage: Option<Usage>,
 }
 
 type Heard = Arc<Mutex<Vec<(&'static str, Assignment)>>>;
@@ -63,6 +65,9 @@ impl Agent for Overheard {
         stop: CancellationToken,
     ) -> agent::Ended {
         self.heard.lock().unwrap().push((self.name, assignment.clone()));
+        if let Some(usage) = self.usage {
+            tell.send(Activity::Used { usage }).await.unwrap();
+        }
         let allowed = assignment.allowed_commands.clone();
         let mut ended = self.agent.work(assignment, tell, stop).await;
         if let agent::End::Finished { denials, .. } = &mut ended.end {
@@ -92,6 +97,10 @@ pub(crate) struct Set {
     pub(crate) denials: Vec<agent::Denial>,
     /// The work happens in the person's own tree.
     pub(crate) in_place: bool,
+    /// What every attempt says that it has used.
+    pub(crate) usage: Option<Usage>,
+    /// What tokens cost.
+    pub(crate) price: Option<Price>,
     /// The first agent says what it is kept from.
     pub(crate) says_walls: bool,
     /// Commands that a model must not run.
@@ -195,7 +204,8 @@ impl Stage {
         let script = Script::read(&job.script(), "script").unwrap();
         let agent = ScriptedAgent::new(script, guard());
         let (heard, denials) = (Arc::clone(&self.heard), self.set.denials.clone());
-        Worker::Agent(Arc::new(Overheard { agent, name: job.name, heard, denials }))
+        let (name, usage) = (job.name, self.set.usage);
+        Worker::Agent(Arc::new(Overheard { agent, name, heard, denials, usage }))
     }
 
     fn task(&self, job: &Job) -> TaskSettings {
@@ -203,6 +213,7 @@ impl Stage {
         TaskSettings {
             worker: self.worker(job),
             model: None,
+            price: self.set.price,
             limits: Limits {
                 turns_max: None,
                 money_micros_max: None,

@@ -117,6 +117,7 @@ fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
     TaskSettings {
         worker: Worker::Agent(Arc::new(ScriptedAgent::new(script, guard.clone()))),
         model: None,
+        price: None,
         limits: Limits {
             turns_max: None,
             money_micros_max: None,
