@@ -2,11 +2,12 @@
 //! processes together.
 //!
 //! It is our own executable, started again with [`ARGUMENT`]; `main` hands over to [`main`] before
-//! it does anything else. The guard waits for its order ([`order`]), takes the run's lock, starts the program, adopts whatever the
-//! program leaves behind (children in sessions of their own and daemons too), and lets go of the
-//! lock only when all of it is gone. Its supervisor holds the other end of a pipe: when that is
-//! closed, by intent or because the supervisor died, the tree ends. How it went is said through a
-//! second pipe, one JSON object per line: see `report.rs`.
+//! it does anything else. The guard waits for its order, takes the run's lock, starts the program,
+//! adopts whatever the program leaves behind (children in sessions of their own and daemons too),
+//! and lets go of the lock only when all of it is gone. Its supervisor holds the other end of the
+//! pipe that the order came through: when that is closed, by intent or because the supervisor died,
+//! the tree ends. How it went is said through a second pipe, one JSON object per line: see
+//! `report.rs`.
 //!
 //! Out of reach is only what somebody else starts on the program's behalf (a service manager, a
 //! container daemon), and processes of another user that may not be signalled: for those the guard
