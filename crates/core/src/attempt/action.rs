@@ -6,8 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::approach::Digest;
-use super::hasher::PieceHasher;
+use super::hasher::{Digest, PieceHasher};
 use super::mask::{self, Text};
 use super::shell;
 use super::text::one_line;

@@ -7,17 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, ToolKind};
 use super::diff::Change;
 use super::digest::approach_digest;
+use super::hasher::Digest;
 use super::text::one_line;
 
-/// Recognises the same approach again: a hash over the normalised change and the actions taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Digest(pub u64);
-
-/// How many changed files an approach names.
-pub const FILES_MAX: usize = 20;
-/// The longest name of a file in an approach, in characters.
-pub const FILE_CHARS_MAX: usize = 200;
 /// The longest summary of an approach, in characters.
 pub const SUMMARY_CHARS_MAX: usize = 300;
 /// How many files and how many commands a summary names that Unstuck had to make itself.

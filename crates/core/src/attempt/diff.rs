@@ -12,12 +12,15 @@
 
 use std::collections::BTreeSet;
 
-use super::approach::{Digest, FILE_CHARS_MAX, FILES_MAX};
 use super::diff_file::{File, Side};
 use super::diff_header::{Header, Hunk};
-use super::hasher::PieceHasher;
+use super::hasher::{Digest, PieceHasher};
 use super::text::one_line;
 
+/// How many changed files are named.
+pub const FILES_MAX: usize = 20;
+/// The longest name of a file among them, in characters.
+pub const FILE_CHARS_MAX: usize = 200;
 /// Longer header lines are cut; no path is that long.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// So many changed paths are known for the question "does the diff show this file?".

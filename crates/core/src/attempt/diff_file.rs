@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::approach::Digest;
 use super::diff_header::Header;
+use super::hasher::Digest;
 use super::hasher::PieceHasher;
 use super::line::LineHasher;
 

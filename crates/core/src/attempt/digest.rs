@@ -15,8 +15,8 @@
 //! nothing and did nothing has no digest, and is never taken for a repetition.
 
 use super::action::{Action, Outcome, ToolKind};
-use super::approach::Digest;
 use super::diff::Change;
+use super::hasher::Digest;
 use super::hasher::PieceHasher;
 
 /// The digest of an approach; none when it changed nothing and did nothing that counts.

@@ -1,6 +1,11 @@
 //! The one way this module hashes: many small pieces into a [`Digest`], in bounded memory.
 
-use super::approach::Digest;
+use serde::{Deserialize, Serialize};
+
+/// Recognises the same approach again: a hash over the normalised change and the actions taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(pub u64);
 
 /// Pieces are gathered up to this size before they are hashed, because hashing byte by byte is
 /// slow and gathering everything is unbounded.

@@ -5,8 +5,7 @@
 //! counts; at the end of a line it never does. In a language that is written by indentation the
 //! indentation counts too. A line may come in any number of chunks and may be of any length.
 
-use super::approach::Digest;
-use super::hasher::PieceHasher;
+use super::hasher::{Digest, PieceHasher};
 use super::mask::in_word;
 
 /// Endings of files in which the indentation is part of the program.

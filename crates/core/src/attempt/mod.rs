@@ -22,8 +22,9 @@ mod stuck;
 mod text;
 
 pub use action::{ACTION_CHARS_MAX, Action, Observation, Outcome, ToolKind};
-pub use approach::{Approach, Digest, FILE_CHARS_MAX, FILES_MAX, SUMMARY_CHARS_MAX};
-pub use diff::{Change, DiffReader, diff_digest};
+pub use approach::{Approach, SUMMARY_CHARS_MAX};
+pub use diff::{Change, DiffReader, FILE_CHARS_MAX, FILES_MAX, diff_digest};
 pub use digest::approach_digest;
+pub use hasher::Digest;
 pub use observation::{Judgement, SEEN_SIGNATURES_MAX, Seen};
 pub use stuck::{Evidence, Pattern, Step, StuckLimits, Verdict, WINDOW_STEPS, Watch};

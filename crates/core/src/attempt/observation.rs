@@ -20,7 +20,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::approach::Digest;
+use super::hasher::Digest;
 use crate::fault::{Class, ClassifiedBy, Code, Fault};
 use crate::signature::Signature;
 

@@ -24,8 +24,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Outcome, ToolKind};
-use super::approach::Digest;
-use super::hasher::PieceHasher;
+use super::hasher::{Digest, PieceHasher};
 use crate::fault::{Fault, NoProgress};
 
 /// How many steps are remembered. Limits beyond it act as if they were this.

@@ -53,6 +53,7 @@ mod signatures;
 mod state;
 mod table;
 mod task;
+mod turn;
 mod why;
 
 pub use about::About;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::schedule::{begin, in_merge_order};
 use super::{cancel_task, open_mutations};
 use crate::engine::build::BuildState;
-use crate::engine::decide::Turn;
 use crate::engine::event::{Event, PauseCause};
 use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::question::Subject;
 use crate::engine::react::ask_about_build;
 use crate::engine::run::{Next, Status};
 use crate::engine::task::TaskState;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 

@@ -1,10 +1,10 @@
 //! How tasks end, and what that means for others.
 
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::{QuestionId, TaskId};
 use crate::engine::question::Subject;
 use crate::engine::task::{Left, TaskState};
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
 /// A task came to an end by `event`; a job that was fired meanwhile starts over.

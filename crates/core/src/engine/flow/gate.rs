@@ -1,10 +1,10 @@
 //! How a shared gate opens again.
 
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::TaskId;
 use crate::engine::task::TaskState;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::plan::GateKey;
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::go;
 use super::step::{emit_next, reach};
-use crate::engine::decide::Turn;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::ids::{MutationId, RunId};
 use crate::engine::ledger::MutationState;
 use crate::engine::react::fail;
 use crate::engine::run::{Phase, Status, Step};
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Logic};
 use crate::time::Span;

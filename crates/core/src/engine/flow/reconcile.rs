@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{cancel_task, go};
 use crate::engine::build::BuildState;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::{MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::react::{ask_about_action, react};
 use crate::engine::run::{Next, Phase, Status, Step};
 use crate::engine::task::TaskState;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Work};
 

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use super::{build, gate, mutate};
 use crate::engine::build::{BuildState, Place};
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::run::{Next, Step};
 use crate::engine::task::Standing;
+use crate::engine::turn::Turn;
 use crate::plan::GateKey;
 
 /// Looks after every build that something happened to, until nothing follows any more.

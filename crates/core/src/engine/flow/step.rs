@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::schedule::in_merge_order;
 use super::{cancel_task, finish, mutate, skip};
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
 use crate::engine::run::{Phase, Step};
 use crate::engine::task::Left;
+use crate::engine::turn::Turn;
 use crate::fault::{Fault, Files};
 
 /// The run takes its next step; if its build stands still, it stops before it.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::BuildId;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::effect::Start;
 use crate::engine::event::{Event, PauseCause, Raised, Reconciled};
 use crate::engine::flow;
@@ -11,6 +10,7 @@ use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::run::{Next, Phase, Step};
 use crate::engine::task::{Allowance, Guidance, Left};
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Kind, Work};
 use crate::plan::MutationKind;

@@ -1,10 +1,10 @@
 //! Whether an action happened is looked up once more before a person says so.
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::QuestionId;
 use crate::engine::question::Subject;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
 pub(super) fn on(turn: &mut Turn<'_>, id: QuestionId) -> Result<(), Rejected> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
+use crate::engine::turn::Turn;
 use crate::plan::TaskSpec;
 
 pub(super) fn on(turn: &mut Turn<'_>, spec: Arc<TaskSpec>) -> Result<(), Rejected> {

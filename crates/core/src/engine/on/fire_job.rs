@@ -1,9 +1,9 @@
 //! A job is run; one that still runs is run once more afterwards, however often it was asked.
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
+use crate::engine::turn::Turn;
 use crate::fault::Work;
 
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {

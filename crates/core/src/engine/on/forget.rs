@@ -1,7 +1,7 @@
 //! A person has the tries of errors forgotten.
 
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::signature::Signature;
 

@@ -1,12 +1,12 @@
 //! A person ends a wait early.
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::gate::GateState;
 use crate::engine::ids::TaskId;
 use crate::engine::task::TaskState;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::plan::GateKey;
 

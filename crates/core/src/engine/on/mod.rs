@@ -25,7 +25,7 @@ mod start_build;
 mod wake;
 
 use super::command::{Command, Rejected};
-use super::decide::Turn;
+use super::turn::Turn;
 
 /// Carries out a command, or says why not without having changed anything.
 pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Rejected> {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow::{self, DECLARED_MAX};
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::run::{Phase, Step};
+use crate::engine::turn::Turn;
 use crate::plan::MutationSpec;
 
 pub(super) fn on(

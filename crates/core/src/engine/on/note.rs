@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::engine::command::{NOTE_CHARS_MAX, Note, Rejected};
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
+use crate::engine::turn::Turn;
 
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<(), Rejected> {
     let run = turn.run_owed(effect)?;

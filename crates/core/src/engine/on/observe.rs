@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::raise::raised;
 use crate::attempt::{Digest, Judgement};
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
+use crate::engine::turn::Turn;
 use crate::fault::Fault;
 
 pub(super) fn on(

@@ -1,10 +1,10 @@
 //! A person holds a build. That is no failure, charges nothing and repairs nothing.
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::{Event, PauseCause};
 use crate::engine::flow;
 use crate::engine::ids::BuildId;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
 pub(super) fn on(turn: &mut Turn<'_>, build: BuildId) -> Result<(), Rejected> {

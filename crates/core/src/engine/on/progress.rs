@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::settle::pay;
 use crate::engine::command::{Progress, Rejected};
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{EffectId, RunId};
 use crate::engine::react::fail;
+use crate::engine::turn::Turn;
 use crate::fault::{Fault, Limit, LimitKind};
 
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Result<(), Rejected> {

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::{EffectId, RunId};
 use crate::engine::react::{self, fail, meet, repeat_or_ask};
 use crate::engine::run::Operation;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Category, Charge, Class, Code, Fault};
 

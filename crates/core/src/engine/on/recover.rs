@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::engine::build::BuildState;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{MutationId, RunId, TaskId};
@@ -12,6 +11,7 @@ use crate::engine::question::Subject;
 use crate::engine::react::{Ask, ask};
 use crate::engine::run::{Next, Run, Status};
 use crate::engine::state::State;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Internal};
 use crate::question::QuestionKind;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::{EffectId, TaskId};
 use crate::engine::react::{caps, day_number, fail};
+use crate::engine::turn::Turn;
 use crate::fault::{BudgetSpan, BudgetSpent, Fault};
 use crate::policy::Amount;
 

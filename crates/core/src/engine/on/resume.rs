@@ -2,10 +2,10 @@
 
 use crate::engine::build::BuildState;
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::{Event, PauseCause, Raised};
 use crate::engine::flow;
 use crate::engine::ids::BuildId;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
 pub(super) fn on(turn: &mut Turn<'_>, build: BuildId) -> Result<(), Rejected> {

@@ -2,10 +2,10 @@
 
 use crate::engine::build::BuildState;
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
 use crate::engine::task::{Left, Task, TaskState};
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::engine::command::{Outcome, Rejected};
-use crate::engine::decide::Turn;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::flow;
 use crate::engine::ids::{EffectId, MutationId, RunId};
@@ -11,6 +10,7 @@ use crate::engine::ledger::MutationState;
 use crate::engine::react::{ask_about_action, fail, meet};
 use crate::engine::run::Step;
 use crate::engine::task::TaskState;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 use crate::plan::MutationKind;

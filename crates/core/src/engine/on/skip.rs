@@ -1,10 +1,10 @@
 //! A person leaves a task out.
 
 use crate::engine::command::Rejected;
-use crate::engine::decide::Turn;
 use crate::engine::flow;
 use crate::engine::ids::TaskId;
 use crate::engine::task::Left;
+use crate::engine::turn::Turn;
 
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = turn.task(id)?;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::ids::BuildId;
+use crate::engine::turn::Turn;
 use crate::plan::Plan;
 
 pub(super) fn on(turn: &mut Turn<'_>, plan: Arc<Plan>, slots: u32, in_place: bool) {

@@ -1,9 +1,9 @@
 //! Time has passed.
 
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::state::Timer;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
 /// At most this much happens in one decision; whoever wakes us comes again.

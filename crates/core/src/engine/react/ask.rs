@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::stand_still;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use crate::engine::question::{Question, Subject, Tried};
 use crate::engine::run::Next;
 use crate::engine::task::TaskState;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 use crate::question::QuestionKind;

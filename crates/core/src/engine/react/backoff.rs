@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::ask::ask_after;
 use super::gate;
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::RunId;
 use crate::engine::run::{Operation, Status};
 use crate::engine::task::Transient;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault, Origin, Reaction, Work};
 use crate::time::Time;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::ask::ask_after;
-use crate::engine::decide::Turn;
 use crate::engine::effect::Start;
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
 use crate::engine::run::{Next, Status, Step};
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault};
 

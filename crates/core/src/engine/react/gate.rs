@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::ask::{Ask, ask, ask_after};
-use crate::engine::decide::Turn;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::{RunId, TaskId};
 use crate::engine::question::Subject;
 use crate::engine::run::Status;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Code, Fault, Reaction};
 use crate::plan::GateKey;

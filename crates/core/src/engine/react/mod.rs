@@ -15,12 +15,12 @@ pub(super) use ask::{Ask, ask, ask_about_action, ask_about_build};
 pub(super) use backoff::repeat_or_ask;
 pub(super) use budget::{caps, day_number};
 
-use super::decide::Turn;
 use super::event::Event;
 use super::flow;
 use super::ids::RunId;
 use super::run::{Next, Status, Step};
 use super::task::TaskState;
+use super::turn::Turn;
 use super::why::{Rule, Why};
 use crate::attempt::Approach;
 use crate::fault::{Class, Code, Fault, Reaction};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::ask::ask_after;
 use super::take_up;
-use crate::engine::decide::Turn;
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::flow;
 use crate::engine::ids::RunId;
 use crate::engine::run::{Phase, Step};
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault, Reaction};
 

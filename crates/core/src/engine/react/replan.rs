@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::ask::ask_after;
-use crate::engine::decide::Turn;
 use crate::engine::effect::Start;
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
@@ -11,6 +10,7 @@ use crate::engine::ledger::MutationState;
 use crate::engine::question::Subject;
 use crate::engine::run::{Next, Phase, Run, Status, Step};
 use crate::engine::task::Task;
+use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault};
 use crate::signature::Signature;
