@@ -1,0 +1,118 @@
+//! The command line: every verb, flag and help text, one file per verb.
+
+mod classify;
+mod completions;
+mod demo;
+mod exec;
+mod explain;
+mod forget;
+mod inbox;
+mod log;
+mod status;
+mod value;
+mod why;
+
+pub(crate) use classify::Classify;
+pub(crate) use completions::Completions;
+pub(crate) use demo::Demo;
+pub(crate) use exec::Exec;
+pub(crate) use explain::Explain;
+pub(crate) use forget::Forget;
+pub(crate) use inbox::{Inbox, InboxCommand};
+pub(crate) use log::Log;
+pub(crate) use status::Status;
+pub(crate) use why::Why;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::exit;
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "unstuck",
+    version,
+    about = "Runs AI agents unattended and gets them unstuck",
+    long_about = "Runs AI agents unattended and gets them unstuck.\n\n\
+        Every failure gets one of a closed set of codes, and the code alone decides what happens \
+        next: wait, try a different approach, or ask a person. `exec` keeps a command alive that \
+        way, `inbox` shows what waits for you, `status`, `log` and `why` what happened and why. \
+        `classify` gives the output of any program its code and the signature that recognises \
+        the same error again, and `explain` says what a code means.",
+    after_help = "`unstuck --help` adds examples and exit codes.",
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    infer_subcommands = false
+)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Work as if started in this directory
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, display_order = 899)]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Write without colours, as with `NO_COLOR` set
+    #[arg(long, global = true, display_order = 900)]
+    pub(crate) no_color: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Exec(Exec),
+    Inbox(Inbox),
+    Status(Status),
+    Log(Log),
+    Why(Why),
+    Forget(Forget),
+    Explain(Explain),
+    Classify(Classify),
+    Demo(Demo),
+    Completions(Completions),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unstuck exec -- ./backup.sh        keep a script alive
+  unstuck inbox                      what waits for you
+  unstuck demo                       a whole night in a minute, no key, no network
+  unstuck explain                    all codes, by category
+  unstuck explain AUTH_EXPIRED       one of them, in full
+  make 2>&1 | unstuck classify       name the failure in a program's output";
+
+/// Reads the command line; on a mistake, `--help` or `--version` it answers and ends the process.
+pub(crate) fn parse() -> Args {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let matches = command(color(&given)).get_matches_from(given);
+    Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The command line as a value, for help and completions.
+pub(crate) fn command(color: ColorChoice) -> clap::Command {
+    let exit_codes = format!("{EXAMPLES}\n\nExit codes:\n{}", exit::section());
+    Args::command().after_long_help(exit_codes).color(color)
+}
+
+/// Help and errors are written before the arguments are understood, so this flag is looked up
+/// beforehand.
+fn color(given: &[OsString]) -> ColorChoice {
+    let plain =
+        given.iter().take_while(|arg| *arg != "--").any(|arg| arg == OsStr::new("--no-color"));
+    if plain { ColorChoice::Never } else { ColorChoice::Auto }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command(ColorChoice::Never).debug_assert();
+    }
+}
