@@ -3,10 +3,12 @@
 mod desk;
 mod folder;
 mod look;
+mod seat;
 
 pub(crate) use desk::{current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder};
 pub(crate) use look::{task, tasks_of};
+pub(crate) use seat::{Heard, Seat};
 
 use std::{env, io};
 

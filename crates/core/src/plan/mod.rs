@@ -6,4 +6,4 @@ mod spec;
 
 pub use call::{Call, CommandCall, HttpCall, PullRequest, SecretHeader};
 pub use order::{Plan, PlanError};
-pub use spec::{GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, TaskSpec};
+pub use spec::{GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, ScopeSpec, TaskSpec};

@@ -33,6 +33,9 @@ pub struct TaskSpec {
     pub title: String,
     /// What is to be reached, in the words it was given.
     pub goal: String,
+    /// What else its agent is told, as it was written.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub brief: String,
     /// Names of the tasks that have to be done first.
     pub depends_on: Vec<String>,
     /// Higher goes first.
@@ -41,6 +44,24 @@ pub struct TaskSpec {
     pub gate: GateKey,
     /// Where its limits differ from the project's.
     pub overrides: Overrides,
+    /// What it may change.
+    #[serde(skip_serializing_if = "ScopeSpec::is_empty")]
+    pub scope: ScopeSpec,
+    /// It runs beside no other task of its build.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub serialize: bool,
+    /// Its own checks before a commit, where it has some instead of the project's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate: Option<Vec<String>>,
+    /// Who works on it, where that is not whom the settings name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model, where it is not the one of the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The file it was written in, from the root of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// What is done with the result once it is checked: merge, push, pull request, actions.
     pub mutations: Vec<Arc<MutationSpec>>,
     /// Set for a script that is kept alive.
@@ -56,6 +77,24 @@ impl TaskSpec {
     /// Whether its result is brought onto the build's branch, where one comes after the other.
     pub fn merges(&self) -> bool {
         self.mutations.iter().any(|mutation| mutation.kind == MutationKind::Merge)
+    }
+}
+
+/// What a task may change, as globs from the root of the project. Where it allows nothing by name,
+/// the project's settings say what it may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScopeSpec {
+    /// What it may change.
+    pub allowed: Vec<String>,
+    /// What it must not change, whatever else is allowed.
+    pub forbidden: Vec<String>,
+}
+
+impl ScopeSpec {
+    /// Whether it says nothing.
+    pub const fn is_empty(&self) -> bool {
+        self.allowed.is_empty() && self.forbidden.is_empty()
     }
 }
 

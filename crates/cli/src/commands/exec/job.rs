@@ -10,10 +10,9 @@ use unstuck_core::policy::Overrides;
 use unstuck_runner::{Scope, ScriptWorld};
 use unstuck_store::Store;
 
-use super::seat::Seat;
 use super::tell::Teller;
 use crate::error::Error;
-use crate::project::Project;
+use crate::project::{Project, Seat};
 
 /// What a command is called that was given no name: as it would be typed, shortened.
 pub(super) fn name(command: &[OsString]) -> String {

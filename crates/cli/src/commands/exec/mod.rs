@@ -4,7 +4,6 @@
 //! needed or something died, is taken up again by the next `exec` of the same name.
 
 mod job;
-mod seat;
 mod tell;
 mod wait;
 
@@ -20,9 +19,8 @@ use unstuck_world::process::Guard;
 use crate::args::Exec;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, Project, Seat};
 use crate::render::Terminal;
-use seat::Seat;
 use tell::Teller;
 use wait::{Ending, Signals};
 
@@ -78,7 +76,7 @@ impl Job<'_> {
         max_wait: Option<Span>,
     ) -> Result<Ending, Error> {
         loop {
-            let seat = place.insert(Seat::take(self.project, self.store).await?);
+            let seat = place.insert(Seat::take(self.project, self.store, "exec").await?);
             match self.follow_from(seat, max_wait).await {
                 // Whoever held the project is gone, and what we do goes on.
                 Ok(Ending::HolderGone) => {}

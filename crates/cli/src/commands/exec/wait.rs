@@ -9,10 +9,10 @@ use unstuck_core::fault::{Category, Code, ErrorType};
 use unstuck_core::time::Span;
 use unstuck_runner::Notice;
 
-use super::seat::{Heard, Seat};
 use super::tell::Teller;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::project::{Heard, Seat};
 
 /// How it ended for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

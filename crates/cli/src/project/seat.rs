@@ -10,8 +10,8 @@ use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
 use unstuck_runner::{CommandError, Ended, Handle, Notice, Runner, Scope, World};
 use unstuck_store::{Store, StoreError};
 
+use super::folder::{Project, holder};
 use crate::error::Error;
-use crate::project::{Project, holder};
 
 /// How often it is tried to reach a holder that is just coming or going.
 const TRIES: u32 = 100;
@@ -19,7 +19,7 @@ const TRIES: u32 = 100;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Where we sit.
-pub(super) enum Seat {
+pub(crate) enum Seat {
     /// We hold the project.
     Holder {
         handle: Handle,
@@ -32,7 +32,7 @@ pub(super) enum Seat {
 }
 
 /// What is heard.
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// Something happened.
     Notice(Notice),
     /// Whoever held the project is gone.
@@ -41,11 +41,15 @@ pub(super) enum Heard {
 
 impl Seat {
     /// Takes the project, or a place beside whoever has it.
-    pub(super) async fn take(project: &Project, store: &Arc<dyn Store>) -> Result<Self, Error> {
+    pub(crate) async fn take(
+        project: &Project,
+        store: &Arc<dyn Store>,
+        verb: &str,
+    ) -> Result<Self, Error> {
         let mut tries = TRIES;
         loop {
-            match Runner::open(project.setup(store, "exec")).await {
-                Ok(runner) => return Self::hold(project, runner).await,
+            match Runner::open(project.setup(store, verb)).await {
+                Ok(runner) => return Self::hold(project, runner, verb).await,
                 Err(StoreError::Held(by)) => {
                     tries -= 1;
                     match Self::join(project).await {
@@ -67,12 +71,12 @@ impl Seat {
         }
     }
 
-    async fn hold(project: &Project, runner: Runner) -> Result<Self, Error> {
+    async fn hold(project: &Project, runner: Runner, verb: &str) -> Result<Self, Error> {
         let handle = runner.handle();
         let unusable = |place: String| move |source| Error::Folder { place, source };
         let (key, socket) = (project.token_key(), project.socket());
         let token_key = TokenKey::open(&key).map_err(unusable(key.display().to_string()))?;
-        let server = Server::start(&socket, handle.clone(), token_key, holder("exec"))
+        let server = Server::start(&socket, handle.clone(), token_key, holder(verb))
             .map_err(unusable(socket.display().to_string()))?;
         let notices = handle.watch();
         let running = tokio::spawn(runner.run());
@@ -88,7 +92,7 @@ impl Seat {
     }
 
     /// Has a command decided; returns when that is on disk.
-    pub(super) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
+    pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
         match self {
             Self::Holder { handle, .. } => {
                 let decided = handle.command(command).await?;
@@ -99,7 +103,7 @@ impl Seat {
     }
 
     /// Performs the effects of `scope` from now on, as soon as nobody else does.
-    pub(super) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
+    pub(crate) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
         match self {
             Self::Holder { handle, .. } => {
                 handle.attach(scope, world).await?;
@@ -110,7 +114,7 @@ impl Seat {
     }
 
     /// Whether we decide ourselves, and know before the disk does.
-    pub(super) const fn holder(&self) -> Option<&Handle> {
+    pub(crate) const fn holder(&self) -> Option<&Handle> {
         match self {
             Self::Holder { handle, .. } => Some(handle),
             Self::Guest { .. } => None,
@@ -118,7 +122,7 @@ impl Seat {
     }
 
     /// The next thing that is heard.
-    pub(super) async fn hear(&mut self) -> Result<Heard, Error> {
+    pub(crate) async fn hear(&mut self) -> Result<Heard, Error> {
         match self {
             Self::Holder { running, notices, .. } => tokio::select! {
                 biased;
@@ -138,7 +142,7 @@ impl Seat {
     }
 
     /// Whether an error means that whoever held the project beside us is ending or gone.
-    pub(super) const fn is_left_by(&self, error: &Error) -> bool {
+    pub(crate) const fn is_left_by(&self, error: &Error) -> bool {
         let gone = matches!(
             error,
             Error::Refused(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. })
@@ -148,7 +152,7 @@ impl Seat {
 
     /// Gets up properly: what we have begun is ended, everything is on disk, and the project is
     /// free.
-    pub(super) async fn leave(self) -> Result<(), Error> {
+    pub(crate) async fn leave(self) -> Result<(), Error> {
         match self {
             Self::Holder { handle, running, .. } => {
                 handle.shut_down(false).await;
