@@ -15,6 +15,7 @@ use unstuck_runner::control::{ClientError, Refusal};
 use unstuck_store::{AnswerError, Holder, StoreError};
 
 use crate::exit::Exit;
+use crate::problem::Problem;
 
 /// A command that could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +121,9 @@ pub(crate) enum Error {
         /// Those that look most like it.
         near: Vec<Signature>,
     },
+    /// Files that a person wrote cannot be used as they are.
+    #[error("{}", lines(.0))]
+    Problems(Vec<Problem>),
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -143,7 +147,7 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
-            Self::Folder { .. } | Self::Fault(_) => Exit::Config,
+            Self::Folder { .. } | Self::Fault(_) | Self::Problems(_) => Exit::Config,
             Self::NoAnswer { .. } => Exit::Limited,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
             | Self::Command(CommandError::Ended) => Exit::Internal,
@@ -211,6 +215,13 @@ impl Error {
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
             }
+            Self::Problems(problems) => {
+                let first = problems.first().map(|problem| problem.code);
+                first
+                    .map(|code| format!("`unstuck explain {code}` says what helps"))
+                    .into_iter()
+                    .collect()
+            }
             Self::Answer(_) => vec!["`unstuck inbox` lists the open questions".to_owned()],
             Self::Refused(_) | Self::Command(_) => {
                 vec!["`unstuck status` shows where everything stands".to_owned()]
@@ -222,6 +233,12 @@ impl Error {
     pub(crate) fn is_silent(&self) -> bool {
         self.exit() == Exit::Done
     }
+}
+
+/// All problems, each on a line of its own.
+fn lines(problems: &[Problem]) -> String {
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 /// A store that is away or in use may come back; one that cannot work needs a person.

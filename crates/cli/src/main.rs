@@ -8,8 +8,10 @@ mod commands;
 mod error;
 mod exit;
 mod input;
+mod problem;
 mod project;
 mod render;
+mod settings;
 
 use std::process::ExitCode;
 

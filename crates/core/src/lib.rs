@@ -11,6 +11,7 @@
 //! - [`policy`]: every limit, as data;
 //! - [`engine`]: commands in, events out;
 //! - [`question`], [`text`] and [`tell`]: what a person or an agent gets to read;
+//! - [`nearest`](mod@nearest): what somebody may have meant who mistyped a name;
 //! - [`attempt`]: proof that an approach is different, and detection of an agent going in circles;
 //! - [`tracker`]: a small façade for programs that only want the per-error retry budget.
 
@@ -18,6 +19,7 @@ pub mod attempt;
 pub mod chance;
 pub mod engine;
 pub mod fault;
+pub mod nearest;
 pub mod plan;
 pub mod policy;
 pub mod question;

@@ -2,6 +2,7 @@
 
 mod classify;
 mod completions;
+mod config;
 mod demo;
 mod exec;
 mod explain;
@@ -14,6 +15,7 @@ mod why;
 
 pub(crate) use classify::Classify;
 pub(crate) use completions::Completions;
+pub(crate) use config::{Config, ConfigFile, Schema};
 pub(crate) use demo::Demo;
 pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Log(Log),
     Why(Why),
     Forget(Forget),
+    Config(Config),
+    Schema(Schema),
     Explain(Explain),
     Classify(Classify),
     Demo(Demo),

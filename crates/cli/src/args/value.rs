@@ -5,20 +5,11 @@ use std::str::FromStr;
 use unstuck_core::engine::{QuestionId, RunId};
 use unstuck_core::time::Span;
 
+use crate::settings::Length;
+
 /// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
 pub(super) fn span(text: &str) -> Result<Span, String> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let seconds = match unit {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        "d" => 24 * 60 * 60,
-        _ => return Err("write a number with s, m, h or d, such as 90s or 2h".to_owned()),
-    };
-    let number: u64 = text[..text.len() - unit.len()]
-        .parse()
-        .map_err(|_| "write a number with s, m, h or d, such as 90s or 2h".to_owned())?;
-    Ok(Span::from_secs(number.saturating_mul(seconds)))
+    Length::read(text).map(|length| length.0)
 }
 
 pub(super) fn question(text: &str) -> Result<QuestionId, String> {

@@ -2,6 +2,7 @@
 
 mod classify;
 mod completions;
+mod config;
 mod demo;
 mod exec;
 mod explain;
@@ -26,6 +27,8 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Log(args) => log::run(&args, dir, terminal),
         Command::Why(args) => why::run(&args, dir, terminal),
         Command::Forget(args) => forget::run(&args, dir, terminal),
+        Command::Config(args) => config::run(&args, dir, terminal),
+        Command::Schema(args) => config::schema_of(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),
         Command::Demo(args) => demo::run(&args, terminal),

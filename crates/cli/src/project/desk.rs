@@ -18,7 +18,7 @@ pub(crate) async fn send(
     verb: &str,
     command: Command,
 ) -> Result<Vec<Recorded>, Error> {
-    match Runner::open(project.setup(store, verb)).await {
+    match Runner::open(project.setup(store, verb)?).await {
         Ok(runner) => {
             let handle = runner.handle();
             let running = tokio::spawn(runner.run());

@@ -16,6 +16,7 @@ use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock, Turns};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use crate::error::Error;
+use crate::settings::{Flags, Resolved};
 
 /// The folder of a project that holds what Unstuck keeps.
 const FOLDER: &str = ".unstuck";
@@ -27,6 +28,8 @@ const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 pub(crate) struct Project {
     root: PathBuf,
     name: Arc<str>,
+    /// The limits, where they were read already.
+    policy: Option<Arc<Policy>>,
 }
 
 impl Project {
@@ -46,24 +49,38 @@ impl Project {
         let marked = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
         let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
         let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
-        Ok(Self { name: Arc::from(name.as_ref()), root })
+        Ok(Self { name: Arc::from(name.as_ref()), root, policy: None })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     pub(crate) const fn name(&self) -> &Arc<str> {
         &self.name
     }
 
+    /// The same project, with these limits instead of those of its settings.
+    #[must_use]
+    pub(crate) fn limited_by(self, policy: Policy) -> Self {
+        Self { policy: Some(Arc::new(policy)), ..self }
+    }
+
     /// What the loop needs to work on it for a verb.
-    pub(crate) fn setup(&self, store: &Arc<dyn Store>, verb: &str) -> Setup {
-        Setup {
+    pub(crate) fn setup(&self, store: &Arc<dyn Store>, verb: &str) -> Result<Setup, Error> {
+        let policy = match &self.policy {
+            Some(policy) => Arc::clone(policy),
+            None => Arc::new(Resolved::load(&self.root, None, &Flags::new())?.policy),
+        };
+        Ok(Setup {
             store: Arc::clone(store),
             project: Arc::clone(&self.name),
             holder: holder(verb),
-            policy: Arc::new(Policy::default()),
+            policy,
             clock: Arc::new(SystemClock),
             gates: Some(self.gates()),
             turns: Some(Turns::new(self.runs())),
-        }
+        })
     }
 
     /// Where it tells the user's other projects of limited accounts, and hears of theirs.

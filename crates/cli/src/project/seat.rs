@@ -48,7 +48,7 @@ impl Seat {
     ) -> Result<Self, Error> {
         let mut tries = TRIES;
         loop {
-            match Runner::open(project.setup(store, verb)).await {
+            match Runner::open(project.setup(store, verb)?).await {
                 Ok(runner) => return Self::hold(project, runner, verb).await,
                 Err(StoreError::Held(by)) => {
                     tries -= 1;

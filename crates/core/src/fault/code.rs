@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Code;
+use crate::nearest::nearest;
 
 /// Declares a fieldless enum whose wire names are given beside its variants.
 macro_rules! vocabulary {
@@ -310,52 +311,13 @@ impl std::str::FromStr for Code {
             .iter()
             .copied()
             .find(|code| code.as_str() == wanted)
-            .ok_or_else(|| UnknownCode { given: given.to_owned(), nearest: nearest(&wanted) })
+            .ok_or_else(|| UnknownCode { given: given.to_owned(), nearest: near(&wanted) })
     }
 }
 
-/// At most this many suggestions: more would be a list, not a hint.
-const SUGGESTIONS_MAX: usize = 3;
-/// Longer input cannot be a mistyped code, and the distance is quadratic in its length.
-const MISTYPED_BYTES_MAX: usize = 64;
-
-fn nearest(wanted: &str) -> Vec<Code> {
-    if wanted.is_empty() || wanted.len() > MISTYPED_BYTES_MAX {
-        return Vec::new();
-    }
-    let mut near: Vec<(usize, Code)> = Code::ALL
-        .iter()
-        .map(|&code| (distance(wanted, code.as_str()), code))
-        .filter(|&(apart, code)| apart * 3 <= code.as_str().len().max(wanted.len()))
-        .collect();
-    near.extend(
-        Code::ALL
-            .iter()
-            .filter(|code| wanted.len() >= 4 && code.as_str().contains(wanted))
-            .map(|&code| (1, code)),
-    );
-    near.sort_unstable();
-    let mut codes: Vec<Code> = Vec::with_capacity(SUGGESTIONS_MAX);
-    for (_, code) in near {
-        if codes.len() < SUGGESTIONS_MAX && !codes.contains(&code) {
-            codes.push(code);
-        }
-    }
-    codes
-}
-
-/// Insertions, deletions and replacements that lead from one name to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let to = to.as_bytes();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, &a) in from.as_bytes().iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
+/// The codes whose names are most like what was given.
+fn near(wanted: &str) -> Vec<Code> {
+    let names = nearest(wanted, Code::ALL.iter().map(|code| code.as_str()));
+    let named = |name: &str| Code::ALL.iter().copied().find(|code| code.as_str() == name);
+    names.into_iter().filter_map(named).collect()
 }

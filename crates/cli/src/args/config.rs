@@ -1,0 +1,54 @@
+//! `unstuck config` and `unstuck schema` on the command line.
+
+use std::path::PathBuf;
+
+/// Show the settings as they are resolved, and where each comes from
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Shows every setting, its value and where it comes from. Options win over \
+        UNSTUCK_* variables, those over unstuck.toml of the project, that over your own \
+        unstuck.toml in the XDG config folder, and that over the defaults. Where a variable was \
+        put in with ${VAR}, the name is shown and not what it holds.",
+    after_long_help = CONFIG_EXAMPLES
+)]
+pub(crate) struct Config {
+    /// Only settings that begin with this, such as `run` or `budget.per_day`
+    #[arg(value_name = "KEY")]
+    pub(crate) key: Option<String>,
+
+    /// Only those that are not at their default
+    #[arg(long)]
+    pub(crate) changed: bool,
+
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) file: ConfigFile,
+}
+
+/// Which file holds the project's settings.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct ConfigFile {
+    /// Read the project's settings from this file instead of unstuck.toml
+    #[arg(long = "config", value_name = "FILE", env = "UNSTUCK_CONFIG", hide_env = true)]
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Write the JSON schema of the settings, for editors and programs
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = SCHEMA_EXAMPLES)]
+pub(crate) struct Schema {}
+
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  unstuck config                     everything
+  unstuck config --changed           what somebody set
+  unstuck config run.jobs            one setting
+  UNSTUCK_RUN_JOBS=4 unstuck config run";
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  unstuck schema > unstuck.schema.json
+  # then, in unstuck.toml: #:schema ./unstuck.schema.json";

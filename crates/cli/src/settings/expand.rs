@@ -1,0 +1,108 @@
+//! `${VAR}` in a settings file.
+
+use unstuck_core::fault::Code;
+
+/// Variables in one file.
+pub(super) const EXPANSIONS_MAX: usize = 256;
+/// The longest text with its variables put in.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+
+/// Why a text could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unusable {
+    #[error("the variable {0} is not set")]
+    Unset(String),
+    #[error("`${{` is not closed; write `$${{` for the characters themselves")]
+    Open,
+    #[error("{0:?} is no name of a variable")]
+    Name(String),
+    #[error("more than {EXPANSIONS_MAX} variables, or more than {TEXT_BYTES_MAX} bytes of them")]
+    TooMuch,
+}
+
+impl Unusable {
+    pub(super) const fn code(&self) -> Code {
+        match self {
+            Self::Unset(_) => Code::ConfigEnvVarMissing,
+            Self::Open | Self::Name(_) => Code::ConfigParseError,
+            Self::TooMuch => Code::ConfigInvalid,
+        }
+    }
+}
+
+/// The text with its variables put in; none where it has none. What a variable holds is taken as it
+/// is: nothing in it is put in again.
+pub(super) fn expand(
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+    left: &mut usize,
+) -> Result<Option<String>, Unusable> {
+    if !text.contains("${") {
+        return Ok(None);
+    }
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("${") {
+        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        if let Some(before) = before.strip_suffix('$') {
+            out.push_str(before);
+            out.push_str("${");
+            rest = after;
+            continue;
+        }
+        out.push_str(before);
+        let (name, after) = after.split_once('}').ok_or(Unusable::Open)?;
+        out.push_str(&value(name, variable, left)?);
+        if out.len() > TEXT_BYTES_MAX {
+            return Err(Unusable::TooMuch);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(Some(out))
+}
+
+fn value(
+    name: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+    left: &mut usize,
+) -> Result<String, Unusable> {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(first) || !name.chars().all(|c| first(c) || c.is_ascii_digit()) {
+        return Err(Unusable::Name(name.to_owned()));
+    }
+    *left = left.checked_sub(1).ok_or(Unusable::TooMuch)?;
+    variable(name).ok_or_else(|| Unusable::Unset(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put_in(text: &str) -> Result<Option<String>, Unusable> {
+        let known = |name: &str| match name {
+            "A" => Some("one".to_owned()),
+            "B" => Some("${A}".to_owned()),
+            "LONG" => Some("x".repeat(40_000)),
+            _ => None,
+        };
+        expand(text, &known, &mut 3)
+    }
+
+    // T4.23
+    #[test]
+    fn variables_are_put_in_once_and_everything_wrong_has_its_code() {
+        let is = |text: &str| put_in(text).unwrap().unwrap_or_else(|| text.to_owned());
+        assert_eq!(is("plain $A {A}"), "plain $A {A}");
+        assert_eq!(is("<${A}-${A}>"), "<one-one>");
+        assert_eq!(is("${B}"), "${A}", "what a variable holds is not looked at again");
+        assert_eq!(is("$${A} and ${A}"), "${A} and one");
+        let wrong = |text: &str| put_in(text).unwrap_err();
+        assert_eq!(wrong("${NOBODY}"), Unusable::Unset("NOBODY".to_owned()));
+        assert_eq!(wrong("${NOBODY}").code(), Code::ConfigEnvVarMissing);
+        assert_eq!(wrong("${A"), Unusable::Open);
+        assert_eq!(wrong("${A B}"), Unusable::Name("A B".to_owned()));
+        assert_eq!(wrong("${}"), Unusable::Name(String::new()));
+        assert_eq!(wrong("${A}${A}${A}${A}"), Unusable::TooMuch);
+        assert_eq!(wrong("${LONG}${LONG}"), Unusable::TooMuch);
+    }
+}

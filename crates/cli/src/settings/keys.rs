@@ -1,0 +1,85 @@
+//! Every key there is, taken from the schema, so that nothing is listed twice.
+
+use std::collections::BTreeMap;
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use super::sections::Settings;
+
+/// The JSON schema of the settings, without references: each key holds its own description.
+pub(crate) fn schema() -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<Settings>().to_value()
+}
+
+/// A group of keys.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Keys(BTreeMap<String, Keys>);
+
+impl Keys {
+    /// All of them.
+    pub(super) fn all() -> Self {
+        Self::of(&schema())
+    }
+
+    fn of(schema: &Value) -> Self {
+        let none = Map::new();
+        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        Self(properties.iter().map(|(name, of)| (name.clone(), Self::of(of))).collect())
+    }
+
+    /// The group under a name, or an empty one for a key that holds a value.
+    pub(super) fn under(&self, name: &str) -> Option<&Self> {
+        self.0.get(name)
+    }
+
+    /// Whether it holds a value.
+    pub(super) fn is_value(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The paths of all values: `run.jobs`.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.collect("", &mut paths);
+        paths
+    }
+
+    fn collect(&self, before: &str, paths: &mut Vec<String>) {
+        for (name, under) in &self.0 {
+            let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
+            if under.is_value() {
+                paths.push(path);
+            } else {
+                under.collect(&path, paths);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_there_and_has_its_words() {
+        let paths = Keys::all().paths();
+        for known in ["agent.provider", "run.jobs", "budget.per_day.money", "retry.transient_for"] {
+            assert!(paths.iter().any(|path| path == known), "{known} in {paths:?}");
+        }
+        let schema = schema();
+        for path in paths {
+            let mut here = &schema;
+            for name in path.split('.') {
+                here = &here["properties"][name];
+            }
+            assert!(here["description"].is_string(), "{path} has no words: {here}");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The settings: `unstuck.toml`, the user's own file, `UNSTUCK_*` and options, resolved once.
+
+mod expand;
+mod keys;
+mod layer;
+mod policy;
+mod resolve;
+mod sections;
+mod units;
+
+pub(crate) use keys::schema;
+pub(crate) use layer::Origin;
+pub(crate) use resolve::{FILE, Flags, Resolved, Shown};
+pub(crate) use sections::{Agent, Baseline, Dialect, Mode, Permissions, Provider, Settings};
+pub(crate) use units::{Length, Money};

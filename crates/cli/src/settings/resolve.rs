@@ -1,0 +1,193 @@
+//! Settings are resolved once: options win over `UNSTUCK_*`, the environment over the project's
+//! file, that over the user's file, and that over the defaults.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize as _;
+use toml::{Table, Value};
+use unstuck_core::fault::Code;
+use unstuck_core::policy::Policy;
+
+use super::keys::Keys;
+use super::layer::{FILE_BYTES_MAX, Layer, Origin};
+use super::sections::Settings;
+use crate::error::Error;
+use crate::problem::Problem;
+
+/// The name of the file, in a project and in the user's folder.
+pub(crate) const FILE: &str = "unstuck.toml";
+/// What the variables begin with.
+const PREFIX: &str = "UNSTUCK_";
+
+/// The settings, and where each of them comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) settings: Settings,
+    pub(crate) policy: Policy,
+    origins: BTreeMap<String, Origin>,
+    written: BTreeMap<String, String>,
+}
+
+/// Options of the command line that are settings: the path, the value and the option's name.
+pub(crate) type Flags = Vec<(&'static str, String, &'static str)>;
+
+/// One setting, as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shown {
+    pub(crate) path: String,
+    /// None where nobody set it and it has no default.
+    pub(crate) value: Option<Value>,
+    pub(crate) origin: Origin,
+}
+
+impl Resolved {
+    /// Resolves the settings of the project at `root`.
+    pub(crate) fn load(root: &Path, file: Option<&Path>, flags: &Flags) -> Result<Self, Error> {
+        let mut resolving = Resolving::default();
+        if let Some(user) = user_file() {
+            resolving.file(&user, false)?;
+        }
+        match file {
+            Some(named) => resolving.file(named, true)?,
+            None => resolving.file(&root.join(FILE), false)?,
+        }
+        resolving.variables();
+        for (path, value, flag) in flags {
+            resolving.value(Origin::Flag(flag), path, value);
+        }
+        resolving.finish()
+    }
+
+    /// Every setting in the order of the sections, with secrets as they were written.
+    pub(crate) fn shown(&self) -> Vec<Shown> {
+        let table = Table::try_from(&self.settings).unwrap_or_default();
+        let shown = |path: String| {
+            let value = self.written.get(&path).map(|text| Value::String(text.clone()));
+            let value = value.or_else(|| find(&table, &path).cloned());
+            let origin = self.origins.get(&path).cloned().unwrap_or(Origin::Default);
+            Shown { path, value, origin }
+        };
+        Keys::all().paths().into_iter().map(shown).collect()
+    }
+}
+
+fn find<'t>(table: &'t Table, path: &str) -> Option<&'t Value> {
+    match path.split_once('.') {
+        None => table.get(path),
+        Some((name, rest)) => find(table.get(name)?.as_table()?, rest),
+    }
+}
+
+/// The user's own file.
+fn user_file() -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(folder.join("unstuck").join(FILE))
+}
+
+/// Layer upon layer.
+#[derive(Default)]
+struct Resolving {
+    table: Table,
+    origins: BTreeMap<String, Origin>,
+    written: BTreeMap<String, String>,
+    problems: Vec<Problem>,
+}
+
+impl Resolving {
+    fn file(&mut self, path: &Path, must_exist: bool) -> Result<(), Error> {
+        let place = path.display().to_string();
+        let text = match read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let problem = Problem::at(Code::ConfigMissing, place, "there is no such file");
+                self.problems.push(problem.hinting("`unstuck init` writes one"));
+                return Ok(());
+            }
+            Err(source) => return Err(Error::Input { place, source }),
+        };
+        match Layer::of_file(&place, &text, &|name| env::var(name).ok()) {
+            Ok(layer) => self.put(layer, &Origin::File(place)),
+            Err(problems) => self.problems.extend(problems),
+        }
+        Ok(())
+    }
+
+    fn variables(&mut self) {
+        // Reading the keys takes longer than looking whether there is anything to read.
+        if !env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with(PREFIX)) {
+            return;
+        }
+        for path in Keys::all().paths() {
+            let name = format!("{PREFIX}{}", path.to_uppercase().replace('.', "_"));
+            if let Ok(value) = env::var(&name) {
+                self.value(Origin::Variable(name), &path, &value);
+            }
+        }
+    }
+
+    fn value(&mut self, origin: Origin, path: &str, text: &str) {
+        match Layer::of_value(&origin, path, text) {
+            Ok(layer) => self.put(layer, &origin),
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    fn put(&mut self, layer: Layer, origin: &Origin) {
+        merge(&mut self.table, layer.table, "", &mut |path| {
+            self.written.remove(path);
+            self.origins.insert(path.to_owned(), origin.clone());
+        });
+        self.written.extend(layer.written);
+    }
+
+    fn finish(self) -> Result<Resolved, Error> {
+        let Self { table, origins, written, mut problems } = self;
+        if problems.is_empty() {
+            // Each layer was read by itself, so together they can be read as well.
+            let settings = Settings::deserialize(table).unwrap_or_default();
+            match settings.policy() {
+                Ok(policy) => return Ok(Resolved { settings, policy, origins, written }),
+                Err(fault) => {
+                    let place = "settings".to_owned();
+                    problems.push(Problem::at(fault.code(), place, fault.message.clone()));
+                }
+            }
+        }
+        Err(Error::Problems(problems))
+    }
+}
+
+/// Puts one table over another; `put` hears of every value.
+fn merge(below: &mut Table, above: Table, before: &str, put: &mut dyn FnMut(&str)) {
+    for (name, value) in above {
+        let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
+        match value {
+            Value::Table(above) => {
+                let under = below.entry(name).or_insert_with(|| Value::Table(Table::new()));
+                if let Value::Table(below) = under {
+                    merge(below, above, &path, put);
+                }
+            }
+            value => {
+                below.insert(name, value);
+                put(&path);
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        let message = format!("it is longer than {FILE_BYTES_MAX} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}

@@ -1,0 +1,371 @@
+//! The settings, section by section, with the defaults every project starts from.
+//!
+//! The words over each field are its documentation everywhere: in the schema, in the reference of
+//! the guide, and in an editor that knows the schema.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::units::{Length, Money};
+
+/// Settings of a project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Settings {
+    /// Who works on the tasks.
+    pub(crate) agent: Agent,
+    /// How a build is run.
+    pub(crate) run: Run,
+    /// Which files agents may change.
+    pub(crate) scope: Scope,
+    /// Which commands agents may run, and with what.
+    pub(crate) commands: Commands,
+    /// What is checked before a change goes on.
+    pub(crate) validate: Validate,
+    /// How often to try again before a person is asked.
+    pub(crate) retry: Retry,
+    /// How long to wait between tries.
+    pub(crate) backoff: Backoff,
+    /// How long to wait for a limited account.
+    pub(crate) wait: Wait,
+    /// What may be spent.
+    pub(crate) budget: Budget,
+}
+
+/// Who works on the tasks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Agent {
+    /// Which agent or model. Without it, the first agent program that is installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) provider: Option<Provider>,
+    /// The model. Without it, an agent program's own choice; an API needs one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Where the service is, when not at its usual place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) base_url: Option<String>,
+    /// The variable that holds the key. Without it, an agent program works with your login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key_env: Option<String>,
+    /// The program, when it is not found on the path under its usual name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) program: Option<String>,
+    /// Further arguments of an agent program, as they are; for Codex each is `key=value`.
+    pub(crate) args: Vec<String>,
+    /// What an agent program may do by itself.
+    pub(crate) permissions: Permissions,
+    /// The dialect of an OpenAI-compatible service.
+    pub(crate) dialect: Dialect,
+    /// How hard a model thinks, where it can be told: low, medium, high.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) effort: Option<String>,
+    /// The longest answer of a model behind an API, in tokens.
+    pub(crate) output_tokens_max: Tokens,
+    /// The file of a scripted agent, from the root of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) script: Option<String>,
+}
+
+/// Who does the thinking.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Provider {
+    /// Claude Code.
+    ClaudeCli,
+    /// Codex.
+    CodexCli,
+    /// A model of Anthropic, with our tools.
+    AnthropicApi,
+    /// A model behind any OpenAI-compatible service, with our tools.
+    #[serde(rename = "openai-api")]
+    #[value(name = "openai-api")]
+    OpenAiApi,
+    /// A scripted agent, for trying things out.
+    Script,
+}
+
+impl Provider {
+    /// Its name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCli => "claude-cli",
+            Self::CodexCli => "codex-cli",
+            Self::AnthropicApi => "anthropic-api",
+            Self::OpenAiApi => "openai-api",
+            Self::Script => "script",
+        }
+    }
+
+    /// The one with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all =
+            [Self::ClaudeCli, Self::CodexCli, Self::AnthropicApi, Self::OpenAiApi, Self::Script];
+        all.into_iter().find(|provider| provider.name() == name)
+    }
+}
+
+/// What an agent program may do by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Permissions {
+    /// Edit files, run the checks and what `commands.allowed` names. What else it would have to ask
+    /// for is refused, and becomes a question where the task cannot do without.
+    #[default]
+    Listed,
+    /// Everything, inside the fence that this machine can put around it.
+    Everything,
+}
+
+/// The dialect of an OpenAI-compatible service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Dialect {
+    /// Chat Completions, which nearly every service speaks.
+    #[default]
+    Chat,
+    /// Responses.
+    Responses,
+}
+
+/// A number of tokens that is never nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct Tokens(pub(crate) u32);
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self(8_192)
+    }
+}
+
+/// How a build is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Run {
+    /// How many tasks are worked on side by side.
+    pub(crate) jobs: u32,
+    /// Rounds of one attempt.
+    pub(crate) max_iterations: u32,
+    /// Tool calls of one attempt.
+    pub(crate) max_tool_calls: u32,
+    /// Work in your own tree, which must be clean, instead of worktrees beside it.
+    pub(crate) in_place: bool,
+    /// Push the build's branch after each task.
+    pub(crate) push: bool,
+    /// Where it is pushed to.
+    pub(crate) remote: String,
+    /// Commands that are run once in every new worktree, such as `npm ci`.
+    pub(crate) setup: Vec<String>,
+    /// Paths that worktrees share with your own tree, such as `target` or `.env`.
+    pub(crate) share: Vec<String>,
+    /// What a check means that was red before a task began.
+    pub(crate) baseline: Baseline,
+    /// How long an agent may take until something is heard of it.
+    pub(crate) first_sign: Length,
+    /// How long an agent may be silent while none of its tools is running.
+    pub(crate) idle: Length,
+    /// How long one attempt may take.
+    pub(crate) attempt: Length,
+    /// How long one command may take that we run or that a model asks for.
+    pub(crate) command: Length,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            jobs: 1,
+            max_iterations: 50,
+            max_tool_calls: 150,
+            in_place: false,
+            push: false,
+            remote: "origin".to_owned(),
+            setup: Vec::new(),
+            share: Vec::new(),
+            baseline: Baseline::default(),
+            first_sign: Length::mins(2),
+            idle: Length::mins(10),
+            attempt: Length::mins(60),
+            command: Length::mins(10),
+        }
+    }
+}
+
+/// What a check means that was red before a task began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Baseline {
+    /// It passes when it brings no error that was not there before, and the report says so.
+    #[default]
+    Compare,
+    /// It must be green.
+    Strict,
+    /// It is not looked at before a task begins; it must be green afterwards.
+    Off,
+}
+
+/// Which files agents may change, as globs from the root of the project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Scope {
+    /// What happens with a change outside the allowed paths.
+    pub(crate) mode: Mode,
+    /// What may be changed where a task does not say it itself; without any, everything.
+    pub(crate) allowed: Vec<String>,
+    /// What no task may change.
+    pub(crate) forbidden: Vec<String>,
+    /// What may be changed only when you say so.
+    pub(crate) ask_first: Vec<String>,
+}
+
+/// What happens with a change outside the allowed paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Mode {
+    /// It is taken back, and kept as a patch.
+    #[default]
+    Strict,
+    /// You are asked.
+    Ask,
+    /// It is let through; what is forbidden stays forbidden.
+    Open,
+}
+
+/// Which commands agents may run, and with what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Commands {
+    /// What may run; without any, everything that is not blocked.
+    pub(crate) allowed: Vec<String>,
+    /// What must not run, beside what never may.
+    pub(crate) blocked: Vec<String>,
+    /// Whether commands may use the network.
+    pub(crate) network: bool,
+    /// Variables that commands get beside the usual ones; `*` at the end stands for anything.
+    pub(crate) env: Vec<String>,
+}
+
+/// What is checked before a change goes on. We run it, whatever the agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Validate {
+    /// Before a commit.
+    pub(crate) pre_commit: Vec<String>,
+    /// Before a push.
+    pub(crate) pre_push: Vec<String>,
+    /// Before a pull request.
+    pub(crate) pre_pr: Vec<String>,
+    /// How long one check may take.
+    pub(crate) timeout: Length,
+    /// Paths that are restored before a check runs, so that nobody makes a check green by changing
+    /// it.
+    pub(crate) protect: Vec<String>,
+}
+
+impl Default for Validate {
+    fn default() -> Self {
+        Self {
+            pre_commit: Vec::new(),
+            pre_push: Vec::new(),
+            pre_pr: Vec::new(),
+            timeout: Length::mins(10),
+            protect: Vec::new(),
+        }
+    }
+}
+
+/// How often to try again before a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Retry {
+    /// Different approaches for one error.
+    pub(crate) per_signature: u32,
+    /// Repetitions of one operation that fails for a passing reason.
+    pub(crate) transient: u32,
+    /// A task asks about such an operation only when this much time has passed as well.
+    pub(crate) transient_for: Length,
+    /// Failures in a row in one task, whatever they are.
+    pub(crate) consecutive: u32,
+    /// From which failure of an error on the work starts over from its base.
+    pub(crate) fresh_start_at: u32,
+    /// Open questions at which a build pauses.
+    pub(crate) pause_after_questions: u32,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            per_signature: 3,
+            transient: 5,
+            transient_for: Length::mins(30),
+            consecutive: 10,
+            fresh_start_at: 2,
+            pause_after_questions: 5,
+        }
+    }
+}
+
+/// How long to wait between tries. Each wait is twice the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Backoff {
+    /// The first wait.
+    pub(crate) base: Length,
+    /// The longest wait.
+    pub(crate) cap: Length,
+    /// How much of chance is added, in percent.
+    pub(crate) jitter_percent: u64,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { base: Length::secs(1), cap: Length::mins(5), jitter_percent: 30 }
+    }
+}
+
+/// How long to wait for a limited account before you are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Wait {
+    /// For rate limits and overload.
+    pub(crate) limited: Length,
+    /// Usage windows in a row.
+    pub(crate) windows: u32,
+    /// How often to look when nobody says when a usage window ends.
+    pub(crate) reset_unknown: Length,
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self { limited: Length::mins(120), windows: 3, reset_unknown: Length::mins(30) }
+    }
+}
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Budget {
+    /// By one task.
+    pub(crate) per_task: Cap,
+    /// By one build.
+    pub(crate) per_build: Cap,
+    /// By the project in one day.
+    pub(crate) per_day: Cap,
+}
+
+/// How much, in each of three units. What is not set has no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Cap {
+    /// Money.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) money: Option<Money>,
+    /// Tokens, in and out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tokens: Option<u64>,
+    /// Working time of agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) time: Option<Length>,
+}

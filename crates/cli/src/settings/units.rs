@@ -1,0 +1,183 @@
+//! Lengths of time and sums of money as people write them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use unstuck_core::time::Span;
+
+/// How a length of time is written.
+const LENGTH: &str = "write a number with s, m, h or d, such as 90s or 2h";
+/// How money is written.
+const MONEY: &str = "write an amount such as \"$2.50\" or 2.5";
+/// Millionths of one unit of money.
+const MICROS: f64 = 1_000_000.0;
+/// More money than this is a mistyped number.
+const MONEY_MAX: f64 = 1_000_000_000.0;
+
+/// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Length(pub(crate) Span);
+
+impl Length {
+    pub(crate) const fn secs(secs: u64) -> Self {
+        Self(Span::from_secs(secs))
+    }
+
+    pub(crate) const fn mins(mins: u64) -> Self {
+        Self(Span::from_mins(mins))
+    }
+
+    /// Reads one.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let millis = match unit.trim() {
+            "ms" => 1,
+            "" | "s" => 1_000,
+            "m" | "min" => 60 * 1_000,
+            "h" => 60 * 60 * 1_000,
+            "d" => 24 * 60 * 60 * 1_000,
+            _ => return Err(LENGTH.to_owned()),
+        };
+        let number: u64 = text[..text.len() - unit.len()].parse().map_err(|_| LENGTH.to_owned())?;
+        Ok(Self(Span::from_millis(number.saturating_mul(millis))))
+    }
+
+    /// As a person writes it: in the largest unit that it is a whole number of.
+    fn written(self) -> String {
+        let millis = self.0.as_millis();
+        let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+        let fits = units.into_iter().find(|(unit, _)| millis.is_multiple_of(*unit) && millis > 0);
+        fits.map_or_else(|| "0s".to_owned(), |(unit, name)| format!("{}{name}", millis / unit))
+    }
+}
+
+impl Serialize for Length {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.written())
+    }
+}
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = match Written::deserialize(deserializer)? {
+            Written::Text(text) => Self::read(&text),
+            Written::Whole(number) => Self::read(&number.to_string()),
+            Written::Number(_) => Err(LENGTH.to_owned()),
+        };
+        read.map_err(serde::de::Error::custom)
+    }
+}
+
+/// Money, in millionths of the account's currency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Money(pub(crate) u64);
+
+impl Money {
+    /// Reads an amount, with or without a dollar sign.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let number = text.trim().trim_start_matches('$').trim();
+        number.parse().map_err(|_| MONEY.to_owned()).and_then(Self::of)
+    }
+
+    fn of(amount: f64) -> Result<Self, String> {
+        if !(0.0..=MONEY_MAX).contains(&amount) {
+            return Err(MONEY.to_owned());
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it was checked to be neither negative nor large"
+        )]
+        Ok(Self((amount * MICROS).round() as u64))
+    }
+
+    fn written(self) -> String {
+        let cents = self.0.div_ceil(10_000);
+        format!("${}.{:02}", cents / 100, cents % 100)
+    }
+}
+
+impl Serialize for Money {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.written())
+    }
+}
+
+impl<'de> Deserialize<'de> for Money {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = match Written::deserialize(deserializer)? {
+            Written::Text(text) => Self::read(&text),
+            Written::Number(number) => Self::of(number),
+            Written::Whole(number) => Self::read(&number.to_string()),
+        };
+        read.map_err(serde::de::Error::custom)
+    }
+}
+
+/// A value as it stands in a file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Whole(u64),
+    Number(f64),
+    Text(String),
+}
+
+/// Both are written as text, and a plain number is understood too.
+macro_rules! text_or_number {
+    ($type:ty, $name:literal, $description:literal, $example:literal) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": ["string", "number"],
+                    "description": $description,
+                    "examples": [$example],
+                })
+            }
+        }
+    };
+}
+
+text_or_number!(Length, "Length", "A length of time: a number with s, m, h or d.", "90s");
+text_or_number!(Money, "Money", "An amount of money.", "$2.50");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_read_as_it_is_written() {
+        let cases = [
+            ("90s", 90_000, "90s"),
+            ("90", 90_000, "90s"),
+            ("120s", 120_000, "2m"),
+            ("10m", 600_000, "10m"),
+            ("2h", 7_200_000, "2h"),
+            ("250ms", 250, "250ms"),
+            ("1d", 86_400_000, "1d"),
+            ("0", 0, "0s"),
+        ];
+        for (text, millis, written) in cases {
+            let length = Length::read(text).unwrap();
+            assert_eq!((length.0.as_millis(), length.written().as_str()), (millis, written));
+        }
+        for wrong in ["", "h", "1.5h", "-1s", "2 weeks", "99999999999999999999s"] {
+            assert!(Length::read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn money_is_read_with_and_without_its_sign() {
+        assert_eq!(Money::read("$2.50"), Ok(Money(2_500_000)));
+        assert_eq!(Money::read("2.5"), Ok(Money(2_500_000)));
+        assert_eq!(Money::read("$ 0.001"), Ok(Money(1_000)));
+        assert_eq!(Money(2_500_000).written(), "$2.50");
+        for wrong in ["", "$", "-1", "two", "NaN", "inf", "1e300"] {
+            assert!(Money::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}
