@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use unstuck_core::engine::QuestionId;
 use unstuck_core::fault::{Fault, UnknownCode};
+use unstuck_core::plan::PlanError;
 use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
@@ -85,6 +86,9 @@ pub(crate) enum Error {
     /// Something in the way that has a code.
     #[error("{}: {}", .0.code(), .0.message)]
     Fault(Box<Fault>),
+    /// Tasks that make no plan.
+    #[error("{0}")]
+    Plan(#[from] PlanError),
     /// A command was not carried out.
     #[error("{0}")]
     Command(#[from] CommandError),
@@ -147,7 +151,12 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
-            Self::Folder { .. } | Self::Fault(_) | Self::Problems(_) => Exit::Config,
+            Self::Folder { .. } | Self::Problems(_) | Self::Plan(_) => Exit::Config,
+            // What has to be there before anything begins is the surroundings, not the work.
+            Self::Fault(fault) => match Exit::of(fault.code()) {
+                Exit::SomeFailed => Exit::Config,
+                exit => exit,
+            },
             Self::NoAnswer { .. } => Exit::Limited,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
             | Self::Command(CommandError::Ended) => Exit::Internal,
@@ -215,6 +224,7 @@ impl Error {
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
             }
+            Self::Plan(_) => vec!["nothing was started; mend the plan and run it again".to_owned()],
             Self::Problems(problems) => {
                 let first = problems.first().map(|problem| problem.code);
                 first

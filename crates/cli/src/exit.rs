@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use unstuck_core::fault::{Category, Code, ErrorType};
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -69,6 +71,19 @@ impl Exit {
         }
     }
 
+    /// What a failure with this code ends with.
+    pub(crate) const fn of(code: Code) -> Self {
+        let row = code.row();
+        match (row.category, row.error_type) {
+            (Category::Timeout, _) => Self::Timeout,
+            (_, ErrorType::Auth | ErrorType::Permission) => Self::Denied,
+            (_, ErrorType::Config) => Self::Config,
+            (_, ErrorType::Internal) => Self::Internal,
+            (_, ErrorType::Network) => Self::Limited,
+            (_, ErrorType::Logic | ErrorType::Precondition) => Self::SomeFailed,
+        }
+    }
+
     /// What it means, in a few words.
     const fn meaning(self) -> &'static str {
         match self {
@@ -87,12 +102,6 @@ impl Exit {
             Self::Command(_) => "what the command itself ended with",
         }
     }
-
-    /// Whether a verb of this version ends with it. The others are reserved: their numbers will
-    /// not be used for anything else.
-    const fn given_today(self) -> bool {
-        !matches!(self, Self::Paused)
-    }
 }
 
 impl From<Exit> for ExitCode {
@@ -104,12 +113,7 @@ impl From<Exit> for ExitCode {
 /// The section of the help text.
 pub(crate) fn section() -> String {
     let row = |exit: &Exit| format!("  {:>3}  {}", exit.number(), exit.meaning());
-    let (today, reserved): (Vec<Exit>, Vec<Exit>) =
-        Exit::ALL.iter().partition(|exit| exit.given_today());
-    let mut lines: Vec<String> = today.iter().map(row).collect();
-    lines.push("Reserved for verbs to come:".to_owned());
-    lines.extend(reserved.iter().map(row));
-    lines.join("\n")
+    Exit::ALL.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! says about faults comes from `unstuck-core`; nothing is decided here.
 
 mod args;
+mod build;
 mod commands;
 mod error;
 mod exit;

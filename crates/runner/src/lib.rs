@@ -15,6 +15,7 @@ pub mod build;
 mod checkpoint;
 mod clock;
 pub mod control;
+mod decider;
 mod gates;
 mod handle;
 mod ledger;
@@ -35,6 +36,7 @@ mod work;
 mod world;
 
 pub use clock::{Clock, SystemClock};
+pub use decider::{Decider, Look, Looked, Undecided};
 pub use gates::GateMirror;
 pub use handle::{CommandError, Decided, Handle};
 pub use ledger::{Action, Settled};

@@ -9,19 +9,21 @@ mod explain;
 mod forget;
 mod inbox;
 mod log;
+mod run;
 mod status;
 mod value;
 mod why;
 
 pub(crate) use classify::Classify;
 pub(crate) use completions::Completions;
-pub(crate) use config::{Config, ConfigFile, Schema};
+pub(crate) use config::{Config, Schema};
 pub(crate) use demo::Demo;
 pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use log::Log;
+pub(crate) use run::{Follow, Resume, Run};
 pub(crate) use status::Status;
 pub(crate) use why::Why;
 
@@ -67,6 +69,8 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Run(Run),
+    Resume(Resume),
     Exec(Exec),
     Inbox(Inbox),
     Status(Status),

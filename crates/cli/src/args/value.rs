@@ -2,14 +2,28 @@
 
 use std::str::FromStr;
 
+use jiff::civil::Time;
 use unstuck_core::engine::{QuestionId, RunId};
 use unstuck_core::time::Span;
 
-use crate::settings::Length;
+use crate::settings::{Length, Money};
 
 /// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
 pub(super) fn span(text: &str) -> Result<Span, String> {
     Length::read(text).map(|length| length.0)
+}
+
+/// An amount of money.
+pub(super) fn money(text: &str) -> Result<Money, String> {
+    Money::read(text)
+}
+
+/// A time of day: `7:00`, `07:00`.
+pub(super) fn time_of_day(text: &str) -> Result<Time, String> {
+    let wrong = || "write a time of day, such as 07:00".to_owned();
+    let (hour, minute) = text.split_once(':').ok_or_else(wrong)?;
+    let number = |part: &str| part.parse::<i8>().map_err(|_| wrong());
+    Time::new(number(hour)?, number(minute)?, 0, 0).map_err(|_| wrong())
 }
 
 pub(super) fn question(text: &str) -> Result<QuestionId, String> {

@@ -9,6 +9,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod log;
+mod run;
 mod status;
 mod why;
 
@@ -21,6 +22,8 @@ use crate::render::Terminal;
 pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
     let dir = args.dir.as_deref();
     match args.command {
+        Command::Run(args) => run::run(&args, dir, terminal),
+        Command::Resume(args) => run::resume(&args, dir, terminal),
         Command::Exec(args) => exec::run(args, dir, terminal),
         Command::Inbox(args) => inbox::run(&args, dir, terminal),
         Command::Status(args) => status::run(&args, dir, terminal),

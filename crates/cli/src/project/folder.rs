@@ -103,6 +103,16 @@ impl Project {
         self.folder().join("runs")
     }
 
+    /// Where agents keep their own state.
+    pub(crate) fn homes(&self) -> PathBuf {
+        self.folder().join("agents")
+    }
+
+    /// What a run in the background says.
+    pub(crate) fn run_log(&self) -> PathBuf {
+        self.folder().join("run.log")
+    }
+
     /// Where long results of actions are kept.
     pub(crate) fn results(&self) -> PathBuf {
         self.folder().join("results")

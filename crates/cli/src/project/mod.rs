@@ -4,11 +4,13 @@ mod desk;
 mod folder;
 mod look;
 mod seat;
+mod signals;
 
 pub(crate) use desk::{current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder};
 pub(crate) use look::{task, tasks_of};
 pub(crate) use seat::{Heard, Seat};
+pub(crate) use signals::{Signal, Signals};
 
 use std::{env, io};
 

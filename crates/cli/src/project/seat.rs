@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{Command, Recorded};
+use unstuck_core::engine::{BuildId, Command, Recorded, Standing, State};
 use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
-use unstuck_runner::{CommandError, Ended, Handle, Notice, Runner, Scope, World};
+use unstuck_runner::{CommandError, Decider, Ended, Handle, Notice, Runner, Scope, World};
 use unstuck_store::{Store, StoreError};
 
 use super::folder::{Project, holder};
@@ -111,6 +111,39 @@ impl Seat {
             Self::Guest { client, .. } => client.attach(scope, world).await?,
         }
         Ok(())
+    }
+
+    /// Whoever decides.
+    pub(crate) fn decider(&self) -> Arc<dyn Decider> {
+        match self {
+            Self::Holder { handle, .. } => Arc::new(handle.clone()),
+            Self::Guest { client, .. } => Arc::new(client.clone()),
+        }
+    }
+
+    /// Whether a task of a build is at work. Whoever holds the project has it in memory; others read
+    /// the tables.
+    pub(crate) async fn at_work(
+        &self,
+        store: &Arc<dyn Store>,
+        project: &str,
+        build: BuildId,
+    ) -> Result<bool, Error> {
+        let works = |standing| matches!(standing, Standing::Running | Standing::Reconciling);
+        match self {
+            Self::Holder { handle, .. } => {
+                let look = move |state: &State| {
+                    state.build(build).is_some_and(|build| {
+                        build.count(Standing::Running) + build.count(Standing::Reconciling) > 0
+                    })
+                };
+                Ok(handle.look(look).await?)
+            }
+            Self::Guest { .. } => {
+                let tasks = store.tasks(project, build).await?;
+                Ok(tasks.iter().any(|task| works(task.moved.state.standing())))
+            }
+        }
     }
 
     /// Whether we decide ourselves, and know before the disk does.

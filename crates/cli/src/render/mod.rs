@@ -1,6 +1,7 @@
 //! How things look: colours, widths, words, pages and errors.
 
 mod error;
+mod event;
 mod happened;
 mod json;
 mod markdown;
@@ -11,8 +12,9 @@ pub(crate) mod words;
 mod wrap;
 
 pub(crate) use error::{error, note};
+pub(crate) use event::event_json;
 pub(crate) use happened::{happened, stands};
-pub(crate) use json::{json, json_line};
+pub(crate) use json::json;
 pub(crate) use markdown::markdown;
 pub(crate) use terminal::Terminal;
 pub(crate) use wrap::wrapped;

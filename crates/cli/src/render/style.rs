@@ -1,6 +1,7 @@
 //! The few styles there are. They carry meaning twice: nothing is said by colour alone.
 
 use anstyle::{AnsiColor, Style};
+use unstuck_core::engine::{Event, Standing, TaskState};
 
 /// A heading.
 pub(crate) const TITLE: Style = Style::new().bold();
@@ -14,3 +15,31 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// What to do about it.
 pub(crate) const HINT: Style = AnsiColor::Green.on_default().bold();
+
+/// The sign in front of a line; it only repeats what the sentence says.
+pub(crate) const fn mark(event: &Event) -> (&'static str, Style) {
+    match event {
+        Event::TaskDone { .. } | Event::BuildCompleted { .. } => ("✔", HINT),
+        Event::Retrying { .. } | Event::FaultMet { .. } => ("↻", CODE),
+        Event::TaskParked { .. } | Event::QuestionJoined { .. } => ("⏸", ERROR),
+        Event::GateWaiting { .. } | Event::TaskBackingOff { .. } | Event::Sleeping { .. } => {
+            ("◷", CODE)
+        }
+        Event::TaskSkipped { .. } | Event::TaskFailed { .. } => ("✘", ERROR),
+        Event::TaskReconciling { .. } | Event::MutationReconciled { .. } => ("?", CODE),
+        _ => ("▸", DIM),
+    }
+}
+
+/// The sign of where a task stands.
+pub(crate) const fn standing(state: &TaskState) -> (&'static str, Style) {
+    match state.standing() {
+        Standing::Done => ("✔", HINT),
+        Standing::Running => ("▸", CODE),
+        Standing::Pending => ("·", DIM),
+        Standing::BackingOff => ("◷", CODE),
+        Standing::Parked => ("⏸", ERROR),
+        Standing::Reconciling => ("?", CODE),
+        Standing::Skipped | Standing::Failed | Standing::Cancelled => ("✘", ERROR),
+    }
+}

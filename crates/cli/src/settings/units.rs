@@ -1,5 +1,7 @@
 //! Lengths of time and sums of money as people write them.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use unstuck_core::time::Span;
@@ -90,16 +92,18 @@ impl Money {
         )]
         Ok(Self((amount * MICROS).round() as u64))
     }
+}
 
-    fn written(self) -> String {
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = self.0.div_ceil(10_000);
-        format!("${}.{:02}", cents / 100, cents % 100)
+        write!(f, "${}.{:02}", cents / 100, cents % 100)
     }
 }
 
 impl Serialize for Money {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.written())
+        serializer.collect_str(self)
     }
 }
 
@@ -175,7 +179,7 @@ mod tests {
         assert_eq!(Money::read("$2.50"), Ok(Money(2_500_000)));
         assert_eq!(Money::read("2.5"), Ok(Money(2_500_000)));
         assert_eq!(Money::read("$ 0.001"), Ok(Money(1_000)));
-        assert_eq!(Money(2_500_000).written(), "$2.50");
+        assert_eq!(Money(2_500_000).to_string(), "$2.50");
         for wrong in ["", "$", "-1", "two", "NaN", "inf", "1e300"] {
             assert!(Money::read(wrong).is_err(), "{wrong}");
         }

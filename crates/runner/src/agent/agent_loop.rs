@@ -21,7 +21,7 @@ use super::desk::{Desk, Over};
 use super::memory::{Called, Memory};
 use super::prompt;
 use crate::clock::Clock;
-use crate::handle::Handle;
+use crate::decider::Decider;
 use crate::world::Order;
 
 /// Where an agent that goes in circles is seen.
@@ -30,7 +30,7 @@ const SOURCE: &str = "agent";
 /// What the loop works with, whatever the task.
 pub struct AgentLoop {
     /// Who decides.
-    pub handle: Handle,
+    pub decider: Arc<dyn Decider>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// The limits, for the words about them.
@@ -125,7 +125,7 @@ impl AgentLoop {
     pub async fn work(&self, given: Assignment<'_>, stop: &CancellationToken) -> Finished {
         let effect = &given.order.effect;
         let desk = Desk {
-            handle: &self.handle,
+            decider: &*self.decider,
             clock: &*self.clock,
             policy: &self.policy,
             effect: effect.id,

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Digest;
-use unstuck_core::engine::{
-    Command, EffectId, Event, MutationState, Note, Progress, Recorded, Rejected, RunId, TaskId,
-};
+use unstuck_core::engine::{Command, EffectId, Event, Note, Progress, Recorded, RunId, TaskId};
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::policy::{Amount, Policy};
@@ -14,8 +12,7 @@ use unstuck_core::tell::{self, Waited};
 use unstuck_store::Conversation;
 
 use crate::clock::Clock;
-use crate::handle::{CommandError, Decided, Handle};
-use crate::ledger::known;
+use crate::decider::{Decider, Look, Undecided};
 
 /// Why the attempt does not go on.
 #[derive(Debug)]
@@ -35,9 +32,12 @@ pub(super) enum Declared {
     Refused(String),
 }
 
+/// What was decided.
+type Decided = Vec<Arc<Recorded>>;
+
 /// The way to whoever decides, for one attempt.
 pub(super) struct Desk<'a> {
-    pub(super) handle: &'a Handle,
+    pub(super) decider: &'a dyn Decider,
     pub(super) clock: &'a dyn Clock,
     pub(super) policy: &'a Arc<Policy>,
     pub(super) effect: EffectId,
@@ -49,7 +49,7 @@ pub(super) struct Desk<'a> {
 impl Desk<'_> {
     /// For whoever looks on. That it cannot be told changes nothing.
     pub(super) async fn note(&self, note: Note) {
-        let _ = self.handle.command(Command::Note { effect: self.effect, note }).await;
+        let _ = self.decider.command(Command::Note { effect: self.effect, note }).await;
     }
 
     /// Whether a call may cost this much; if so, whether it is time to come to an end.
@@ -58,7 +58,7 @@ impl Desk<'_> {
         let winds_down = |recorded: &Arc<Recorded>| {
             matches!(recorded.event, Event::BudgetUpdated { wind_down: true, .. })
         };
-        Ok(decided.events.iter().any(winds_down))
+        Ok(decided.iter().any(winds_down))
     }
 
     pub(super) async fn checkpoint(
@@ -66,7 +66,7 @@ impl Desk<'_> {
         report: Progress,
         conversation: Conversation,
     ) -> Result<(), Over> {
-        let decided = self.handle.checkpoint(self.effect, report, conversation).await;
+        let decided = self.decider.checkpoint(self.effect, report, conversation).await;
         self.goes_on(decided).map(drop)
     }
 
@@ -92,47 +92,40 @@ impl Desk<'_> {
         let (task, key) = (self.task, mutation.key.clone());
         let anew = mutation.kind.belongs_to_the_attempt();
         let mutate = Command::Mutate { effect: self.effect, mutation };
-        let decided = self.handle.command(mutate).await;
-        if let Err(CommandError::Rejected(
-            rejected @ (Rejected::KeyReused(_) | Rejected::NotNow { .. }),
-        )) = &decided
-        {
-            return Ok(Declared::Refused(rejected.to_string()));
+        let decided = self.decider.command(mutate).await;
+        if let Err(Undecided::Refused(why)) = decided {
+            return Ok(Declared::Refused(why));
         }
         self.goes_on(decided)?;
-        let known = self.handle.look(move |state| known(state, task, &key)).await;
-        Ok(match known.map_err(|_| Over::Run)? {
-            Some((_, MutationState::Applied { result })) if !anew => Declared::Before(result),
+        let known = self.decider.look(Look::Action { task, key }).await;
+        Ok(match known.map_err(|_| Over::Run)?.text() {
+            Some(result) if !anew => Declared::Before(result),
             _ => Declared::ForLater,
         })
     }
 
     /// Whether a person has said something about the task.
     pub(super) async fn has_guidance(&self) -> Result<bool, Over> {
-        let task = self.task;
-        let look = self
-            .handle
-            .look(move |state| state.task(task).is_some_and(|task| task.guidance.is_some()));
-        look.await.map_err(|_| Over::Run)
+        let seen = self.decider.look(Look::Guidance { task: self.task }).await;
+        seen.map(|seen| seen.is()).map_err(|_| Over::Run)
     }
 
     async fn command(&self, command: Command) -> Result<Decided, Over> {
-        let decided = self.handle.command(command).await;
+        let decided = self.decider.command(command).await;
         self.goes_on(decided)
     }
 
     /// What was decided, unless the attempt is over with it.
-    fn goes_on(&self, decided: Result<Decided, CommandError>) -> Result<Decided, Over> {
+    fn goes_on(&self, decided: Result<Decided, Undecided>) -> Result<Decided, Over> {
         match decided {
-            Ok(decided) if decided.events.iter().any(|event| self.ends(event)) => Err(Over::Run),
+            Ok(decided) if decided.iter().any(|event| self.ends(event)) => Err(Over::Run),
             Ok(decided) => Ok(decided),
-            Err(CommandError::Ended | CommandError::Rejected(Rejected::Stale(_))) => Err(Over::Run),
+            Err(Undecided::Ended | Undecided::Stale) => Err(Over::Run),
             // The result is kept and handed in again when the store is back.
-            Err(CommandError::Store(error)) => Err(Over::Failed(Box::new(error.fault()))),
-            Err(CommandError::Rejected(rejected)) => {
+            Err(Undecided::Store(fault)) => Err(Over::Failed(fault)),
+            Err(Undecided::Refused(why)) => {
                 let context = Internal { component: "agent loop".to_owned() };
-                let fault = Fault::internal_error("agent", rejected.to_string(), context);
-                Err(Over::Failed(Box::new(fault)))
+                Err(Over::Failed(Box::new(Fault::internal_error("agent", why, context))))
             }
         }
     }
@@ -148,8 +141,12 @@ impl Desk<'_> {
     }
 
     /// What a decision about a fault means for the model, after the wait that it may ask for.
-    async fn words(&self, decided: &Decided, fault: &Fault) -> Result<Option<String>, Over> {
-        for recorded in &*decided.events {
+    async fn words(
+        &self,
+        decided: &[Arc<Recorded>],
+        fault: &Fault,
+    ) -> Result<Option<String>, Over> {
+        for recorded in decided {
             match &recorded.event {
                 Event::ToolWaiting { code, until, .. } => {
                     let began = self.clock.now();
@@ -171,8 +168,8 @@ impl Desk<'_> {
     }
 
     async fn another_way(&self) -> Result<Option<String>, Over> {
-        let (policy, run) = (Arc::clone(self.policy), self.run);
-        let told = self.handle.look(move |state| tell::result(state, &policy, run)).await;
-        told.map_err(|_| Over::Run)
+        let look = Look::AnotherWay { run: self.run, policy: Box::new((**self.policy).clone()) };
+        let told = self.decider.look(look).await.map_err(|_| Over::Run)?;
+        Ok(told.text().map(|text| text.to_string()))
     }
 }

@@ -161,8 +161,8 @@ impl Shared {
         let (tell, told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
         let worktree = assignment.directory.to_string_lossy().into_owned();
         let redactor = Arc::clone(&self.settings.redactor);
-        let (handle, effect) = (self.handle.clone(), order.effect.id);
-        let follower = Follower::new(handle, effect, redactor, worktree, task.price);
+        let (decider, effect) = (Arc::clone(&self.decider), order.effect.id);
+        let follower = Follower::new(decider, effect, redactor, worktree, task.price);
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));

@@ -11,6 +11,7 @@ use unstuck_world::workspace::Workspace;
 
 use super::settings::TaskSettings;
 use super::world::{Shared, failed};
+use crate::decider::{Look, Looked};
 use crate::world::Order;
 
 impl Shared {
@@ -93,15 +94,17 @@ impl Shared {
     /// Whether a person allowed what a fault is about.
     async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
-        let allowed = self.handle.look(move |state| state.allows(task, signature)).await;
-        allowed.unwrap_or(false)
+        let allowed = self.decider.look(Look::Allows { task, signature }).await;
+        allowed.is_ok_and(|seen| seen.is())
     }
 
     /// The commands that a person allowed the agents of a task beside the rules.
     pub(super) async fn allowed_commands(&self, order: &Order) -> BTreeSet<String> {
         let task = order.effect.task;
-        let allowed = self.handle.look(move |state| state.allowed_commands(task)).await;
-        allowed.unwrap_or_default()
+        match self.decider.look(Look::AllowedCommands { task }).await {
+            Ok(Looked::Commands(commands)) => commands,
+            _ => BTreeSet::new(),
+        }
     }
 
     /// Runs the checks of a gate; what was red before anybody began is nobody's fault, and is said.

@@ -16,7 +16,7 @@ use unstuck_world::agent::{Activity, Usage};
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 
-use crate::handle::Handle;
+use crate::decider::Decider;
 
 /// How many actions of one attempt are remembered for recognising it again.
 const ACTIONS_MAX: usize = 4_096;
@@ -26,7 +26,7 @@ const UNPRICED: &str = "I cannot tell what this costs. It does not count towards
 
 /// Somebody who looks on while an agent works.
 pub(super) struct Follower {
-    handle: Handle,
+    decider: Arc<dyn Decider>,
     effect: EffectId,
     redactor: Arc<Redactor>,
     worktree: String,
@@ -52,7 +52,7 @@ pub(super) struct Seen {
 
 impl Follower {
     pub(super) fn new(
-        handle: Handle,
+        decider: Arc<dyn Decider>,
         effect: EffectId,
         redactor: Arc<Redactor>,
         worktree: String,
@@ -61,7 +61,7 @@ impl Follower {
         let watch = Watch::new(StuckLimits::default(), worktree.as_str());
         let (open, seen) = (BTreeMap::new(), Seen::default());
         let (calls, unpriced) = (0, false);
-        Self { handle, effect, redactor, worktree, price, watch, open, seen, calls, unpriced }
+        Self { decider, effect, redactor, worktree, price, watch, open, seen, calls, unpriced }
     }
 
     /// Follows until the agent has nothing more to say. One that goes in circles is stopped.
@@ -100,7 +100,7 @@ impl Follower {
     /// The conversation has a name: from now on a crash costs no more than the last step.
     async fn began(&mut self, thread: String) {
         let Ok(conversation) = Conversation::new(thread) else { return };
-        let checkpoint = self.handle.checkpoint(self.effect, Progress::default(), conversation);
+        let checkpoint = self.decider.checkpoint(self.effect, Progress::default(), conversation);
         heard(checkpoint.await.map(drop));
     }
 
@@ -133,12 +133,12 @@ impl Follower {
         let tool_calls = std::mem::take(&mut self.calls);
         let report = Progress { iterations: 1, tool_calls, validated: false, spent };
         let progress = Command::Progress { effect: self.effect, report };
-        heard(self.handle.command(progress).await.map(drop));
+        heard(self.decider.command(progress).await.map(drop));
     }
 
     async fn note(&self, note: Note) {
         let note = Command::Note { effect: self.effect, note };
-        heard(self.handle.command(note).await.map(drop));
+        heard(self.decider.command(note).await.map(drop));
     }
 
     /// A program cannot be nudged while it works; only being stuck matters.

@@ -33,7 +33,7 @@ impl Shared {
         };
         self.tell_walls(order, walls).await;
         let around = AgentLoop {
-            handle: self.handle.clone(),
+            decider: Arc::clone(&self.decider),
             clock: Arc::clone(&self.clock),
             policy: Arc::clone(&worker.policy),
             model: Arc::clone(&worker.model),

@@ -39,7 +39,7 @@ pub struct ModelWorker {
 
 impl Worker {
     /// Whether it could begin. Costs no call.
-    pub(super) async fn check(&self) -> Result<(), Fault> {
+    pub async fn check(&self) -> Result<(), Fault> {
         match self {
             Self::Agent(agent) => agent.check().await,
             Self::Model(worker) => worker.model.check(),

@@ -1,5 +1,6 @@
 //! Who performs the effects of a build.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +18,7 @@ use super::one_at_a_time::OneAtATime;
 use super::redact;
 use super::settings::{BuildSettings, TaskSettings};
 use crate::clock::Clock;
-use crate::handle::Handle;
+use crate::decider::Decider;
 use crate::runs::Runs;
 use crate::world::{Order, Report, World};
 
@@ -27,7 +28,7 @@ pub struct BuildWorld(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
     pub(super) settings: BuildSettings,
-    pub(super) handle: Handle,
+    pub(super) decider: Arc<dyn Decider>,
     pub(super) store: Arc<dyn Store>,
     pub(super) project_name: String,
     pub(super) clock: Arc<dyn Clock>,
@@ -35,15 +36,17 @@ pub(super) struct Shared {
     pub(super) baselines: Baselines,
     pub(super) denied: Denied,
     pub(super) walls_told: AtomicBool,
+    /// Nothing more is performed.
+    over: CancellationToken,
     worktrees: OneAtATime,
     connector: Result<Connector, Fault>,
 }
 
 impl BuildWorld {
-    /// Performs what `handle`'s loop decides about the project `project_name` of `store`.
+    /// Performs what `decider` decides about the project `project_name` of `store`.
     pub fn new(
         settings: BuildSettings,
-        handle: Handle,
+        decider: Arc<dyn Decider>,
         store: Arc<dyn Store>,
         project_name: impl Into<String>,
         clock: Arc<dyn Clock>,
@@ -55,7 +58,7 @@ impl BuildWorld {
         let connector = Connector::new(settings.credentials.clone());
         Self(Arc::new(Shared {
             settings,
-            handle,
+            decider,
             store,
             project_name,
             clock,
@@ -63,9 +66,22 @@ impl BuildWorld {
             baselines,
             denied,
             walls_told: AtomicBool::new(false),
+            over: CancellationToken::new(),
             worktrees: OneAtATime::default(),
             connector,
         }))
+    }
+
+    /// Ends what is performed, and performs nothing more: whoever decided is gone.
+    pub fn end(&self) {
+        self.0.over.cancel();
+    }
+
+    async fn work(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        let _turn = self.0.worktrees.take(order.effect.task, stop).await?;
+        let mut report = self.outcome(order, stop).await?;
+        redact::outcome(&self.0.settings.redactor, &mut report.outcome);
+        Some(report)
     }
 
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
@@ -88,10 +104,14 @@ impl BuildWorld {
 #[async_trait]
 impl World for BuildWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        let _turn = self.0.worktrees.take(order.effect.task, &stop).await?;
-        let mut report = self.outcome(&order, &stop).await?;
-        redact::outcome(&self.0.settings.redactor, &mut report.outcome);
-        Some(report)
+        let stop = stop.child_token();
+        let mut work = pin!(self.work(&order, &stop));
+        tokio::select! {
+            biased;
+            report = &mut work => return report,
+            () = self.0.over.cancelled() => stop.cancel(),
+        }
+        work.await
     }
 
     async fn clear(&self, tasks: &[TaskId]) {
@@ -132,7 +152,7 @@ impl Shared {
         let text = self.settings.redactor.text(text).into();
         let note = Command::Note { effect: order.effect.id, note: Note::Narrated { text } };
         // An action that is performed has nobody who narrates.
-        if let Err(error) = self.handle.command(note).await {
+        if let Err(error) = self.decider.command(note).await {
             tracing::debug!(%error, "nobody wants to know");
         }
     }

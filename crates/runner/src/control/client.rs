@@ -18,6 +18,7 @@ use unstuck_store::{Conversation, Holder};
 use super::path::SocketPath;
 use super::server::next_line;
 use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
+use crate::decider::{Look, Looked};
 use crate::lock::lock;
 use crate::notice::Notice;
 use crate::world::{Order, Scope, World};
@@ -110,6 +111,14 @@ impl Client {
         }
     }
 
+    /// Looks something up in the state of the project.
+    pub async fn look(&self, look: Look) -> Result<Looked, ClientError> {
+        match self.ask(What::Look { look }).await? {
+            Say::Seen { seen, .. } => Ok(seen),
+            _ => Err(ClientError::Gone),
+        }
+    }
+
     /// Has answers taken up that are in the store.
     pub async fn take_answers(&self) -> Result<(), ClientError> {
         self.ask(What::Answers).await.map(drop)
@@ -195,7 +204,7 @@ impl Client {
 
     fn heard(&self, said: Say) {
         match said {
-            Say::Done { id, .. } | Say::Refused { id, .. } => {
+            Say::Done { id, .. } | Say::Seen { id, .. } | Say::Refused { id, .. } => {
                 let waiting =
                     lock(&self.0.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
                 if let Some(waiting) = waiting {

@@ -13,7 +13,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Semaphore, mpsc};
-use unstuck_core::engine::{Command, EffectId};
+use unstuck_core::engine::{Command, EffectId, Rejected};
 use unstuck_store::Holder;
 
 use super::path::SocketPath;
@@ -159,6 +159,10 @@ impl Connection {
                 }
                 done(id)
             }
+            What::Look { look } => match self.talk.handle.look(move |state| look.at(state)).await {
+                Ok(seen) => Say::Seen { id, seen },
+                Err(error) => refused_by(id, &error),
+            },
             What::Watch => {
                 if !std::mem::replace(&mut self.watches, true) {
                     tokio::spawn(watch(self.talk.handle.watch(), self.say.clone()));
@@ -303,6 +307,7 @@ fn refused(id: u64, why: Refusal, message: &dyn std::fmt::Display) -> Say {
 
 fn refused_by(id: u64, error: &CommandError) -> Say {
     let why = match error {
+        CommandError::Rejected(Rejected::Stale(_)) => Refusal::Stale,
         CommandError::Rejected(_) => Refusal::Rejected,
         CommandError::Store(_) => Refusal::Store,
         CommandError::Ended => Refusal::Ended,

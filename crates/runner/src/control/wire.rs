@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{Command, EffectId, Progress, Recorded, TaskId};
 use unstuck_store::{CHECKPOINT_BYTES_MAX, Conversation, Holder};
 
+use crate::decider::{Look, Looked};
 use crate::world::{Order, Report, Scope};
 
 /// The longest line that is read. An order or a result holds at most a few texts of 1 MB; a
@@ -71,6 +72,12 @@ pub(super) enum What {
         /// How.
         report: Option<Report>,
     },
+    /// Look this up.
+    Look {
+        /// What.
+        #[serde(flatten)]
+        look: Look,
+    },
     /// Tell me what happens from now on.
     Watch,
 }
@@ -89,6 +96,13 @@ pub(super) enum Say {
         /// Who holds the project.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Holder>,
+    },
+    /// It was looked up.
+    Seen {
+        /// What was asked.
+        id: u64,
+        /// What was seen.
+        seen: Looked,
     },
     /// It was not done.
     Refused {
@@ -129,6 +143,8 @@ pub enum Refusal {
     Denied,
     /// It does not fit the state of things.
     Rejected,
+    /// Nobody waits for it any more.
+    Stale,
     /// Somebody else performs it.
     Taken,
     /// It could not be remembered.

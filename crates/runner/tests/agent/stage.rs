@@ -90,7 +90,7 @@ impl Agents {
         let workspace = self.workspace(order).await;
         let tools = self.tools(order, &workspace).await;
         let agent = AgentLoop {
-            handle: self.handle.get().unwrap().clone(),
+            decider: Arc::new(self.handle.get().unwrap().clone()),
             clock: Arc::clone(&self.clock) as _,
             policy: Arc::clone(&self.policy),
             model: Arc::clone(&self.models[&order.task.name]),

@@ -141,7 +141,7 @@ impl Stage {
         let stage = Self { repo, handle, jobs, store, running, heard, start, set };
         let world = BuildWorld::new(
             stage.settings().await,
-            stage.handle.clone(),
+            Arc::new(stage.handle.clone()),
             Arc::new(stage.store.clone()),
             PROJECT,
             Arc::new(SystemClock),

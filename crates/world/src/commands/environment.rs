@@ -83,6 +83,14 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// What of `all` is on the list or in `also`.
+    pub fn usual(
+        all: impl IntoIterator<Item = (OsString, OsString)>,
+        also: &[String],
+    ) -> Vec<(OsString, OsString)> {
+        all.into_iter().filter(|(name, _)| passes(name, also)).collect()
+    }
+
     /// Leaves of `all` only what is on the list or in `also`, and has `shims` looked through first.
     pub fn narrowed(
         all: impl IntoIterator<Item = (OsString, OsString)>,

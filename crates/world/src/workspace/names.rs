@@ -16,6 +16,11 @@ pub(super) fn build_branch(build: BuildId) -> String {
     format!("refs/heads/unstuck/{build}")
 }
 
+/// The commit that a build started from.
+pub(super) fn build_start(build: BuildId) -> String {
+    format!("refs/unstuck/start/{build}")
+}
+
 /// The commit of a run's attempt.
 pub(super) fn attempt(run: RunId) -> String {
     format!("refs/unstuck/attempts/{run}")

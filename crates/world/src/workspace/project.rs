@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::BuildId;
 use unstuck_core::fault::{Fault, Missing};
 
-use super::names::{Place, build_branch};
+use super::names::{Place, build_branch, build_start};
 use super::state::{State, failed};
 use crate::git::{Git, Layout, Oid, RefChange, Swapped};
 
@@ -50,16 +50,25 @@ impl Project {
         self.git.head().await
     }
 
+    /// The commit that a build started from. The first call keeps `head` as that.
+    pub async fn build_start(&self, build: BuildId, head: &Oid) -> Result<Oid, Fault> {
+        self.kept(build_start(build), head).await
+    }
+
     /// The head of a build's branch. The first call makes the branch at `start`.
     pub async fn build_head(&self, build: BuildId, start: &Oid) -> Result<Oid, Fault> {
-        let name = build_branch(build);
-        if let Some(head) = self.git.commit_of(&name).await? {
-            return Ok(head);
+        self.kept(build_branch(build), start).await
+    }
+
+    /// Where a ref points to, which is made at `first` when there is none.
+    async fn kept(&self, name: String, first: &Oid) -> Result<Oid, Fault> {
+        if let Some(there) = self.git.commit_of(&name).await? {
+            return Ok(there);
         }
-        let made = RefChange { name, old: None, new: Some(start.clone()) };
+        let made = RefChange { name, old: None, new: Some(first.clone()) };
         match self.git.swap(&[made], "unstuck: start a build").await? {
-            Swapped::Moved { at: Some(head), .. } => Ok(head),
-            _ => Ok(start.clone()),
+            Swapped::Moved { at: Some(there), .. } => Ok(there),
+            _ => Ok(first.clone()),
         }
     }
 

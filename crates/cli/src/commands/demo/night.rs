@@ -78,7 +78,7 @@ impl Night {
         let running = tokio::spawn(runner.run());
         let settings = settings(folder, &Shop::open(folder)?).await?;
         let (told, when) = (handle.clone(), Arc::clone(&clock) as _);
-        let build = BuildWorld::new(settings, told, Arc::clone(&store), &*project, when);
+        let build = BuildWorld::new(settings, Arc::new(told), Arc::clone(&store), &*project, when);
         let world = Paced { build, clock: Arc::clone(&clock) };
         handle.attach(Scope::Project, Arc::new(world)).await?;
         let night =

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use anstyle::Style;
-use unstuck_core::engine::{Event, Recorded, Task, TaskState};
+use unstuck_core::engine::{Recorded, Task, TaskState};
 use unstuck_core::question::QuestionText;
 use unstuck_core::time::{Span, Time};
 
@@ -43,25 +42,10 @@ pub(super) fn happening(
     sentence: &str,
     width: usize,
 ) -> io::Result<()> {
-    let (mark, color) = mark(&recorded.event);
+    let (mark, color) = style::mark(&recorded.event);
     let dim = style::DIM;
     let sentence = wrapped(sentence, INDENT, width);
     writeln!(out, "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}", clock(recorded.at))
-}
-
-/// The sign in front of a line; it only repeats what the sentence says.
-const fn mark(event: &Event) -> (&'static str, Style) {
-    match event {
-        Event::TaskDone { .. } | Event::BuildCompleted { .. } => ("✔", style::HINT),
-        Event::Retrying { .. } | Event::FaultMet { .. } => ("↻", style::CODE),
-        Event::TaskParked { .. } | Event::QuestionJoined { .. } => ("⏸", style::ERROR),
-        Event::GateWaiting { .. } | Event::TaskBackingOff { .. } | Event::Sleeping { .. } => {
-            ("◷", style::CODE)
-        }
-        Event::TaskSkipped { .. } | Event::TaskFailed { .. } => ("✘", style::ERROR),
-        Event::TaskReconciling { .. } | Event::MutationReconciled { .. } => ("?", style::CODE),
-        _ => ("▸", style::DIM),
-    }
 }
 
 /// The time of day in the story.

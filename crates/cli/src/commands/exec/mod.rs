@@ -19,10 +19,10 @@ use unstuck_world::process::Guard;
 use crate::args::Exec;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::{self, Project, Seat};
+use crate::project::{self, Project, Seat, Signals};
 use crate::render::Terminal;
 use tell::Teller;
-use wait::{Ending, Signals};
+use wait::Ending;
 
 /// Carries it out.
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
@@ -42,9 +42,9 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
     let mut seat = None;
     let ending = tokio::select! {
         biased;
-        ending = signals.next() => {
+        signal = signals.next() => {
             teller.ending();
-            ending
+            Ending::Signal(signal)
         }
         ending = job.follow(&mut seat, args.max_wait) => ending?,
     };

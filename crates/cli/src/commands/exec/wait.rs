@@ -2,17 +2,16 @@
 
 use std::future::pending;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 use unstuck_core::engine::{Event, QuestionId, Recorded, TaskId, TaskState};
-use unstuck_core::fault::{Category, Code, ErrorType};
+use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
 use unstuck_runner::Notice;
 
 use super::tell::Teller;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::{Heard, Seat};
+use crate::project::{Heard, Seat, Signal};
 
 /// How it ended for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +24,8 @@ pub(super) enum Ending {
     Failed(Code),
     /// A person is needed, and we do not wait any longer.
     NeedsPerson,
-    /// Interrupted from the keyboard.
-    Interrupted,
-    /// Asked to end.
-    Terminated,
+    /// Ended from outside.
+    Signal(Signal),
     /// Whoever held the project is gone.
     HolderGone,
 }
@@ -38,23 +35,10 @@ impl Ending {
         match self {
             Self::Done => Exit::Done,
             Self::LeftOut | Self::HolderGone => Exit::SomeFailed,
-            Self::Failed(code) => of_code(code),
+            Self::Failed(code) => Exit::of(code),
             Self::NeedsPerson => Exit::Waiting,
-            Self::Interrupted => Exit::Interrupted,
-            Self::Terminated => Exit::Terminated,
+            Self::Signal(signal) => signal.exit(),
         }
-    }
-}
-
-const fn of_code(code: Code) -> Exit {
-    let row = code.row();
-    match (row.category, row.error_type) {
-        (Category::Timeout, _) => Exit::Timeout,
-        (_, ErrorType::Auth | ErrorType::Permission) => Exit::Denied,
-        (_, ErrorType::Config) => Exit::Config,
-        (_, ErrorType::Internal) => Exit::Internal,
-        (_, ErrorType::Network) => Exit::Limited,
-        (_, ErrorType::Logic | ErrorType::Precondition) => Exit::SomeFailed,
     }
 }
 
@@ -183,30 +167,5 @@ async fn over(patience: Option<Instant>) {
     match patience {
         Some(at) => sleep_until(at).await,
         None => pending().await,
-    }
-}
-
-/// What ends us from outside.
-pub(super) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    pub(super) fn new() -> Result<Self, Error> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    pub(super) async fn next(&mut self) -> Ending {
-        tokio::select! {
-            _ = self.interrupt.recv() => Ending::Interrupted,
-            _ = self.terminate.recv() => Ending::Terminated,
-            _ = self.hangup.recv() => Ending::Terminated,
-        }
     }
 }

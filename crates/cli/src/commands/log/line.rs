@@ -3,40 +3,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use serde::Serialize;
-use unstuck_core::engine::{BuildId, Event, MutationId, Recorded, RunId, TaskId, Why};
-use unstuck_core::time::Time;
+use unstuck_core::engine::{Event, MutationId, Recorded, RunId, TaskId};
 use unstuck_store::{Store, StoreError};
 
 use crate::project;
-use crate::render::{self, happened, style, when, words};
-
-/// An event with its surroundings, as every reader of events gets it.
-#[derive(Serialize)]
-struct Envelope<'a> {
-    seq: u64,
-    at: Time,
-    project: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    build: Option<BuildId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<TaskId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<RunId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'a Why>,
-    /// Its `type` and its `data`.
-    #[serde(flatten)]
-    event: &'a Event,
-}
-
-pub(super) fn json(out: &mut impl Write, project: &str, recorded: &Recorded) -> io::Result<()> {
-    let Recorded { seq, at, why, event } = recorded;
-    let about = event.about();
-    let (build, task, run) = (about.build, about.task, about.run);
-    let (seq, at, why) = (*seq, *at, why.as_ref());
-    render::json_line(out, &Envelope { seq, at, project, build, task, run, why, event })
-}
+use crate::render::{happened, style, when, words};
 
 pub(super) fn plain(
     out: &mut impl Write,

@@ -16,7 +16,7 @@ use crate::args::Log;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project};
-use crate::render::Terminal;
+use crate::render::{Terminal, event_json};
 
 use line::Names;
 
@@ -68,7 +68,7 @@ impl<W: Write> Reader<W> {
             let Some(newest) = events.last().map(|recorded| recorded.seq) else { break };
             for recorded in &events {
                 if self.json {
-                    line::json(&mut self.out, &self.project, recorded)?;
+                    event_json(&mut self.out, &self.project, recorded)?;
                 } else {
                     let (store, project) = (self.store.as_ref(), &self.project);
                     let name = self.names.of(store, project, recorded).await?;

@@ -1,0 +1,271 @@
+//! Who works on the tasks: from the settings to an agent program, a model or a script.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use unstuck_core::fault::{Code, Fault, Provider as About};
+use unstuck_core::plan::{GateKey, TaskSpec};
+use unstuck_core::policy::Policy;
+use unstuck_core::time::Span;
+use unstuck_runner::build::{ModelWorker, Worker};
+use unstuck_world::commands::{Network, Rules};
+use unstuck_world::model::Model;
+use unstuck_world::process::Guard;
+use unstuck_world::provider::anthropic_api::AnthropicApi;
+use unstuck_world::provider::claude_cli::{self, ClaudeCli};
+use unstuck_world::provider::codex_cli::{self, CodexCli};
+use unstuck_world::provider::openai_api::{self, OpenAiApi};
+use unstuck_world::provider::prices::Prices;
+use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::provider::{self, Account, Credential, Deadlines, Key};
+use unstuck_world::tool::Declarable;
+
+use crate::error::Error;
+use crate::problem::Problem;
+use crate::settings::{Agent, Dialect, Permissions, Provider, Settings};
+
+/// Agent programs in the order they are looked for.
+const INSTALLED: [(Provider, &str); 2] =
+    [(Provider::ClaudeCli, "claude"), (Provider::CodexCli, "codex")];
+
+/// Finds out who works on a task, and makes them.
+pub(crate) struct Agents<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) policy: &'a Arc<Policy>,
+    /// The root of the project.
+    pub(crate) root: &'a Path,
+    /// Where agents of this project keep their own state.
+    pub(crate) homes: PathBuf,
+    pub(crate) guard: &'a Guard,
+    /// How commands of models stand to the network.
+    pub(crate) network: Network,
+}
+
+impl Agents<'_> {
+    /// Who works on a task where it does not say so itself: whoever the settings name, or the first
+    /// agent program that is installed.
+    pub(crate) fn usual(&self) -> Result<Provider, Error> {
+        if let Some(provider) = self.settings.agent.provider {
+            return Ok(provider);
+        }
+        let path = env::var_os("PATH");
+        let found = INSTALLED
+            .iter()
+            .find(|(_, name)| provider::find(OsStr::new(name), path.as_deref()).is_some());
+        found.map(|(provider, _)| *provider).ok_or_else(|| {
+            let message = "no agent is installed and none is named in the settings";
+            let about = About { name: "claude-cli".to_owned(), model: None };
+            Fault::provider_not_available("settings", message, about).into()
+        })
+    }
+
+    /// Who works on this task.
+    pub(crate) fn of(&self, spec: &TaskSpec) -> Result<Provider, Error> {
+        let Some(name) = &spec.provider else { return self.usual() };
+        Provider::named(name).ok_or_else(|| {
+            let place = spec.file.clone().unwrap_or_else(|| spec.name.clone());
+            let names = "claude-cli, codex-cli, anthropic-api, openai-api or script";
+            let problem =
+                Problem::at(Code::ConfigInvalid, place, format!("there is no provider {name:?}"));
+            Error::Problems(vec![problem.hinting(format!("write {names}"))])
+        })
+    }
+
+    /// The model of a task.
+    pub(crate) fn model(&self, spec: &TaskSpec) -> Option<String> {
+        spec.model.clone().or_else(|| self.settings.agent.model.clone())
+    }
+
+    /// The account that a provider works with; all work on it waits together.
+    pub(crate) fn gate(&self, provider: Provider) -> GateKey {
+        let base_url = self.agent().base_url.as_deref().unwrap_or_default();
+        provider::gate(provider.name(), base_url, self.credential(provider).as_ref())
+    }
+
+    /// Makes whoever works on a task.
+    pub(crate) fn worker(&self, spec: &TaskSpec) -> Result<Worker, Error> {
+        let provider = self.of(spec)?;
+        Ok(match provider {
+            Provider::ClaudeCli => Worker::Agent(Arc::new(self.claude(spec))),
+            Provider::CodexCli => Worker::Agent(Arc::new(self.codex())),
+            Provider::Script => Worker::Agent(Arc::new(self.scripted(spec)?)),
+            Provider::AnthropicApi => {
+                let settings = self.service(provider, spec)?;
+                self.thinking(spec, Arc::new(AnthropicApi::new(settings)))
+            }
+            Provider::OpenAiApi => {
+                let dialect = match self.agent().dialect {
+                    Dialect::Chat => openai_api::Dialect::Chat,
+                    Dialect::Responses => openai_api::Dialect::Responses,
+                };
+                let settings = self.service(provider, spec)?;
+                let effort = self.agent().effort.clone();
+                self.thinking(spec, Arc::new(OpenAiApi::new(settings, dialect, effort)))
+            }
+        })
+    }
+
+    const fn agent(&self) -> &Agent {
+        &self.settings.agent
+    }
+
+    fn claude(&self, spec: &TaskSpec) -> ClaudeCli {
+        let login = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let login = login.unwrap_or_else(|| home().join(".claude"));
+        ClaudeCli::new(claude_cli::Settings {
+            program: self.program("claude"),
+            guard: self.guard.clone(),
+            account: self.account(Provider::ClaudeCli, login, ".credentials.json"),
+            home: self.homes.join("claude"),
+            base_url: self.agent().base_url.clone(),
+            permissions: match self.agent().permissions {
+                Permissions::Listed => claude_cli::Permissions::Listed(self.tools(spec)),
+                Permissions::Everything => claude_cli::Permissions::Skipped,
+            },
+            sandboxed: true,
+            mcp_config: None,
+            arguments: self.agent().args.clone(),
+        })
+    }
+
+    /// The commands that Claude Code may run without asking, in its own words.
+    fn tools(&self, spec: &TaskSpec) -> Vec<String> {
+        let Settings { validate, commands, .. } = self.settings;
+        let checks = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
+        let checks = checks.iter().map(|check| format!("Bash({check})"));
+        let allowed = commands.allowed.iter().map(|command| format!("Bash({command}:*)"));
+        checks.chain(allowed).collect()
+    }
+
+    fn codex(&self) -> CodexCli {
+        let login = env::var_os("CODEX_HOME").map(PathBuf::from);
+        let login = login.unwrap_or_else(|| home().join(".codex"));
+        CodexCli::new(codex_cli::Settings {
+            program: codex_cli::native(&self.program("codex")),
+            guard: self.guard.clone(),
+            account: self.account(Provider::CodexCli, login, "auth.json"),
+            home: self.homes.join("codex"),
+            base_url: self.agent().base_url.clone(),
+            access: match self.agent().permissions {
+                Permissions::Listed => codex_cli::Access::Workspace,
+                Permissions::Everything => codex_cli::Access::Full,
+            },
+            overrides: self.agent().args.clone(),
+        })
+    }
+
+    fn scripted(&self, spec: &TaskSpec) -> Result<ScriptedAgent, Error> {
+        let Some(name) = &self.agent().script else {
+            let problem = Problem::at(Code::ConfigMissing, "agent.script", "it is not set");
+            let hint = "the script provider plays a file: agent.script = \"agent.toml\"";
+            return Err(Error::Problems(vec![problem.hinting(hint)]));
+        };
+        let path = self.root.join(name.replace("{task}", &spec.name));
+        let place = path.display().to_string();
+        let text = fs::read_to_string(&path)
+            .map_err(|source| Error::Input { place: place.clone(), source })?;
+        Ok(ScriptedAgent::new(Script::read(&text, &place)?, self.guard.clone()))
+    }
+
+    fn thinking(&self, spec: &TaskSpec, model: Arc<dyn Model>) -> Worker {
+        let (run, agent) = (&self.settings.run, self.agent());
+        let name = self.model(spec);
+        Worker::Model(Arc::new(ModelWorker {
+            model,
+            settings: unstuck_runner::agent::Settings {
+                output_tokens_max: agent.output_tokens_max.0,
+                price: name.and_then(|name| Prices::default().of(&name)),
+                call_time_max: match self.settings.budget.per_task.time {
+                    Some(_) => run.attempt.0,
+                    None => Span::ZERO,
+                },
+            },
+            commands: self.rules(),
+            network: self.network,
+            declarable: Declarable::default(),
+            policy: Arc::clone(self.policy),
+        }))
+    }
+
+    fn service(&self, provider: Provider, spec: &TaskSpec) -> Result<provider::Settings, Error> {
+        let Some(model) = self.model(spec) else {
+            let message = format!("{} needs to know which model", provider.name());
+            let problem = Problem::at(Code::ConfigMissing, "agent.model", message);
+            return Err(Error::Problems(vec![problem.hinting("set it, or use --model")]));
+        };
+        let run = &self.settings.run;
+        Ok(provider::Settings {
+            model,
+            base_url: self.agent().base_url.clone(),
+            credential: self.credential(provider),
+            variable: Some(self.variable(provider)),
+            deadlines: Deadlines {
+                first_byte: run.first_sign.0.into(),
+                idle: run.idle.0.into(),
+                total: run.attempt.0.into(),
+                ..Deadlines::default()
+            },
+            prices: Prices::default(),
+        })
+    }
+
+    /// The rules about commands, as the settings say.
+    pub(crate) fn rules(&self) -> Rules {
+        let commands = &self.settings.commands;
+        Rules {
+            allowed: commands.allowed.clone(),
+            blocked: commands.blocked.clone(),
+            network: commands.network,
+            environment: commands.env.clone(),
+        }
+    }
+
+    /// Where an agent program is; one that is not there keeps its name, and says so when it is
+    /// checked.
+    fn program(&self, usual: &str) -> PathBuf {
+        let name = self.agent().program.as_deref().unwrap_or(usual);
+        let path = env::var_os("PATH");
+        provider::find(OsStr::new(name), path.as_deref()).unwrap_or_else(|| PathBuf::from(name))
+    }
+
+    /// The way into the account of an agent program: a key where one is named, the person's login
+    /// where there is one, and a key under its usual name where there is none.
+    fn account(&self, provider: Provider, login: PathBuf, file: &str) -> Account {
+        let named = self.agent().key_env.is_some();
+        let credential = self.credential(provider);
+        if named || (credential.is_some() && !login.join(file).exists()) {
+            let variable = match (provider, self.variable(provider)) {
+                // The program reads these by their own names, and everything else as a plain key.
+                (Provider::ClaudeCli, own) if OWN.contains(&own.as_str()) => own,
+                (Provider::ClaudeCli, _) => OWN[0].to_owned(),
+                (_, own) => own,
+            };
+            return Account::Key(Key { variable, credential });
+        }
+        Account::Login(login)
+    }
+
+    /// The variable that holds the key.
+    pub(crate) fn variable(&self, provider: Provider) -> String {
+        let usual = match provider {
+            Provider::ClaudeCli | Provider::AnthropicApi => OWN[0],
+            Provider::CodexCli | Provider::OpenAiApi => "OPENAI_API_KEY",
+            Provider::Script => "",
+        };
+        self.agent().key_env.clone().unwrap_or_else(|| usual.to_owned())
+    }
+
+    fn credential(&self, provider: Provider) -> Option<Credential> {
+        env::var(self.variable(provider)).ok().and_then(|key| Credential::new(&key))
+    }
+}
+
+/// The names under which Claude Code reads a key or a long-lived token.
+const OWN: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
+fn home() -> PathBuf {
+    env::var_os("HOME").map_or_else(env::temp_dir, PathBuf::from)
+}

@@ -1,0 +1,11 @@
+//! From settings and tasks to what performs a build.
+
+mod agents;
+mod brief;
+mod secrets;
+mod settings;
+mod task;
+
+pub(crate) use agents::Agents;
+pub(crate) use settings::build_settings;
+pub(crate) use task::complete;

@@ -1,0 +1,56 @@
+//! What all tasks of a build share.
+
+use std::env;
+use std::sync::Arc;
+
+use unstuck_core::plan::TaskSpec;
+use unstuck_runner::Results;
+use unstuck_runner::build::BuildSettings;
+use unstuck_world::commands::Environment;
+use unstuck_world::git::{Oid, Person};
+use unstuck_world::redact::Redactor;
+use unstuck_world::validate::Secrets;
+use unstuck_world::workspace;
+
+use super::agents::Agents;
+use super::secrets::secrets;
+use super::task::task_settings;
+use crate::error::Error;
+use crate::project::Project;
+
+/// Everything that performs a build of these tasks.
+pub(crate) async fn build_settings(
+    project: &Project,
+    agents: &Agents<'_>,
+    repository: workspace::Project,
+    start: Oid,
+    tasks: impl Iterator<Item = &TaskSpec>,
+) -> Result<BuildSettings, Error> {
+    let settings = agents.settings;
+    let secrets = secrets();
+    let hidden = || secrets.iter().map(String::as_str);
+    let person = repository.git().person().await?.unwrap_or_else(|| Person {
+        name: "Unstuck".to_owned(),
+        email: "unstuck@localhost".to_owned(),
+    });
+    let tasks = tasks.map(|spec| Ok((spec.name.clone(), task_settings(agents, spec)?)));
+    Ok(BuildSettings {
+        start,
+        guard: agents.guard.clone(),
+        runs: project.runs(),
+        setup: settings.run.setup.clone(),
+        share: settings.run.share.clone(),
+        in_place: settings.run.in_place,
+        says_walls: true,
+        person,
+        command_timeout: settings.run.command.0.into(),
+        environment: Environment::usual(env::vars_os(), &settings.commands.env),
+        redactor: Arc::new(Redactor::new(hidden())),
+        secrets: Arc::new(Secrets::new(hidden())),
+        credentials: [].into(),
+        results: Results::new(project.results()),
+        remote: settings.run.push.then(|| settings.run.remote.clone()),
+        tasks: tasks.collect::<Result<_, Error>>()?,
+        project: repository,
+    })
+}

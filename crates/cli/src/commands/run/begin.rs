@@ -1,0 +1,174 @@
+//! How a build begins: who works on it, what there is to do, and who performs it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_core::engine::{BuildId, BuildState, Command, Event};
+use unstuck_core::plan::{Plan, TaskSpec};
+use unstuck_core::policy::Policy;
+use unstuck_runner::build::BuildWorld;
+use unstuck_runner::{Scope, SystemClock};
+use unstuck_store::Store;
+use unstuck_store::tables::BuildRow;
+use unstuck_world::commands::{Network, Rules};
+use unstuck_world::process::Guard;
+use unstuck_world::workspace;
+
+use crate::args::Run;
+use crate::build::{Agents, build_settings, complete};
+use crate::error::Error;
+use crate::project::{Project, Seat};
+use crate::settings::{Resolved, Settings};
+
+/// What there is to do, as it was given.
+pub(super) fn tasks(
+    _project: &Project,
+    args: &Run,
+    _dir: Option<&Path>,
+) -> Result<Vec<TaskSpec>, Error> {
+    let goal = args.work.join(" ");
+    Ok(vec![TaskSpec { name: "goal".to_owned(), title: goal.clone(), goal, ..TaskSpec::default() }])
+}
+
+/// Everything that carries out builds of a project.
+pub(super) struct Crew {
+    project: Project,
+    settings: Settings,
+    policy: Arc<Policy>,
+    repository: workspace::Project,
+    guard: Guard,
+    network: Network,
+}
+
+/// Ends what a crew performs when it is let go of.
+pub(super) struct Performing(Vec<BuildWorld>);
+
+impl Drop for Performing {
+    fn drop(&mut self) {
+        for world in &self.0 {
+            world.end();
+        }
+    }
+}
+
+impl Crew {
+    pub(super) async fn gather(project: &Project, resolved: Resolved) -> Result<Self, Error> {
+        let Resolved { settings, policy, .. } = resolved;
+        let repository = workspace::Project::open("git", project.root()).await?;
+        let rules = Rules { network: settings.commands.network, ..Rules::default() };
+        Ok(Self {
+            project: project.clone(),
+            settings,
+            policy: Arc::new(policy),
+            repository,
+            guard: super::guard()?,
+            network: Network::of(&rules).await,
+        })
+    }
+
+    pub(super) fn agents(&self) -> Agents<'_> {
+        Agents {
+            settings: &self.settings,
+            policy: &self.policy,
+            root: self.project.root(),
+            homes: self.project.homes(),
+            guard: &self.guard,
+            network: self.network,
+        }
+    }
+
+    pub(super) const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The plan, with everything the engine needs to know about each task.
+    pub(super) fn plan(&self, tasks: Vec<TaskSpec>) -> Result<Plan, Error> {
+        let agents = self.agents();
+        let tasks = tasks.into_iter().map(|task| complete(&agents, task));
+        Ok(Plan::new(tasks.collect::<Result<_, _>>()?)?)
+    }
+
+    /// Whether everybody who is to work on the plan could begin. Costs no call.
+    pub(super) async fn check(&self, plan: &Plan) -> Result<(), Error> {
+        let agents = self.agents();
+        let mut checked = Vec::new();
+        for (spec, _) in plan.iter() {
+            let key = (spec.provider.clone(), spec.model.clone());
+            let worker = agents.worker(spec)?;
+            if !checked.contains(&key) {
+                worker.check().await?;
+                checked.push(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a build.
+    pub(super) async fn start(&self, seat: &Seat, plan: Plan) -> Result<BuildId, Error> {
+        let run = &self.settings.run;
+        let (plan, slots, in_place) = (Arc::new(plan), run.jobs, run.in_place);
+        let events = seat.command(Command::StartBuild { plan, slots, in_place }).await?;
+        let started = events.iter().find_map(|recorded| match &recorded.event {
+            Event::BuildStarted { build, .. } => Some(*build),
+            _ => None,
+        });
+        started.ok_or_else(|| Error::Unknown {
+            what: "build",
+            name: String::new(),
+            list: "unstuck status",
+        })
+    }
+
+    /// The builds that have not ended, and are not held by a person any more.
+    pub(super) async fn take_up(
+        &self,
+        seat: &Seat,
+        store: &Arc<dyn Store>,
+    ) -> Result<Vec<BuildId>, Error> {
+        let rows = store.builds(self.project.name()).await?;
+        let open = |row: &BuildRow| !row.standing && !row.state.has_ended();
+        let mut builds = Vec::new();
+        for row in rows.into_iter().filter(open) {
+            if let BuildState::Paused { .. } = row.state {
+                seat.command(Command::Resume { build: row.id }).await?;
+            }
+            builds.push(row.id);
+        }
+        builds.reverse();
+        Ok(builds)
+    }
+
+    /// Performs the effects of builds from now on.
+    pub(super) async fn perform(
+        &self,
+        seat: &Seat,
+        store: &Arc<dyn Store>,
+        builds: &[BuildId],
+    ) -> Result<Performing, Error> {
+        let mut performing = Performing(Vec::new());
+        for build in builds {
+            let world = self.world(seat, store, *build).await?;
+            seat.attach(Scope::Build(*build), Arc::new(world.clone())).await?;
+            performing.0.push(world);
+        }
+        Ok(performing)
+    }
+
+    async fn world(
+        &self,
+        seat: &Seat,
+        store: &Arc<dyn Store>,
+        build: BuildId,
+    ) -> Result<BuildWorld, Error> {
+        let name = self.project.name();
+        let tasks = store.tasks(name, build).await?;
+        let head = self.repository.head().await?;
+        let start = self.repository.build_start(build, &head).await?;
+        let specs = tasks.iter().map(|row| &*row.spec);
+        let repository = self.repository.clone();
+        let settings =
+            build_settings(&self.project, &self.agents(), repository, start, specs).await?;
+        let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
+        Ok(BuildWorld::new(settings, seat.decider(), store, &**name, clock))
+    }
+}

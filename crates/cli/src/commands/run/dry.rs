@@ -1,0 +1,83 @@
+//! What would be done.
+
+use std::io::Write as _;
+
+use serde::Serialize;
+use unstuck_core::plan::{Plan, TaskSpec};
+
+use super::begin::Crew;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::render::{self, Terminal, style, words};
+
+/// A task, for a program.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    depends_on: &'a [String],
+    priority: i32,
+    provider: Option<&'a str>,
+    model: Option<String>,
+    allowed: &'a [String],
+    forbidden: &'a [String],
+    checks: &'a [String],
+}
+
+pub(super) fn show(
+    crew: &Crew,
+    plan: &Plan,
+    json: bool,
+    terminal: &Terminal,
+) -> Result<Exit, Error> {
+    let rows: Vec<Row<'_>> = plan.iter().map(|(spec, _)| row(crew, spec)).collect();
+    let mut out = terminal.styled();
+    if json {
+        render::json(&mut out, &rows)?;
+        out.flush()?;
+        return Ok(Exit::Done);
+    }
+    let (title, dim) = (style::TITLE, style::DIM);
+    let jobs = crew.settings().run.jobs;
+    let tasks = words::number(rows.len(), "task", "tasks");
+    writeln!(out, "{title}{tasks}, {jobs} at a time{title:#} {dim}· nothing is done{dim:#}")?;
+    for row in &rows {
+        let who = [row.provider, row.model.as_deref()].into_iter().flatten();
+        let who = who.collect::<Vec<_>>().join(", ");
+        let shown = words::plain_line(row.title);
+        writeln!(out, "\n{title}{}{title:#}  {shown}  {dim}{who}{dim:#}", row.name)?;
+        for (what, items) in
+            [("needs", row.depends_on), ("may change", row.allowed), ("checks", row.checks)]
+        {
+            if !items.is_empty() {
+                writeln!(out, "  {dim}{what}{dim:#} {}", words::plain_line(&items.join(", ")))?;
+            }
+        }
+    }
+    if rows.iter().any(|row| row.checks.is_empty()) {
+        writeln!(
+            out,
+            "\n{dim}Tasks without checks are not checked: set validate.pre_commit in unstuck.toml.{dim:#}"
+        )?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+fn row<'a>(crew: &'a Crew, spec: &'a TaskSpec) -> Row<'a> {
+    let settings = crew.settings();
+    Row {
+        name: &spec.name,
+        title: &spec.title,
+        file: spec.file.as_deref(),
+        depends_on: &spec.depends_on,
+        priority: spec.priority,
+        provider: spec.provider.as_deref(),
+        model: crew.agents().model(spec),
+        allowed: &spec.scope.allowed,
+        forbidden: &spec.scope.forbidden,
+        checks: spec.validate.as_ref().unwrap_or(&settings.validate.pre_commit),
+    }
+}

@@ -1,0 +1,245 @@
+//! Following builds until they end, a person is needed for too long, or it is time.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Zoned;
+use tokio::time::{Instant, sleep_until};
+use unstuck_core::engine::{BuildId, BuildState, Command, Event, PauseCause, Recorded};
+use unstuck_core::fault::Code;
+use unstuck_core::time::Span;
+use unstuck_runner::Notice;
+use unstuck_store::Store;
+use unstuck_store::tables::BuildRow;
+
+use super::ending::Ending;
+use super::show::View;
+use crate::args::Follow;
+use crate::error::Error;
+use crate::project::{Heard, Project, Seat};
+
+/// For how long we stay.
+pub(super) struct Patience {
+    /// The time of day at which everything is paused.
+    until: Option<Instant>,
+    max_wait: Option<Span>,
+    /// Since when nothing but waiting is left, and for whom.
+    waiting: Option<(Waiting, Instant)>,
+}
+
+/// What everything that is left waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Person,
+    Account,
+}
+
+impl Patience {
+    pub(super) fn new(follow: &Follow) -> Result<Self, Error> {
+        let until = follow.until.map(|time| Instant::now() + until(&Zoned::now(), time));
+        Ok(Self { until, max_wait: follow.max_wait, waiting: None })
+    }
+
+    /// When it is over, because nothing but waiting was left for too long.
+    fn over(&self) -> Option<Instant> {
+        let (_, since) = self.waiting?;
+        Some(since + Duration::from(self.max_wait?))
+    }
+}
+
+/// How long it is until the clock next shows this time.
+fn until(now: &Zoned, time: jiff::civil::Time) -> Duration {
+    let today = now.with().time(time).build().unwrap_or_else(|_| now.clone());
+    let next = if today > *now { today } else { today.tomorrow().unwrap_or(today) };
+    now.duration_until(&next).try_into().unwrap_or_default()
+}
+
+/// Follows builds until there is nothing left to wait for.
+pub(super) async fn until_they_end(
+    seat: &mut Seat,
+    store: &Arc<dyn Store>,
+    project: &Project,
+    builds: &[BuildId],
+    view: &mut View<'_>,
+    patience: &mut Patience,
+) -> Result<Ending, Error> {
+    let mut failed = None;
+    let stand = Stand { store, project, builds };
+    // What happened before we listened is known.
+    if let Some(ending) = stand.look(seat, failed, patience).await? {
+        return Ok(ending);
+    }
+    loop {
+        let (until, over) = (patience.until, patience.over());
+        tokio::select! {
+            biased;
+            heard = seat.hear() => match heard? {
+                Heard::HolderGone => return Ok(Ending::HolderGone),
+                Heard::Notice(notice) => {
+                    if let Notice::Event { recorded, .. } = &notice {
+                        failed = failed.or_else(|| failure(recorded, builds));
+                    }
+                    view.notice(&notice).await?;
+                    if is_a_turn(&notice)
+                        && let Some(ending) = stand.look(seat, failed, patience).await?
+                    {
+                        return Ok(ending);
+                    }
+                }
+            },
+            () = at(until) => {
+                patience.until = None;
+                for build in builds {
+                    // One that ended meanwhile needs no pause.
+                    let _ = seat.command(Command::Pause { build: *build }).await;
+                }
+            }
+            () = at(over) => return Ok(match patience.waiting {
+                Some((Waiting::Account, _)) => Ending::Limited,
+                _ => Ending::NeedsPerson,
+            }),
+            () = view.tick() => view.draw().await?,
+        }
+    }
+}
+
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => pending().await,
+    }
+}
+
+/// Why a build of ours could not go on.
+fn failure(recorded: &Recorded, builds: &[BuildId]) -> Option<Code> {
+    match &recorded.event {
+        Event::BuildFailed { build, fault } if builds.contains(build) => Some(fault.code()),
+        _ => None,
+    }
+}
+
+/// Whether it is worth a look where everything stands.
+fn is_a_turn(notice: &Notice) -> bool {
+    let Notice::Event { recorded, .. } = notice else { return matches!(notice, Notice::Gap) };
+    matches!(
+        recorded.event,
+        Event::BuildWaiting { .. }
+            | Event::BuildResumed { .. }
+            | Event::BuildCompleted { .. }
+            | Event::BuildFailed { .. }
+            | Event::BuildCancelled { .. }
+            | Event::BuildPaused { .. }
+            | Event::Sleeping { .. }
+            | Event::Waking { .. }
+            | Event::TaskBackingOff { .. }
+            | Event::TaskParked { .. }
+            | Event::TaskReady { .. }
+            | Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+    )
+}
+
+/// Where builds stand.
+struct Stand<'a> {
+    store: &'a Arc<dyn Store>,
+    project: &'a Project,
+    builds: &'a [BuildId],
+}
+
+impl Stand<'_> {
+    async fn look(
+        &self,
+        seat: &Seat,
+        failed: Option<Code>,
+        patience: &mut Patience,
+    ) -> Result<Option<Ending>, Error> {
+        let rows = self.store.builds(self.project.name()).await?;
+        let ours: Vec<&BuildRow> =
+            rows.iter().filter(|row| self.builds.contains(&row.id)).collect();
+        let (over, open): (Vec<&BuildRow>, Vec<&BuildRow>) =
+            ours.into_iter().partition(|row| row.state.has_ended());
+        if open.is_empty() {
+            let all =
+                over.iter().all(|row| row.state == BuildState::Completed && row.not_done == 0);
+            return Ok(Some(match failed {
+                Some(code) => Ending::Failed(code),
+                None if all => Ending::Done,
+                None => Ending::SomeNotDone,
+            }));
+        }
+        let by_person = BuildState::Paused { cause: PauseCause::Person };
+        if open.iter().all(|row| row.state == by_person) {
+            return Ok(Some(Ending::Paused));
+        }
+        self.wait(seat, &open, patience).await?;
+        Ok(match patience.waiting {
+            Some((Waiting::Person, _)) if patience.max_wait == Some(Span::ZERO) => {
+                Some(Ending::NeedsPerson)
+            }
+            Some((Waiting::Account, _)) if patience.max_wait == Some(Span::ZERO) => {
+                Some(Ending::Limited)
+            }
+            _ => None,
+        })
+    }
+
+    /// Notes since when nothing but waiting is left.
+    async fn wait(
+        &self,
+        seat: &Seat,
+        open: &[&BuildRow],
+        patience: &mut Patience,
+    ) -> Result<(), Error> {
+        let mut waiting = None;
+        for row in open {
+            match self.waits_for(seat, row).await? {
+                None => {
+                    patience.waiting = None;
+                    return Ok(());
+                }
+                Some(Waiting::Person) if waiting.is_some() => {}
+                Some(whom) => waiting = Some(whom),
+            }
+        }
+        if let Some(whom) = waiting {
+            let since = patience.waiting.map_or_else(Instant::now, |(_, since)| since);
+            patience.waiting = Some((whom, since));
+        }
+        Ok(())
+    }
+
+    /// What everything that is left of a build waits for; none while something is at work.
+    async fn waits_for(&self, seat: &Seat, row: &BuildRow) -> Result<Option<Waiting>, Error> {
+        Ok(match row.state {
+            BuildState::Waiting | BuildState::Paused { .. } => Some(Waiting::Person),
+            BuildState::Sleeping { .. } => Some(Waiting::Account),
+            BuildState::Running => {
+                let at_work = seat.at_work(self.store, self.project.name(), row.id).await?;
+                (!at_work).then_some(Waiting::Account)
+            }
+            BuildState::Completed | BuildState::Failed | BuildState::Cancelled => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::time;
+
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_is_the_next_one_also_over_midnight() {
+        let now: Zoned = "2026-11-15T23:00:00[UTC]".parse().unwrap();
+        assert_eq!(until(&now, time(23, 30, 0, 0)), Duration::from_mins(30));
+        assert_eq!(until(&now, time(7, 0, 0, 0)), Duration::from_hours(8));
+        assert_eq!(until(&now, time(23, 0, 0, 0)), Duration::from_hours(24));
+    }
+
+    #[test]
+    fn a_night_with_a_change_of_the_clock_is_as_long_as_it_is() {
+        let now: Zoned = "2026-10-24T23:00:00[Europe/Berlin]".parse().unwrap();
+        assert_eq!(until(&now, time(7, 0, 0, 0)), Duration::from_hours(9));
+    }
+}

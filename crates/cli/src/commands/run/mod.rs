@@ -1,0 +1,149 @@
+//! `unstuck run`: tasks in, commits out, questions in between. `unstuck resume`: the same for what
+//! was not finished.
+
+mod begin;
+mod detach;
+mod dry;
+mod ending;
+mod follow;
+mod show;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_core::engine::BuildId;
+use unstuck_store::Store;
+use unstuck_world::process::Guard;
+
+use crate::args::{Follow, Resume, Run};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project, Seat, Signals};
+use crate::render::Terminal;
+use crate::settings::{Flags, Resolved};
+use begin::Crew;
+use ending::Ending;
+use follow::Patience;
+use show::View;
+
+/// Carries `run` out.
+pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
+    let project = Project::find(dir)?;
+    let resolved =
+        Resolved::load(project.root(), args.follow.config.path.as_deref(), &args.flags())?;
+    let tasks = begin::tasks(&project, args, dir)?;
+    let project = project.limited_by(resolved.policy.clone());
+    project::runtime()?.block_on(async {
+        let crew = Crew::gather(&project, resolved).await?;
+        let plan = crew.plan(tasks)?;
+        if args.dry_run {
+            return dry::show(&crew, &plan, args.follow.json, terminal);
+        }
+        crew.check(&plan).await?;
+        if args.detach {
+            return detach::start(&project, terminal);
+        }
+        let work = Work { project: &project, crew: &crew, follow: &args.follow, terminal };
+        work.carry_out(Some(plan)).await
+    })
+}
+
+/// Carries `resume` out.
+pub(crate) fn resume(
+    args: &Resume,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, Error> {
+    let project = Project::find(dir)?;
+    let config = args.follow.config.path.as_deref();
+    let resolved = Resolved::load(project.root(), config, &Flags::new())?;
+    let project = project.limited_by(resolved.policy.clone());
+    // Whoever never ran anything here has nothing to go on with.
+    project.store()?;
+    project::runtime()?.block_on(async {
+        let crew = Crew::gather(&project, resolved).await?;
+        let work = Work { project: &project, crew: &crew, follow: &args.follow, terminal };
+        work.carry_out(None).await
+    })
+}
+
+/// What is carried out, and what that takes.
+struct Work<'a> {
+    project: &'a Project,
+    crew: &'a Crew,
+    follow: &'a Follow,
+    terminal: &'a Terminal,
+}
+
+impl Work<'_> {
+    /// Starts the plan, or takes up what was not finished, and follows it to its end.
+    async fn carry_out(&self, plan: Option<unstuck_core::plan::Plan>) -> Result<Exit, Error> {
+        let store = self.project.make_store()?;
+        let mut signals = Signals::new()?;
+        let mut view = View::new(self.follow, self.project, &store, self.terminal);
+        let mut seat = None;
+        let ending = tokio::select! {
+            biased;
+            signal = signals.next() => {
+                view.ending();
+                Ending::Signal(signal)
+            }
+            ending = self.follow_to_the_end(&store, &mut seat, plan, &mut view) => ending?,
+        };
+        tokio::select! {
+            biased;
+            signal = signals.next() => return Ok(signal.exit()),
+            left = leave(seat) => left?,
+        }
+        view.close(&ending).await?;
+        Ok(ending.exit())
+    }
+
+    async fn follow_to_the_end(
+        &self,
+        store: &Arc<dyn Store>,
+        place: &mut Option<Seat>,
+        plan: Option<unstuck_core::plan::Plan>,
+        view: &mut View<'_>,
+    ) -> Result<Ending, Error> {
+        let verb = if plan.is_some() { "run" } else { "resume" };
+        let mut patience = Patience::new(self.follow)?;
+        let (mut plan, mut builds): (_, Vec<BuildId>) = (plan, Vec::new());
+        loop {
+            let seat = place.insert(Seat::take(self.project, store, verb).await?);
+            let followed = async {
+                match plan.take() {
+                    Some(plan) => builds.push(self.crew.start(seat, plan).await?),
+                    None if builds.is_empty() => builds = self.crew.take_up(seat, store).await?,
+                    None => {}
+                }
+                if builds.is_empty() {
+                    return Ok(Ending::NothingToDo);
+                }
+                let _performing = self.crew.perform(seat, store, &builds).await?;
+                view.open(&builds).await?;
+                follow::until_they_end(seat, store, self.project, &builds, view, &mut patience)
+                    .await
+            };
+            match followed.await {
+                // Whoever held the project is gone, and what we do goes on.
+                Ok(Ending::HolderGone) => {}
+                Err(error) if seat.is_left_by(&error) => {}
+                ended => return ended,
+            }
+        }
+    }
+}
+
+/// Leaves nothing running behind.
+async fn leave(seat: Option<Seat>) -> Result<(), Error> {
+    match seat {
+        Some(seat) => seat.leave().await,
+        None => Ok(()),
+    }
+}
+
+/// This program as the guard of others, where it can be one.
+fn guard() -> Result<Guard, Error> {
+    project::own_guard()
+}

@@ -1,0 +1,208 @@
+//! Whoever decides, as those see it who perform: the loop in this process, or the process that holds
+//! the project, at the other end of its socket.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{
+    Command, EffectId, MutationState, Progress, Recorded, Rejected, RunId, State, TaskId,
+};
+use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::policy::Policy;
+use unstuck_core::signature::Signature;
+use unstuck_core::tell;
+use unstuck_store::Conversation;
+
+use crate::control::{Client, ClientError, Refusal};
+use crate::handle::{CommandError, Handle};
+use crate::ledger::known;
+
+/// Whoever decides.
+#[async_trait]
+pub trait Decider: Send + Sync {
+    /// Has a command decided, and waits until the decision is on disk.
+    async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided>;
+
+    /// An attempt got on, and its conversation has come this far.
+    async fn checkpoint(
+        &self,
+        effect: EffectId,
+        report: Progress,
+        conversation: Conversation,
+    ) -> Result<Vec<Arc<Recorded>>, Undecided>;
+
+    /// Looks something up in the state of the project.
+    async fn look(&self, look: Look) -> Result<Looked, Undecided>;
+}
+
+/// Why there is no decision.
+#[derive(Debug, thiserror::Error)]
+pub enum Undecided {
+    /// Nobody waits for it any more.
+    #[error("nobody waits for it any more")]
+    Stale,
+    /// It does not fit the state of things.
+    #[error("{0}")]
+    Refused(String),
+    /// It could not be remembered.
+    #[error("{0}")]
+    Store(Box<Fault>),
+    /// Whoever decided is gone.
+    #[error("whoever decided is gone")]
+    Ended,
+}
+
+/// What somebody who performs has to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "look", rename_all = "snake_case")]
+pub enum Look {
+    /// Whether a person allowed what a fault is about.
+    Allows {
+        /// To this task.
+        task: TaskId,
+        /// The fault.
+        signature: Signature,
+    },
+    /// The commands that a person allowed beside the rules.
+    AllowedCommands {
+        /// To this task.
+        task: TaskId,
+    },
+    /// The result of an action, where it was applied.
+    Action {
+        /// Whose action.
+        task: TaskId,
+        /// Its key.
+        key: String,
+    },
+    /// Whether a person said something to a task.
+    Guidance {
+        /// To this one.
+        task: TaskId,
+    },
+    /// What an agent reads that has to find another way.
+    AnotherWay {
+        /// In this run.
+        run: RunId,
+        /// The limits that are spoken of.
+        policy: Box<Policy>,
+    },
+}
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Looked {
+    /// It is so, or not.
+    Is(bool),
+    /// These commands.
+    Commands(BTreeSet<String>),
+    /// This text, or none.
+    Text(Option<Arc<str>>),
+}
+
+impl Look {
+    /// Looks it up.
+    pub(crate) fn at(&self, state: &State) -> Looked {
+        match self {
+            Self::Allows { task, signature } => Looked::Is(state.allows(*task, *signature)),
+            Self::AllowedCommands { task } => Looked::Commands(state.allowed_commands(*task)),
+            Self::Action { task, key } => Looked::Text(match known(state, *task, key) {
+                Some((_, MutationState::Applied { result })) => Some(result),
+                _ => None,
+            }),
+            Self::Guidance { task } => {
+                Looked::Is(state.task(*task).is_some_and(|task| task.guidance.is_some()))
+            }
+            Self::AnotherWay { run, policy } => {
+                Looked::Text(tell::result(state, policy, *run).map(Arc::from))
+            }
+        }
+    }
+}
+
+impl Looked {
+    /// Whether it is so.
+    pub(crate) const fn is(&self) -> bool {
+        matches!(self, Self::Is(true))
+    }
+
+    /// The text, where there is one.
+    pub(crate) fn text(self) -> Option<Arc<str>> {
+        match self {
+            Self::Text(text) => text,
+            Self::Is(_) | Self::Commands(_) => None,
+        }
+    }
+}
+
+#[async_trait]
+impl Decider for Handle {
+    async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided> {
+        Ok(self.command(command).await?.events.to_vec())
+    }
+
+    async fn checkpoint(
+        &self,
+        effect: EffectId,
+        report: Progress,
+        conversation: Conversation,
+    ) -> Result<Vec<Arc<Recorded>>, Undecided> {
+        Ok(self.checkpoint(effect, report, conversation).await?.events.to_vec())
+    }
+
+    async fn look(&self, look: Look) -> Result<Looked, Undecided> {
+        Ok(self.look(move |state| look.at(state)).await?)
+    }
+}
+
+#[async_trait]
+impl Decider for Client {
+    async fn command(&self, command: Command) -> Result<Vec<Arc<Recorded>>, Undecided> {
+        Ok(shared(self.command(command).await?))
+    }
+
+    async fn checkpoint(
+        &self,
+        effect: EffectId,
+        report: Progress,
+        conversation: Conversation,
+    ) -> Result<Vec<Arc<Recorded>>, Undecided> {
+        Ok(shared(self.checkpoint(effect, report, conversation).await?))
+    }
+
+    async fn look(&self, look: Look) -> Result<Looked, Undecided> {
+        Ok(self.look(look).await?)
+    }
+}
+
+fn shared(events: Vec<Recorded>) -> Vec<Arc<Recorded>> {
+    events.into_iter().map(Arc::new).collect()
+}
+
+impl From<CommandError> for Undecided {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Rejected(Rejected::Stale(_)) => Self::Stale,
+            CommandError::Rejected(rejected) => Self::Refused(rejected.to_string()),
+            CommandError::Store(error) => Self::Store(Box::new(error.fault())),
+            CommandError::Ended => Self::Ended,
+        }
+    }
+}
+
+impl From<ClientError> for Undecided {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. } => Self::Ended,
+            ClientError::Refused { why: Refusal::Stale, .. } => Self::Stale,
+            ClientError::Refused { why: Refusal::Store, message } => {
+                let context = Internal { component: "store".to_owned() };
+                Self::Store(Box::new(Fault::internal_store("store", message, context)))
+            }
+            ClientError::Refused { message, .. } => Self::Refused(message),
+        }
+    }
+}
