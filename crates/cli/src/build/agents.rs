@@ -89,8 +89,8 @@ impl Agents<'_> {
     pub(crate) fn worker(&self, spec: &TaskSpec) -> Result<Worker, Error> {
         let provider = self.of(spec)?;
         Ok(match provider {
-            Provider::ClaudeCli => Worker::Agent(Arc::new(self.claude(spec))),
-            Provider::CodexCli => Worker::Agent(Arc::new(self.codex())),
+            Provider::ClaudeCli => Worker::Agent(Arc::new(self.claude(spec)?)),
+            Provider::CodexCli => Worker::Agent(Arc::new(self.codex()?)),
             Provider::Script => Worker::Agent(Arc::new(self.scripted(spec)?)),
             Provider::AnthropicApi => {
                 let settings = self.service(provider, spec)?;
@@ -112,11 +112,11 @@ impl Agents<'_> {
         &self.settings.agent
     }
 
-    fn claude(&self, spec: &TaskSpec) -> ClaudeCli {
+    fn claude(&self, spec: &TaskSpec) -> Result<ClaudeCli, Error> {
         let login = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let login = login.unwrap_or_else(|| home().join(".claude"));
-        ClaudeCli::new(claude_cli::Settings {
-            program: self.program("claude"),
+        Ok(ClaudeCli::new(claude_cli::Settings {
+            program: self.program(Provider::ClaudeCli, "claude")?,
             guard: self.guard.clone(),
             account: self.account(Provider::ClaudeCli, login, ".credentials.json"),
             home: self.homes.join("claude"),
@@ -128,7 +128,7 @@ impl Agents<'_> {
             sandboxed: true,
             mcp_config: None,
             arguments: self.agent().args.clone(),
-        })
+        }))
     }
 
     /// The commands that Claude Code may run without asking, in its own words.
@@ -140,11 +140,11 @@ impl Agents<'_> {
         checks.chain(allowed).collect()
     }
 
-    fn codex(&self) -> CodexCli {
+    fn codex(&self) -> Result<CodexCli, Error> {
         let login = env::var_os("CODEX_HOME").map(PathBuf::from);
         let login = login.unwrap_or_else(|| home().join(".codex"));
-        CodexCli::new(codex_cli::Settings {
-            program: codex_cli::native(&self.program("codex")),
+        Ok(CodexCli::new(codex_cli::Settings {
+            program: codex_cli::native(&self.program(Provider::CodexCli, "codex")?),
             guard: self.guard.clone(),
             account: self.account(Provider::CodexCli, login, "auth.json"),
             home: self.homes.join("codex"),
@@ -154,7 +154,7 @@ impl Agents<'_> {
                 Permissions::Everything => codex_cli::Access::Full,
             },
             overrides: self.agent().args.clone(),
-        })
+        }))
     }
 
     fn scripted(&self, spec: &TaskSpec) -> Result<ScriptedAgent, Error> {
@@ -223,12 +223,15 @@ impl Agents<'_> {
         }
     }
 
-    /// Where an agent program is; one that is not there keeps its name, and says so when it is
-    /// checked.
-    fn program(&self, usual: &str) -> PathBuf {
+    /// Where an agent program is.
+    fn program(&self, provider: Provider, usual: &str) -> Result<PathBuf, Error> {
         let name = self.agent().program.as_deref().unwrap_or(usual);
         let path = env::var_os("PATH");
-        provider::find(OsStr::new(name), path.as_deref()).unwrap_or_else(|| PathBuf::from(name))
+        provider::find(OsStr::new(name), path.as_deref()).ok_or_else(|| {
+            let message = format!("there is no program `{name}` on the path");
+            let about = About { name: provider.name().to_owned(), model: None };
+            Fault::provider_not_available(provider.name(), message, about).into()
+        })
     }
 
     /// The way into the account of an agent program: a key where one is named, the person's login

@@ -18,6 +18,7 @@ mod log;
 mod night;
 mod process;
 mod program;
+mod run;
 mod shop;
 mod status;
 mod terminal;

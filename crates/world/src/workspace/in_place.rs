@@ -29,15 +29,10 @@ impl Workspace {
         let git = project.git.in_worktree(&project.root, &project.layout.git_dir);
         // Our index comes last and says that the tree is taken.
         if git.commit_of(&place.base()).await?.is_none() || !state.index().is_file() {
-            let root = project.root.display();
-            if !git.status().await?.is_empty() {
-                return Err(missing(
-                    format!("{root} has changes of its own"),
-                    "a clean working tree",
-                ));
-            }
+            project.require_clean().await?;
             let head = git.head().await?;
             if head != wanted.head {
+                let root = project.root.display();
                 let message = format!("{root} is not at {}, where the build stands", wanted.head);
                 return Err(missing(message, "the build's commit in the working tree"));
             }

@@ -72,6 +72,16 @@ impl Project {
         }
     }
 
+    /// That the person's own tree has no changes of its own.
+    pub async fn require_clean(&self) -> Result<(), Fault> {
+        let git = self.git.in_worktree(&self.root, &self.layout.git_dir);
+        if git.status().await?.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{} has changes of its own", self.root.display());
+        Err(missing(message, "a clean working tree"))
+    }
+
     /// The branch that a build's tasks land on, in full.
     pub fn branch(build: BuildId) -> String {
         build_branch(build)

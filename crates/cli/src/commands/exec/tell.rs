@@ -25,10 +25,16 @@ impl Teller {
     /// Something happened to the task, or to everybody.
     pub(super) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
         let concerns = recorded.event.about().task.is_none_or(|of| of == task);
-        // That it runs and that it is done is seen without a word; a question says more itself.
+        // That it runs and that it is done is seen without a word; a question says more itself. And
+        // jobs never end as a build does: that was somebody else's.
         let plain = matches!(
             recorded.event,
-            Event::RunStarted { .. } | Event::TaskDone { .. } | Event::TaskParked { .. }
+            Event::RunStarted { .. }
+                | Event::TaskDone { .. }
+                | Event::TaskParked { .. }
+                | Event::BuildCompleted { .. }
+                | Event::BuildFailed { .. }
+                | Event::BuildCancelled { .. }
         );
         if let Some(narration) = narration
             && concerns

@@ -9,7 +9,6 @@ use unstuck_core::policy::Policy;
 use unstuck_runner::build::BuildWorld;
 use unstuck_runner::{Scope, SystemClock};
 use unstuck_store::Store;
-use unstuck_store::tables::BuildRow;
 use unstuck_world::commands::{Network, Rules};
 use unstuck_world::process::Guard;
 use unstuck_world::workspace;
@@ -90,6 +89,9 @@ impl Crew {
 
     /// Whether everybody who is to work on the plan could begin. Costs no call.
     pub(super) async fn check(&self, plan: &Plan) -> Result<(), Error> {
+        if self.settings.run.in_place {
+            self.repository.require_clean().await?;
+        }
         let agents = self.agents();
         let mut checked = Vec::new();
         for (spec, _) in plan.iter() {
@@ -119,23 +121,26 @@ impl Crew {
         })
     }
 
-    /// The builds that have not ended, and are not held by a person any more.
-    pub(super) async fn take_up(
+    /// The builds that have not ended, oldest first.
+    pub(super) async fn open_builds(&self, store: &Arc<dyn Store>) -> Result<Vec<BuildId>, Error> {
+        let rows = store.builds(self.project.name()).await?;
+        let open = rows.iter().filter(|row| !row.standing && !row.state.has_ended());
+        Ok(open.map(|row| row.id).rev().collect())
+    }
+
+    /// Lets builds go on that stand still.
+    pub(super) async fn let_go_on(
         &self,
         seat: &Seat,
         store: &Arc<dyn Store>,
-    ) -> Result<Vec<BuildId>, Error> {
-        let rows = store.builds(self.project.name()).await?;
-        let open = |row: &BuildRow| !row.standing && !row.state.has_ended();
-        let mut builds = Vec::new();
-        for row in rows.into_iter().filter(open) {
-            if let BuildState::Paused { .. } = row.state {
+        builds: &[BuildId],
+    ) -> Result<(), Error> {
+        for row in store.builds(self.project.name()).await? {
+            if builds.contains(&row.id) && matches!(row.state, BuildState::Paused { .. }) {
                 seat.command(Command::Resume { build: row.id }).await?;
             }
-            builds.push(row.id);
         }
-        builds.reverse();
-        Ok(builds)
+        Ok(())
     }
 
     /// Performs the effects of builds from now on.

@@ -11,7 +11,6 @@ mod show;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_core::engine::BuildId;
 use unstuck_store::Store;
 use unstuck_world::process::Guard;
 
@@ -108,17 +107,20 @@ impl Work<'_> {
     ) -> Result<Ending, Error> {
         let verb = if plan.is_some() { "run" } else { "resume" };
         let mut patience = Patience::new(self.follow)?;
-        let (mut plan, mut builds): (_, Vec<BuildId>) = (plan, Vec::new());
+        // Answers that wait to be taken up may end a build as soon as we sit.
+        let (mut plan, mut builds) = match plan {
+            Some(plan) => (Some(plan), Vec::new()),
+            None => (None, self.crew.open_builds(store).await?),
+        };
+        if plan.is_none() && builds.is_empty() {
+            return Ok(Ending::NothingToDo);
+        }
         loop {
             let seat = place.insert(Seat::take(self.project, store, verb).await?);
             let followed = async {
                 match plan.take() {
                     Some(plan) => builds.push(self.crew.start(seat, plan).await?),
-                    None if builds.is_empty() => builds = self.crew.take_up(seat, store).await?,
-                    None => {}
-                }
-                if builds.is_empty() {
-                    return Ok(Ending::NothingToDo);
+                    None => self.crew.let_go_on(seat, store, &builds).await?,
                 }
                 let _performing = self.crew.perform(seat, store, &builds).await?;
                 view.open(&builds).await?;

@@ -1,11 +1,11 @@
 //! What is shown while builds run: a line for each thing that happens, or events for a program.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, TaskState};
+use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, RunId, TaskId, TaskState};
 use unstuck_runner::Notice;
 use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, TaskRow};
@@ -22,9 +22,33 @@ pub(super) struct View<'a> {
     project: Arc<str>,
     store: Arc<dyn Store>,
     terminal: &'a Terminal,
-    builds: Vec<BuildId>,
+    ours: Ours,
     /// Questions that were shown in full.
-    asked: HashMap<QuestionId, ()>,
+    asked: HashSet<QuestionId>,
+}
+
+/// Which events are about the builds that are followed.
+#[derive(Default)]
+struct Ours {
+    builds: Vec<BuildId>,
+    tasks: HashSet<TaskId>,
+    runs: HashMap<RunId, TaskId>,
+}
+
+impl Ours {
+    /// What names nothing, such as an account that is limited, is everybody's.
+    fn concerns(&mut self, event: &Event) -> bool {
+        if let Event::RunStarted { run, task, .. } = event {
+            self.runs.insert(*run, *task);
+        }
+        let about = event.about();
+        let task = about.task.or_else(|| self.runs.get(&about.run?).copied());
+        match (about.build, task) {
+            (Some(build), _) => self.builds.contains(&build),
+            (None, Some(task)) => self.tasks.contains(&task),
+            (None, None) => about.run.is_none(),
+        }
+    }
 }
 
 /// For whom.
@@ -51,15 +75,22 @@ impl<'a> View<'a> {
             _ => Kind::Lines,
         };
         let (project, store) = (Arc::clone(project.name()), Arc::clone(store));
-        Self { kind, project, store, terminal, builds: Vec::new(), asked: HashMap::new() }
+        let (ours, asked) = (Ours::default(), HashSet::new());
+        Self { kind, project, store, terminal, ours, asked }
     }
 
     /// The builds that are followed from now on.
     pub(super) async fn open(&mut self, builds: &[BuildId]) -> Result<(), Error> {
-        if self.builds == builds {
+        if self.ours.builds == builds {
             return Ok(());
         }
-        self.builds = builds.to_vec();
+        self.ours.builds = builds.to_vec();
+        for build in builds {
+            for task in self.store.tasks(&self.project, *build).await? {
+                self.ours.tasks.insert(task.id);
+                self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
+            }
+        }
         if self.kind != Kind::Lines {
             return Ok(());
         }
@@ -97,6 +128,9 @@ impl<'a> View<'a> {
     }
 
     async fn event(&mut self, recorded: &Recorded, narration: Option<&str>) -> Result<(), Error> {
+        if !self.ours.concerns(&recorded.event) {
+            return Ok(());
+        }
         if self.kind == Kind::Json {
             let mut out = self.terminal.plain();
             event_json(&mut out, &self.project, recorded)?;
@@ -122,7 +156,7 @@ impl<'a> View<'a> {
 
     /// A person is asked, once in full.
     async fn question(&mut self, id: QuestionId) -> Result<(), Error> {
-        if self.asked.insert(id, ()).is_some() {
+        if !self.asked.insert(id) {
             return Ok(());
         }
         let found = self.store.question(&self.project, id).await?;
@@ -171,7 +205,7 @@ impl<'a> View<'a> {
 
     async fn rows(&self) -> Result<Vec<BuildRow>, Error> {
         let mut rows = self.store.builds(&self.project).await?;
-        rows.retain(|row| self.builds.contains(&row.id));
+        rows.retain(|row| self.ours.builds.contains(&row.id));
         rows.reverse();
         Ok(rows)
     }

@@ -1,0 +1,108 @@
+//! How a run ends: everything done, something not, a person needed, paused.
+
+use unstuck_core::engine::Event;
+
+use super::stage::Stage;
+
+const GREEN: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "fine\n"}"#;
+const RED: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "broken\n"}"#;
+
+// TX12: all done is 0
+#[test]
+fn green_work_lands_on_the_builds_branch_and_nowhere_else() {
+    let stage = Stage::new();
+    stage.agent("goal", &[GREEN]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(ran.stdout.contains("1 of 1 task done"), "{ran}");
+    assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
+    assert!(!stage.path("work").exists(), "the person's own tree is not touched");
+    assert_eq!(stage.git(&["status", "--porcelain"]), "");
+}
+
+// T4.11: the check's output goes into the next prompt, and the second approach is another one
+#[test]
+fn a_red_check_is_healed_by_another_approach() {
+    let stage = Stage::new();
+    stage.agent("goal", &[RED, GREEN]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(ran.stdout.contains("another way"), "{ran}");
+    assert_eq!(stage.tasks()[0].moved.attempts, 2);
+    assert_eq!(stage.questions().len(), 0);
+}
+
+// T2.4, B18, TX12: a person is needed (3), answers from another process, and the next start goes on
+#[test]
+fn what_needs_a_person_waits_for_the_answer_and_goes_on_with_it() {
+    let stage = Stage::new();
+    stage.agent("goal", &[RED, RED, RED, RED, GREEN]);
+    stage.set("[retry]\nper_signature = 1\n");
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    assert!(ran.stderr.contains("unstuck inbox answer q0 provide_guidance"), "{ran}");
+    assert_eq!(stage.states(), [("goal".to_owned(), "waiting for a person")]);
+    stage.agent("goal", &[GREEN]);
+    let guidance = ["inbox", "answer", "0", "provide_guidance", "--guidance", "write fine"];
+    assert_eq!(stage.run(&guidance).exit, 0);
+    let ran = stage.run(&["resume"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
+}
+
+// TX12: some work left out is 1
+#[test]
+fn a_build_with_something_left_out_says_so_with_its_exit_code() {
+    let stage = Stage::new();
+    stage.agent("goal", &[r#"{blocked = "which colour?"}"#]);
+    stage.commit();
+    let ran = stage.run(&["run", "paint it", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    assert_eq!(stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
+    let ran = stage.run(&["resume"]);
+    assert_eq!(ran.exit, 1, "{ran}");
+    assert!(ran.stdout.contains("0 of 1 task done"), "{ran}");
+}
+
+#[test]
+fn with_nothing_left_to_do_it_says_so() {
+    let stage = Stage::new();
+    let ran = stage.run(&["resume"]);
+    assert_eq!(ran.exit, 2, "nothing was ever run here: {ran}");
+    stage.agent("goal", &[GREEN]);
+    stage.commit();
+    assert_eq!(stage.run(&["run", "write a"]).exit, 0);
+    let ran = stage.run(&["resume"]);
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, "There is nothing to go on with.\n"));
+}
+
+#[test]
+fn a_program_reads_every_event_as_a_line() {
+    let stage = Stage::new();
+    stage.agent("goal", &[GREEN]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a", "--json"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    let types: Vec<String> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["type"].to_string())
+        .collect();
+    assert!(types.contains(&"\"task.done\"".to_owned()), "{types:?}");
+    assert_eq!(types.last().unwrap(), "\"build.completed\"");
+}
+
+// T4.9, TX12: an account that is limited and no time to wait is 75
+#[test]
+fn a_limited_account_is_not_waited_for_longer_than_wanted() {
+    let stage = Stage::new();
+    let limited = r#"{fail = "PROVIDER_RATE_LIMIT", message = "slow down", retry_after_s = 600}"#;
+    stage.agent("goal", &[limited, GREEN]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 75, "{ran}");
+    assert_eq!(stage.count(|event| matches!(event, Event::GateWaiting { .. })), 1);
+    assert_eq!(stage.questions().len(), 0, "a wait asks nobody");
+}

@@ -1,0 +1,9 @@
+//! `unstuck run` and `unstuck resume` as a person meets them: real worktrees, real commits, and
+//! agents that follow a script.
+
+mod ending;
+mod killed;
+mod refused;
+mod settings;
+pub(crate) mod stage;
+mod together;

@@ -1,0 +1,54 @@
+//! What cannot begin says so, does nothing, and has its own exit code.
+
+use super::stage::Stage;
+
+// T4.14, T4.28, TX12: settings and surroundings are 78, a missing key is 77, and nothing is started
+#[test]
+fn what_cannot_begin_is_told_before_anything_is_started() {
+    let stage = Stage::new();
+    let cases: [(&[(&str, &str)], &[&str], i32, &str); 6] = [
+        (&[("UNSTUCK_AGENT_PROVIDER", "claude-cli")], &[], 78, "there is no program `claude`"),
+        (&[("UNSTUCK_AGENT_PROVIDER", "anthropic-api")], &[], 78, "which model"),
+        (
+            &[("UNSTUCK_AGENT_PROVIDER", "anthropic-api")],
+            &["--model", "claude-opus-4-5"],
+            77,
+            "ANTHROPIC_API_KEY is not set",
+        ),
+        (&[("UNSTUCK_AGENT_SCRIPT", "nowhere.toml")], &[], 2, "nowhere.toml"),
+        (&[("UNSTUCK_RUN_JOBS", "many")], &[], 78, "$UNSTUCK_RUN_JOBS"),
+        (&[], &["--config", "other.toml"], 78, "other.toml: there is no such file"),
+    ];
+    for (variables, options, exit, says) in cases {
+        let mut run = stage.unstuck(&["run", "write a"]);
+        run.args(options).envs(variables.iter().copied());
+        let ran = crate::program::ran(run.output().unwrap());
+        assert_eq!(ran.exit, exit, "{says}: {ran}");
+        assert!(ran.stderr.contains(says), "{says}: {ran}");
+        assert!(ran.stderr.contains("hint:"), "{ran}");
+    }
+    assert!(!stage.path(".unstuck/state.db").exists(), "nothing was started");
+}
+
+#[test]
+fn in_place_wants_a_clean_tree() {
+    let stage = Stage::new();
+    stage.agent("goal", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
+    let ran = stage.run(&["run", "write a", "--in-place"]);
+    assert_eq!(ran.exit, 78, "{ran}");
+    assert!(ran.stderr.contains("has changes of its own"), "{ran}");
+    stage.commit();
+    let ran = stage.run(&["run", "write a", "--in-place"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(stage.on_branch("main", "work/a.txt"), "fine\n");
+}
+
+#[test]
+fn outside_of_a_repository_it_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = crate::program::command(["run", "write a"]);
+    run.current_dir(folder.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let ran = crate::program::ran(run.output().unwrap());
+    assert_eq!(ran.exit, 78, "{ran}");
+    assert!(ran.stderr.contains("is not in a git repository"), "{ran}");
+}

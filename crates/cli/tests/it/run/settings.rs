@@ -1,0 +1,57 @@
+//! Where settings come from, and what is said about wrong ones.
+
+use super::stage::Stage;
+use crate::program::ran;
+
+#[test]
+fn options_win_over_the_environment_over_the_project_over_the_user() {
+    let stage = Stage::new();
+    stage.write(".config/unstuck/unstuck.toml", "[run]\njobs = 2\nidle = \"3m\"\npush = true\n");
+    stage.write("unstuck.toml", "[run]\njobs = 3\nidle = \"4m\"\n");
+    let mut config = stage.unstuck(&["config", "--changed"]);
+    config.env("UNSTUCK_RUN_JOBS", "5");
+    let shown = ran(config.output().unwrap());
+    assert_eq!(shown.exit, 0, "{shown}");
+    let line = |key: &str| shown.stdout.lines().find(|line| line.starts_with(key)).unwrap();
+    assert!(line("jobs = 5").contains("$UNSTUCK_RUN_JOBS"), "{shown}");
+    assert!(line("idle = \"4m\"").contains("unstuck.toml"), "{shown}");
+    assert!(line("push = true").contains(".config/unstuck/unstuck.toml"), "{shown}");
+}
+
+// T4.23: a syntax error, an unknown key, an unset variable and a bad value, with their places
+#[test]
+fn everything_wrong_with_a_file_is_told_with_its_place() {
+    let stage = Stage::new();
+    let told = |text: &str| {
+        stage.write("unstuck.toml", text);
+        let shown = stage.run(&["config"]);
+        assert_eq!(shown.exit, 78, "{shown}");
+        shown.stderr
+    };
+    let two = told("[run]\njobz = 2\n[agent]\nmodel = \"${NOBODY}\"\n");
+    assert!(two.contains("unstuck.toml:2:1: there is no setting run.jobz (did you mean jobs?)"));
+    assert!(two.contains("agent.model: the variable NOBODY is not set"), "{two}");
+    assert!(told("[run\n").contains("unstuck.toml:1:"));
+    assert!(told("[run]\n\njobs = \"many\"\n").contains("unstuck.toml:3:8:"));
+    assert!(told("[retry]\nfresh_start_at = 0\n").contains("retry.fresh_start_at"));
+}
+
+// TX16, B9: what a variable holds is not shown
+#[test]
+fn what_was_put_in_from_a_variable_is_shown_by_its_name() {
+    let stage = Stage::new();
+    stage.write("unstuck.toml", "[agent]\nbase_url = \"http://${CANARY}@localhost\"\n");
+    let mut config = stage.unstuck(&["config", "agent.base_url", "--json"]);
+    config.env("CANARY", "canary-4711");
+    let shown = ran(config.output().unwrap());
+    assert!(shown.stdout.contains("http://${CANARY}@localhost"), "{shown}");
+    assert!(!format!("{shown}").contains("4711"), "{shown}");
+}
+
+#[test]
+fn the_schema_knows_every_setting() {
+    let stage = Stage::new();
+    let schema: serde_json::Value = serde_json::from_str(&stage.run(&["schema"]).stdout).unwrap();
+    assert_eq!(schema["properties"]["run"]["properties"]["jobs"]["type"], "integer");
+    assert_eq!(schema["additionalProperties"], false);
+}

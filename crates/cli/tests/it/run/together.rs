@@ -1,0 +1,44 @@
+//! A run beside others in one project.
+
+use super::stage::Stage;
+
+const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
+
+#[test]
+fn a_run_beside_whoever_holds_the_project_is_not_refused() {
+    let stage = Stage::new();
+    stage.agent("goal", &[GREEN]);
+    stage.commit();
+    stage.fifo("up");
+    stage.fifo("go");
+    let holder = stage.start(&["exec", "--", "sh", "-c", "echo > up; cat go; echo held"]);
+    stage.hear("up");
+    let ran = stage.run(&["run", "write a"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(stage.on_branch("unstuck/b1", "work/a.txt"), "fine\n");
+    std::fs::write(stage.path("go"), "").unwrap();
+    assert_eq!(holder.end(), (Some(0), "held\n".to_owned()));
+}
+
+#[test]
+fn when_the_holder_ends_the_run_takes_the_project_and_goes_on() {
+    let stage = Stage::new();
+    let slow = r#"{run = "echo > ../../../working; cat ../../../on"}, {write = "work/a.txt", text = "fine\n"}"#;
+    stage.agent("goal", &[slow]);
+    stage.commit();
+    for fifo in ["up", "go", "working", "on"] {
+        stage.fifo(fifo);
+    }
+    let holder = stage.start(&["exec", "--", "sh", "-c", "echo > up; cat go"]);
+    stage.hear("up");
+    let run = stage.start(&["run", "write a"]);
+    stage.hear("working");
+    std::fs::write(stage.path("go"), "").unwrap();
+    assert_eq!(holder.end().0, Some(0));
+    // It begins anew where it was, in the hands of its own process.
+    stage.hear("working");
+    std::fs::write(stage.path("on"), "").unwrap();
+    let (exit, said) = run.end();
+    assert_eq!(exit, Some(0), "{said}");
+    assert_eq!(stage.on_branch("unstuck/b1", "work/a.txt"), "fine\n");
+}
