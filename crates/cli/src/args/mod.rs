@@ -4,6 +4,7 @@ mod classify;
 mod completions;
 mod config;
 mod demo;
+mod drill;
 mod exec;
 mod explain;
 mod forget;
@@ -18,6 +19,7 @@ pub(crate) use classify::Classify;
 pub(crate) use completions::Completions;
 pub(crate) use config::{Config, Schema};
 pub(crate) use demo::Demo;
+pub(crate) use drill::Drill;
 pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
@@ -81,6 +83,7 @@ pub(crate) enum Command {
     Schema(Schema),
     Explain(Explain),
     Classify(Classify),
+    Drill(Drill),
     Demo(Demo),
     Completions(Completions),
 }

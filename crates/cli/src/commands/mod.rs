@@ -4,6 +4,7 @@ mod classify;
 mod completions;
 mod config;
 mod demo;
+mod drill;
 mod exec;
 mod explain;
 mod forget;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Schema(args) => config::schema_of(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),
+        Command::Drill(args) => drill::run(&args, terminal),
         Command::Demo(args) => demo::run(&args, terminal),
         Command::Completions(args) => completions::run(&args, terminal),
     }

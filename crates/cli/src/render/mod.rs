@@ -5,6 +5,7 @@ mod event;
 mod happened;
 mod json;
 mod markdown;
+pub(crate) mod stand;
 pub(crate) mod style;
 mod terminal;
 pub(crate) mod when;

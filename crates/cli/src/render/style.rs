@@ -1,7 +1,7 @@
 //! The few styles there are. They carry meaning twice: nothing is said by colour alone.
 
 use anstyle::{AnsiColor, Style};
-use unstuck_core::engine::{Event, Standing, TaskState};
+use unstuck_core::engine::Event;
 
 /// A heading.
 pub(crate) const TITLE: Style = Style::new().bold();
@@ -28,18 +28,5 @@ pub(crate) const fn mark(event: &Event) -> (&'static str, Style) {
         Event::TaskSkipped { .. } | Event::TaskFailed { .. } => ("✘", ERROR),
         Event::TaskReconciling { .. } | Event::MutationReconciled { .. } => ("?", CODE),
         _ => ("▸", DIM),
-    }
-}
-
-/// The sign of where a task stands.
-pub(crate) const fn standing(state: &TaskState) -> (&'static str, Style) {
-    match state.standing() {
-        Standing::Done => ("✔", HINT),
-        Standing::Running => ("▸", CODE),
-        Standing::Pending => ("·", DIM),
-        Standing::BackingOff => ("◷", CODE),
-        Standing::Parked => ("⏸", ERROR),
-        Standing::Reconciling => ("?", CODE),
-        Standing::Skipped | Standing::Failed | Standing::Cancelled => ("✘", ERROR),
     }
 }

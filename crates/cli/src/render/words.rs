@@ -24,6 +24,15 @@ pub(crate) fn plain_line(text: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A text that takes no more columns than this.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// What is asked of a person, in a few words.
 pub(crate) const fn kind(kind: QuestionKind) -> &'static str {
     match kind {

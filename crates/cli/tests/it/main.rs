@@ -9,6 +9,7 @@
 mod classify;
 mod completions;
 mod demo;
+mod drill;
 mod exec;
 mod explain;
 mod forget;

@@ -14,7 +14,7 @@ use super::ending::Ending;
 use crate::args::Follow;
 use crate::error::Error;
 use crate::project::Project;
-use crate::render::{self, Terminal, event_json, style, when, words};
+use crate::render::{self, Terminal, event_json, stand, style, when, words};
 
 /// What is shown.
 pub(super) struct View<'a> {
@@ -219,7 +219,7 @@ fn summary(out: &mut impl io::Write, build: &BuildRow, tasks: &[TaskRow]) -> io:
     let cost = if cost.is_empty() { String::new() } else { format!(" · {cost}") };
     writeln!(out, "\n{title}build {}: {done}{title:#}{dim}{cost}{dim:#}", build.id)?;
     for task in tasks {
-        let (mark, color) = style::standing(&task.moved.state);
+        let (mark, color) = stand::mark(&task.moved.state);
         let name = words::name(task.id, &task.spec);
         let attempts = words::number(task.moved.attempts as usize, "attempt", "attempts");
         let cost = words::amount(task.moved.spent);

@@ -1,7 +1,6 @@
 //! `unstuck status`: where everything stands.
 
 mod page;
-mod stand;
 
 use std::io::Write;
 use std::path::Path;

@@ -35,7 +35,7 @@ pub(super) enum Step {
     Wait(u64),
     /// Fails.
     Fail { code: Code, message: String, retry_after_s: Option<u64> },
-    /// Does nothing any more, and does not end.
+    /// Does nothing any more, until that has lasted too long.
     Hang,
     /// Says that it needs a person.
     Blocked(String),

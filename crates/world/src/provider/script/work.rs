@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Outcome, ToolKind};
-use unstuck_core::fault::{Fault, Input, Kind, Logic};
+use unstuck_core::fault::{Fault, Input, Kind, Logic, Timeout};
 use unstuck_core::time::Span;
 
 use super::file::{Script, Step};
@@ -51,7 +51,7 @@ impl Agent for ScriptedAgent {
         for step in steps.iter().skip(place.next as usize) {
             // What fails has failed: whoever goes on goes on after it.
             place.next += 1;
-            if matches!(step, Step::Fail { .. } | Step::Blocked(_)) {
+            if matches!(step, Step::Fail { .. } | Step::Blocked(_) | Step::Hang) {
                 acting.tell(Activity::Began { thread: place.to_string() }).await;
             }
             end = acting.act(step, place.next).await;
@@ -99,6 +99,17 @@ struct Acting<'a> {
 }
 
 impl Acting<'_> {
+    /// Nothing is heard any more, until that is long enough.
+    async fn hang(&self) -> End {
+        let idle = self.assignment.limits.idle;
+        let heard = self.stop.run_until_cancelled(tokio::time::sleep(idle)).await;
+        let Some(()) = heard else { return End::Stopped };
+        let limit_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
+        let message = format!("nothing more was heard of it for {}", Span::from_millis(limit_ms));
+        let timeout = Timeout { operation: SOURCE.to_owned(), limit_ms };
+        End::Failed(Box::new(Fault::iteration_timeout(SOURCE, message, timeout)))
+    }
+
     /// Does one step; how the attempt ended, if it did.
     async fn act(&mut self, step: &Step, number: u32) -> Option<End> {
         match step {
@@ -125,10 +136,7 @@ impl Acting<'_> {
             }
             Step::Run(line) => return self.run(number, line).await,
             Step::Wait(ms) => return self.wait(Duration::from_millis(*ms)).await,
-            Step::Hang => {
-                self.stop.cancelled().await;
-                return Some(End::Stopped);
-            }
+            Step::Hang => return Some(self.hang().await),
             Step::Fail { code, message, retry_after_s } => {
                 let mut fault = Fault::new(Kind::bare(*code), SOURCE, message.clone());
                 fault.retry_after = retry_after_s.map(Span::from_secs);

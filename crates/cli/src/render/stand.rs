@@ -5,10 +5,10 @@ use unstuck_core::engine::{BuildState, Left, TaskState};
 use unstuck_core::time::Time;
 use unstuck_store::tables::BuildRow;
 
-use crate::render::{style, when, words};
+use super::{style, when, words};
 
 /// The sign in front of a task; it only repeats what the words say.
-pub(super) const fn mark(state: &TaskState) -> (&'static str, Style) {
+pub(crate) const fn mark(state: &TaskState) -> (&'static str, Style) {
     match state {
         TaskState::Done => ("✔", style::HINT),
         TaskState::Running { .. } => ("▸", style::CODE),
@@ -22,7 +22,7 @@ pub(super) const fn mark(state: &TaskState) -> (&'static str, Style) {
 }
 
 /// What matters most comes first where not all can be shown.
-pub(super) const fn weight(state: &TaskState) -> u8 {
+pub(crate) const fn weight(state: &TaskState) -> u8 {
     match state {
         TaskState::Parked { .. } => 0,
         TaskState::Running { .. } | TaskState::Reconciling { .. } => 1,
@@ -35,7 +35,7 @@ pub(super) const fn weight(state: &TaskState) -> u8 {
 }
 
 /// How a task stands. Without anybody at work, nothing runs and no wait ends.
-pub(super) fn task(state: &TaskState, held: bool, now: Time) -> String {
+pub(crate) fn task(state: &TaskState, held: bool, now: Time) -> String {
     match state {
         TaskState::Pending { .. } => "to come".to_owned(),
         TaskState::Running { .. } if held => "running".to_owned(),
@@ -60,7 +60,7 @@ pub(super) fn task(state: &TaskState, held: bool, now: Time) -> String {
 }
 
 /// How a build stands.
-pub(super) fn build(row: &BuildRow, held: bool, now: Time) -> String {
+pub(crate) fn build(row: &BuildRow, held: bool, now: Time) -> String {
     match row.state {
         BuildState::Running if held => "running".to_owned(),
         BuildState::Running => "unfinished".to_owned(),

@@ -1,0 +1,257 @@
+//! A throw-away project, and the real program in it.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+use unstuck_core::engine::{Event, Recorded};
+use unstuck_store::tables::{QuestionRow, TaskRow};
+use unstuck_store::{Page, SqliteStore, Store as _};
+
+use crate::error::Error;
+
+/// What takes longer than this has failed.
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+/// Events that are looked at: a check makes a few dozen.
+const EVENTS_MAX: u32 = 10_000;
+/// Everything is quick, and an agent is a script unless a check says otherwise.
+const SETTINGS: &str = "\
+[scope]
+allowed = [\"work/**\"]
+[validate]
+pre_commit = [\"sh check.sh\"]
+protect = [\"check.sh\"]
+[backoff]
+base = \"10ms\"
+cap = \"50ms\"
+";
+/// Green when no file says that something is broken.
+const CHECK: &str = "! grep -r broken work\n";
+
+/// The folder of all checks.
+pub(super) struct Folder(PathBuf);
+
+/// Makes it; whatever lies there is from a drill that was cut off.
+pub(super) fn folder() -> Result<Folder, Error> {
+    let path = std::env::temp_dir().join(format!("unstuck-drill-{}", std::process::id()));
+    let unusable = |source| Error::Folder { place: path.display().to_string(), source };
+    fs::create_dir_all(&path).map_err(unusable)?;
+    let path = path.canonicalize().map_err(unusable)?;
+    Ok(Folder(path))
+}
+
+impl Folder {
+    pub(super) fn remove(&self) -> Result<(), Error> {
+        fs::remove_dir_all(&self.0)
+            .map_err(|source| Error::Folder { place: self.0.display().to_string(), source })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // It is gone already when nothing went wrong.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A project of its own.
+pub(super) struct Place {
+    root: PathBuf,
+    home: PathBuf,
+}
+
+impl Place {
+    pub(super) fn make(folder: &Folder, name: &str) -> Result<Self, String> {
+        let place = Self { root: folder.0.join(name), home: folder.0.join(format!("{name}-home")) };
+        let made = fs::create_dir_all(&place.root).and_then(|()| fs::create_dir_all(&place.home));
+        made.map_err(|error| error.to_string())?;
+        place.write("check.sh", CHECK)?;
+        place.git(&["init", "--quiet", "--initial-branch=main"])?;
+        Ok(place)
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.path(name);
+        let folder = path.parent().unwrap_or(&self.root);
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// A program of the check's own.
+    pub(super) fn program(&self, name: &str, text: &str) -> Result<(), String> {
+        self.write(name, text)?;
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.path(name), executable).map_err(|error| error.to_string())
+    }
+
+    /// The settings of the project, and everything so far as its first commit.
+    pub(super) fn set_up(&self, more: &str) -> Result<(), String> {
+        self.write("unstuck.toml", &format!("{SETTINGS}{more}"))?;
+        self.git(&["add", "--all"])?;
+        self.git(&["commit", "--quiet", "--message=The beginning"]).map(drop)
+    }
+
+    /// What a scripted agent does, attempt by attempt; `run` is more for that section.
+    pub(super) fn agent(&self, attempts: &[&str], run: &str) -> Result<(), String> {
+        let attempts: Vec<String> =
+            attempts.iter().map(|steps| format!("[[attempt]]\nsteps = [{steps}]\n")).collect();
+        self.write("agent.toml", &attempts.concat())?;
+        self.set_up(&format!(
+            "[agent]\nprovider = \"script\"\nscript = \"agent.toml\"\n\
+             [run]\nbaseline = \"off\"\n{run}"
+        ))
+    }
+
+    pub(super) fn git(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut git = std::process::Command::new("git");
+        git.args(arguments).current_dir(&self.root).envs(person());
+        let output = git.output().map_err(|error| format!("git: {error}"))?;
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
+    }
+
+    /// The program in this project, away from the person's own settings and state.
+    fn unstuck(&self, arguments: &[&str]) -> Result<Command, String> {
+        let executable = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut command = Command::new(executable);
+        command.args(arguments).current_dir(&self.root).envs(person());
+        command.env("XDG_STATE_HOME", &self.home).env("XDG_CONFIG_HOME", &self.home);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        Ok(command)
+    }
+
+    /// Starts it.
+    pub(super) fn start(&self, arguments: &[&str]) -> Result<Child, String> {
+        self.unstuck(arguments)?.spawn().map_err(|error| error.to_string())
+    }
+
+    /// Runs it to its end; it has to end with this.
+    pub(super) async fn ends(&self, arguments: &[&str], exit: i32) -> Result<(), String> {
+        self.ends_with(arguments, &[], exit).await
+    }
+
+    /// The same with variables.
+    pub(super) async fn ends_with(
+        &self,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        exit: i32,
+    ) -> Result<(), String> {
+        let mut command = self.unstuck(arguments)?;
+        command.envs(variables.iter().copied());
+        let output = timeout(PATIENCE, command.output()).await;
+        let output = output.map_err(|_| format!("`unstuck {}` did not end", arguments[0]))?;
+        let output = output.map_err(|error| error.to_string())?;
+        if output.status.code() == Some(exit) {
+            return Ok(());
+        }
+        let said = told(&output);
+        Err(format!("`unstuck {}` ended with {}, not {exit}:\n{said}", arguments[0], output.status))
+    }
+
+    async fn store<T>(
+        &self,
+        read: impl AsyncFnOnce(&SqliteStore, &str) -> Result<T, unstuck_store::StoreError>,
+    ) -> Result<T, String> {
+        let failed = |error: unstuck_store::StoreError| error.to_string();
+        let store = SqliteStore::open(self.path(".unstuck/state.db")).map_err(failed)?;
+        let name = self.root.file_name().unwrap_or_default().to_string_lossy();
+        read(&store, &name).await.map_err(failed)
+    }
+
+    pub(super) async fn questions(&self) -> Result<Vec<QuestionRow>, String> {
+        self.store(async |store, project| store.questions(project, None).await).await
+    }
+
+    /// The one task of the one build.
+    pub(super) async fn task(&self) -> Result<TaskRow, String> {
+        let tasks = self.store(async |store, project| {
+            let builds = store.builds(project).await?;
+            match builds.first() {
+                Some(build) => store.tasks(project, build.id).await,
+                None => Ok(Vec::new()),
+            }
+        });
+        tasks.await?.into_iter().next().ok_or_else(|| "there is no task".to_owned())
+    }
+
+    /// How often something happened.
+    pub(super) async fn count(&self, wanted: impl Fn(&Event) -> bool) -> Result<usize, String> {
+        let page = Page { after: 0, limit: EVENTS_MAX };
+        let events: Vec<Recorded> =
+            self.store(async |store, project| store.events(project, page).await).await?;
+        Ok(events.iter().filter(|recorded| wanted(&recorded.event)).count())
+    }
+
+    /// Whether a file is on the build's branch.
+    pub(super) fn landed(&self, file: &str) -> bool {
+        self.git(&["cat-file", "-e", &format!("unstuck/b0:{file}")]).is_ok()
+    }
+}
+
+/// What a program said, the end of it.
+fn told(output: &Output) -> String {
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let said = said.join("");
+    let lines: Vec<&str> = said.lines().collect();
+    lines[lines.len().saturating_sub(10)..].join("\n")
+}
+
+/// Whose commits they are, whatever git knows about the person.
+fn person() -> [(&'static str, &'static str); 4] {
+    [
+        ("GIT_AUTHOR_NAME", "Drill"),
+        ("GIT_AUTHOR_EMAIL", "drill@example.org"),
+        ("GIT_COMMITTER_NAME", "Drill"),
+        ("GIT_COMMITTER_EMAIL", "drill@example.org"),
+    ]
+}
+
+/// Makes a fifo.
+pub(super) fn fifo(path: &Path) -> Result<(), String> {
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Lets somebody go on who reads from a fifo, if there still is somebody.
+pub(super) fn let_go(path: &Path) -> Result<(), String> {
+    let fifo = fs::OpenOptions::new().read(true).write(true).open(path);
+    let written = fifo.and_then(|mut fifo| fifo.write_all(b"go\n"));
+    written.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Waits until somebody writes to a fifo.
+pub(super) async fn heard(path: PathBuf) -> Result<(), String> {
+    let fifo = pipe::OpenOptions::new().read_write(true).open_receiver(&path);
+    let fifo = fifo.map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut byte = [0];
+    let read = async {
+        loop {
+            fifo.readable().await?;
+            match fifo.try_read(&mut byte) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read.map(drop),
+            }
+        }
+    };
+    let read = timeout(PATIENCE, read).await;
+    let read = read.map_err(|_| "nobody came to the place to be killed at".to_owned())?;
+    read.map_err(|error| error.to_string())
+}
