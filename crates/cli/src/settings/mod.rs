@@ -4,6 +4,8 @@ mod expand;
 mod keys;
 mod layer;
 mod policy;
+#[cfg(test)]
+mod reference;
 mod resolve;
 mod sections;
 mod units;
