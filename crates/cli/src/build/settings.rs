@@ -41,6 +41,7 @@ pub(crate) async fn build_settings(
         setup: settings.run.setup.clone(),
         share: settings.run.share.clone(),
         in_place: settings.run.in_place,
+        disk_free_bytes_min: settings.run.disk_free_mb.saturating_mul(1 << 20),
         says_walls: true,
         person,
         command_timeout: settings.run.command.0.into(),

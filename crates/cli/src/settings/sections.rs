@@ -157,6 +157,9 @@ pub(crate) struct Run {
     pub(crate) push: bool,
     /// Where it is pushed to.
     pub(crate) remote: String,
+    /// With less room on the disk than this, in megabytes, no attempt begins. Worktrees of tasks that
+    /// are done are removed at once.
+    pub(crate) disk_free_mb: u64,
     /// Commands that are run once in every new worktree, such as `npm ci`.
     pub(crate) setup: Vec<String>,
     /// Paths that worktrees share with your own tree, such as `target` or `.env`.
@@ -182,6 +185,7 @@ impl Default for Run {
             in_place: false,
             push: false,
             remote: "origin".to_owned(),
+            disk_free_mb: 1_024,
             setup: Vec::new(),
             share: Vec::new(),
             baseline: Baseline::default(),

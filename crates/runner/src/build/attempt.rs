@@ -50,6 +50,7 @@ impl Shared {
     ) -> Result<Option<Report>, Fault> {
         let task = self.task(order)?;
         task.worker.check().await?;
+        self.require_room()?;
         let workspace = self.prepare(order, start).await?;
         self.go_on_from_landed(order, &workspace).await?;
         if task.gates.compare != Compare::Off {

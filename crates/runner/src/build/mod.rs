@@ -17,6 +17,7 @@ mod follow;
 mod one_at_a_time;
 mod prompt;
 mod redact;
+mod room;
 mod settings;
 mod think;
 mod walls;

@@ -37,6 +37,8 @@ pub struct BuildSettings {
     pub share: Vec<String>,
     /// The work happens in the person's own tree.
     pub in_place: bool,
+    /// With less room on the disk than this, no attempt begins.
+    pub disk_free_bytes_min: u64,
     /// Whether the first agent says what this machine really keeps it from.
     pub says_walls: bool,
     /// Whose commits they are.

@@ -92,7 +92,10 @@ impl BuildWorld {
             Work::Perform { .. } => self.0.act(order).await,
             Work::Probe { .. } => self.0.look_up(order).await,
             Work::TakeBack => self.0.take_back(order).await,
-            Work::Emit => Outcome::Done,
+            Work::Emit => {
+                self.0.put_away(order).await;
+                Outcome::Done
+            }
             Work::Repair { .. } | Work::Execute { .. } | Work::Stop { .. } => {
                 failed(misplaced(order))
             }

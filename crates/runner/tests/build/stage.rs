@@ -97,6 +97,7 @@ pub(crate) struct Set {
     pub(crate) denials: Vec<agent::Denial>,
     /// The work happens in the person's own tree.
     pub(crate) in_place: bool,
+    pub(crate) disk_free_bytes_min: u64,
     /// What every attempt says that it has used.
     pub(crate) usage: Option<Usage>,
     /// What tokens cost.
@@ -170,6 +171,7 @@ impl Stage {
             setup: Vec::new(),
             share: Vec::new(),
             in_place: self.set.in_place,
+            disk_free_bytes_min: self.set.disk_free_bytes_min,
             says_walls: self.set.says_walls,
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),

@@ -87,6 +87,11 @@ impl Project {
         build_branch(build)
     }
 
+    /// The root of its working tree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Git, for the whole repository.
     pub const fn git(&self) -> &Git {
         &self.git

@@ -93,6 +93,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         setup: Vec::new(),
         share: Vec::new(),
         in_place: false,
+        disk_free_bytes_min: 0,
         // A machine's own walls are no part of the story, which is the same everywhere.
         says_walls: false,
         person: Person { name: name.to_owned(), email: email.to_owned() },

@@ -1,0 +1,36 @@
+//! Room on the disk: no more worktrees than are needed, and none where there is no room for one.
+
+use unstuck_core::fault::{Fault, Tool};
+use unstuck_world::workspace::Removed;
+
+use super::world::Shared;
+use crate::world::Order;
+
+impl Shared {
+    /// That there is room for another worktree.
+    pub(super) fn require_room(&self) -> Result<(), Fault> {
+        let (root, wanted) = (self.settings.project.root(), self.settings.disk_free_bytes_min);
+        let Ok(disk) = rustix::fs::statvfs(root) else { return Ok(()) };
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if free >= wanted {
+            return Ok(());
+        }
+        let (free, wanted) = (free >> 20, wanted >> 20);
+        let message = format!("{free} MB are free at {}, and {wanted} are wanted", root.display());
+        Err(Fault::env_disk_full("workspace", message, Tool::default()))
+    }
+
+    /// Removes the worktree of a task that has landed. What holds anything unsaved stays.
+    pub(super) async fn put_away(&self, order: &Order) {
+        let removed = match self.workspace(order).await {
+            Ok(workspace) => workspace.remove(order.effect.run).await,
+            Err(fault) => Err(fault),
+        };
+        match removed {
+            Ok(Removed::Gone) => {}
+            Ok(Removed::Kept(why)) => tracing::debug!(?why, "a worktree stays"),
+            // The work is done; what is left of it is cleaned up later.
+            Err(fault) => tracing::debug!(%fault, "a worktree could not be removed"),
+        }
+    }
+}
