@@ -120,6 +120,37 @@ pub(crate) enum Error {
         /// Those that look most like it.
         near: Vec<Signature>,
     },
+    /// No build is under way, or there never was one.
+    #[error("there is no build under way here")]
+    NoOpenBuild,
+    /// Several tasks begin with what was given.
+    #[error("{given:?} may mean {}", several(.names, *.more))]
+    Ambiguous {
+        /// What was given.
+        given: String,
+        /// Some of those that it may mean.
+        names: Vec<String>,
+        /// How many more there are.
+        more: usize,
+    },
+    /// It does not fit the state things are in.
+    #[error("cannot {verb}: {said}")]
+    NotNow {
+        /// What was wanted.
+        verb: &'static str,
+        /// Why it cannot be, in the words of whoever decides.
+        said: String,
+        /// The next step.
+        hint: String,
+    },
+    /// A question has to be answered before something is done, and nobody is at the keyboard.
+    #[error("nobody can be asked: {question}")]
+    NobodyToAsk {
+        /// What was wanted.
+        verb: &'static str,
+        /// What would have been asked.
+        question: String,
+    },
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -161,7 +192,11 @@ impl Error {
             | Self::NoSuchChoice { .. }
             | Self::NoGuidance { .. }
             | Self::NothingToCheck { .. }
-            | Self::UnknownSignature { .. } => Exit::Usage,
+            | Self::UnknownSignature { .. }
+            | Self::NoOpenBuild
+            | Self::Ambiguous { .. }
+            | Self::NotNow { .. }
+            | Self::NobodyToAsk { .. } => Exit::Usage,
         }
     }
 
@@ -208,6 +243,16 @@ impl Error {
                 vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
             }
             Self::UnknownSignature { near, .. } => unknown_signature(near),
+            Self::NoOpenBuild => {
+                vec!["`unstuck status` shows the builds there are; name one, such as b7".to_owned()]
+            }
+            Self::Ambiguous { .. } => {
+                vec!["write more of the name, or the number, such as t12".to_owned()]
+            }
+            Self::NotNow { hint, .. } => vec![hint.clone()],
+            Self::NobodyToAsk { verb, .. } => {
+                vec![format!("`unstuck {verb} … --yes` does it without a question")]
+            }
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
             }
@@ -235,6 +280,16 @@ const fn of_store(error: &StoreError) -> Exit {
         | StoreError::NotWritten { .. }
         | StoreError::NotRead { .. }
         | StoreError::Fenced { .. } => Exit::Internal,
+    }
+}
+
+/// `one (t1), two (t2) or 3 more`.
+fn several(names: &[String], more: usize) -> String {
+    let more = (more > 0).then(|| format!("{more} more"));
+    let mut names: Vec<String> = names.iter().cloned().chain(more).collect();
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} or {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
     }
 }
 

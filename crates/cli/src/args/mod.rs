@@ -1,5 +1,6 @@
 //! The command line: every verb, flag and help text, one file per verb.
 
+mod cancel;
 mod classify;
 mod completions;
 mod demo;
@@ -7,11 +8,16 @@ mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod kick;
 mod log;
+mod pause;
+mod retry;
+mod skip;
 mod status;
 mod value;
 mod why;
 
+pub(crate) use cancel::Cancel;
 pub(crate) use classify::Classify;
 pub(crate) use completions::Completions;
 pub(crate) use demo::Demo;
@@ -19,7 +25,11 @@ pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
+pub(crate) use kick::Kick;
 pub(crate) use log::Log;
+pub(crate) use pause::Pause;
+pub(crate) use retry::Retry;
+pub(crate) use skip::Skip;
 pub(crate) use status::Status;
 pub(crate) use why::Why;
 
@@ -70,6 +80,11 @@ pub(crate) enum Command {
     Status(Status),
     Log(Log),
     Why(Why),
+    Pause(Pause),
+    Cancel(Cancel),
+    Kick(Kick),
+    Retry(Retry),
+    Skip(Skip),
     Forget(Forget),
     Explain(Explain),
     Classify(Classify),

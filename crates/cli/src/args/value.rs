@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use unstuck_core::engine::{QuestionId, RunId};
+use unstuck_core::engine::{BuildId, QuestionId, RunId};
 use unstuck_core::time::Span;
 
 /// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
@@ -19,6 +19,10 @@ pub(super) fn span(text: &str) -> Result<Span, String> {
         .parse()
         .map_err(|_| "write a number with s, m, h or d, such as 90s or 2h".to_owned())?;
     Ok(Span::from_secs(number.saturating_mul(seconds)))
+}
+
+pub(super) fn build(text: &str) -> Result<BuildId, String> {
+    number(text, 'b').map(BuildId)
 }
 
 pub(super) fn question(text: &str) -> Result<QuestionId, String> {

@@ -1,13 +1,19 @@
 //! The verbs, one file each: `run(args, terminal)` carries it out and says how it ended.
 
+mod cancel;
 mod classify;
 mod completions;
+mod control;
 mod demo;
 mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod kick;
 mod log;
+mod pause;
+mod retry;
+mod skip;
 mod status;
 mod why;
 
@@ -25,6 +31,11 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Status(args) => status::run(&args, dir, terminal),
         Command::Log(args) => log::run(&args, dir, terminal),
         Command::Why(args) => why::run(&args, dir, terminal),
+        Command::Pause(args) => pause::run(&args, dir, terminal),
+        Command::Cancel(args) => cancel::run(&args, dir, terminal),
+        Command::Kick(args) => kick::run(&args, dir, terminal),
+        Command::Retry(args) => retry::run(&args, dir, terminal),
+        Command::Skip(args) => skip::run(&args, dir, terminal),
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),

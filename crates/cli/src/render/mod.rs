@@ -1,5 +1,6 @@
 //! How things look: colours, widths, words, pages and errors.
 
+mod agreed;
 mod error;
 mod happened;
 mod json;
@@ -10,6 +11,7 @@ pub(crate) mod when;
 pub(crate) mod words;
 mod wrap;
 
+pub(crate) use agreed::agreed;
 pub(crate) use error::{error, note};
 pub(crate) use happened::{happened, stands};
 pub(crate) use json::{json, json_line};

@@ -8,6 +8,7 @@
 
 mod classify;
 mod completions;
+mod control;
 mod demo;
 mod exec;
 mod explain;
