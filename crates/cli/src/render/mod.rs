@@ -5,6 +5,7 @@ mod error;
 mod happened;
 mod json;
 mod markdown;
+pub(crate) mod screen;
 pub(crate) mod style;
 mod terminal;
 pub(crate) mod when;

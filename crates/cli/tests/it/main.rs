@@ -6,6 +6,7 @@
     reason = "all of it is test code, which clippy sees in test functions only"
 )]
 
+mod browse;
 mod classify;
 mod completions;
 mod control;
@@ -19,6 +20,7 @@ mod log;
 mod night;
 mod process;
 mod program;
+mod pty;
 mod shop;
 mod status;
 mod terminal;
