@@ -6,7 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use unstuck_core::engine::QuestionId;
+use unstuck_core::engine::{BuildId, QuestionId};
 use unstuck_core::fault::{Fault, UnknownCode};
 use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
@@ -15,6 +15,7 @@ use unstuck_runner::control::{ClientError, Refusal};
 use unstuck_store::{AnswerError, Holder, StoreError};
 
 use crate::exit::Exit;
+use crate::render::words::plain_line;
 
 /// A command that could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -151,6 +152,50 @@ pub(crate) enum Error {
         /// What would have been asked.
         question: String,
     },
+    /// A build that nothing was saved of.
+    #[error("build {build} has no branch: nothing of it was saved")]
+    NoBranch {
+        /// Which one.
+        build: BuildId,
+    },
+    /// A build and the person's branch have no commit in common.
+    #[error("build {build} and your branch have no commit in common")]
+    NothingInCommon {
+        /// Which one.
+        build: BuildId,
+    },
+    /// No branch is checked out.
+    #[error("you are on no branch, so nothing can be brought to it")]
+    NoBranchHere,
+    /// Something of the person's is not committed.
+    #[error("you have changes that are not committed: {}", paths(.files))]
+    Uncommitted {
+        /// In which files.
+        files: Vec<PathBuf>,
+    },
+    /// Files that git does not know are where others are to come.
+    #[error("files that git does not know are in the way: {}", paths(.files))]
+    InTheWay {
+        /// Which ones.
+        files: Vec<PathBuf>,
+    },
+    /// Both sides changed the same lines.
+    #[error("it does not fit: both sides changed {}", paths(.files))]
+    Conflicts {
+        /// The build's branch.
+        branch: String,
+        /// In which files.
+        files: Vec<PathBuf>,
+    },
+    /// The commits of a build do not stand one after the other.
+    #[error("the commits of build {build} do not stand in a row")]
+    NotInARow {
+        /// Which one.
+        build: BuildId,
+    },
+    /// Git does not know who commits.
+    #[error("git does not know your name, so it cannot make a commit")]
+    NoName,
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -196,6 +241,14 @@ impl Error {
             | Self::NoOpenBuild
             | Self::Ambiguous { .. }
             | Self::NotNow { .. }
+            | Self::NoBranch { .. }
+            | Self::NothingInCommon { .. }
+            | Self::NoBranchHere
+            | Self::Uncommitted { .. }
+            | Self::InTheWay { .. }
+            | Self::Conflicts { .. }
+            | Self::NotInARow { .. }
+            | Self::NoName
             | Self::NobodyToAsk { .. } => Exit::Usage,
         }
     }
@@ -250,6 +303,26 @@ impl Error {
                 vec!["write more of the name, or the number, such as t12".to_owned()]
             }
             Self::NotNow { hint, .. } => vec![hint.clone()],
+            Self::NoBranch { .. } => {
+                vec!["`unstuck status` shows what became of its tasks".to_owned()]
+            }
+            Self::NothingInCommon { .. } => {
+                vec!["check out the branch that the build was started on".to_owned()]
+            }
+            Self::NoBranchHere => vec!["`git switch BRANCH` goes to one".to_owned()],
+            Self::Uncommitted { .. } => {
+                vec!["nothing was changed; commit them, or `git stash` puts them aside".to_owned()]
+            }
+            Self::InTheWay { .. } => {
+                vec!["nothing was changed; move them away, or commit them".to_owned()]
+            }
+            Self::Conflicts { branch, .. } => vec![format!(
+                "nothing was changed; `git merge {branch}` lets you join them by hand"
+            )],
+            Self::NotInARow { .. } => vec!["nothing was changed; take --merge instead".to_owned()],
+            Self::NoName => {
+                vec!["`git config user.name NAME` and `git config user.email ADDRESS`".to_owned()]
+            }
             Self::NobodyToAsk { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
             }
@@ -290,6 +363,19 @@ fn several(names: &[String], more: usize) -> String {
     match names.pop() {
         Some(last) if !names.is_empty() => format!("{} or {last}", names.join(", ")),
         last => last.unwrap_or_default(),
+    }
+}
+
+/// How many files are enough to know what it is about.
+const PATHS_MAX: usize = 5;
+
+/// `a, b and 3 more`.
+fn paths(files: &[PathBuf]) -> String {
+    let shown: Vec<String> =
+        files.iter().take(PATHS_MAX).map(|file| plain_line(&file.to_string_lossy())).collect();
+    match files.len().saturating_sub(PATHS_MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

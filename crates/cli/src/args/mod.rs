@@ -2,6 +2,7 @@
 
 mod cancel;
 mod classify;
+mod clean;
 mod completions;
 mod demo;
 mod exec;
@@ -9,6 +10,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod kick;
+mod land;
 mod log;
 mod pause;
 mod retry;
@@ -19,6 +21,7 @@ mod why;
 
 pub(crate) use cancel::Cancel;
 pub(crate) use classify::Classify;
+pub(crate) use clean::Clean;
 pub(crate) use completions::Completions;
 pub(crate) use demo::Demo;
 pub(crate) use exec::Exec;
@@ -26,6 +29,7 @@ pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use kick::Kick;
+pub(crate) use land::Land;
 pub(crate) use log::Log;
 pub(crate) use pause::Pause;
 pub(crate) use retry::Retry;
@@ -85,6 +89,8 @@ pub(crate) enum Command {
     Kick(Kick),
     Retry(Retry),
     Skip(Skip),
+    Land(Land),
+    Clean(Clean),
     Forget(Forget),
     Explain(Explain),
     Classify(Classify),

@@ -2,6 +2,7 @@
 
 mod cancel;
 mod classify;
+mod clean;
 mod completions;
 mod control;
 mod demo;
@@ -10,6 +11,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod kick;
+mod land;
 mod log;
 mod pause;
 mod retry;
@@ -36,6 +38,8 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Kick(args) => kick::run(&args, dir, terminal),
         Command::Retry(args) => retry::run(&args, dir, terminal),
         Command::Skip(args) => skip::run(&args, dir, terminal),
+        Command::Land(args) => land::run(&args, dir, terminal),
+        Command::Clean(args) => clean::run(&args, dir, terminal),
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),

@@ -62,8 +62,7 @@ pub(crate) async fn task(store: &dyn Store, project: &str, given: &str) -> Resul
 }
 
 fn named(builds: Vec<BuildRow>, id: BuildId) -> Result<BuildRow, Error> {
-    let unknown =
-        || Error::Unknown { what: "build", name: id.to_string(), list: "unstuck status" };
+    let unknown = || Error::Unknown { what: "build", name: id.to_string(), list: "unstuck status" };
     builds.into_iter().find(|row| row.id == id).ok_or_else(unknown)
 }
 

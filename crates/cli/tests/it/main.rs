@@ -8,6 +8,7 @@
 
 mod browse;
 mod classify;
+mod clean;
 mod completions;
 mod control;
 mod demo;
@@ -16,6 +17,7 @@ mod explain;
 mod forget;
 mod help;
 mod inbox;
+mod land;
 mod log;
 mod night;
 mod process;
