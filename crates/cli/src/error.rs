@@ -6,7 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use unstuck_core::engine::QuestionId;
+use unstuck_core::engine::{BuildId, QuestionId};
 use unstuck_core::fault::{Fault, UnknownCode};
 use unstuck_core::plan::PlanError;
 use unstuck_core::question::Decision;
@@ -17,6 +17,7 @@ use unstuck_store::{AnswerError, Holder, StoreError};
 
 use crate::exit::Exit;
 use crate::problem::Problem;
+use crate::render::words::plain_line;
 
 /// A command that could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -128,6 +129,81 @@ pub(crate) enum Error {
     /// Files that a person wrote cannot be used as they are.
     #[error("{}", lines(.0))]
     Problems(Vec<Problem>),
+    /// No build is under way, or there never was one.
+    #[error("there is no build under way here")]
+    NoOpenBuild,
+    /// Several tasks begin with what was given.
+    #[error("{given:?} may mean {}", several(.names, *.more))]
+    Ambiguous {
+        /// What was given.
+        given: String,
+        /// Some of those that it may mean.
+        names: Vec<String>,
+        /// How many more there are.
+        more: usize,
+    },
+    /// It does not fit the state things are in.
+    #[error("cannot {verb}: {said}")]
+    NotNow {
+        /// What was wanted.
+        verb: &'static str,
+        /// Why it cannot be, in the words of whoever decides.
+        said: String,
+        /// The next step.
+        hint: String,
+    },
+    /// A question has to be answered before something is done, and nobody is at the keyboard.
+    #[error("nobody can be asked: {question}")]
+    NobodyToAsk {
+        /// What was wanted.
+        verb: &'static str,
+        /// What would have been asked.
+        question: String,
+    },
+    /// A build that nothing was saved of.
+    #[error("build {build} has no branch: nothing of it was saved")]
+    NoBranch {
+        /// Which one.
+        build: BuildId,
+    },
+    /// A build and the person's branch have no commit in common.
+    #[error("build {build} and your branch have no commit in common")]
+    NothingInCommon {
+        /// Which one.
+        build: BuildId,
+    },
+    /// No branch is checked out.
+    #[error("you are on no branch, so nothing can be brought to it")]
+    NoBranchHere,
+    /// Something of the person's is not committed.
+    #[error("you have changes that are not committed: {}", paths(.files))]
+    Uncommitted {
+        /// In which files.
+        files: Vec<PathBuf>,
+    },
+    /// Files that git does not know are where others are to come.
+    #[error("files that git does not know are in the way: {}", paths(.files))]
+    InTheWay {
+        /// Which ones.
+        files: Vec<PathBuf>,
+    },
+    /// Both sides changed the same lines.
+    #[error("it does not fit: both sides changed {}", paths(.files))]
+    Conflicts {
+        /// The build's branch.
+        branch: String,
+        /// In which files.
+        files: Vec<PathBuf>,
+    },
+    /// The commits of a build do not stand one after the other.
+    #[error("the commits of build {build} do not stand in a row")]
+    NotInARow {
+        /// Which one.
+        build: BuildId,
+    },
+    /// Git does not know who commits.
+    #[error("git does not know your name, so it cannot make a commit")]
+    NoName,
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -174,7 +250,19 @@ impl Error {
             | Self::NoSuchChoice { .. }
             | Self::NoGuidance { .. }
             | Self::NothingToCheck { .. }
-            | Self::UnknownSignature { .. } => Exit::Usage,
+            | Self::UnknownSignature { .. }
+            | Self::NoOpenBuild
+            | Self::Ambiguous { .. }
+            | Self::NotNow { .. }
+            | Self::NoBranch { .. }
+            | Self::NothingInCommon { .. }
+            | Self::NoBranchHere
+            | Self::Uncommitted { .. }
+            | Self::InTheWay { .. }
+            | Self::Conflicts { .. }
+            | Self::NotInARow { .. }
+            | Self::NoName
+            | Self::NobodyToAsk { .. } => Exit::Usage,
         }
     }
 
@@ -221,6 +309,36 @@ impl Error {
                 vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
             }
             Self::UnknownSignature { near, .. } => unknown_signature(near),
+            Self::NoOpenBuild => {
+                vec!["`unstuck status` shows the builds there are; name one, such as b7".to_owned()]
+            }
+            Self::Ambiguous { .. } => {
+                vec!["write more of the name, or the number, such as t12".to_owned()]
+            }
+            Self::NotNow { hint, .. } => vec![hint.clone()],
+            Self::NoBranch { .. } => {
+                vec!["`unstuck status` shows what became of its tasks".to_owned()]
+            }
+            Self::NothingInCommon { .. } => {
+                vec!["check out the branch that the build was started on".to_owned()]
+            }
+            Self::NoBranchHere => vec!["`git switch BRANCH` goes to one".to_owned()],
+            Self::Uncommitted { .. } => {
+                vec!["nothing was changed; commit them, or `git stash` puts them aside".to_owned()]
+            }
+            Self::InTheWay { .. } => {
+                vec!["nothing was changed; move them away, or commit them".to_owned()]
+            }
+            Self::Conflicts { branch, .. } => vec![format!(
+                "nothing was changed; `git merge {branch}` lets you join them by hand"
+            )],
+            Self::NotInARow { .. } => vec!["nothing was changed; take --merge instead".to_owned()],
+            Self::NoName => {
+                vec!["`git config user.name NAME` and `git config user.email ADDRESS`".to_owned()]
+            }
+            Self::NobodyToAsk { verb, .. } => {
+                vec![format!("`unstuck {verb} … --yes` does it without a question")]
+            }
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
             }
@@ -262,6 +380,29 @@ const fn of_store(error: &StoreError) -> Exit {
         | StoreError::NotWritten { .. }
         | StoreError::NotRead { .. }
         | StoreError::Fenced { .. } => Exit::Internal,
+    }
+}
+
+/// `one (t1), two (t2) or 3 more`.
+fn several(names: &[String], more: usize) -> String {
+    let more = (more > 0).then(|| format!("{more} more"));
+    let mut names: Vec<String> = names.iter().cloned().chain(more).collect();
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} or {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+/// How many files are enough to know what it is about.
+const PATHS_MAX: usize = 5;
+
+/// `a, b and 3 more`.
+fn paths(files: &[PathBuf]) -> String {
+    let shown: Vec<String> =
+        files.iter().take(PATHS_MAX).map(|file| plain_line(&file.to_string_lossy())).collect();
+    match files.len().saturating_sub(PATHS_MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -8,13 +8,14 @@ use super::value::question;
 /// See and answer the questions that wait for you
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Lists the questions that wait for a person, shows one, or answers one. It works \
-        while something runs and while nothing does: an answer given now is taken up at once, or \
-        at the next start.",
+    long_about = "Lists the questions that wait for a person, shows one, or answers one. At a terminal it \
+        goes through them with you: the arrow keys or numbers choose, Enter opens and answers, Esc \
+        goes back, q leaves. It works while something runs and while nothing does: an answer given \
+        now is taken up at once, or at the next start.",
     after_long_help = INBOX_EXAMPLES
 )]
 pub(crate) struct Inbox {
-    /// What to do; lists the open questions without it
+    /// What to do; without it, goes through the open questions, or lists them in a pipe
     #[command(subcommand)]
     pub(crate) command: Option<InboxCommand>,
 

@@ -1,6 +1,8 @@
 //! The command line: every verb, flag and help text, one file per verb.
 
+mod cancel;
 mod classify;
+mod clean;
 mod completions;
 mod config;
 mod demo;
@@ -9,13 +11,20 @@ mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod kick;
+mod land;
 mod log;
+mod pause;
+mod retry;
 mod run;
+mod skip;
 mod status;
 mod value;
 mod why;
 
+pub(crate) use cancel::Cancel;
 pub(crate) use classify::Classify;
+pub(crate) use clean::Clean;
 pub(crate) use completions::Completions;
 pub(crate) use config::{Config, Schema};
 pub(crate) use demo::Demo;
@@ -24,8 +33,13 @@ pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
+pub(crate) use kick::Kick;
+pub(crate) use land::Land;
 pub(crate) use log::Log;
+pub(crate) use pause::Pause;
+pub(crate) use retry::Retry;
 pub(crate) use run::{Follow, Resume, Run};
+pub(crate) use skip::Skip;
 pub(crate) use status::Status;
 pub(crate) use why::Why;
 
@@ -78,6 +92,13 @@ pub(crate) enum Command {
     Status(Status),
     Log(Log),
     Why(Why),
+    Pause(Pause),
+    Cancel(Cancel),
+    Kick(Kick),
+    Retry(Retry),
+    Skip(Skip),
+    Land(Land),
+    Clean(Clean),
     Forget(Forget),
     Config(Config),
     Schema(Schema),

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use jiff::civil::Time;
-use unstuck_core::engine::{QuestionId, RunId};
+use unstuck_core::engine::{BuildId, QuestionId, RunId};
 use unstuck_core::time::Span;
 
 use crate::settings::{Length, Money};
@@ -24,6 +24,10 @@ pub(super) fn time_of_day(text: &str) -> Result<Time, String> {
     let (hour, minute) = text.split_once(':').ok_or_else(wrong)?;
     let number = |part: &str| part.parse::<i8>().map_err(|_| wrong());
     Time::new(number(hour)?, number(minute)?, 0, 0).map_err(|_| wrong())
+}
+
+pub(super) fn build(text: &str) -> Result<BuildId, String> {
+    number(text, 'b').map(BuildId)
 }
 
 pub(super) fn question(text: &str) -> Result<QuestionId, String> {

@@ -1,16 +1,24 @@
 //! The verbs, one file each: `run(args, terminal)` carries it out and says how it ended.
 
+mod cancel;
 mod classify;
+mod clean;
 mod completions;
 mod config;
+mod control;
 mod demo;
 mod drill;
 mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod kick;
+mod land;
 mod log;
+mod pause;
+mod retry;
 mod run;
+mod skip;
 mod status;
 mod why;
 
@@ -30,6 +38,13 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Status(args) => status::run(&args, dir, terminal),
         Command::Log(args) => log::run(&args, dir, terminal),
         Command::Why(args) => why::run(&args, dir, terminal),
+        Command::Pause(args) => pause::run(&args, dir, terminal),
+        Command::Cancel(args) => cancel::run(&args, dir, terminal),
+        Command::Kick(args) => kick::run(&args, dir, terminal),
+        Command::Retry(args) => retry::run(&args, dir, terminal),
+        Command::Skip(args) => skip::run(&args, dir, terminal),
+        Command::Land(args) => land::run(&args, dir, terminal),
+        Command::Clean(args) => clean::run(&args, dir, terminal),
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Config(args) => config::run(&args, dir, terminal),
         Command::Schema(args) => config::schema_of(&args, terminal),

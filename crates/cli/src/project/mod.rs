@@ -5,8 +5,9 @@ mod folder;
 mod look;
 mod seat;
 mod signals;
+pub(crate) mod which;
 
-pub(crate) use desk::{current_holder, send, take_answers};
+pub(crate) use desk::{Line, current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder};
 pub(crate) use look::{task, tasks_of};
 pub(crate) use seat::{Heard, Seat};

@@ -1,10 +1,12 @@
 //! How things look: colours, widths, words, pages and errors.
 
+mod agreed;
 mod error;
 mod event;
 mod happened;
 mod json;
 mod markdown;
+pub(crate) mod screen;
 pub(crate) mod stand;
 pub(crate) mod style;
 mod terminal;
@@ -12,6 +14,7 @@ pub(crate) mod when;
 pub(crate) mod words;
 mod wrap;
 
+pub(crate) use agreed::agreed;
 pub(crate) use error::{error, note};
 pub(crate) use event::event_json;
 pub(crate) use happened::{happened, stands};

@@ -32,6 +32,11 @@ impl Terminal {
         self.stdout.is_terminal()
     }
 
+    /// Whether styles show there.
+    pub(crate) fn is_coloured(&self) -> bool {
+        self.color != ColorChoice::Never
+    }
+
     /// The width to lay text out for.
     pub(crate) fn width(&self) -> usize {
         let size = terminal_size::terminal_size_of(&self.stdout);

@@ -6,8 +6,11 @@
     reason = "all of it is test code, which clippy sees in test functions only"
 )]
 
+mod browse;
 mod classify;
+mod clean;
 mod completions;
+mod control;
 mod demo;
 mod drill;
 mod exec;
@@ -15,10 +18,12 @@ mod explain;
 mod forget;
 mod help;
 mod inbox;
+mod land;
 mod log;
 mod night;
 mod process;
 mod program;
+mod pty;
 mod run;
 mod shop;
 mod status;

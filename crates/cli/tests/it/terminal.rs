@@ -63,7 +63,7 @@ fn the_list_breaks_its_lines_where_the_window_ends() {
 #[test]
 fn questions_break_their_lines_where_the_window_ends() {
     let shop = Shop::left_alone();
-    for verb in ["inbox", "inbox show 1"] {
+    for verb in ["inbox list", "inbox show 1"] {
         let root = shop.root().display();
         let command = format!("stty rows 24 cols 64; unstuck --no-color -C '{root}' {verb}");
         if let Some(seen) = seen(&command) {

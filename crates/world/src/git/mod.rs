@@ -15,6 +15,7 @@ mod commit;
 mod fail;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod git;
+mod history;
 mod locks;
 mod merge;
 mod mode;
@@ -31,6 +32,7 @@ pub mod worktrees;
 
 pub use commit::{NewCommit, Person};
 pub use git::{Git, Layout};
+pub use history::Commit;
 pub use merge::Merged;
 pub use mode::Mode;
 pub use oid::Oid;

@@ -98,7 +98,12 @@ impl Project {
     }
 
     pub(super) fn worktree(&self, place: Place) -> PathBuf {
-        self.root.join(FOLDER).join("worktrees").join(place.task.to_string())
+        self.worktrees().join(place.task.to_string())
+    }
+
+    /// Where the worktrees of tasks are.
+    pub(super) fn worktrees(&self) -> PathBuf {
+        self.root.join(FOLDER).join("worktrees")
     }
 
     /// A place for a worktree that is put aside, which nothing has yet.

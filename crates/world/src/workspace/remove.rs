@@ -31,20 +31,26 @@ impl Workspace {
     /// Removes the worktree, and its branch and base if the build has its commit. `run` is the run
     /// that worked in it last.
     pub async fn remove(&self, run: RunId) -> Result<Removed, Fault> {
-        if self.in_place {
-            return Ok(Removed::Kept(Why::InPlace));
-        }
-        if let Some(why) = self.quarantined()? {
-            return Ok(Removed::Kept(Why::Quarantined(why)));
-        }
-        let changes = self.changes().await?;
-        if !changes.is_empty() && !self.is_saved(&changes, run).await? {
-            return Ok(Removed::Kept(Why::Unsaved(changes.len())));
+        if let Some(why) = self.needed(run).await? {
+            return Ok(Removed::Kept(why));
         }
         self.state.forget("index")?;
         self.project.git.remove_worktree(&self.directory).await?;
         self.forget_refs().await?;
         Ok(Removed::Gone)
+    }
+
+    /// Why it has to stay; nothing where all of it is somewhere else, too.
+    pub async fn needed(&self, run: RunId) -> Result<Option<Why>, Fault> {
+        if self.in_place {
+            return Ok(Some(Why::InPlace));
+        }
+        if let Some(why) = self.quarantined()? {
+            return Ok(Some(Why::Quarantined(why)));
+        }
+        let changes = self.changes().await?;
+        let saved = changes.is_empty() || self.is_saved(&changes, run).await?;
+        Ok((!saved).then_some(Why::Unsaved(changes.len())))
     }
 
     async fn is_saved(&self, changes: &[super::Change], run: RunId) -> Result<bool, Fault> {

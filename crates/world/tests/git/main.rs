@@ -7,6 +7,7 @@
 )]
 
 mod failing;
+mod history;
 mod looking;
 mod merging;
 mod refs;

@@ -12,6 +12,7 @@ mod committing;
 mod fencing;
 mod killed;
 mod landing;
+mod leftover;
 mod preparing;
 mod refusing;
 #[path = "../support/repo.rs"]

@@ -26,21 +26,35 @@ pub(super) async fn run(
     if decision == Decision::ProvideGuidance && guidance.is_none() && is_open(&row, decision) {
         return Err(Error::NoGuidance { question });
     }
+    let (answer, taken_up) = give(desk, question, decision, guidance).await?;
+    let mut out = desk.terminal.styled();
+    if desk.json {
+        render::json(&mut out, &Given { answer, taken_up })?;
+    } else {
+        writeln!(out, "{}", follows(taken_up))?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Takes an answer down, and tells whether somebody acts on it already.
+pub(super) async fn give(
+    desk: &Desk<'_>,
+    question: QuestionId,
+    decision: Decision,
+    guidance: Option<&str>,
+) -> Result<(Answer, bool), Error> {
     let (by, at) = (Arc::from(whoever()), project::now());
     let answer = Answer { question, decision, guidance: guidance.map(Arc::from), by, at };
     desk.store.answer(desk.project.name(), answer.clone()).await?;
     // From here on the answer is given: whatever happens now, it is taken up sometime.
     let taken_up = project::take_answers(&desk.project).await?;
-    let mut out = desk.terminal.styled();
-    if desk.json {
-        render::json(&mut out, &Given { answer, taken_up })?;
-    } else if taken_up {
-        writeln!(out, "Answered. It goes on.")?;
-    } else {
-        writeln!(out, "Answered. It is taken up at the next start.")?;
-    }
-    out.flush()?;
-    Ok(())
+    Ok((answer, taken_up))
+}
+
+/// What follows from an answer.
+pub(super) const fn follows(taken_up: bool) -> &'static str {
+    if taken_up { "Answered. It goes on." } else { "Answered. It is taken up at the next start." }
 }
 
 /// An answer, and whether somebody acts on it already.

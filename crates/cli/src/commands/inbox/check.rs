@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use unstuck_core::engine::{Command, QuestionId};
+use unstuck_core::engine::{Command, QuestionId, Recorded};
 use unstuck_core::question::QuestionKind;
 use unstuck_store::AnswerError;
 use unstuck_store::tables::QuestionStatus;
@@ -13,6 +13,22 @@ use crate::project;
 use crate::render;
 
 pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Error> {
+    let (events, said) = look_up(desk, question).await?;
+    let mut out = desk.terminal.styled();
+    if desk.json {
+        render::json(&mut out, &events)?;
+    } else {
+        writeln!(out, "{said}")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Has it looked up, and says when that happens.
+pub(super) async fn look_up(
+    desk: &Desk<'_>,
+    question: QuestionId,
+) -> Result<(Vec<Recorded>, &'static str), Error> {
     let row = desk.question(question).await?;
     match row.status {
         QuestionStatus::Pending => {}
@@ -27,14 +43,10 @@ pub(super) async fn run(desk: &Desk<'_>, question: QuestionId) -> Result<(), Err
     let held = project::current_holder(&desk.project).await.is_some();
     let command = Command::CheckAgain { question };
     let events = project::send(&desk.project, &desk.store, "inbox", command).await?;
-    let mut out = desk.terminal.styled();
-    if desk.json {
-        render::json(&mut out, &events)?;
-    } else if held {
-        writeln!(out, "It is being looked up again. `unstuck log` shows what came of it.")?;
+    let said = if held {
+        "It is being looked up again. `unstuck log` shows what came of it."
     } else {
-        writeln!(out, "It is looked up again at the next start.")?;
-    }
-    out.flush()?;
-    Ok(())
+        "It is looked up again at the next start."
+    };
+    Ok((events, said))
 }

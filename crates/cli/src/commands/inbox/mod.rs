@@ -1,6 +1,7 @@
 //! `unstuck inbox`: the questions that wait for a person.
 
 mod answer;
+mod browse;
 mod check;
 mod list;
 mod show;
@@ -18,6 +19,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::Terminal;
+use crate::render::screen::Screen;
 
 /// Carries it out.
 pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
@@ -26,16 +28,40 @@ pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Resu
     let desk = Desk { project, store, terminal, json: args.json };
     let work = async {
         match &args.command {
-            None => list::run(&desk, false).await,
+            None => return go_through(&desk).await,
             Some(InboxCommand::List { all }) => list::run(&desk, *all).await,
             Some(InboxCommand::Show { question }) => show::run(&desk, *question).await,
             Some(InboxCommand::Answer { question, decision, guidance }) => {
                 answer::run(&desk, *question, decision, guidance.as_deref()).await
             }
             Some(InboxCommand::Check { question }) => check::run(&desk, *question).await,
-        }
+        }?;
+        Ok(Exit::Done)
     };
-    project::runtime()?.block_on(work)?;
+    project::runtime()?.block_on(work)
+}
+
+/// Lets a person at the terminal go through the questions of a project.
+pub(super) async fn at_the_terminal(
+    project: &Project,
+    store: &Arc<dyn Store>,
+    terminal: &Terminal,
+    screen: Screen,
+) -> Result<Exit, Error> {
+    let (project, store) = (project.clone(), Arc::clone(store));
+    browse::run(&Desk { project, store, terminal, json: false }, screen).await
+}
+
+/// One question after the other, where a person is there to answer; otherwise the list.
+async fn go_through(desk: &Desk<'_>) -> Result<Exit, Error> {
+    let waits = desk.questions(Some(QuestionStatus::Pending)).await?.iter().any(Asked::is_open);
+    if waits
+        && !desk.json
+        && let Some(screen) = Screen::enter(desk.terminal)?
+    {
+        return browse::run(desk, screen).await;
+    }
+    list::run(desk, false).await?;
     Ok(Exit::Done)
 }
 

@@ -57,21 +57,10 @@ impl Page<'_> {
             writeln!(out, "{dim}{}{dim:#}", wrapped(&said, 0, self.width))?;
         }
         if row.status == QuestionStatus::Pending && !self.names.is_empty() {
-            let waits = wrapped(&self.waiting(), 0, self.width);
+            let waits = wrapped(&waiting(self.asked.row.tasks.len(), &self.names), 0, self.width);
             writeln!(out, "{dim}{waits}{dim:#}")?;
         }
         writeln!(out, "\n{}", wrapped(&row.text.problem, 0, self.width))
-    }
-
-    /// `2 tasks wait: one, two`.
-    fn waiting(&self) -> String {
-        let count = self.asked.row.tasks.len();
-        let verb = if count == 1 { "waits" } else { "wait" };
-        let shown = self.names.len().min(NAMES_MAX);
-        let rest = count - shown;
-        let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
-        let names = self.names[..shown].join(", ");
-        format!("{} {verb}: {names}{more}", words::number(count, "task", "tasks"))
     }
 
     fn tried(&self, out: &mut impl Write) -> io::Result<()> {
@@ -125,6 +114,16 @@ impl Page<'_> {
         }
         writeln!(out, "  {dim}key{dim:#}  {}", row.signature)
     }
+}
+
+/// `2 tasks wait: one, two`.
+pub(super) fn waiting(count: usize, names: &[String]) -> String {
+    let verb = if count == 1 { "waits" } else { "wait" };
+    let shown = names.len().min(NAMES_MAX);
+    let rest = count.saturating_sub(shown);
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    let names = names[..shown].join(", ");
+    format!("{} {verb}: {names}{more}", words::number(count, "task", "tasks"))
 }
 
 /// What to type.

@@ -13,24 +13,30 @@ use crate::exit::Exit;
 use crate::project::Project;
 use crate::render::Terminal;
 
-/// Starts this very command again, without a terminal and in a session of its own.
+/// Starts this very command again, in the background.
 pub(super) fn start(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
+    let arguments = env::args_os().skip(1).filter(|argument| argument != "--detach");
+    spawn(project, arguments.collect(), terminal)
+}
+
+/// Goes on in the background with what was begun here.
+pub(super) fn go_on(project: &Project, terminal: &Terminal) -> Result<Exit, Error> {
+    let root = project.root().into();
+    spawn(project, vec!["-C".into(), root, "resume".into()], terminal)
+}
+
+/// Starts the program without a terminal and in a group of its own: closing the terminal is no
+/// reason to end.
+fn spawn(project: &Project, arguments: Vec<OsString>, terminal: &Terminal) -> Result<Exit, Error> {
     let log = project.run_log();
     let unusable = |source| Error::Folder { place: log.display().to_string(), source };
     project.make_store()?;
     let mut options = OpenOptions::new();
     let file = options.create(true).append(true).mode(0o600).open(&log).map_err(unusable)?;
-    let arguments: Vec<OsString> =
-        env::args_os().skip(1).filter(|argument| argument != "--detach").collect();
     let executable = env::current_exe().map_err(unusable)?;
     let mut command = Command::new(executable);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(file.try_clone().map_err(unusable)?)
-        .stderr(file)
-        // Closing the terminal is no reason to end.
-        .process_group(0);
+    command.args(arguments).stdin(Stdio::null()).process_group(0);
+    command.stdout(file.try_clone().map_err(unusable)?).stderr(file);
     let child = command.spawn().map_err(unusable)?;
     let mut out = terminal.plain();
     writeln!(out, "It goes on in the background (process {}).", child.id())?;

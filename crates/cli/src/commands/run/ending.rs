@@ -22,6 +22,8 @@ pub(super) enum Ending {
     Limited,
     /// Paused: by a person, or because it is time.
     Paused,
+    /// It goes on in the background.
+    Background,
     /// Ended from outside.
     Signal(Signal),
     /// Whoever held the project is gone.
@@ -31,7 +33,7 @@ pub(super) enum Ending {
 impl Ending {
     pub(super) const fn exit(self) -> Exit {
         match self {
-            Self::NothingToDo | Self::Done => Exit::Done,
+            Self::NothingToDo | Self::Done | Self::Background => Exit::Done,
             Self::SomeNotDone | Self::HolderGone => Exit::SomeFailed,
             Self::Failed(code) => Exit::of(code),
             Self::NeedsPerson => Exit::Waiting,

@@ -14,6 +14,7 @@ use unstuck_store::Store;
 use unstuck_store::tables::BuildRow;
 
 use super::ending::Ending;
+use super::live::Act;
 use super::show::View;
 use crate::args::Follow;
 use crate::error::Error;
@@ -90,17 +91,31 @@ pub(super) async fn until_they_end(
             },
             () = at(until) => {
                 patience.until = None;
-                for build in builds {
-                    // One that ended meanwhile needs no pause.
-                    let _ = seat.command(Command::Pause { build: *build }).await;
-                }
+                pause(seat, builds).await;
             }
             () = at(over) => return Ok(match patience.waiting {
                 Some((Waiting::Account, _)) => Ending::Limited,
                 _ => Ending::NeedsPerson,
             }),
-            () = view.tick() => view.draw().await?,
+            wanted = view.wanted() => match wanted? {
+                Act::Look => view.draw().await?,
+                Act::Kick => view.kick(seat).await?,
+                Act::Answer => view.answer().await?,
+                Act::Pause => pause(seat, builds).await,
+                Act::Background => return Ok(Ending::Background),
+                Act::End(signal) => {
+                    view.ending()?;
+                    return Ok(Ending::Signal(signal));
+                }
+            },
         }
+    }
+}
+
+/// Holds builds. One that ended meanwhile needs no pause.
+async fn pause(seat: &Seat, builds: &[BuildId]) {
+    for build in builds {
+        let _ = seat.command(Command::Pause { build: *build }).await;
     }
 }
 

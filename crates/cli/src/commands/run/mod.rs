@@ -2,10 +2,12 @@
 //! was not finished.
 
 mod begin;
+mod board;
 mod detach;
 mod dry;
 mod ending;
 mod follow;
+mod live;
 mod show;
 
 use std::path::Path;
@@ -79,12 +81,12 @@ impl Work<'_> {
     async fn carry_out(&self, plan: Option<unstuck_core::plan::Plan>) -> Result<Exit, Error> {
         let store = self.project.make_store()?;
         let mut signals = Signals::new()?;
-        let mut view = View::new(self.follow, self.project, &store, self.terminal);
+        let mut view = View::new(self.follow, self.project, &store, self.terminal)?;
         let mut seat = None;
         let ending = tokio::select! {
             biased;
             signal = signals.next() => {
-                view.ending();
+                view.ending()?;
                 Ending::Signal(signal)
             }
             ending = self.follow_to_the_end(&store, &mut seat, plan, &mut view) => ending?,
@@ -95,7 +97,10 @@ impl Work<'_> {
             left = leave(seat) => left?,
         }
         view.close(&ending).await?;
-        Ok(ending.exit())
+        match ending {
+            Ending::Background => detach::go_on(self.project, self.terminal),
+            ending => Ok(ending.exit()),
+        }
     }
 
     async fn follow_to_the_end(

@@ -1,4 +1,5 @@
-//! What is shown while builds run: a line for each thing that happens, or events for a program.
+//! What is shown while builds run: a picture that is drawn in place, a line for each thing that
+//! happens, or events for a program.
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
@@ -8,23 +9,37 @@ use std::sync::Arc;
 use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, RunId, TaskId, TaskState};
 use unstuck_runner::Notice;
 use unstuck_store::Store;
-use unstuck_store::tables::{BuildRow, TaskRow};
+use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 
 use super::ending::Ending;
+use super::live::{Act, Live};
 use crate::args::Follow;
+use crate::commands::{inbox, kick};
 use crate::error::Error;
-use crate::project::Project;
+use crate::project::{Project, Seat};
 use crate::render::{self, Terminal, event_json, stand, style, when, words};
 
 /// What is shown.
 pub(super) struct View<'a> {
     kind: Kind,
-    project: Arc<str>,
+    project: &'a Project,
     store: Arc<dyn Store>,
     terminal: &'a Terminal,
     ours: Ours,
     /// Questions that were shown in full.
     asked: HashSet<QuestionId>,
+}
+
+/// For whom.
+enum Kind {
+    /// A program reads each event.
+    Json,
+    /// A person looks at a picture.
+    Live(Box<Live>),
+    /// Somebody reads lines.
+    Lines,
+    /// Somebody wants to hear of questions only.
+    Quiet,
 }
 
 /// Which events are about the builds that are followed.
@@ -36,13 +51,18 @@ struct Ours {
 }
 
 impl Ours {
-    /// What names nothing, such as an account that is limited, is everybody's.
-    fn concerns(&mut self, event: &Event) -> bool {
+    /// The task that an event is about, as far as events tell.
+    fn task(&mut self, event: &Event) -> Option<TaskId> {
         if let Event::RunStarted { run, task, .. } = event {
             self.runs.insert(*run, *task);
         }
         let about = event.about();
-        let task = about.task.or_else(|| self.runs.get(&about.run?).copied());
+        about.task.or_else(|| self.runs.get(&about.run?).copied())
+    }
+
+    /// What names nothing, such as an account that is limited, is everybody's.
+    fn concerns(&self, event: &Event, task: Option<TaskId>) -> bool {
+        let about = event.about();
         match (about.build, task) {
             (Some(build), _) => self.builds.contains(&build),
             (None, Some(task)) => self.tasks.contains(&task),
@@ -51,32 +71,20 @@ impl Ours {
     }
 }
 
-/// For whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A program reads each event.
-    Json,
-    /// Somebody reads lines.
-    Lines,
-    /// Somebody wants to hear of questions only.
-    Quiet,
-}
-
 impl<'a> View<'a> {
     pub(super) fn new(
         follow: &Follow,
-        project: &Project,
+        project: &'a Project,
         store: &Arc<dyn Store>,
         terminal: &'a Terminal,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let kind = match (follow.json, follow.quiet) {
             (true, _) => Kind::Json,
             (_, true) => Kind::Quiet,
-            _ => Kind::Lines,
+            _ => Live::enter(terminal)?.map_or(Kind::Lines, |live| Kind::Live(Box::new(live))),
         };
-        let (project, store) = (Arc::clone(project.name()), Arc::clone(store));
-        let (ours, asked) = (Ours::default(), HashSet::new());
-        Self { kind, project, store, terminal, ours, asked }
+        let (store, ours, asked) = (Arc::clone(store), Ours::default(), HashSet::new());
+        Ok(Self { kind, project, store, terminal, ours, asked })
     }
 
     /// The builds that are followed from now on.
@@ -85,28 +93,16 @@ impl<'a> View<'a> {
             return Ok(());
         }
         self.ours.builds = builds.to_vec();
-        for build in builds {
-            for task in self.store.tasks(&self.project, *build).await? {
+        for (build, tasks) in self.rows().await? {
+            for task in &tasks {
                 self.ours.tasks.insert(task.id);
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
             }
+            if let Kind::Lines = self.kind {
+                head(&mut self.terminal.styled(), &build)?;
+            }
         }
-        if self.kind != Kind::Lines {
-            return Ok(());
-        }
-        let rows = self.rows().await?;
-        let (title, dim) = (style::TITLE, style::DIM);
-        let mut out = self.terminal.styled();
-        for row in &rows {
-            let tasks = words::number(row.tasks as usize, "task", "tasks");
-            let id = row.id;
-            writeln!(
-                out,
-                "{title}build {id}{title:#} · {tasks} {dim}· answer with `unstuck inbox`{dim:#}"
-            )?;
-        }
-        out.flush()?;
-        Ok(())
+        self.draw().await
     }
 
     /// Something happened.
@@ -116,37 +112,32 @@ impl<'a> View<'a> {
                 self.event(recorded, narration.as_deref()).await
             }
             Notice::StoreWaiting { message, .. } => {
-                render::note(&format!("unstuck: {message}. Nothing happens until that is over."));
-                Ok(())
+                self.say(&format!("unstuck: {message}. Nothing happens until that is over."))
             }
-            Notice::StoreBack => {
-                render::note("unstuck: it can be written again. It goes on.");
-                Ok(())
-            }
+            Notice::StoreBack => self.say("unstuck: it can be written again. It goes on."),
             Notice::Gap => Ok(()),
         }
     }
 
     async fn event(&mut self, recorded: &Recorded, narration: Option<&str>) -> Result<(), Error> {
-        if !self.ours.concerns(&recorded.event) {
+        let task = self.ours.task(&recorded.event);
+        if !self.ours.concerns(&recorded.event, task) {
             return Ok(());
         }
-        if self.kind == Kind::Json {
-            let mut out = self.terminal.plain();
-            event_json(&mut out, &self.project, recorded)?;
-            return Ok(out.flush()?);
-        }
-        if let (Kind::Lines, Some(narration)) = (self.kind, narration) {
-            let dim = style::DIM;
-            let (mark, color) = style::mark(&recorded.event);
-            let at = when::stamp(recorded.at);
-            let mut out = self.terminal.styled();
-            writeln!(
-                out,
-                "{dim}{at}{dim:#}  {color}{mark}{color:#} {}",
-                words::plain_line(narration)
-            )?;
-            out.flush()?;
+        match (&mut self.kind, narration) {
+            (Kind::Json, _) => {
+                let mut out = self.terminal.plain();
+                event_json(&mut out, self.project.name(), recorded)?;
+                return Ok(out.flush()?);
+            }
+            (Kind::Live(live), _) => {
+                live.happened(recorded, task);
+                return Ok(());
+            }
+            (Kind::Lines, Some(narration)) => {
+                line(&mut self.terminal.styled(), recorded, narration)?;
+            }
+            (Kind::Lines | Kind::Quiet, _) => {}
         }
         if let Event::TaskParked { question, .. } = &recorded.event {
             self.question(*question).await?;
@@ -159,7 +150,7 @@ impl<'a> View<'a> {
         if !self.asked.insert(id) {
             return Ok(());
         }
-        let found = self.store.question(&self.project, id).await?;
+        let found = self.store.question(self.project.name(), id).await?;
         let Some(question) = found else { return Ok(()) };
         let mut lines = vec![format!("  {}", question.text.problem)];
         for option in &question.text.options {
@@ -171,31 +162,79 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// When to draw anew though nothing happened.
-    pub(super) async fn tick(&self) {
-        pending::<()>().await;
+    /// What a person at the terminal wants next; nobody is there to want anything elsewhere.
+    pub(super) async fn wanted(&mut self) -> Result<Act, Error> {
+        match &mut self.kind {
+            Kind::Live(live) => live.next().await,
+            Kind::Json | Kind::Lines | Kind::Quiet => pending().await,
+        }
     }
 
+    /// Draws how things stand.
     pub(super) async fn draw(&mut self) -> Result<(), Error> {
+        if !matches!(self.kind, Kind::Live(_)) {
+            return Ok(());
+        }
+        let name = self.project.name();
+        let (rows, gates) = (self.rows().await?, self.store.gates(name).await?);
+        let questions = self.store.questions(name, Some(QuestionStatus::Pending)).await?;
+        if let Kind::Live(live) = &mut self.kind {
+            live.board.look(rows, gates, questions);
+            live.draw()?;
+        }
         Ok(())
     }
 
-    pub(super) fn ending(&self) {
-        if self.kind != Kind::Json {
-            render::note("unstuck: ending. Once more to end at once; `unstuck resume` goes on.");
+    /// Has everything tried that waits.
+    pub(super) async fn kick(&mut self, seat: &Seat) -> Result<(), Error> {
+        let rows = self.rows().await?;
+        for command in kick::waits(rows.iter().flat_map(|(_, tasks)| tasks)) {
+            // Time, or somebody else, may have been quicker.
+            let _ = seat.command(command).await;
+        }
+        Ok(())
+    }
+
+    /// Lets a person answer.
+    pub(super) async fn answer(&mut self) -> Result<(), Error> {
+        let Kind::Live(live) = std::mem::replace(&mut self.kind, Kind::Lines) else {
+            return Ok(());
+        };
+        let (screen, board) = live.give()?;
+        inbox::at_the_terminal(self.project, &self.store, self.terminal, screen).await?;
+        if let Some(live) = Live::again(self.terminal, board)? {
+            self.kind = Kind::Live(Box::new(live));
+        }
+        self.draw().await
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), Error> {
+        match &mut self.kind {
+            Kind::Live(live) => live.say(text)?,
+            _ => render::note(text),
+        }
+        Ok(())
+    }
+
+    /// It is ending.
+    pub(super) fn ending(&mut self) -> Result<(), Error> {
+        match self.kind {
+            Kind::Json => Ok(()),
+            _ => self.say("unstuck: ending. Once more to end at once; `unstuck resume` goes on."),
         }
     }
 
     /// How it all ended.
     pub(super) async fn close(&mut self, ending: &Ending) -> Result<(), Error> {
-        if self.kind != Kind::Lines {
-            return Ok(());
+        match std::mem::replace(&mut self.kind, Kind::Quiet) {
+            Kind::Json | Kind::Quiet => return Ok(()),
+            Kind::Live(live) => drop(live.give()?),
+            Kind::Lines => {}
         }
         if *ending == Ending::NothingToDo {
             return Ok(writeln!(self.terminal.styled(), "There is nothing to go on with.")?);
         }
-        for row in self.rows().await? {
-            let tasks = self.store.tasks(&self.project, row.id).await?;
+        for (row, tasks) in self.rows().await? {
             let mut out = self.terminal.styled();
             summary(&mut out, &row, &tasks)?;
             out.flush()?;
@@ -203,12 +242,36 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    async fn rows(&self) -> Result<Vec<BuildRow>, Error> {
-        let mut rows = self.store.builds(&self.project).await?;
-        rows.retain(|row| self.ours.builds.contains(&row.id));
-        rows.reverse();
+    /// The builds that are followed, with their tasks.
+    async fn rows(&self) -> Result<Vec<(BuildRow, Vec<TaskRow>)>, Error> {
+        let name = self.project.name();
+        let mut rows = Vec::new();
+        for row in self.store.builds(name).await?.into_iter().rev() {
+            if self.ours.builds.contains(&row.id) {
+                let tasks = self.store.tasks(name, row.id).await?;
+                rows.push((row, tasks));
+            }
+        }
         Ok(rows)
     }
+}
+
+fn head(out: &mut impl io::Write, build: &BuildRow) -> io::Result<()> {
+    let (title, dim, id) = (style::TITLE, style::DIM, build.id);
+    let tasks = words::number(build.tasks as usize, "task", "tasks");
+    writeln!(
+        out,
+        "{title}build {id}{title:#} · {tasks} {dim}· answer with `unstuck inbox`{dim:#}"
+    )?;
+    out.flush()
+}
+
+fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::Result<()> {
+    let (dim, at) = (style::DIM, when::stamp(recorded.at));
+    let (mark, color) = style::mark(&recorded.event);
+    let said = words::plain_line(narration);
+    writeln!(out, "{dim}{at}{dim:#}  {color}{mark}{color:#} {said}")?;
+    out.flush()
 }
 
 /// A build in a few lines.
@@ -228,7 +291,8 @@ fn summary(out: &mut impl io::Write, build: &BuildRow, tasks: &[TaskRow]) -> io:
         writeln!(out, "  {color}{mark}{color:#} {name}  {dim}{more}{dim:#}")?;
     }
     if tasks.iter().any(|task| task.moved.state == TaskState::Done) {
-        writeln!(out, "{dim}The work is on the branch unstuck/{}.{dim:#}", build.id)?;
+        let id = build.id;
+        writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 mod ending;
 mod killed;
+mod live;
 mod refused;
 mod settings;
 pub(crate) mod stage;

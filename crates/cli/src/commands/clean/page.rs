@@ -1,0 +1,54 @@
+//! What a person reads about it.
+
+use std::io::{self, Write};
+
+use super::size;
+use super::sweep::{Swept, Thing};
+use crate::render::{style, words, wrapped};
+
+/// Where the reason of what stays begins.
+const INDENT: usize = 4;
+
+pub(super) fn write(out: &mut impl Write, swept: &Swept, width: usize) -> io::Result<()> {
+    let (gone, kept): (Vec<&Thing>, Vec<&Thing>) =
+        swept.things.iter().partition(|thing| thing.kept.is_none());
+    let title = style::TITLE;
+    if !gone.is_empty() {
+        let head = if swept.removed { "Removed" } else { "To be removed" };
+        writeln!(out, "{title}{head}{title:#}")?;
+        for thing in &gone {
+            removed(out, thing)?;
+        }
+    }
+    if !kept.is_empty() {
+        writeln!(out, "{title}Kept{title:#}")?;
+        for thing in &kept {
+            writeln!(out, "  {}", thing.what)?;
+            let why = thing.kept.as_deref().unwrap_or_default();
+            let dim = style::DIM;
+            writeln!(out, "{:INDENT$}{dim}{}{dim:#}", "", wrapped(why, INDENT, width))?;
+        }
+    }
+    if swept.attempts > 0 {
+        let attempts = words::number(swept.attempts, "saved attempt stays", "saved attempts stay");
+        writeln!(out, "{attempts}: `git for-each-ref refs/unstuck/attempts` lists them.")?;
+    }
+    writeln!(out, "{}", ended(swept, gone.len()))
+}
+
+fn removed(out: &mut impl Write, thing: &Thing) -> io::Result<()> {
+    let dim = style::DIM;
+    match thing.bytes {
+        0 => writeln!(out, "  {}", thing.what),
+        bytes => writeln!(out, "  {}  {dim}{}{dim:#}", thing.what, size::said(bytes)),
+    }
+}
+
+fn ended(swept: &Swept, gone: usize) -> String {
+    let bytes = size::said(swept.freed_bytes);
+    match (gone, swept.removed) {
+        (0, _) => "There is nothing to remove.".to_owned(),
+        (_, true) => format!("{bytes} are free again."),
+        (_, false) => format!("That would free {bytes}."),
+    }
+}

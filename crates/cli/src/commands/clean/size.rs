@@ -1,0 +1,56 @@
+//! How much of the disk a folder takes.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// A disk counts in blocks of this many bytes, whatever its own are.
+const BLOCK_BYTES: u64 = 512;
+
+/// What would be free without it. Links are not followed: what they lead to stays.
+pub(super) fn bytes(folder: &Path) -> u64 {
+    let mut sum = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Ok(found) = entry.metadata() else { continue };
+            sum += found.blocks() * BLOCK_BYTES;
+            if found.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    sum
+}
+
+/// `340 kB`, `12 MB`, `1.5 GB`.
+pub(super) fn said(bytes: u64) -> String {
+    const KILO: u64 = 1_000;
+    const MEGA: u64 = KILO * KILO;
+    const GIGA: u64 = KILO * MEGA;
+    match bytes {
+        0..MEGA => format!("{} kB", bytes.div_ceil(KILO)),
+        MEGA..GIGA => format!("{} MB", bytes / MEGA),
+        _ => format!("{}.{} GB", bytes / GIGA, bytes % GIGA / (GIGA / 10)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_said_shortly() {
+        let cases = [
+            (0, "0 kB"),
+            (1, "1 kB"),
+            (340_000, "340 kB"),
+            (12_900_000, "12 MB"),
+            (1_570_000_000, "1.5 GB"),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(said(bytes), expected);
+        }
+    }
+}

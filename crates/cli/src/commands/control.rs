@@ -1,0 +1,136 @@
+//! What the verbs that control a build have in common: they have something decided, whoever holds
+//! the project, and say in a line what was done and what follows.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, Recorded};
+use unstuck_runner::CommandError;
+use unstuck_runner::control::{ClientError, Refusal};
+use unstuck_store::Store;
+
+use crate::error::Error;
+use crate::project::{Line, Project};
+use crate::render::{self, Terminal};
+
+/// A project that somebody wants to control.
+pub(super) struct Control<'a> {
+    pub(super) project: Project,
+    pub(super) store: Arc<dyn Store>,
+    terminal: &'a Terminal,
+    verb: &'static str,
+    json: bool,
+}
+
+/// What was decided.
+pub(super) struct Sent {
+    pub(super) events: Vec<Recorded>,
+    /// Whether somebody is at work who acts on it.
+    pub(super) held: bool,
+}
+
+impl Sent {
+    /// When it is acted upon.
+    pub(super) const fn follows(&self) -> &'static str {
+        if self.held { "It goes on now." } else { "It goes on at the next start." }
+    }
+}
+
+impl<'a> Control<'a> {
+    pub(super) fn open(
+        dir: Option<&Path>,
+        terminal: &'a Terminal,
+        verb: &'static str,
+        json: bool,
+    ) -> Result<Self, Error> {
+        let project = Project::find(dir)?;
+        let store = project.store()?;
+        Ok(Self { project, store, terminal, verb, json })
+    }
+
+    /// Has one command decided. What does not fit the state things are in is an error that waits
+    /// for its next step.
+    pub(super) async fn send(&self, command: Command) -> Result<Sent, Error> {
+        let line = Line::open(&self.project, &self.store, self.verb).await?;
+        let decided = line.command(command).await;
+        let held = line.is_held();
+        line.close().await?;
+        let events = decided.map_err(|error| self.not_now(error))?;
+        Ok(Sent { events, held })
+    }
+
+    /// Has several commands decided; those that do not fit any more are passed over.
+    pub(super) async fn send_all(&self, commands: Vec<Command>) -> Result<(Sent, usize), Error> {
+        let line = Line::open(&self.project, &self.store, self.verb).await?;
+        let (mut events, mut done, mut failed) = (Vec::new(), 0, None);
+        for command in commands {
+            match line.command(command).await {
+                Ok(more) => {
+                    events.extend(more);
+                    done += 1;
+                }
+                Err(error) if said_no(&error).is_some() => {}
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let held = line.is_held();
+        line.close().await?;
+        failed.map_or(Ok((Sent { events, held }, done)), Err)
+    }
+
+    /// Says what was done and what follows, or writes the events.
+    pub(super) fn tell(&self, sent: &Sent, said: &str) -> Result<(), Error> {
+        let mut out = self.terminal.styled();
+        if self.json {
+            render::json(&mut out, &sent.events)?;
+        } else {
+            writeln!(out, "{said}")?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Whether the person wants it: they said so beforehand, or are asked.
+    pub(super) fn agreed(&self, yes: bool, question: &str) -> Result<bool, Error> {
+        if yes {
+            return Ok(true);
+        }
+        let agreed = render::agreed(self.terminal, self.verb, question)?;
+        if !agreed {
+            let mut out = self.terminal.styled();
+            writeln!(out, "Nothing was changed.")?;
+            out.flush()?;
+        }
+        Ok(agreed)
+    }
+
+    fn not_now(&self, error: Error) -> Error {
+        match said_no(&error) {
+            Some(said) => Error::NotNow { verb: self.verb, said, hint: String::new() },
+            None => error,
+        }
+    }
+}
+
+/// Gives a refusal its next step.
+pub(super) fn hinted(error: Error, next: &str) -> Error {
+    match error {
+        Error::NotNow { verb, said, .. } => Error::NotNow { verb, said, hint: next.to_owned() },
+        other => other,
+    }
+}
+
+/// How whoever decides said that it does not fit, ourselves or another process.
+fn said_no(error: &Error) -> Option<String> {
+    match error {
+        Error::Command(CommandError::Rejected(rejected)) => Some(rejected.to_string()),
+        Error::Refused(ClientError::Refused { why: Refusal::Rejected, message }) => {
+            Some(message.clone())
+        }
+        _ => None,
+    }
+}

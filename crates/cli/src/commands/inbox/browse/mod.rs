@@ -1,0 +1,131 @@
+//! Going through the open questions at a terminal, one after the other.
+//!
+//! [`board`] knows where the person is and what a key means, [`view`] what they see; both are pure.
+//! Here the terminal, the store and whoever holds the project meet.
+
+mod board;
+mod line;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use unstuck_core::engine::QuestionId;
+use unstuck_core::question::Decision;
+use unstuck_store::tables::QuestionStatus;
+
+use self::board::{Act, Board, Card, Choice};
+use super::{Asked, Desk, answer, check, list};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project;
+use crate::render::screen::{Input, Screen};
+use crate::render::words;
+
+/// Shows the questions and takes answers until the person leaves or nothing waits any more.
+pub(super) async fn run(desk: &Desk<'_>, mut screen: Screen) -> Result<Exit, Error> {
+    let (cards, held) = waiting(desk).await?;
+    let mut board = Board::new(cards, held);
+    loop {
+        let picture = view::picture(&board, screen.size());
+        board.pages = picture.pages;
+        screen.draw(picture.lines, picture.cursor)?;
+        let act = match screen.next().await? {
+            Input::Key(key) => board.press(&key),
+            Input::Resized => Act::Stay,
+            Input::Interrupted => return end(screen, Exit::Interrupted),
+            Input::Terminated => return end(screen, Exit::Terminated),
+        };
+        match act {
+            Act::Stay => continue,
+            Act::Leave => return end(screen, Exit::Done),
+            Act::Reload => {}
+            Act::Answer { question, decision, guidance } => {
+                let said = answered(desk, question, decision, guidance.as_deref()).await?;
+                screen.say(&said)?;
+            }
+            Act::Check { question } => {
+                let said = told(check::look_up(desk, question).await.map(|(_, said)| said))?;
+                screen.say(&format!("Question {question}: {said}"))?;
+            }
+        }
+        let (cards, held) = waiting(desk).await?;
+        board.reload(cards, held);
+        if board.cards.is_empty() {
+            screen.say("Nothing else waits for you.")?;
+            return end(screen, Exit::Done);
+        }
+    }
+}
+
+fn end(mut screen: Screen, exit: Exit) -> Result<Exit, Error> {
+    screen.clear()?;
+    Ok(exit)
+}
+
+/// The open questions, and whether somebody is at work.
+async fn waiting(desk: &Desk<'_>) -> Result<(Vec<Card>, bool), Error> {
+    let held = project::current_holder(&desk.project).await.is_some();
+    let mut cards = Vec::new();
+    for asked in desk.questions(Some(QuestionStatus::Pending)).await? {
+        if asked.is_open() {
+            let name = desk.project.name();
+            let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
+            let names = tasks.values().map(|task| words::name(task.id, &task.spec)).collect();
+            cards.push(card(&asked, names));
+        }
+    }
+    Ok((cards, held))
+}
+
+fn card(asked: &Asked, names: Vec<String>) -> Card {
+    let (row, text) = (&asked.row, &asked.row.text);
+    let line = |text: &String| words::plain_line(text);
+    let mut choices: Vec<Choice> = text
+        .options
+        .iter()
+        .map(|option| Choice {
+            decision: option.value,
+            label: line(&option.label),
+            leads_to: line(&option.description),
+            recommended: option.value == text.recommended,
+        })
+        .collect();
+    // The others stay in the order they are offered in.
+    choices.sort_by_key(|choice| !choice.recommended);
+    let since = list::stands(asked, project::now());
+    let waits = (!names.is_empty()).then(|| super::show::waiting(row.tasks.len(), &names));
+    let facts: Vec<String> = [Some(since), waits].into_iter().flatten().collect();
+    Card {
+        id: row.id,
+        kind: words::kind(row.kind),
+        facts: facts.join(" · "),
+        problem: line(&text.problem),
+        attempts: text.attempts.iter().map(line).collect(),
+        choices,
+        advice: line(&text.recommended_text),
+        can_check: text.options.iter().any(|option| option.value == Decision::ItHappened),
+    }
+}
+
+/// Takes an answer down and says what follows.
+async fn answered(
+    desk: &Desk<'_>,
+    question: QuestionId,
+    decision: Decision,
+    guidance: Option<&str>,
+) -> Result<String, Error> {
+    let given = answer::give(desk, question, decision, guidance).await;
+    let follows = told(given.map(|(_, taken_up)| answer::follows(taken_up)))?;
+    Ok(format!("Question {question}: {follows}"))
+}
+
+/// What was said, also where it was too late; other errors end it.
+fn told(said: Result<&'static str, Error>) -> Result<String, Error> {
+    match said {
+        Ok(said) => Ok(said.to_owned()),
+        Err(Error::Answer(error)) if !matches!(error, unstuck_store::AnswerError::Store(_)) => {
+            Ok(format!("{error}."))
+        }
+        Err(error) => Err(error),
+    }
+}

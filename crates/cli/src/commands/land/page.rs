@@ -1,0 +1,81 @@
+//! What a person reads about it.
+
+use std::io::{self, Write};
+
+use super::coming::Coming;
+use crate::render::{style, words, wrapped};
+
+/// How many commits and how many files are shown.
+const ROWS_MAX: usize = 20;
+/// Enough of a commit's name to find it.
+const NAME_CHARS: usize = 9;
+
+pub(super) fn write(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
+    let (build, onto) = (coming.build, coming.onto.as_deref().unwrap_or("what you have here"));
+    let commits = words::number(coming.commits.len(), "commit", "commits");
+    if coming.commits.is_empty() {
+        writeln!(out, "Everything of build {build} is in {onto} already.")?;
+        return unfinished(out, coming);
+    }
+    if let Some(landed) = &coming.landed {
+        let at: String = landed.as_str().chars().take(NAME_CHARS).collect();
+        writeln!(out, "{onto} has the {commits} of build {build} now. It is at {at}.")?;
+        return unfinished(out, coming);
+    }
+    let files = words::number(coming.files.len(), "file", "files");
+    let title = style::TITLE;
+    writeln!(out, "{title}Build {build} brings {commits} to {onto}, in {files}.{title:#}\n")?;
+    rows(out, coming)?;
+    unfinished(out, coming)?;
+    fits(out, coming, width)
+}
+
+fn rows(out: &mut impl Write, coming: &Coming) -> io::Result<()> {
+    let (dim, code) = (style::DIM, style::CODE);
+    for title in coming.commits.iter().take(ROWS_MAX) {
+        let name: String = title.commit.as_str().chars().take(NAME_CHARS).collect();
+        writeln!(out, "  {code}{name}{code:#}  {}", words::plain_line(&title.title))?;
+    }
+    more(out, coming.commits.len())?;
+    writeln!(out)?;
+    for file in coming.files.iter().take(ROWS_MAX) {
+        let path = words::plain_line(&file.path.to_string_lossy());
+        writeln!(out, "  {dim}{:7}{dim:#}  {path}", file.what)?;
+    }
+    more(out, coming.files.len())
+}
+
+fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
+    let (dim, rest) = (style::DIM, count.saturating_sub(ROWS_MAX));
+    if rest == 0 { Ok(()) } else { writeln!(out, "  {dim}… and {rest} more{dim:#}") }
+}
+
+fn unfinished(out: &mut impl Write, coming: &Coming) -> io::Result<()> {
+    let dim = style::DIM;
+    if !coming.unfinished {
+        return Ok(());
+    }
+    writeln!(out, "\n{dim}Build {} is not over: more may come.{dim:#}", coming.build)
+}
+
+/// Whether it fits, and what to do next.
+fn fits(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
+    let (dim, build, branch) = (style::DIM, coming.build, &coming.branch);
+    writeln!(out)?;
+    if coming.conflicts.is_empty() {
+        writeln!(out, "It fits. Nothing was changed yet.")?;
+        writeln!(out, "  {dim}`unstuck land {build} --merge` brings it.{dim:#}")?;
+        writeln!(out, "  {dim}`unstuck land {build} --rebase` puts it on top of yours.{dim:#}")?;
+    } else {
+        let files: Vec<String> = coming
+            .conflicts
+            .iter()
+            .map(|path| words::plain_line(&path.to_string_lossy()))
+            .collect();
+        let line = format!("It does not fit: both sides changed {}.", files.join(", "));
+        writeln!(out, "{}", wrapped(&line, 0, width))?;
+        writeln!(out, "  {dim}`git merge {branch}` lets you join them by hand.{dim:#}")?;
+    }
+    let push = format!("git push origin {branch}");
+    writeln!(out, "  {dim}`{push}` sends it for a pull request.{dim:#}")
+}

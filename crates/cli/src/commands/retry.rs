@@ -1,0 +1,53 @@
+//! `unstuck retry`: a task that ended without success is done after all.
+
+use std::path::Path;
+
+use unstuck_core::engine::{Command, Event, TaskState};
+use unstuck_store::tables::TaskRow;
+
+use super::control::{Control, Sent, hinted};
+use crate::args::Retry;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, which};
+use crate::render::{Terminal, words};
+
+/// Carries it out.
+pub(crate) fn run(args: &Retry, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
+    let control = Control::open(dir, terminal, "retry", args.json)?;
+    project::runtime()?.block_on(async {
+        let (store, name) = (control.store.as_ref(), control.project.name());
+        let task = which::task(store, name, &args.task).await?;
+        let sent = control.send(Command::Retry { task: task.id }).await;
+        let sent = sent.map_err(|error| hinted(error, next(&task)))?;
+        control.tell(&sent, &said(&task, &sent))
+    })?;
+    Ok(Exit::Done)
+}
+
+fn said(task: &TaskRow, sent: &Sent) -> String {
+    let revived = |event: &Event| matches!(event, Event::TaskRevived { .. });
+    let others = sent.events.iter().filter(|r| revived(&r.event)).count().saturating_sub(1);
+    let with = match others {
+        0 => String::new(),
+        1 => ", and 1 task that needs it".to_owned(),
+        many => format!(", and {many} tasks that need it"),
+    };
+    let name = words::name(task.id, &task.spec);
+    format!("“{name}” is to be done after all{with}. {}", sent.follows())
+}
+
+fn next(task: &TaskRow) -> &'static str {
+    match task.moved.state {
+        TaskState::Parked { .. } => "it waits for your answer: `unstuck inbox` shows the question",
+        TaskState::BackingOff { .. } => "`unstuck kick` ends its wait",
+        _ if task.spec.job.is_some() => "a job is run again, not retried: `unstuck exec`",
+        TaskState::Skipped { .. } => "retry the task it needs first: `unstuck status` shows it",
+        TaskState::Pending { .. }
+        | TaskState::Running { .. }
+        | TaskState::Reconciling { .. }
+        | TaskState::Done
+        | TaskState::Failed { .. }
+        | TaskState::Cancelled => "only a task that ended without success can be retried",
+    }
+}

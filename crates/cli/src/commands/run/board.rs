@@ -1,0 +1,296 @@
+//! The live picture of builds: one line for each task, as many as there is room for. Pure.
+
+use std::collections::HashMap;
+
+use unstuck_core::engine::{
+    Event, GateState, QuestionId, Recorded, RunId, Step, TaskId, TaskState,
+};
+use unstuck_core::time::{Span, Time};
+use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
+
+use crate::render::{stand, style, when, words};
+
+/// The widest a name may be before it is cut.
+const NAME_COLUMNS_MAX: usize = 28;
+/// Lines that are no tasks: the head of a build and the keys below.
+const OTHER_LINES: usize = 4;
+
+/// What is known about builds that are followed.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    builds: Vec<(BuildRow, Vec<TaskRow>)>,
+    gates: Vec<GateRow>,
+    questions: HashMap<QuestionId, String>,
+    /// What a run is doing.
+    steps: HashMap<RunId, Step>,
+    /// What was last said about a task, by its agent or by us.
+    said: HashMap<TaskId, String>,
+    /// Which approach a task is at, of how many.
+    approach: HashMap<TaskId, u32>,
+    began: HashMap<TaskId, Time>,
+}
+
+impl Board {
+    /// What the tables say now.
+    pub(super) fn look(
+        &mut self,
+        builds: Vec<(BuildRow, Vec<TaskRow>)>,
+        gates: Vec<GateRow>,
+        questions: Vec<QuestionRow>,
+    ) {
+        self.builds = builds;
+        self.gates = gates;
+        self.questions =
+            questions.into_iter().map(|row| (row.id, row.text.problem.clone())).collect();
+    }
+
+    /// Something happened to a task.
+    pub(super) fn happened(&mut self, recorded: &Recorded, task: Option<TaskId>) {
+        match &recorded.event {
+            Event::RunStarted { run, task, next, .. } => {
+                self.steps.insert(*run, next.step);
+                self.began.entry(*task).or_insert(recorded.at);
+            }
+            Event::RunStep { run, step } | Event::RunResumed { run, step } => {
+                self.steps.insert(*run, *step);
+            }
+            Event::Retrying { task, attempt, .. } => {
+                self.approach.insert(*task, *attempt);
+                self.said.remove(task);
+            }
+            Event::Narrated { text, .. } => {
+                if let Some(task) = task {
+                    self.said.insert(task, words::plain_line(text));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether something waits that could be tried now.
+    pub(super) fn waits(&self) -> bool {
+        let tasks = self.builds.iter().flat_map(|(_, tasks)| tasks);
+        tasks.into_iter().any(|row| matches!(row.moved.state, TaskState::BackingOff { .. }))
+    }
+
+    /// Whether a person is asked.
+    pub(super) fn asks(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
+    /// The picture.
+    pub(super) fn lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
+        let (title, dim) = (style::TITLE, style::DIM);
+        let mut lines = Vec::new();
+        let room = rows.saturating_sub(OTHER_LINES * self.builds.len().max(1)).max(1);
+        for (build, tasks) in &self.builds {
+            let stands = stand::build(build, true, now);
+            let cost = words::amount(build.spent);
+            let cost = if cost.is_empty() { cost } else { format!(" · {cost}") };
+            let rest = format!(" · {stands} · {} of {} done{cost}", build.done, build.tasks);
+            let head = format!("build {}", build.id);
+            let rest = words::cut(&rest, columns.saturating_sub(head.len()));
+            lines.push(format!("{title}{head}{title:#}{dim}{rest}{dim:#}"));
+            lines.extend(self.tasks(tasks, now, columns, room / self.builds.len()));
+        }
+        lines.push(format!("{dim}{}{dim:#}", words::cut(&self.keys(), columns)));
+        lines
+    }
+
+    fn keys(&self) -> String {
+        let kick = if self.waits() { "k try now · " } else { "" };
+        let answer = if self.asks() { "a answer · " } else { "" };
+        format!("{answer}{kick}p pause · b background · Ctrl-C end")
+    }
+
+    fn tasks(&self, tasks: &[TaskRow], now: Time, columns: usize, room: usize) -> Vec<String> {
+        let mut shown: Vec<&TaskRow> = tasks.iter().collect();
+        let room = if shown.len() > room { room.saturating_sub(1).max(1) } else { room };
+        if shown.len() > room {
+            shown.sort_by_key(|row| (stand::weight(&row.moved.state), row.id));
+            shown.truncate(room);
+            shown.sort_by_key(|row| row.id);
+        }
+        let most = NAME_COLUMNS_MAX.min(columns / 2).max(4);
+        let name = |row: &TaskRow| words::cut(&words::name(row.id, &row.spec), most);
+        let widest = shown.iter().map(|row| name(row).chars().count()).max().unwrap_or_default();
+        let mut lines: Vec<String> = shown
+            .iter()
+            .map(|row| {
+                let (mark, color) = stand::mark(&row.moved.state);
+                let left = columns.saturating_sub(widest + 6);
+                let detail = words::cut(&self.detail(row, now), left);
+                let name = name(row);
+                format!("  {color}{mark}{color:#} {name:widest$}  {detail}")
+            })
+            .collect();
+        let rest = tasks.len() - shown.len();
+        if rest > 0 {
+            let dim = style::DIM;
+            lines.push(format!("  {dim}… and {rest} more{dim:#}"));
+        }
+        lines
+    }
+
+    fn detail(&self, row: &TaskRow, now: Time) -> String {
+        match &row.moved.state {
+            TaskState::Done => self.effort(row),
+            TaskState::Running { run } => self.work(row, *run),
+            TaskState::Parked { question, .. } => match self.questions.get(question) {
+                Some(problem) => format!("waiting for you: {}", words::plain_line(problem)),
+                None => stand::task(&row.moved.state, true, now),
+            },
+            TaskState::BackingOff { gate: Some(key), until: None, .. } => {
+                let gate = self.gates.iter().find(|gate| gate.key == *key);
+                match gate.map(|gate| gate.state) {
+                    Some(GateState::Waiting { until, .. }) => {
+                        format!("the account is limited, goes on at {}", when::until(until, now))
+                    }
+                    Some(GateState::Probing { .. }) => "seeing if the account is ready".to_owned(),
+                    _ => stand::task(&row.moved.state, true, now),
+                }
+            }
+            state => stand::task(state, true, now),
+        }
+    }
+
+    /// What a running task is at.
+    fn work(&self, row: &TaskRow, run: RunId) -> String {
+        let said = self.said.get(&row.id).map(String::as_str);
+        let doing = match self.steps.get(&run) {
+            Some(Step::AwaitMerge) => "in line to be checked",
+            Some(Step::Check) => "being checked",
+            Some(Step::Commit) => "being committed",
+            Some(Step::Mutate { .. }) => "being sent on",
+            Some(Step::Emit) => "nearly done",
+            Some(Step::TakeBack) => "being taken back",
+            Some(Step::Attempt { .. } | Step::Repair { .. } | Step::Execute) | None => {
+                said.unwrap_or("the agent is at work")
+            }
+        };
+        match self.approach.get(&row.id) {
+            Some(approach) => format!("approach {}: {doing}", approach + 1),
+            None => doing.to_owned(),
+        }
+    }
+
+    /// What a task took.
+    fn effort(&self, row: &TaskRow) -> String {
+        let attempts = words::number(row.moved.attempts as usize, "attempt", "attempts");
+        let took = self.began.get(&row.id).map(|began| row.moved.changed_at.since(*began));
+        let took = took.filter(|took| *took >= Span::from_secs(1)).map(when::length);
+        let cost = words::amount(row.moved.spent);
+        let parts = [Some(attempts), took, Some(cost).filter(|cost| !cost.is_empty())];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use unstuck_core::engine::{BuildId, BuildState, Next, Start, TaskState as State};
+    use unstuck_core::plan::TaskSpec;
+    use unstuck_core::policy::Amount;
+    use unstuck_store::tables::TaskChange;
+
+    use super::*;
+
+    const NOW: Time = Time::from_millis(1_800_000_000_000);
+
+    fn task(id: u32, name: &str, state: State) -> TaskRow {
+        let spec = TaskSpec { title: name.to_owned(), ..TaskSpec::default() };
+        let moved = TaskChange {
+            state,
+            last_run: None,
+            firing: 0,
+            attempts: 2,
+            counters: Default::default(),
+            failure: None,
+            spent: Amount { money_micros: 310_000, ..Amount::ZERO },
+            changed_at: NOW,
+        };
+        TaskRow { id: TaskId(id), build: BuildId(7), spec: Arc::new(spec), moved }
+    }
+
+    fn build(tasks: u32) -> BuildRow {
+        BuildRow {
+            id: BuildId(7),
+            state: BuildState::Running,
+            standing: false,
+            tasks,
+            done: 1,
+            not_done: 0,
+            parked: 1,
+            open_questions: 1,
+            spent: Amount { money_micros: 1_200_000, ..Amount::ZERO },
+            started_at: NOW,
+            ended_at: None,
+        }
+    }
+
+    fn at(event: Event) -> Recorded {
+        Recorded { seq: 1, at: NOW - Span::from_mins(4), why: None, event }
+    }
+
+    fn board() -> Board {
+        let tasks = vec![
+            task(1, "add-timeouts", State::Done),
+            task(2, "payment-webhook", State::Running { run: RunId(5) }),
+            task(3, "deploy-preview", State::Parked { question: QuestionId(0), run: None }),
+            task(4, "importer", State::BackingOff { until: Some(NOW), gate: None, run: None }),
+            task(
+                5,
+                "a name that is longer than anybody wants to read here",
+                State::Pending { run: None },
+            ),
+        ];
+        let mut board = Board::default();
+        board.builds = vec![(build(5), tasks)];
+        let next = Next::attempt(Start::Fresh);
+        let run = RunId(5);
+        for task in [1, 2] {
+            let task = TaskId(task);
+            board.happened(&at(Event::RunStarted { run, task, retry_of: None, next }), Some(task));
+        }
+        let text = "I use the SDK's own verifier,\nwhich knows about clocks.".into();
+        board.happened(&at(Event::Narrated { run, text }), Some(TaskId(2)));
+        board.questions.insert(QuestionId(0), "The hosting account refused the key.".to_owned());
+        board
+    }
+
+    fn plain(lines: &[String]) -> Vec<String> {
+        lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect()
+    }
+
+    #[test]
+    fn one_line_for_each_task_says_where_it_stands() {
+        insta::assert_snapshot!(plain(&board().lines(NOW, 100, 30)).join("\n"));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_window_and_no_picture_higher() {
+        for (columns, rows) in [(20, 6), (40, 8), (80, 24), (200, 5)] {
+            let lines = plain(&board().lines(NOW, columns, rows));
+            assert!(lines.len() <= rows.max(5), "{columns}x{rows}: {lines:#?}");
+            let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns, "{columns}x{rows}: {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_room_what_matters_is_shown() {
+        let mut board = board();
+        board.builds[0].1.extend((10..500).map(|id| task(id, "more", State::Done)));
+        let lines = plain(&board.lines(NOW, 80, 10)).join("\n");
+        assert!(lines.contains("deploy-preview") && lines.contains("payment-webhook"), "{lines}");
+        assert!(lines.contains("… and "), "{lines}");
+    }
+
+    #[test]
+    fn keys_are_offered_where_they_do_something() {
+        let keys = |board: &Board| plain(&board.lines(NOW, 80, 30)).pop().unwrap();
+        assert!(keys(&board()).starts_with("a answer · k try now"));
+        assert!(keys(&Board::default()).starts_with("p pause"));
+    }
+}

@@ -1,0 +1,104 @@
+//! The live picture on a terminal, and the keys a person presses there.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+use unstuck_core::engine::{Recorded, TaskId};
+
+use super::board::Board;
+use crate::error::Error;
+use crate::project::{Signal, now};
+use crate::render::Terminal;
+use crate::render::screen::{Input, Key, Screen};
+
+/// Between two pictures while things happen, so that nothing flickers.
+const SOON: Duration = Duration::from_millis(80);
+/// Between two pictures while only the clock goes on.
+const LATER: Duration = Duration::from_secs(1);
+
+/// A picture that is drawn in place.
+pub(super) struct Live {
+    screen: Screen,
+    pub(super) board: Board,
+    /// Something happened since the last picture.
+    stale: bool,
+    drawn: Instant,
+}
+
+/// What a person wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// To see how things stand.
+    Look,
+    /// That what waits is tried now.
+    Kick,
+    /// To answer questions.
+    Answer,
+    /// That everything stands still.
+    Pause,
+    /// That it goes on in the background.
+    Background,
+    /// That it ends.
+    End(Signal),
+}
+
+impl Live {
+    /// Takes the terminal, where there is one with a person at it.
+    pub(super) fn enter(terminal: &Terminal) -> io::Result<Option<Self>> {
+        let screen = Screen::enter(terminal)?;
+        let board = Board::default();
+        Ok(screen.map(|screen| Self { screen, board, stale: true, drawn: Instant::now() }))
+    }
+
+    pub(super) fn happened(&mut self, recorded: &Recorded, task: Option<TaskId>) {
+        self.board.happened(recorded, task);
+        self.stale = true;
+    }
+
+    /// Waits for a key, or until it is time for another picture.
+    pub(super) async fn next(&mut self) -> Result<Act, Error> {
+        let pause = if self.stale { SOON } else { LATER };
+        loop {
+            let input = tokio::select! {
+                input = self.screen.next() => input?,
+                () = sleep_until(self.drawn + pause) => return Ok(Act::Look),
+            };
+            match input {
+                Input::Key(Key::Char('k')) if self.board.waits() => return Ok(Act::Kick),
+                Input::Key(Key::Char('a')) if self.board.asks() => return Ok(Act::Answer),
+                Input::Key(Key::Char('p')) => return Ok(Act::Pause),
+                Input::Key(Key::Char('b')) => return Ok(Act::Background),
+                Input::Key(_) => {}
+                Input::Resized => return Ok(Act::Look),
+                Input::Interrupted => return Ok(Act::End(Signal::Interrupted)),
+                Input::Terminated => return Ok(Act::End(Signal::Terminated)),
+            }
+        }
+    }
+
+    pub(super) fn draw(&mut self) -> Result<(), Error> {
+        let size = self.screen.size();
+        self.screen.draw(self.board.lines(now(), size.columns, size.rows), None)?;
+        (self.stale, self.drawn) = (false, Instant::now());
+        Ok(())
+    }
+
+    /// Says something above the picture.
+    pub(super) fn say(&mut self, text: &str) -> Result<(), Error> {
+        self.stale = true;
+        Ok(self.screen.say(text)?)
+    }
+
+    /// Gives the terminal away, without the picture.
+    pub(super) fn give(mut self) -> Result<(Screen, Board), Error> {
+        self.screen.clear()?;
+        Ok((self.screen, self.board))
+    }
+
+    /// Takes the terminal again, with what was known.
+    pub(super) fn again(terminal: &Terminal, board: Board) -> Result<Option<Self>, Error> {
+        let live = Self::enter(terminal)?;
+        Ok(live.map(|live| Self { board, ..live }))
+    }
+}

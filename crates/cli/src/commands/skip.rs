@@ -1,0 +1,85 @@
+//! `unstuck skip`: a task is left out, and what needs it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use unstuck_core::engine::{Command, Event, TaskState};
+use unstuck_store::tables::TaskRow;
+
+use super::control::{Control, Sent, hinted};
+use crate::args::Skip;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, which};
+use crate::render::{Terminal, words};
+
+/// Carries it out.
+pub(crate) fn run(args: &Skip, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
+    let control = Control::open(dir, terminal, "skip", args.json)?;
+    project::runtime()?.block_on(async {
+        let (store, name) = (control.store.as_ref(), control.project.name());
+        let task = which::task(store, name, &args.task).await?;
+        let others = needing(&task, &store.tasks(name, task.build).await?);
+        // What cannot be done is not asked about.
+        let possible = !task.moved.state.has_ended();
+        if possible && !control.agreed(args.yes, &question(&task, others))? {
+            return Ok(());
+        }
+        let sent = control.send(Command::Skip { task: task.id }).await;
+        let sent = sent.map_err(|error| hinted(error, next(&task.moved.state)))?;
+        control.tell(&sent, &said(&task, &sent))
+    })?;
+    Ok(Exit::Done)
+}
+
+/// How many tasks that have not ended need it, at once or through others.
+fn needing(task: &TaskRow, rows: &[TaskRow]) -> usize {
+    let mut gone = BTreeSet::from([task.spec.name.as_str()]);
+    loop {
+        let needs = |row: &&TaskRow| {
+            let needed = row.spec.depends_on.iter().any(|name| gone.contains(name.as_str()));
+            needed && !row.moved.state.has_ended() && !gone.contains(row.spec.name.as_str())
+        };
+        let more: Vec<&str> = rows.iter().filter(needs).map(|row| row.spec.name.as_str()).collect();
+        if more.is_empty() {
+            return gone.len() - 1;
+        }
+        gone.extend(more);
+    }
+}
+
+fn question(task: &TaskRow, others: usize) -> String {
+    let name = words::name(task.id, &task.spec);
+    let with = match others {
+        0 => String::new(),
+        1 => " 1 task that needs it is left out too.".to_owned(),
+        many => format!(" {many} tasks that need it are left out too."),
+    };
+    format!("Leave out “{name}”?{with}")
+}
+
+fn said(task: &TaskRow, sent: &Sent) -> String {
+    let skipped = |event: &Event| matches!(event, Event::TaskSkipped { .. });
+    let others = sent.events.iter().filter(|r| skipped(&r.event)).count().saturating_sub(1);
+    let with = match others {
+        0 => String::new(),
+        1 => ", and 1 task that needs it".to_owned(),
+        many => format!(", and {many} tasks that need it"),
+    };
+    let name = words::name(task.id, &task.spec);
+    format!("“{name}” is left out{with}. `unstuck retry {}` takes it back.", task.id)
+}
+
+const fn next(state: &TaskState) -> &'static str {
+    match state {
+        TaskState::Done => "what is done stays done",
+        TaskState::Skipped { .. } | TaskState::Failed { .. } | TaskState::Cancelled => {
+            "it is not done anyway; `unstuck retry` has it done after all"
+        }
+        TaskState::Pending { .. }
+        | TaskState::Running { .. }
+        | TaskState::BackingOff { .. }
+        | TaskState::Parked { .. }
+        | TaskState::Reconciling { .. } => "try again in a moment, when that step has ended",
+    }
+}

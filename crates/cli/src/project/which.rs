@@ -1,0 +1,117 @@
+//! Which build or task a person means.
+
+use unstuck_core::engine::{BuildId, TaskId};
+use unstuck_store::Store;
+use unstuck_store::tables::{BuildRow, TaskRow};
+
+use super::look;
+use crate::error::Error;
+
+/// How many names are enough to choose from.
+const NAMES_MAX: usize = 5;
+
+/// The build that was named, or the newest that has not ended. The one that holds all jobs is
+/// meant only when it is named.
+pub(crate) async fn open_build(
+    store: &dyn Store,
+    project: &str,
+    given: Option<BuildId>,
+) -> Result<BuildRow, Error> {
+    let builds = store.builds(project).await?;
+    let open = |row: &&BuildRow| !row.standing && !row.state.has_ended();
+    match given {
+        Some(id) => named(builds, id),
+        None => builds.iter().find(open).cloned().ok_or(Error::NoOpenBuild),
+    }
+}
+
+/// The build that was named, or the newest, whether it has ended or not.
+pub(crate) async fn any_build(
+    store: &dyn Store,
+    project: &str,
+    given: Option<BuildId>,
+) -> Result<BuildRow, Error> {
+    let builds = store.builds(project).await?;
+    match given {
+        Some(id) => named(builds, id),
+        None => builds.into_iter().find(|row| !row.standing).ok_or(Error::NoOpenBuild),
+    }
+}
+
+/// The task that was named: by its name in the newest build or among the jobs, by its number, or by
+/// the beginning of its name.
+pub(crate) async fn task(store: &dyn Store, project: &str, given: &str) -> Result<TaskRow, Error> {
+    let given = given.trim();
+    let builds = store.builds(project).await?;
+    let newest = builds.iter().find(|row| !row.standing);
+    let jobs = builds.iter().find(|row| row.standing);
+    let mut rows = Vec::new();
+    for build in [newest, jobs].into_iter().flatten() {
+        rows.extend(store.tasks(project, build.id).await?);
+    }
+    let exact = rows.iter().position(|row| row.spec.name == given);
+    if let Some(at) = exact {
+        return Ok(rows.swap_remove(at));
+    }
+    if let Some(id) = number(given)
+        && let Some(row) = look::task(store, project, id).await?
+    {
+        return Ok(row);
+    }
+    begins(rows, given)
+}
+
+fn named(builds: Vec<BuildRow>, id: BuildId) -> Result<BuildRow, Error> {
+    let unknown = || Error::Unknown { what: "build", name: id.to_string(), list: "unstuck status" };
+    builds.into_iter().find(|row| row.id == id).ok_or_else(unknown)
+}
+
+/// `t12` or `12`. What begins with a zero is rather the beginning of a name: `001-timeouts`.
+fn number(given: &str) -> Option<TaskId> {
+    let digits = given.strip_prefix('t').unwrap_or(given);
+    let plain = digits == "0" || !digits.starts_with('0');
+    digits.parse().ok().filter(|_| plain && !digits.starts_with('+')).map(TaskId)
+}
+
+/// The one task whose name begins like this.
+fn begins(rows: Vec<TaskRow>, given: &str) -> Result<TaskRow, Error> {
+    let mut found: Vec<TaskRow> = rows
+        .into_iter()
+        .filter(|row| !given.is_empty() && row.spec.name.starts_with(given))
+        .collect();
+    if found.len() == 1 {
+        return Ok(found.remove(0));
+    }
+    let given = given.to_owned();
+    if found.is_empty() {
+        return Err(Error::Unknown { what: "task", name: given, list: "unstuck status" });
+    }
+    let more = found.len().saturating_sub(NAMES_MAX);
+    let said = |row: &TaskRow| format!("{} ({})", row.spec.name, row.id);
+    let names = found.iter().take(NAMES_MAX).map(said).collect();
+    Err(Error::Ambiguous { given, names, more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_may_have_its_letter_and_no_zero_in_front() {
+        let cases = [
+            ("12", Some(12)),
+            ("t12", Some(12)),
+            ("0", Some(0)),
+            ("t0", Some(0)),
+            ("001", None),
+            ("+1", None),
+            ("t", None),
+            ("", None),
+            ("importer", None),
+            ("99999999999", None),
+        ];
+        for (given, id) in cases {
+            assert_eq!(number(given), id.map(TaskId), "{given}");
+        }
+    }
+}

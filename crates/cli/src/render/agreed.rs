@@ -1,0 +1,47 @@
+//! Asking whether something that cannot be taken back is really wanted.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use super::Terminal;
+use crate::error::Error;
+
+/// Asks a question that is answered with yes or no; anything but yes is no. Where nobody is at the
+/// keyboard it is not asked, and nothing is done.
+pub(crate) fn agreed(
+    terminal: &Terminal,
+    verb: &'static str,
+    question: &str,
+) -> Result<bool, Error> {
+    if !terminal.is_terminal() || !io::stdin().is_terminal() {
+        return Err(Error::NobodyToAsk { verb, question: question.to_owned() });
+    }
+    let mut out = terminal.styled();
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map_err(|source| Error::Input { place: "standard input".to_owned(), source })?;
+    if !line.ends_with('\n') {
+        writeln!(out)?;
+        out.flush()?;
+    }
+    Ok(is_yes(&line))
+}
+
+fn is_yes(line: &str) -> bool {
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_yes_is_yes() {
+        for (line, agreed) in
+            [("y\n", true), ("Yes\n", true), ("\n", false), ("", false), ("yeah\n", false)]
+        {
+            assert_eq!(is_yes(line), agreed, "{line:?}");
+        }
+    }
+}

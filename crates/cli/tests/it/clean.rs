@@ -1,0 +1,179 @@
+//! `unstuck clean`: what a build that is over has left behind, on a real repository.
+
+use std::fs;
+use std::process::Command as Child;
+use std::sync::Arc;
+
+use unstuck_core::engine::{BuildId, Command, RunId, Start, TaskId};
+use unstuck_core::plan::{Plan, TaskSpec};
+use unstuck_core::time::Time;
+use unstuck_world::process::{Guard, guard};
+use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+
+use crate::program::{Ran, ran, unstuck};
+use crate::shop::Shop;
+
+const BUILD: BuildId = BuildId(0);
+const DONE: Place = Place { build: BUILD, task: TaskId(0) };
+const CHANGED: Place = Place { build: BUILD, task: TaskId(1) };
+
+/// A build that is over, with a worktree that nobody worked in and one with a change.
+struct Left(Shop);
+
+impl Left {
+    fn new() -> Self {
+        let left = Self(Shop::new());
+        left.git(&["init", "-q", "-b", "main"]);
+        left.git(&["config", "user.name", "Ada"]);
+        left.git(&["config", "user.email", "ada@example.org"]);
+        fs::write(left.0.root().join("a.txt"), "1\n").unwrap();
+        fs::write(left.0.root().join(".unstuck/.gitignore"), "*\n").unwrap();
+        left.git(&["add", "-A"]);
+        left.git(&["commit", "-q", "-m", "First"]);
+        left.build();
+        left.worktree(DONE);
+        let changed = left.worktree(CHANGED);
+        fs::write(changed.directory().join("a.txt"), "half done\n").unwrap();
+        left
+    }
+
+    /// Two tasks; everything succeeds.
+    fn build(&self) {
+        let night = self.0.hold();
+        let task = |name: &str| TaskSpec { name: name.to_owned(), ..TaskSpec::default() };
+        let plan = Arc::new(Plan::new(vec![task("notes"), task("importing")]).unwrap());
+        self.0.send(&night, Command::StartBuild { plan, slots: 2, in_place: false });
+        self.0.until(&night, |state| state.build(BUILD).unwrap().state.has_ended());
+        self.0.send(&night, Command::Wake);
+        self.0.let_go(night);
+    }
+
+    fn worktree(&self, place: Place) -> Workspace {
+        let executable = env!("CARGO_BIN_EXE_unstuck").into();
+        let shell = Shell {
+            guard: Guard { executable, arguments: vec![guard::ARGUMENT.into()] },
+            lock: self.0.root().join(".unstuck/lock"),
+            inherits_environment: true,
+            environment: Vec::new(),
+            timeout: std::time::Duration::from_mins(1),
+        };
+        self.0.runtime.block_on(async {
+            let project = Project::open("git", self.0.root()).await.unwrap();
+            let start = project.head().await.unwrap();
+            let head = project.build_head(place.build, &start).await.unwrap();
+            let wanted = Preparation {
+                place,
+                run: RunId(u64::from(place.task.0)),
+                start: Start::Fresh,
+                head,
+                share: Vec::new(),
+                setup: Vec::new(),
+                in_place: false,
+                now: Time::EPOCH,
+            };
+            Workspace::prepare(&project, &wanted, &shell).await.unwrap()
+        })
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let done = Child::new("git").current_dir(self.0.root()).args(args).output().unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim_end().to_owned()
+    }
+
+    fn clean(&self, args: &[&str]) -> Ran {
+        let mut command = self.0.command(&[&["clean"], args].concat());
+        ran(command.env("PATH", "/usr/local/bin:/usr/bin:/bin").output().unwrap())
+    }
+
+    fn has(&self, task: u32) -> bool {
+        self.0.root().join(format!(".unstuck/worktrees/t{task}")).is_dir()
+    }
+
+    fn branches(&self) -> String {
+        self.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])
+    }
+}
+
+/// How much a file takes depends on the disk.
+fn page(ran: &Ran) -> String {
+    let line = |line: &str| {
+        let words =
+            line.split(' ').map(|word| if word.parse::<u64>().is_ok() { "N" } else { word });
+        words.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    ran.stdout.lines().map(line).collect()
+}
+
+#[test]
+fn help_of_clean() {
+    insta::assert_snapshot!(unstuck(&["clean", "--help"]));
+}
+
+#[test]
+fn what_holds_nothing_unsaved_goes_and_the_rest_is_named() {
+    let left = Left::new();
+    let found = left.clean(&["--dry-run"]);
+    assert!(left.has(0) && left.has(1) && found.exit == 0, "{found}");
+    insta::assert_snapshot!("would_go", page(&found));
+    let refused = left.clean(&[]);
+    assert_eq!(refused.exit, 2, "{refused}");
+    assert!(
+        refused.stderr.contains("`unstuck clean … --yes` does it without a question"),
+        "{refused}"
+    );
+    assert!(left.has(0));
+    let removed = left.clean(&["--yes"]);
+    insta::assert_snapshot!("gone", page(&removed));
+    assert!(!left.has(0) && left.has(1));
+    let kept = left.0.root().join(".unstuck/worktrees/t1/a.txt");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "half done\n");
+    assert_eq!(left.branches(), "main\nunstuck/b0.t1");
+    let again = left.clean(&["--yes", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!((&json["freed_bytes"], json["things"].as_array().unwrap().len()), (&0.into(), 2));
+}
+
+#[test]
+fn a_branch_stays_until_the_person_has_it() {
+    let left = Left::new();
+    let tree = left.git(&["rev-parse", "HEAD^{tree}"]);
+    let work = left.git(&["commit-tree", &tree, "-p", "HEAD", "-m", "Work"]);
+    left.git(&["branch", "-f", "unstuck/b0", &work]);
+    let kept = left.clean(&["--yes"]);
+    assert!(
+        kept.stdout.contains("1 commit is in none of your branches: `unstuck land b0`"),
+        "{kept}"
+    );
+    assert!(left.branches().contains("unstuck/b0\n"));
+    left.git(&["merge", "-q", "--ff-only", "unstuck/b0"]);
+    assert_eq!(left.clean(&["--yes"]).exit, 0);
+    assert_eq!(left.branches(), "main\nunstuck/b0.t1");
+}
+
+#[test]
+fn while_somebody_is_at_work_nothing_goes() {
+    let left = Left::new();
+    let night = left.0.hold();
+    let ran = left.clean(&["--yes"]);
+    left.0.let_go(night);
+    assert!(left.has(0));
+    insta::assert_snapshot!("at_work", ran);
+}
+
+#[test]
+fn a_build_that_is_not_over_keeps_everything() {
+    let left = Left::new();
+    assert_eq!(left.clean(&["--dry-run"]).exit, 0);
+    assert_eq!(left.0.unstuck(&["retry", "notes"]).exit, 2, "it is done");
+    let night = left.0.hold();
+    let task = TaskSpec { name: "tidy".to_owned(), ..TaskSpec::default() };
+    let plan = Arc::new(Plan::new(vec![task]).unwrap());
+    left.0.send(&night, Command::StartBuild { plan, slots: 1, in_place: false });
+    left.0.until(&night, |state| state.build(BuildId(1)).is_some());
+    left.0.let_go(night);
+    left.worktree(Place { build: BuildId(1), task: TaskId(2) });
+    let ran = left.clean(&["--yes"]);
+    assert!(ran.stdout.contains("build b1 is not over"), "{ran}");
+    assert!(left.has(2) && !left.has(0));
+}

@@ -1,0 +1,48 @@
+//! Branches that a build leaves behind go only when the person has all of it.
+
+use unstuck_core::engine::{BuildId, RunId};
+use unstuck_world::workspace::Branch;
+
+use super::repo::block_on;
+use super::stage::Stage;
+
+#[test]
+fn a_branch_goes_only_when_the_person_has_all_of_it() {
+    let stage = Stage::with(&[("a", "1\n")]);
+    let (repo, project) = (&stage.repo, &stage.project);
+    let base = repo.oid("HEAD");
+    for name in ["unstuck/b7", "unstuck/b7.t3", "unstuck/b70", "unstuck/b8"] {
+        repo.run(["branch", name]);
+    }
+    repo.run(["checkout", "-q", "unstuck/b7"]);
+    repo.write("a", "2\n");
+    let tip = repo.commit("work");
+    let found = || block_on(project.branches_of(BuildId(7))).unwrap();
+    let standing = |name: &str| {
+        let found = found();
+        assert_eq!(found.len(), 2, "{found:?}");
+        found.into_iter().find(|left| left.name == format!("refs/heads/{name}")).unwrap()
+    };
+    assert!(matches!(standing("unstuck/b7").branch, Branch::InUse(_)));
+    repo.run(["checkout", "-q", "main"]);
+    let needed = standing("unstuck/b7");
+    assert_eq!(needed.branch, Branch::Needed(1));
+    assert!(!block_on(project.forget_branch(&needed)).unwrap());
+    assert_eq!(standing("unstuck/b7.t3").branch, Branch::Free);
+
+    repo.run(["merge", "-q", "--ff-only", "unstuck/b7"]);
+    let free = standing("unstuck/b7");
+    repo.run(["branch", "-f", "unstuck/b7", base.as_str()]);
+    assert!(!block_on(project.forget_branch(&free)).unwrap(), "it moved since");
+    repo.run(["branch", "-f", "unstuck/b7", tip.as_str()]);
+    assert!(block_on(project.forget_branch(&free)).unwrap());
+    assert_eq!(found().len(), 1);
+}
+
+#[test]
+fn saved_attempts_are_counted_by_their_runs() {
+    let stage = Stage::with(&[("a", "1\n")]);
+    stage.repo.run(["update-ref", "refs/unstuck/attempts/r12", "HEAD"]);
+    let runs = [RunId(1), RunId(12)];
+    assert_eq!(block_on(stage.project.attempts_of(&runs)).unwrap(), 1);
+}
