@@ -7,9 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
-use unstuck_core::engine::{
-    BuildId, MutationId, QuestionId, Recorded, RunId, State, TaskId,
-};
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, State, TaskId};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 

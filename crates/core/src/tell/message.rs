@@ -207,9 +207,8 @@ fn slug(name: &str) -> String {
 
 /// `[TIMEOUT] Your answer is needed in “shop”`.
 fn headline(what: &str, project: &str, category: Option<Category>) -> String {
-    let category = category.map_or_else(String::new, |category| {
-        format!("[{}] ", category.as_str().to_uppercase())
-    });
+    let category = category
+        .map_or_else(String::new, |category| format!("[{}] ", category.as_str().to_uppercase()));
     let placed = match sentence_or(project, "") {
         nowhere if nowhere.is_empty() => what.to_owned(),
         plain => format!("{what} in “{plain}”"),

@@ -107,10 +107,8 @@ mod tests {
     const NEWEST: u32 = 2;
     const FIXTURE: &[u8] = include_bytes!("../../../../testdata/store/v1.db");
     const NEXT: Step = Step { to: NEWEST + 1, sql: "ALTER TABLE projects ADD COLUMN note TEXT;" };
-    const BROKEN: Step = Step {
-        to: NEWEST + 2,
-        sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;",
-    };
+    const BROKEN: Step =
+        Step { to: NEWEST + 2, sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;" };
 
     /// A database of schema 1 in a folder of its own.
     fn old() -> (tempfile::TempDir, PathBuf) {

@@ -37,7 +37,11 @@ impl Dump {
         let (mut runs, mut mutations, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
         let mut checkpoints = Vec::new();
         for task in &tasks {
-            same("one task is the same", &store.task(project, task.id).await?.as_ref(), &Some(task))?;
+            same(
+                "one task is the same",
+                &store.task(project, task.id).await?.as_ref(),
+                &Some(task),
+            )?;
             runs.extend(store.runs(project, task.id).await?);
             mutations.extend(store.mutations(project, task.id).await?);
             let kept = store.checkpoint(project, task.id).await?;

@@ -47,9 +47,9 @@ fn all(project: &str, title: &str, code: Code) -> Vec<Message> {
 
 /// Without the category, which is for sorting and not for reading.
 fn words(message: &Message) -> [&str; 2] {
-    let mark = message.category.map_or_else(String::new, |category| {
-        format!("[{}] ", category.as_str().to_uppercase())
-    });
+    let mark = message
+        .category
+        .map_or_else(String::new, |category| format!("[{}] ", category.as_str().to_uppercase()));
     [message.title.strip_prefix(&mark).unwrap(), &message.body]
 }
 
