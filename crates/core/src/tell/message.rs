@@ -3,6 +3,8 @@
 //! The words are public: they pass the linter whatever titles and names hold, and know nothing of
 //! a fault's own message. Where there is a code, the title begins with its category.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use super::narrate::{Narration, narrate};
@@ -72,7 +74,8 @@ impl Message {
         let mut body = text.problem.clone();
         body.push_str("\n\nYou can choose:");
         for option in &text.options {
-            body.push_str(&format!("\n- {}: {}", option.label, option.description));
+            // Writing to a text cannot fail.
+            let _ = write!(body, "\n- {}: {}", option.label, option.description);
         }
         body.push_str("\n\nOpen the inbox to answer.");
         let mut message = Self::new(project, news, "Your answer is needed", code, body);

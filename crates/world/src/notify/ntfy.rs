@@ -1,7 +1,7 @@
 //! ntfy: a topic that phones listen to.
 
 use serde_json::json;
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Category, Fault};
 use unstuck_core::tell::{Level, Message};
 
 use super::post::Post;
@@ -31,7 +31,7 @@ impl Ntfy {
     pub(super) async fn deliver(&self, message: &Message) -> Result<(), Undelivered> {
         let mut text = message.body.as_str();
         text = &text[..text.floor_char_boundary(MESSAGE_BYTES_MAX)];
-        let category = message.category.map(|category| category.as_str());
+        let category = message.category.map(Category::as_str);
         let code = message.code.map(|code| code.to_string());
         let tags: Vec<&str> = category.into_iter().chain(code.as_deref()).collect();
         let body = json!({
