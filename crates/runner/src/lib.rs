@@ -21,6 +21,7 @@ mod handle;
 mod ledger;
 mod lock;
 mod notice;
+pub mod notify;
 mod pending;
 mod probe;
 mod recover;

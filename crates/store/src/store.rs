@@ -7,13 +7,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
-use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, State, TaskId};
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, State, TaskId};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 
 use crate::batch::Batch;
 use crate::checkpoint::Conversation;
 use crate::error::StoreError;
+use crate::outbox::Outbox;
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
     TaskRow,
@@ -40,6 +41,9 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// The tasks of a build, in the order of their ids.
     async fn tasks(&self, project: &str, build: BuildId) -> Result<Vec<TaskRow>, StoreError>;
+
+    /// One task.
+    async fn task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError>;
 
     /// The runs of a task, oldest first.
     async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError>;
@@ -68,6 +72,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The actions of a task, oldest first.
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;
 
+    /// One action.
+    async fn mutation(
+        &self,
+        project: &str,
+        mutation: MutationId,
+    ) -> Result<Option<MutationRow>, StoreError>;
+
     /// How far the conversation of a task had come, as of the last checkpoint that is durable.
     async fn checkpoint(
         &self,
@@ -87,6 +98,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Takes a person's answer down. Success is the acknowledgement: whoever holds the project
     /// takes it up, at once or at its next start. There is one answer per question.
     async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError>;
+
+    /// How far a channel has told people what happened. One that nobody knows begins after the
+    /// last event: old news is no news.
+    async fn outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError>;
+
+    /// Takes down how far a channel has come, in whatever process. It never goes back.
+    async fn told(&self, project: &str, channel: &str, outbox: Outbox) -> Result<(), StoreError>;
 }
 
 /// A project that is ours to write.

@@ -82,6 +82,9 @@ conformance! {
     a_conversation_that_ends_with_its_progress_is_not_kept
     a_conversation_is_written_with_its_progress_or_not_at_all
     an_old_conversation_stays_while_its_task_lives
+    a_new_channel_hears_what_is_new
+    how_far_a_channel_came_survives
+    a_channel_never_goes_back
 }
 
 /// Whatever the simulated runner does, and wherever it dies, a store finds what was durable; and two

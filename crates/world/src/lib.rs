@@ -11,6 +11,7 @@
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`model`]: what thinks behind an API;
+//! - [`notify`]: telling somebody who is elsewhere;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
 //! - [`provider`]: who does the thinking: agent programs and models;
 //! - [`redact`]: taking secrets out of what leaves;
@@ -30,6 +31,7 @@ pub mod connector;
 pub mod fake;
 pub mod git;
 pub mod model;
+pub mod notify;
 pub mod process;
 pub mod provider;
 pub mod redact;

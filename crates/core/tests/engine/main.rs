@@ -20,3 +20,4 @@ mod reactions;
 mod recovery;
 mod replanning;
 mod stage;
+mod telling;

@@ -27,6 +27,7 @@ mod scripts;
 mod service;
 mod spending;
 mod stage;
+mod telling;
 mod thinking;
 #[path = "../agent/wire.rs"]
 mod wire;

@@ -83,7 +83,7 @@ pub(crate) struct Stage {
     pub(crate) repo: Repo,
     pub(crate) handle: Handle,
     jobs: Vec<Job>,
-    store: MemoryStore,
+    pub(crate) store: MemoryStore,
     running: JoinHandle<Ended>,
     heard: Heard,
     start: Oid,

@@ -11,6 +11,7 @@ use super::AT;
 use crate::batch::{Batch, runs};
 use crate::checkpoint::Conversation;
 use crate::error::StoreError;
+use crate::outbox::Outbox;
 use crate::snapshot::{self, Tail};
 use crate::store::{Answer, AnswerError, Page};
 use crate::tables::{
@@ -40,6 +41,7 @@ pub(super) struct Content {
     pub(super) gates: BTreeMap<GateKey, GateRow>,
     pub(super) signatures: BTreeMap<Signature, SignatureRow>,
     pub(super) costs: BTreeMap<(u64, TaskId), CostRow>,
+    outboxes: BTreeMap<String, Outbox>,
 }
 
 impl Content {
@@ -145,6 +147,18 @@ impl Content {
     pub(super) fn answers_waiting(&self) -> Vec<Answer> {
         let waiting = self.answers.iter().filter(|(_, taken)| !taken);
         waiting.map(|(answer, _)| answer.clone()).collect()
+    }
+
+    pub(super) fn outbox(&mut self, channel: &str) -> Outbox {
+        let new = Outbox::told(self.last_seq);
+        *self.outboxes.entry(channel.to_owned()).or_insert(new)
+    }
+
+    pub(super) fn told(&mut self, channel: &str, outbox: Outbox) {
+        let known = self.outboxes.entry(channel.to_owned()).or_default();
+        if outbox.upto >= known.upto {
+            *known = outbox;
+        }
     }
 
     pub(super) fn retain(&mut self, epoch: u64, before: Time) -> Result<u64, StoreError> {

@@ -12,10 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::watch;
-use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, TaskId};
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, TaskId};
 
 use crate::checkpoint::Conversation;
 use crate::error::StoreError;
+use crate::outbox::Outbox;
 use crate::store::{Answer, AnswerError, Claim, Holder, Page, Store};
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
@@ -132,6 +133,10 @@ impl Store for MemoryStore {
         Ok(self.read(project, |content| content.tasks.values().filter(of_build).cloned().collect()))
     }
 
+    async fn task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
+        Ok(self.read(project, |content| content.tasks.get(&task).cloned()))
+    }
+
     async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError> {
         let of_task = |run: &&RunRow| run.task == task;
         Ok(self.read(project, |content| content.runs.values().filter(of_task).cloned().collect()))
@@ -169,6 +174,14 @@ impl Store for MemoryStore {
         Ok(self.read(project, all))
     }
 
+    async fn mutation(
+        &self,
+        project: &str,
+        mutation: MutationId,
+    ) -> Result<Option<MutationRow>, StoreError> {
+        Ok(self.read(project, |content| content.mutations.get(&mutation).cloned()))
+    }
+
     async fn checkpoint(
         &self,
         project: &str,
@@ -201,5 +214,19 @@ impl Store for MemoryStore {
             return Err(AnswerError::NoQuestion(answer.question));
         };
         known.content.answer(answer)
+    }
+
+    async fn outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError> {
+        let mut shared = self.lock();
+        Ok(shared.projects.entry(project.to_owned()).or_default().content.outbox(channel))
+    }
+
+    async fn told(&self, project: &str, channel: &str, outbox: Outbox) -> Result<(), StoreError> {
+        let mut shared = self.lock();
+        if shared.full {
+            return Err(StoreError::Full { at: AT.to_owned() });
+        }
+        shared.projects.entry(project.to_owned()).or_default().content.told(channel, outbox);
+        Ok(())
     }
 }

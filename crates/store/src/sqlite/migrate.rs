@@ -20,7 +20,10 @@ pub(super) struct Step {
 }
 
 /// All steps, in order. A step that was released never changes.
-pub(super) const STEPS: &[Step] = &[Step { to: 1, sql: include_str!("sql/v1.sql") }];
+pub(super) const STEPS: &[Step] = &[
+    Step { to: 1, sql: include_str!("sql/v1.sql") },
+    Step { to: 2, sql: include_str!("sql/v2.sql") },
+];
 
 /// The schema the last step leads to.
 pub(super) fn newest(steps: &[Step]) -> u32 {
@@ -101,10 +104,11 @@ mod tests {
     use super::*;
     use crate::sqlite::SqliteStore;
 
+    const NEWEST: u32 = 2;
     const FIXTURE: &[u8] = include_bytes!("../../../../testdata/store/v1.db");
-    const NEXT: Step = Step { to: 2, sql: "ALTER TABLE projects ADD COLUMN note TEXT;" };
+    const NEXT: Step = Step { to: NEWEST + 1, sql: "ALTER TABLE projects ADD COLUMN note TEXT;" };
     const BROKEN: Step =
-        Step { to: 3, sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;" };
+        Step { to: NEWEST + 2, sql: "ALTER TABLE projects ADD COLUMN more TEXT; SELECT nonsense;" };
 
     /// A database of schema 1 in a folder of its own.
     fn old() -> (tempfile::TempDir, PathBuf) {
@@ -112,6 +116,11 @@ mod tests {
         let path = folder.path().join("unstuck.db");
         fs::write(&path, FIXTURE).unwrap();
         (folder, path)
+    }
+
+    /// All steps there are, and these.
+    fn and(more: &[Step]) -> Vec<Step> {
+        [STEPS, more].concat()
     }
 
     fn version(path: &Path) -> (u32, u32) {
@@ -125,21 +134,25 @@ mod tests {
     fn an_old_schema_is_kept_aside_and_brought_forward() {
         let (_folder, path) = old();
         let (_, events) = version(&path);
-        drop(SqliteStore::open_with(path.clone(), &[STEPS[0], NEXT]).unwrap());
-        assert_eq!(version(&path), (2, events));
+        drop(SqliteStore::open_with(path.clone(), &and(&[NEXT])).unwrap());
+        assert_eq!(version(&path), (NEWEST + 1, events));
         let kept = backup(&path, 1);
         assert_eq!(version(&kept), (1, events));
         assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
         // The older program sees that it is too old, in the file itself.
-        let error = SqliteStore::open_with(path, &STEPS[..1]).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error}");
+        let error = SqliteStore::open_with(path, STEPS).unwrap_err();
+        let wanted = (NEWEST + 1, NEWEST);
+        assert!(
+            matches!(error, StoreError::Newer { found, known, .. } if (found, known) == wanted),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_step_that_fails_takes_all_of_them_back() {
         let (_folder, path) = old();
         let before = version(&path);
-        SqliteStore::open_with(path.clone(), &[STEPS[0], NEXT, BROKEN]).unwrap_err();
+        SqliteStore::open_with(path.clone(), &and(&[NEXT, BROKEN])).unwrap_err();
         assert_eq!(version(&path), before);
         let conn = Connection::open(&path).unwrap();
         conn.prepare("SELECT note FROM projects").unwrap_err();
@@ -151,6 +164,9 @@ mod tests {
     fn the_newest_schema_is_left_alone() {
         let (_folder, path) = old();
         drop(SqliteStore::open_with(path.clone(), STEPS).unwrap());
-        assert!(!backup(&path, 1).exists());
+        fs::remove_file(backup(&path, 1)).unwrap();
+        drop(SqliteStore::open_with(path.clone(), STEPS).unwrap());
+        assert_eq!(version(&path).0, NEWEST);
+        assert!((1..=NEWEST).all(|schema| !backup(&path, schema).exists()));
     }
 }

@@ -27,10 +27,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::watch;
-use unstuck_core::engine::{BuildId, QuestionId, Recorded, RunId, TaskId};
+use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, TaskId};
 
 use crate::checkpoint::Conversation;
 use crate::error::StoreError;
+use crate::outbox::Outbox;
 use crate::store::{Answer, AnswerError, Claim, Holder, Page, Store};
 use crate::tables::{
     BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
@@ -43,8 +44,8 @@ use journal::SqliteJournal;
 use migrate::Step;
 use readers::Readers;
 use table::{
-    answer, build, checkpoint, cost, event, gate, mutation, project, question, run, signature,
-    task as tasks,
+    answer, build, checkpoint, cost, event, gate, mutation, outbox, project, question, run,
+    signature, task as tasks,
 };
 use writer::Writer;
 
@@ -166,6 +167,10 @@ impl Store for SqliteStore {
         self.read(project, move |conn, id| tasks::of_build(conn, id, build)).await
     }
 
+    async fn task(&self, project: &str, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
+        self.read(project, move |conn, id| tasks::one(conn, id, task)).await
+    }
+
     async fn runs(&self, project: &str, task: TaskId) -> Result<Vec<RunRow>, StoreError> {
         self.read(project, move |conn, id| run::of_task(conn, id, task)).await
     }
@@ -198,6 +203,14 @@ impl Store for SqliteStore {
         self.read(project, move |conn, id| mutation::of_task(conn, id, task)).await
     }
 
+    async fn mutation(
+        &self,
+        project: &str,
+        mutation: MutationId,
+    ) -> Result<Option<MutationRow>, StoreError> {
+        self.read(project, move |conn, id| mutation::one(conn, id, mutation)).await
+    }
+
     async fn checkpoint(
         &self,
         project: &str,
@@ -228,5 +241,21 @@ impl Store for SqliteStore {
             given.unwrap_or_else(|error| Err(error.into()))
         };
         self.0.writer.run(give).await
+    }
+
+    async fn outbox(&self, project: &str, channel: &str) -> Result<Outbox, StoreError> {
+        let (name, channel) = (project.to_owned(), channel.to_owned());
+        let open = move |desk: &mut Desk| {
+            desk.transaction(|conn| outbox::open(conn, project::make(conn, &name)?, &channel))
+        };
+        self.0.writer.run(open).await
+    }
+
+    async fn told(&self, project: &str, channel: &str, told: Outbox) -> Result<(), StoreError> {
+        let (name, channel) = (project.to_owned(), channel.to_owned());
+        let put = move |desk: &mut Desk| {
+            desk.transaction(|conn| outbox::put(conn, project::make(conn, &name)?, &channel, &told))
+        };
+        self.0.writer.run(put).await
     }
 }

@@ -1,6 +1,7 @@
 //! Stores that released versions wrote are opened by this one.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use unstuck_core::engine::State;
@@ -9,15 +10,22 @@ use unstuck_testkit::store::{Dump, PROJECT, holder, scenes, told};
 
 use crate::{At, File};
 
-const SCHEMA_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/store/v1.db");
+/// One file per schema that was ever released.
+const SCHEMAS: [&str; 2] = ["v1.db", "v2.db"];
 /// What the simulated runner did to it.
 const SEED: u64 = 5;
 const STEPS: u64 = 150;
 
 #[tokio::test]
-async fn schema_1_is_opened() {
+async fn every_schema_is_opened() {
+    for schema in SCHEMAS {
+        opens(schema).await;
+    }
+}
+
+async fn opens(schema: &str) {
     let file = File::new();
-    fs::copy(SCHEMA_1, &file.path).unwrap();
+    fs::copy(fixture(schema), &file.path).unwrap();
     let store = SqliteStore::open(&file.path).unwrap();
     let claim = store.claim(PROJECT, &holder("run")).await.unwrap();
     let dump = Dump::of(&store, PROJECT).await.unwrap();
@@ -38,5 +46,9 @@ async fn write_the_fixture() {
     told(&At(&file.path), &scenes(SEED, STEPS).unwrap(), SEED).await.unwrap();
     let conn = Connection::open(&file.path).unwrap();
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-    fs::copy(&file.path, SCHEMA_1).unwrap();
+    fs::copy(&file.path, fixture(SCHEMAS.last().unwrap())).unwrap();
+}
+
+fn fixture(schema: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/store").join(schema)
 }

@@ -37,6 +37,11 @@ impl Dump {
         let (mut runs, mut mutations, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
         let mut checkpoints = Vec::new();
         for task in &tasks {
+            same(
+                "one task is the same",
+                &store.task(project, task.id).await?.as_ref(),
+                &Some(task),
+            )?;
             runs.extend(store.runs(project, task.id).await?);
             mutations.extend(store.mutations(project, task.id).await?);
             let kept = store.checkpoint(project, task.id).await?;
@@ -45,6 +50,10 @@ impl Dump {
         for run in &runs {
             same("one run is the same", &store.run(project, run.id).await?.as_ref(), &Some(run))?;
             decisions.extend(store.decisions(project, run.id).await?);
+        }
+        for mutation in &mutations {
+            let alone = store.mutation(project, mutation.id).await?;
+            same("one action is the same", &alone.as_ref(), &Some(mutation))?;
         }
         let questions = store.questions(project, None).await?;
         for question in &questions {

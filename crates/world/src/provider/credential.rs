@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, de};
 use unstuck_core::plan::GateKey;
 
 /// A key or token.
@@ -18,6 +19,14 @@ impl Credential {
     /// The secret itself.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+/// From settings; one that is empty is refused.
+impl<'de> Deserialize<'de> for Credential {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let secret = String::deserialize(deserializer)?;
+        Self::new(&secret).ok_or_else(|| de::Error::custom("it is empty"))
     }
 }
 

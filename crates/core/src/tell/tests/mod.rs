@@ -1,4 +1,5 @@
-//! Live sentences, and what an agent reads after a failure.
+//! Live sentences, messages, and what an agent reads after a failure.
 
+mod messages;
 mod narration;
 mod replanning;

@@ -7,6 +7,7 @@ pub(super) mod cost;
 pub(super) mod event;
 pub(super) mod gate;
 pub(super) mod mutation;
+pub(super) mod outbox;
 pub(super) mod project;
 pub(super) mod question;
 pub(super) mod run;

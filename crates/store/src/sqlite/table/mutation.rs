@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use unstuck_core::engine::{MutationId, RunId, TaskId};
 
 use crate::sqlite::value::{int, json, read_json, read_time, read_word, time, uint, word};
@@ -75,6 +75,19 @@ pub(crate) fn of_task(
     )?;
     let found = find.query_map(params![project, task.0], read)?;
     found.collect()
+}
+
+/// One action.
+pub(crate) fn one(
+    conn: &Connection,
+    project: i64,
+    mutation: MutationId,
+) -> rusqlite::Result<Option<MutationRow>> {
+    let mut find = conn.prepare_cached(
+        "SELECT id, task, run, spec, status, result, intended_at, changed_at FROM mutations
+         WHERE project = ?1 AND id = ?2",
+    )?;
+    find.query_row(params![project, int(mutation.0)], read).optional()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<MutationRow> {

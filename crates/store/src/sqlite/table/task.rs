@@ -1,6 +1,6 @@
 //! Tasks and jobs.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use unstuck_core::engine::{BuildId, TaskId};
 
 use crate::sqlite::value::{json, read_json};
@@ -63,6 +63,18 @@ pub(crate) fn of_build(
     )?;
     let found = find.query_map(params![project, build.0], read)?;
     found.collect()
+}
+
+/// One task.
+pub(crate) fn one(
+    conn: &Connection,
+    project: i64,
+    task: TaskId,
+) -> rusqlite::Result<Option<TaskRow>> {
+    let mut find = conn.prepare_cached(
+        "SELECT id, build, spec, moved FROM tasks WHERE project = ?1 AND id = ?2",
+    )?;
+    find.query_row(params![project, task.0], read).optional()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {

@@ -3,6 +3,7 @@
 mod answers;
 mod checkpoints;
 mod journal;
+mod outboxes;
 mod retention;
 mod rows;
 
@@ -20,6 +21,9 @@ pub use journal::{
     a_failed_batch_leaves_nothing_behind, a_held_project_is_refused_by_name,
     a_journal_is_read_in_pages, broken_snapshots_are_passed_over, followers_are_told,
     state_survives_deaths_and_ends, two_projects_do_not_meet,
+};
+pub use outboxes::{
+    a_channel_never_goes_back, a_new_channel_hears_what_is_new, how_far_a_channel_came_survives,
 };
 pub use retention::what_is_old_goes;
 pub use rows::{

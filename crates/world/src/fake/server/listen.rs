@@ -163,7 +163,7 @@ impl Desk {
 }
 
 /// None for a request that is too large or breaks off.
-async fn read(request: Request<Incoming>) -> Option<Seen> {
+pub(in crate::fake) async fn read(request: Request<Incoming>) -> Option<Seen> {
     let (head, body) = request.into_parts();
     if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
         return None;

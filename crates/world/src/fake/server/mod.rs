@@ -14,4 +14,5 @@ mod reply;
 mod wire;
 
 pub use answer::{Answer, Call, HttpError, Reset, RetryAfter, Script, Speech, Stop, Trouble};
+pub(in crate::fake) use listen::read;
 pub use listen::{Seen, Server};

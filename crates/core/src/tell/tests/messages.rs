@@ -1,0 +1,122 @@
+//! What is sent begins with its category and is plain for everybody.
+
+use proptest::prelude::*;
+
+use crate::engine::QuestionId;
+use crate::fault::{Code, Work};
+use crate::plan::MutationKind;
+use crate::question::{Asked, QuestionKind, Reason, text};
+use crate::tell::{Happened, Level, MESSAGE_BYTES_MAX, Message, News, Tally};
+use crate::text::lint;
+use crate::time::Time;
+
+fn news(what: Happened) -> News {
+    News { seq: 12, at: Time::from_millis(1_700_000_000_000), what }
+}
+
+fn asked(project: &str, title: &str, code: Option<Code>) -> Message {
+    let (id, titles) = (QuestionId(3), [title]);
+    let kind = if code.is_some() { QuestionKind::Hands } else { QuestionKind::Happened };
+    let asked =
+        Asked { titles: &titles, tasks: 1, ..Asked::new(kind, code, Reason::FirstOccurrence) };
+    Message::asked(project, &news(Happened::Asked(id)), id, code, &text(&asked))
+}
+
+/// Every form, with the given names and code.
+fn all(project: &str, title: &str, code: Code) -> Vec<Message> {
+    let (build, task) = (crate::engine::BuildId(1), crate::engine::TaskId(2));
+    let tally = Tally { done: 3, not_done: 1, waiting: 2, questions: 2 };
+    let failed = news(Happened::TaskFailed(task, code));
+    let acted = news(Happened::Acted(crate::engine::MutationId(4)));
+    let mut all = vec![
+        asked(project, title, Some(code)),
+        asked(project, title, None),
+        Message::task_failed(project, &failed, title, Work::Task, code),
+        Message::task_failed(project, &failed, title, Work::Job, code),
+        Message::build_failed(project, &news(Happened::BuildFailed(build, code)), code),
+        Message::build_waits(project, &news(Happened::BuildWaits(build)), tally),
+        Message::build_paused(project, &news(Happened::BuildPaused(build))),
+        Message::build_completed(project, &news(Happened::BuildCompleted(build)), tally),
+        Message::more(project, &failed, 12),
+        Message::test(project, 1, Time::EPOCH),
+    ];
+    all.extend(Message::shipped(project, &acted, MutationKind::Push, title));
+    all.extend(Message::shipped(project, &acted, MutationKind::PullRequest, title));
+    all
+}
+
+/// Without the category, which is for sorting and not for reading.
+fn words(message: &Message) -> [&str; 2] {
+    let mark = message
+        .category
+        .map_or_else(String::new, |category| format!("[{}] ", category.as_str().to_uppercase()));
+    [message.title.strip_prefix(&mark).unwrap(), &message.body]
+}
+
+#[track_caller]
+fn plain(message: &Message) {
+    for words in words(message) {
+        assert_eq!(lint(words), [], "{message:?}");
+    }
+    assert!(message.body.len() <= MESSAGE_BYTES_MAX);
+    assert!(message.id.is_ascii() && !message.id.contains(' '), "{}", message.id);
+}
+
+// T4.26: whatever is told about a code begins with its category and names both.
+#[test]
+fn a_message_begins_with_its_category() {
+    for &code in Code::ALL {
+        let category = code.row().category;
+        let mark = format!("[{}] ", category.as_str().to_uppercase());
+        let messages = all("shop", "Payment webhook", code);
+        let coded: Vec<_> = messages.iter().filter(|message| message.code.is_some()).collect();
+        assert_eq!(coded.len(), 4);
+        for message in coded {
+            assert!(message.title.starts_with(&mark), "{}", message.title);
+            assert!(message.text().starts_with(&mark));
+            assert_eq!((message.category, message.code), (Some(category), Some(code)));
+        }
+    }
+    let timeout = asked("shop", "Payment webhook", Some(Code::OperationTimeout));
+    assert_eq!(timeout.title, "[TIMEOUT] Your answer is needed in “shop”");
+}
+
+#[test]
+fn messages_are_plain() {
+    for &code in Code::ALL {
+        for title in ["Payment webhook", "", "fix src/main.rs"] {
+            all("shop", title, code).iter().for_each(plain);
+        }
+    }
+}
+
+#[test]
+fn the_messages() {
+    let all = all("shop", "Payment webhook", Code::ProviderUsageLimit);
+    let said: Vec<String> =
+        all.iter().map(|message| format!("{}\n{}", message.id, message.text())).collect();
+    insta::assert_snapshot!(said.join("\n\n---\n\n"));
+}
+
+#[test]
+fn merges_and_calls_are_not_shipping() {
+    let acted = news(Happened::Acted(crate::engine::MutationId(4)));
+    for kind in [MutationKind::Merge, MutationKind::Http, MutationKind::Command] {
+        assert_eq!(Message::shipped("shop", &acted, kind, "x"), None);
+    }
+}
+
+#[test]
+fn each_level_includes_those_before_it() {
+    assert!(Level::Questions < Level::Failures && Level::Failures < Level::All);
+}
+
+proptest! {
+    #[test]
+    fn hostile_names_change_nothing(
+        project in "\\PC*|(.|\n){0,80}|[a-z]{1,14}( [a-z]{1,14}){0,9}",
+        title in "\\PC*|(.|\n){0,80}|[a-z]{1,14}( [a-z]{1,14}){0,9}",
+    ) {
+        all(&project, &title, Code::LogicError).iter().for_each(plain);
+    }
+}

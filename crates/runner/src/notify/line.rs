@@ -1,0 +1,209 @@
+//! One channel's line: what it has yet to tell, in order, one at a time.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::tell::news;
+use unstuck_core::time::{Span, Time};
+use unstuck_store::{Outbox, Page, Store, StoreError, crash};
+use unstuck_world::notify::{Channel, Undelivered};
+
+use super::waiting::{Next, Waiting};
+use super::words::Words;
+use crate::clock::Clock;
+
+/// How many events are read at a time.
+const PAGE_EVENTS: u32 = 500;
+/// After so many events with nothing to tell, that is remembered: nobody reads them again.
+const PASSED_EVENTS: u64 = 1_000;
+/// From the first failure to the next try; twice as long after each.
+const RETRY_FIRST: Span = Span::from_secs(5);
+/// The longest time between two tries, unless the other side wants a longer one.
+pub const RETRY_MAX: Span = Span::from_mins(15);
+/// The longest time that the other side can ask for.
+const ASKED_MAX: Span = Span::from_hours(6);
+
+/// What all lines share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) project: Arc<str>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+/// One channel's line.
+pub(super) struct Line {
+    shared: Shared,
+    channel: Channel,
+    /// What is remembered, or will be with the next write that succeeds.
+    outbox: Outbox,
+    /// The last event that was read.
+    read: u64,
+    waiting: Waiting,
+}
+
+/// What to do now.
+enum Step {
+    /// Nothing waits.
+    Rest,
+    /// Not before then.
+    Wait(Time),
+    Tell(Next),
+}
+
+/// How long to wait after so many tries in vain.
+pub fn retry_in(tries: u32) -> Span {
+    let factor = 1_u64.checked_shl(tries.saturating_sub(1)).unwrap_or(u64::MAX);
+    RETRY_FIRST.times(factor).min(RETRY_MAX)
+}
+
+impl Line {
+    /// A channel where it was left; one that is new begins with what happens from now on.
+    pub(super) async fn open(shared: Shared, channel: Channel) -> Result<Self, StoreError> {
+        let outbox = shared.store.outbox(&shared.project, channel.name()).await?;
+        let read = outbox.upto;
+        Ok(Self { shared, channel, outbox, read, waiting: Waiting::default() })
+    }
+
+    /// Tells what there is to tell until `closing`, and then what can be told at once.
+    pub(super) async fn run(mut self, closing: CancellationToken) {
+        let mut written = self.shared.store.subscribe(&self.shared.project);
+        loop {
+            written.mark_unchanged();
+            let read = self.read_on().await;
+            let step = match read {
+                Ok(()) => self.step(),
+                Err(error) => {
+                    tracing::warn!(%error, "what happened cannot be read, so nobody is told");
+                    Step::Wait(self.now() + RETRY_FIRST)
+                }
+            };
+            match step {
+                Step::Tell(next) => self.tell(next).await,
+                Step::Rest | Step::Wait(_) if closing.is_cancelled() => break,
+                Step::Rest => wait(&closing, std::future::pending(), &mut written).await,
+                Step::Wait(at) => {
+                    wait(&closing, self.shared.clock.until(at), &mut written).await;
+                }
+            }
+        }
+        self.pass(0).await;
+    }
+
+    fn now(&self) -> Time {
+        self.shared.clock.now()
+    }
+
+    /// Reads to the end of the journal.
+    async fn read_on(&mut self) -> Result<(), StoreError> {
+        loop {
+            let page = Page { after: self.read, limit: PAGE_EVENTS };
+            let events = self.shared.store.events(&self.shared.project, page).await?;
+            let Some(last) = events.last() else { break };
+            self.read = last.seq;
+            let heard = events.iter().filter_map(news);
+            for news in heard.filter(|news| news.level() <= self.channel.level()) {
+                self.waiting.push(news);
+            }
+        }
+        self.pass(PASSED_EVENTS).await;
+        Ok(())
+    }
+
+    /// Remembers that more than `many` events had nothing to tell.
+    async fn pass(&mut self, many: u64) {
+        let idle = self.waiting.next(self.now()).is_none();
+        if idle && self.read > self.outbox.upto.saturating_add(many) {
+            self.remember(Outbox::told(self.read)).await;
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        let now = self.now();
+        let Some(next) = self.waiting.next(now) else { return Step::Rest };
+        let again = self.outbox.retry_at.filter(|at| *at > now);
+        match again.max(self.channel.quiet_until(now)) {
+            Some(at) => Step::Wait(at),
+            None => Step::Tell(next),
+        }
+    }
+
+    async fn tell(&mut self, next: Next) {
+        let words = Words { store: &*self.shared.store, project: &self.shared.project };
+        match words.of(&next).await {
+            Ok(Some(message)) => match self.channel.deliver(&message, self.now()).await {
+                Ok(()) => {
+                    tracing::debug!(channel = self.channel.name(), id = message.id, "told");
+                    self.told(next).await;
+                }
+                Err(error) => self.not_told(next, error).await,
+            },
+            Ok(None) => self.told(next).await,
+            Err(error) => self.not_told(next, unreadable(&error)).await,
+        }
+    }
+
+    async fn told(&mut self, next: Next) {
+        // Whoever dies here tells it again, with the same id.
+        crash::point();
+        self.waiting.told();
+        self.remember(Outbox::told(next.upto())).await;
+    }
+
+    async fn not_told(&mut self, next: Next, error: Undelivered) {
+        let channel = self.channel.name();
+        match error {
+            Undelivered::Never { why } => {
+                tracing::error!(channel, why, "a message cannot be delivered and is given up");
+                self.told(next).await;
+            }
+            Undelivered::Later { why, after } => {
+                let (now, tries) = (self.now(), self.outbox.tries.saturating_add(1));
+                let asked = after.map(|wait| wait.end(now).min(now + ASKED_MAX));
+                let retry_at = asked.max(Some(now + retry_in(tries)));
+                tracing::warn!(channel, why, tries, "a message is delivered later");
+                self.remember(Outbox { upto: self.outbox.upto, tries, retry_at }).await;
+            }
+        }
+    }
+
+    /// What cannot be remembered is told once more by whoever comes next.
+    async fn remember(&mut self, outbox: Outbox) {
+        self.outbox = outbox;
+        let Shared { store, project, .. } = &self.shared;
+        if let Err(error) = store.told(project, self.channel.name(), outbox).await {
+            tracing::warn!(%error, "how far a channel has come is not remembered");
+        }
+    }
+}
+
+/// Waits for news, for a time or for the end, whichever comes first.
+async fn wait(
+    closing: &CancellationToken,
+    time: impl Future<Output = ()>,
+    written: &mut watch::Receiver<u64>,
+) {
+    tokio::select! {
+        () = closing.cancelled() => {}
+        () = time => {}
+        // A store that is gone has no more news.
+        changed = written.changed() => if changed.is_err() { closing.cancelled().await },
+    }
+}
+
+fn unreadable(error: &StoreError) -> Undelivered {
+    Undelivered::Later { why: error.to_string(), after: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_try_waits_longer_up_to_a_limit() {
+        let waits: Vec<u64> = (1..=9).map(|tries| retry_in(tries).as_millis() / 1_000).collect();
+        assert_eq!(waits, [5, 10, 20, 40, 80, 160, 320, 640, 900]);
+        assert_eq!(retry_in(u32::MAX), RETRY_MAX);
+    }
+}

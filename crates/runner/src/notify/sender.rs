@@ -1,0 +1,68 @@
+//! All channels of a project, each at its own pace.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use unstuck_store::{Store, StoreError};
+use unstuck_world::notify::Channel;
+
+use super::line::{Line, Shared};
+use crate::clock::Clock;
+
+/// What is to be told to whom.
+pub struct Outgoing {
+    /// Where the project is remembered.
+    pub store: Arc<dyn Store>,
+    /// Its name.
+    pub project: Arc<str>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Who is told.
+    pub channels: Vec<Channel>,
+}
+
+/// Tells what happens in a project until it is finished or dropped.
+///
+/// It belongs to the process that holds the project. Two at a time would lose nothing, but say some
+/// things twice.
+pub struct Sender {
+    lines: JoinSet<()>,
+    closing: CancellationToken,
+}
+
+impl Sender {
+    /// Begins with what was not told yet. Start it before the first command: a channel that is new
+    /// hears what happens from here on.
+    pub async fn start(outgoing: Outgoing) -> Result<Self, StoreError> {
+        let Outgoing { store, project, clock, channels } = outgoing;
+        let shared = Shared { store, project, clock };
+        let (mut opened, mut lines) = (Vec::new(), JoinSet::new());
+        for channel in channels {
+            opened.push(Line::open(shared.clone(), channel).await?);
+        }
+        let closing = CancellationToken::new();
+        for line in opened {
+            lines.spawn(line.run(closing.clone()));
+        }
+        Ok(Self { lines, closing })
+    }
+
+    /// Nothing more happens: what can be told now is told, for as long as `grace` at most. What is
+    /// left (a channel that is down, quiet hours) is told by whoever comes next.
+    pub async fn finish(mut self, grace: Duration) {
+        self.closing.cancel();
+        let all = async { while self.lines.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, all).await.is_err() {
+            tracing::info!("some messages are told at the next start");
+        }
+    }
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("channels", &self.lines.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,90 @@
+//! Nothing is lost when a process dies or a receiver is down.
+
+use unstuck_core::fault::Code;
+use unstuck_core::time::Span;
+use unstuck_runner::Clock as _;
+use unstuck_store::Store as _;
+use unstuck_world::fake::receiver::{Receiver, Reply};
+
+use crate::stage::{PROJECT, START, Stage, finish, got, hook};
+
+#[tokio::test]
+async fn what_was_told_but_not_remembered_is_told_again_under_the_same_id() {
+    let receiver = Receiver::start([]).await.unwrap();
+    let channel = || vec![hook("hook", &receiver, "")];
+    let mut stage = Stage::new().await;
+    let sender = stage.sender(channel()).await;
+    stage.build(&["a", "b"]).await;
+    stage.fails("a", Code::AuthInvalid, "refused").await;
+    // From here on nothing can be remembered, as if we had died right after the delivery.
+    stage.store.fill(true);
+    finish(sender).await;
+    assert_eq!(receiver.seen().len(), 1);
+    let mut stage = stage.die().await;
+    let sender = stage.sender(channel()).await;
+    receiver.arrived(2).await;
+    stage.fails("b", Code::PermissionCommandBlocked, "not allowed").await;
+    finish(sender).await;
+    let ids = got(&receiver, "id");
+    assert_eq!(ids[0], ids[1], "whoever got it twice can tell");
+    assert_eq!((ids.len(), ids[2] != ids[1]), (3, true));
+    // What is remembered is not told again.
+    let stage = stage.die().await;
+    finish(stage.sender(channel()).await).await;
+    assert_eq!(receiver.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn what_happened_while_nobody_sent_is_told_at_the_next_start() {
+    let receiver = Receiver::start([]).await.unwrap();
+    let mut stage = Stage::new().await;
+    drop(stage.sender(vec![hook("hook", &receiver, "")]).await);
+    stage.build(&["a"]).await;
+    stage.fails("a", Code::AuthInvalid, "refused").await;
+    let stage = stage.die().await;
+    finish(stage.sender(vec![hook("hook", &receiver, "")]).await).await;
+    assert_eq!(got(&receiver, "code"), ["AUTH_INVALID"]);
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_down_gets_it_later_and_the_others_do_not_wait() {
+    let asks = Reply { retry_after: Some(60), ..Reply::status(429) };
+    let down = Receiver::start([Reply::status(503), asks]).await.unwrap();
+    let up = Receiver::start([]).await.unwrap();
+    let mut stage = Stage::new().await;
+    let sender = stage.sender(vec![hook("down", &down, ""), hook("up", &up, "")]).await;
+    stage.build(&["a"]).await;
+    stage.fails("a", Code::AuthInvalid, "refused").await;
+    up.arrived(1).await;
+    down.arrived(1).await;
+    stage.clock.pass_when_waited_for(Span::from_secs(5)).await;
+    down.arrived(2).await;
+    // It is remembered over a death: whoever comes next is as patient.
+    finish(sender).await;
+    let outbox = stage.store.outbox(PROJECT, "down").await.unwrap();
+    assert_eq!((outbox.tries, outbox.retry_at), (2, Some(START + Span::from_secs(65))));
+    let stage = stage.die().await;
+    let sender = stage.sender(vec![hook("down", &down, "")]).await;
+    stage.clock.pass_when_waited_for(Span::from_secs(59)).await;
+    assert_eq!(down.seen().len(), 2, "not before it said");
+    stage.clock.pass_when_waited_for(Span::from_secs(1)).await;
+    down.arrived(3).await;
+    finish(sender).await;
+    let ids = got(&down, "id");
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert_eq!(stage.store.outbox(PROJECT, "down").await.unwrap().tries, 0);
+    assert_eq!(stage.clock.now(), START + Span::from_secs(65));
+}
+
+#[tokio::test]
+async fn what_is_refused_is_given_up_and_the_next_one_is_told() {
+    let receiver = Receiver::start([Reply::status(404)]).await.unwrap();
+    let mut stage = Stage::new().await;
+    let sender = stage.sender(vec![hook("hook", &receiver, "")]).await;
+    stage.build(&["a", "b"]).await;
+    stage.fails("a", Code::AuthInvalid, "refused").await;
+    receiver.arrived(1).await;
+    stage.fails("b", Code::PermissionCommandBlocked, "not allowed").await;
+    finish(sender).await;
+    assert_eq!(got(&receiver, "code"), ["AUTH_INVALID", "PERMISSION_COMMAND_BLOCKED"]);
+}

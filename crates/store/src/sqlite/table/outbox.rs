@@ -1,0 +1,51 @@
+//! How far each channel has told people what happened.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use unstuck_core::time::Time;
+
+use super::{event, snapshot};
+use crate::outbox::Outbox;
+use crate::sqlite::value::{int, maybe_uint, time, uint};
+
+/// How far a channel has come; a new one begins after the last event. The caller holds a write
+/// transaction.
+pub(crate) fn open(conn: &Connection, project: i64, channel: &str) -> rusqlite::Result<Outbox> {
+    if let Some(known) = find(conn, project, channel)? {
+        return Ok(known);
+    }
+    let remembered = snapshot::positions(conn, project)?.first().copied().unwrap_or(0);
+    let outbox = Outbox::told(event::last(conn, project)?.max(remembered));
+    put(conn, project, channel, &outbox)?;
+    Ok(outbox)
+}
+
+/// Remembers how far a channel has come, unless it is known to be further.
+pub(crate) fn put(
+    conn: &Connection,
+    project: i64,
+    channel: &str,
+    outbox: &Outbox,
+) -> rusqlite::Result<()> {
+    let mut upsert = conn.prepare_cached(
+        "INSERT INTO outbox (project, channel, upto, tries, retry_at)
+         VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (project, channel) DO UPDATE SET
+           upto = excluded.upto, tries = excluded.tries, retry_at = excluded.retry_at
+         WHERE excluded.upto >= outbox.upto",
+    )?;
+    let Outbox { upto, tries, retry_at } = *outbox;
+    upsert.execute(params![project, channel, int(upto), tries, retry_at.map(time)])?;
+    Ok(())
+}
+
+fn find(conn: &Connection, project: i64, channel: &str) -> rusqlite::Result<Option<Outbox>> {
+    let mut find = conn.prepare_cached(
+        "SELECT upto, tries, retry_at FROM outbox WHERE project = ?1 AND channel = ?2",
+    )?;
+    find.query_row(params![project, channel], read).optional()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Outbox> {
+    let retry_at = maybe_uint(row, 2)?.map(Time::from_millis);
+    Ok(Outbox { upto: uint(row, 0)?, tries: row.get(1)?, retry_at })
+}

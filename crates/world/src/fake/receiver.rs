@@ -1,0 +1,132 @@
+//! Somebody who gets messages, on a local port: remembers what came, and answers as told.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::server::{Seen, read};
+
+/// How many connections are open at a time; others wait.
+const CONNECTIONS_MAX: usize = 64;
+
+/// The receiver, until it is dropped.
+#[derive(Debug)]
+pub struct Receiver {
+    address: SocketAddr,
+    seen: watch::Receiver<Vec<Seen>>,
+    _end: DropGuard,
+}
+
+/// What it answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// How long it wants to be left alone, in seconds.
+    pub retry_after: Option<u32>,
+    /// The body.
+    pub body: String,
+}
+
+impl Reply {
+    /// With this status and nothing else.
+    pub fn status(status: u16) -> Self {
+        Self { status, ..Self::default() }
+    }
+}
+
+impl Receiver {
+    /// Listens on a free local port. The first requests get `first`, in order, and all that follow
+    /// get 200. Needs a runtime with time and I/O.
+    pub async fn start(first: impl IntoIterator<Item = Reply>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let (notes, seen) = watch::channel(Vec::new());
+        let desk = Arc::new(Desk { first: first.into_iter().collect(), notes });
+        let end = CancellationToken::new();
+        let until = end.clone();
+        tokio::spawn(async move { until.run_until_cancelled(accept(listener, desk)).await });
+        Ok(Self { address, seen, _end: end.drop_guard() })
+    }
+
+    /// An address at it: `http://127.0.0.1:4711/path`.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Everything that came in so far, in order.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.seen.borrow().clone()
+    }
+
+    /// Waits until `count` requests have come in, and tells all of them.
+    pub async fn arrived(&self, count: usize) -> Vec<Seen> {
+        match self.seen.clone().wait_for(|seen| seen.len() >= count).await {
+            Ok(seen) => seen.clone(),
+            Err(_) => self.seen(),
+        }
+    }
+}
+
+/// What all connections share.
+struct Desk {
+    first: Vec<Reply>,
+    notes: watch::Sender<Vec<Seen>>,
+}
+
+async fn accept(listener: TcpListener, desk: Arc<Desk>) {
+    // Dropped with this future, and every connection with it.
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.len() >= CONNECTIONS_MAX {
+            connections.join_next().await;
+        }
+        if let Ok((stream, _)) = listener.accept().await {
+            connections.spawn(serve(stream, Arc::clone(&desk)));
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(stream: TcpStream, desk: Arc<Desk>) {
+    let answer = service_fn(|request| desk.answer(request));
+    // A connection that breaks has said enough.
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), answer)
+        .await;
+}
+
+impl Desk {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<Full<Bytes>>, Infallible> {
+        let Some(seen) = read(request).await else { return Ok(response(Reply::status(413))) };
+        let mut number = 0;
+        self.notes.send_modify(|notes| {
+            number = notes.len();
+            notes.push(seen);
+        });
+        Ok(response(self.first.get(number).cloned().unwrap_or_else(|| Reply::status(200))))
+    }
+}
+
+fn response(reply: Reply) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(reply.body)));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or_default();
+    if let Some(seconds) = reply.retry_after {
+        response.headers_mut().insert("retry-after", seconds.into());
+    }
+    response
+}

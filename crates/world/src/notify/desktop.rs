@@ -1,0 +1,83 @@
+//! A note on the screen, by the program that the system has for it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use unstuck_core::tell::Message;
+
+use super::payload::chat;
+use super::program::{Room, Run};
+use super::undelivered::Undelivered;
+use crate::provider::find;
+
+/// A screen shows a few lines.
+const TEXT_CHARS_MAX: usize = 300;
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// What shows a note, by the system we are on.
+const PROGRAM: &str = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
+/// Takes the words as arguments: nothing of them is read as a script.
+const SCRIPT: [&str; 3] =
+    ["on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run"];
+
+#[derive(Debug)]
+pub(super) struct Desktop {
+    room: Room,
+    program: Option<PathBuf>,
+}
+
+impl Desktop {
+    pub(super) fn new(room: Room, path: Option<&OsStr>) -> Self {
+        Self { room, program: find(OsStr::new(PROGRAM), path) }
+    }
+
+    pub(super) async fn deliver(&self, message: &Message) -> Result<(), Undelivered> {
+        let Some(program) = &self.program else {
+            return Err(Undelivered::never(format!("{PROGRAM} is not installed")));
+        };
+        let run = Run {
+            program: program.clone().into(),
+            arguments: arguments(message, cfg!(target_os = "macos")),
+            environment: Vec::new(),
+            input: Vec::new(),
+            timeout: TIMEOUT,
+        };
+        self.room.run(run).await
+    }
+}
+
+fn arguments(message: &Message, mac: bool) -> Vec<OsString> {
+    let body = chat(message, TEXT_CHARS_MAX);
+    // The title stands above it.
+    let body = body.strip_prefix(&message.title).unwrap_or(&body).trim_start();
+    let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    if mac {
+        let script = SCRIPT.iter().flat_map(|line| ["-e", line]).collect::<Vec<_>>();
+        return [words(&script), words(&[&message.title, body])].concat();
+    }
+    words(&["--app-name=Unstuck", "--", &message.title, &escaped(body)])
+}
+
+/// The body may hold marks of its own.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::time::Time;
+
+    use super::*;
+
+    #[test]
+    fn the_words_are_arguments_and_nothing_else() {
+        let mut message = Message::test("shop", 1, Time::EPOCH);
+        message.title = "--icon=x\" & quit".to_owned();
+        let mac = arguments(&message, true);
+        assert_eq!(mac.len(), 8);
+        assert_eq!(mac[6], "--icon=x\" & quit");
+        message.body = "a <b>bold</b> & more".to_owned();
+        let linux = arguments(&message, false);
+        assert_eq!(linux[1..], ["--", "--icon=x\" & quit", "a &lt;b&gt;bold&lt;/b&gt; &amp; more"]);
+    }
+}

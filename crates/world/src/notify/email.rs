@@ -1,0 +1,188 @@
+//! E-mail, by a mail server.
+
+use std::fmt;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use lettre::address::{Address, Envelope};
+use lettre::transport::smtp::Error;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::{AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
+use serde::Deserialize;
+use unstuck_core::fault::Fault;
+use unstuck_core::tell::Message;
+use unstuck_core::time::Time;
+
+use super::post::invalid;
+use super::settings::EmailSettings;
+use super::undelivered::Undelivered;
+
+/// One step of the talk with the server.
+const STEP: Duration = Duration::from_secs(20);
+/// In all.
+const TOTAL: Duration = Duration::from_mins(1);
+/// How much of a subject fits into one piece of it.
+const SUBJECT_PIECE_BYTES: usize = 42;
+/// How many letters a line of the body has.
+const LINE_CHARS: usize = 76;
+
+/// How the connection to a mail server is kept from others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Security {
+    /// From its first byte on.
+    #[default]
+    Tls,
+    /// From its first words on.
+    StartTls,
+    /// Not at all: for a server on this machine.
+    None,
+}
+
+pub(super) struct Email {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    host: String,
+    from: Address,
+    to: Vec<Address>,
+}
+
+impl Email {
+    pub(super) fn new(settings: EmailSettings) -> Result<Self, Fault> {
+        let host = settings.host.clone();
+        let from = address(&settings.from, "from")?;
+        let to = settings.to.iter().map(|to| address(to, "to")).collect::<Result<Vec<_>, _>>()?;
+        if to.is_empty() {
+            return Err(invalid("to", "nobody is named who is to read it"));
+        }
+        Ok(Self { transport: transport(settings)?, host, from, to })
+    }
+
+    pub(super) async fn deliver(&self, message: &Message, now: Time) -> Result<(), Undelivered> {
+        let envelope = Envelope::new(Some(self.from.clone()), self.to.clone());
+        let envelope = envelope.map_err(|_| Undelivered::never("nobody is to read it"))?;
+        let mail = mail(message, &self.from, &self.to, now);
+        let send = self.transport.send_raw(&envelope, mail.as_bytes());
+        match tokio::time::timeout(TOTAL, send).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(self.meaning(&error)),
+            Err(_) => {
+                let (host, seconds) = (&self.host, TOTAL.as_secs());
+                Err(Undelivered::later(format!("{host} did not answer within {seconds} s")))
+            }
+        }
+    }
+
+    /// What a server says in its own words may hold anything; its number says enough.
+    fn meaning(&self, error: &Error) -> Undelivered {
+        let host = &self.host;
+        match error.status() {
+            Some(status) if error.is_permanent() => {
+                Undelivered::never(format!("{host} answered {status}"))
+            }
+            Some(status) => Undelivered::later(format!("{host} answered {status}")),
+            None if error.is_tls() => {
+                Undelivered::later(format!("no safe connection to {host} can be made"))
+            }
+            None if error.is_client() => {
+                Undelivered::never(format!("{host} does not offer what the settings ask for"))
+            }
+            None => Undelivered::later(format!("{host} cannot be reached")),
+        }
+    }
+}
+
+fn transport(settings: EmailSettings) -> Result<AsyncSmtpTransport<Tokio1Executor>, Fault> {
+    let host = settings.host.as_str();
+    let builder = match settings.security {
+        Security::Tls => AsyncSmtpTransport::<Tokio1Executor>::relay(host),
+        Security::StartTls => AsyncSmtpTransport::<Tokio1Executor>::starttls_relay(host),
+        Security::None => Ok(AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)),
+    };
+    let builder = builder.map_err(|_| invalid("host", "the mail server cannot be one"))?;
+    let mut builder = builder.timeout(Some(STEP));
+    if let Some(port) = settings.port {
+        builder = builder.port(port);
+    }
+    match (settings.user, settings.password) {
+        (None, None) => {}
+        (Some(_), Some(_)) if settings.security == Security::None && !is_here(host) => {
+            let why = "the password would be sent in the open; use \"tls\" or \"starttls\"";
+            return Err(invalid("security", why));
+        }
+        (Some(user), Some(password)) => {
+            builder = builder.credentials(Credentials::new(user, password.expose().to_owned()));
+        }
+        (Some(_), None) => return Err(invalid("password", "the login has no password")),
+        (None, Some(_)) => return Err(invalid("user", "the password has no login")),
+    }
+    Ok(builder.build())
+}
+
+/// Whether a host is this machine.
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+}
+
+fn address(text: &str, field: &str) -> Result<Address, Fault> {
+    let address = text.trim().parse::<Address>();
+    address.map_err(|_| invalid(field, &format!("{text:?} is no e-mail address")))
+}
+
+/// The whole mail. Its id is that of the message: a mailbox that gets it twice can tell.
+fn mail(message: &Message, from: &Address, to: &[Address], now: Time) -> String {
+    let to = to.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut headers = vec![
+        format!("From: Unstuck <{from}>"),
+        format!("To: {to}"),
+        format!("Subject: {}", encoded(&message.title)),
+        format!("Message-ID: <{}@{}>", message.id, from.domain()),
+        format!("X-Unstuck-Delivery: {}", message.id),
+    ];
+    headers.extend(date(now).map(|date| format!("Date: {date}")));
+    headers.extend(message.category.map(|category| format!("X-Unstuck-Category: {category}")));
+    headers.extend(message.code.map(|code| format!("X-Unstuck-Code: {code}")));
+    // So that nobody's absence note answers.
+    headers.push("Auto-Submitted: auto-generated".to_owned());
+    headers.push("MIME-Version: 1.0".to_owned());
+    headers.push("Content-Type: text/plain; charset=utf-8".to_owned());
+    headers.push("Content-Transfer-Encoding: base64".to_owned());
+    format!("{}\r\n\r\n{}\r\n", headers.join("\r\n"), wrapped(&message.text()))
+}
+
+fn date(now: Time) -> Option<String> {
+    let millis = i64::try_from(now.as_millis()).ok()?;
+    let at = jiff::Timestamp::from_millisecond(millis).ok()?;
+    jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_string(&at).ok()
+}
+
+/// Any text as the value of a header, in pieces of whole letters.
+fn encoded(text: &str) -> String {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(SUBJECT_PIECE_BYTES));
+        pieces.push(format!("=?utf-8?B?{}?=", BASE64.encode(piece)));
+        rest = after;
+    }
+    pieces.join("\r\n ")
+}
+
+fn wrapped(text: &str) -> String {
+    let letters = BASE64.encode(text.replace('\n', "\r\n"));
+    let mut lines = Vec::new();
+    let mut rest = letters.as_str();
+    while !rest.is_empty() {
+        let (line, after) = rest.split_at(rest.len().min(LINE_CHARS));
+        lines.push(line);
+        rest = after;
+    }
+    lines.join("\r\n")
+}
+
+/// Without the login.
+impl fmt::Debug for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Email").field("host", &self.host).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! ntfy: a topic that phones listen to.
+
+use serde_json::json;
+use unstuck_core::fault::{Category, Fault};
+use unstuck_core::tell::{Level, Message};
+
+use super::post::Post;
+use super::settings::NtfySettings;
+use super::undelivered::Undelivered;
+use crate::provider::Credential;
+
+const BASE_URL: &str = "https://ntfy.sh";
+/// ntfy makes an attachment of longer ones.
+const MESSAGE_BYTES_MAX: usize = 4_000;
+
+#[derive(Debug)]
+pub(super) struct Ntfy {
+    post: Post,
+    topic: Credential,
+    token: Option<Credential>,
+}
+
+impl Ntfy {
+    pub(super) fn new(settings: NtfySettings) -> Result<Self, Fault> {
+        let base = Credential::new(settings.base_url.as_deref().unwrap_or(BASE_URL));
+        let base = base.ok_or_else(|| super::post::invalid("base_url", "the address is empty"))?;
+        let post = Post::new(&base, "base_url")?;
+        Ok(Self { post, topic: settings.topic, token: settings.token })
+    }
+
+    pub(super) async fn deliver(&self, message: &Message) -> Result<(), Undelivered> {
+        let mut text = message.body.as_str();
+        text = &text[..text.floor_char_boundary(MESSAGE_BYTES_MAX)];
+        let category = message.category.map(Category::as_str);
+        let code = message.code.map(|code| code.to_string());
+        let tags: Vec<&str> = category.into_iter().chain(code.as_deref()).collect();
+        let body = json!({
+            "topic": self.topic.expose(),
+            "title": message.title,
+            "message": text,
+            "tags": tags,
+            // A question waits for somebody.
+            "priority": if message.level == Level::Questions { 4 } else { 3 },
+        });
+        let token = self.token.as_ref().map(|token| format!("Bearer {}", token.expose()));
+        let headers = token.map(|token| ("authorization", token)).into_iter().collect();
+        self.post.json(&message.id, headers, body.to_string().into_bytes()).await
+    }
+}

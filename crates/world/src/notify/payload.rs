@@ -1,0 +1,54 @@
+//! A message as programs read it.
+
+use serde::Serialize;
+use unstuck_core::engine::{BuildId, QuestionId};
+use unstuck_core::fault::{Category, Code};
+use unstuck_core::question::QuestionOption;
+use unstuck_core::tell::{Level, Message};
+use unstuck_core::time::Time;
+
+/// What a webhook and a command get. Readers skip what they do not know.
+#[derive(Debug, Serialize)]
+struct Payload<'a> {
+    id: &'a str,
+    project: &'a str,
+    at: Time,
+    level: Level,
+    build: Option<BuildId>,
+    question: Option<QuestionId>,
+    category: Option<Category>,
+    code: Option<Code>,
+    title: &'a str,
+    text: &'a str,
+    options: &'a [QuestionOption],
+}
+
+/// The message as JSON.
+pub(super) fn payload(message: &Message) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Payload {
+        id: &message.id,
+        project: &message.project,
+        at: message.at,
+        level: message.level,
+        build: message.build,
+        question: message.question,
+        category: message.category,
+        code: message.code,
+        title: &message.title,
+        text: &message.body,
+        options: &message.options,
+    })
+}
+
+/// The message as people read it in a chat, not longer than that many letters: with its code at
+/// the end, for whoever has to look it up.
+pub(super) fn chat(message: &Message, chars_max: usize) -> String {
+    let code = message.code.map_or_else(String::new, |code| format!("\n\n({code})"));
+    let text = message.text();
+    let room = chars_max.saturating_sub(code.chars().count());
+    if text.chars().nth(room).is_none() {
+        return text + &code;
+    }
+    let cut: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{cut}…{code}")
+}

@@ -1,0 +1,156 @@
+//! One request to a service, and what its answer means for a message.
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::{Client, Response, Url};
+use serde_json::Value;
+use unstuck_core::fault::{Config, Fault};
+
+use super::undelivered::{Undelivered, Wait};
+use crate::provider::{Credential, Head, http_client};
+
+const SOURCE: &str = "notify";
+/// Until there is a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// In all.
+const TOTAL: Duration = Duration::from_secs(30);
+/// The longest answer that is read; none has a reason to be longer.
+const ANSWER_BYTES_MAX: usize = 64 * 1_024;
+
+/// The header with the id of a message: the same when it comes again.
+pub(super) const DELIVERY: &str = "x-unstuck-delivery";
+
+/// An address that messages are posted to.
+pub(super) struct Post {
+    client: Client,
+    url: Url,
+}
+
+/// An answer that is no success.
+pub(super) struct Refused {
+    host: String,
+    head: Head,
+    body: Vec<u8>,
+}
+
+impl Post {
+    /// The address is a secret: whoever has it can post.
+    pub(super) fn new(url: &Credential, field: &str) -> Result<Self, Fault> {
+        let wrong = |why: &str| invalid(field, &format!("the address {why}"));
+        let url = Url::parse(url.expose()).map_err(|_| wrong("cannot be read"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong("is neither http nor https"));
+        }
+        Ok(Self { client: http_client(CONNECT, SOURCE)?, url })
+    }
+
+    /// Posts JSON.
+    pub(super) async fn json(
+        &self,
+        delivery: &str,
+        headers: Vec<(&'static str, String)>,
+        body: Vec<u8>,
+    ) -> Result<(), Undelivered> {
+        self.send(delivery, headers, body).await?.map_err(|refused| refused.meaning(None))
+    }
+
+    /// Posts JSON, and tells what came back where that was no success.
+    pub(super) async fn send(
+        &self,
+        delivery: &str,
+        headers: Vec<(&'static str, String)>,
+        body: Vec<u8>,
+    ) -> Result<Result<(), Refused>, Undelivered> {
+        let mut request = self
+            .client
+            .post(self.url.clone())
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(
+                USER_AGENT,
+                HeaderValue::from_static(concat!("unstuck/", env!("CARGO_PKG_VERSION"))),
+            )
+            .body(body);
+        for (name, value) in headers.into_iter().chain([(DELIVERY, delivery.to_owned())]) {
+            let mut value = HeaderValue::try_from(value)
+                .map_err(|_| Undelivered::never(format!("{name} has letters no header has")))?;
+            value.set_sensitive(true);
+            request = request.header(HeaderName::from_static(name), value);
+        }
+        let host = self.host();
+        match tokio::time::timeout(TOTAL, exchange(request)).await {
+            Ok(Ok((head, _))) if (200..300).contains(&head.status) => Ok(Ok(())),
+            Ok(Ok((head, body))) => Ok(Err(Refused { host, head, body })),
+            // The error itself repeats the address with everything in it.
+            Ok(Err(error)) if error.is_connect() => {
+                Err(Undelivered::later(format!("{host} cannot be reached")))
+            }
+            Ok(Err(_)) => Err(Undelivered::later(format!("the connection to {host} was lost"))),
+            Err(_) => {
+                let seconds = TOTAL.as_secs();
+                Err(Undelivered::later(format!("{host} did not answer within {seconds} s")))
+            }
+        }
+    }
+
+    fn host(&self) -> String {
+        self.url.host_str().unwrap_or("the service").to_owned()
+    }
+}
+
+impl Refused {
+    /// The status.
+    pub(super) fn status(&self) -> u16 {
+        self.head.status
+    }
+
+    /// The body as JSON; null when it is none.
+    pub(super) fn body(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// What it means: trouble passes, a refusal stays. `after` is what the body said of a wait.
+    pub(super) fn meaning(&self, after: Option<Wait>) -> Undelivered {
+        let why = format!("{} answered {}", self.host, self.head.status);
+        match self.head.status {
+            408 | 425 | 429 | 500..=599 => {
+                let span = self.head.retry_after().map(Wait::For);
+                let date = || self.head.retry_at().map(Wait::Until);
+                Undelivered::Later { why, after: after.or(span).or_else(date) }
+            }
+            _ => Undelivered::Never { why },
+        }
+    }
+}
+
+async fn exchange(request: reqwest::RequestBuilder) -> reqwest::Result<(Head, Vec<u8>)> {
+    let response = request.send().await?;
+    let head = Head::new(response.status().as_u16(), response.headers().clone());
+    Ok((head, read(response).await))
+}
+
+/// As much of the body as comes.
+async fn read(mut response: Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() >= ANSWER_BYTES_MAX {
+            break;
+        }
+    }
+    body
+}
+
+/// Settings that cannot work.
+pub(super) fn invalid(field: &str, message: &str) -> Fault {
+    let field = Some(field.to_owned());
+    Fault::config_invalid(SOURCE, message.to_owned(), Config { field, ..Config::default() })
+}
+
+/// Without the address.
+impl fmt::Debug for Post {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Post").field("host", &self.host()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! A signed request to an address of the person's own.
+//!
+//! `X-Unstuck-Signature` is `sha256=` and the HMAC-SHA256, in hexadecimal digits, of the time in
+//! `X-Unstuck-Timestamp`, a full stop, and the body as it came. Whoever gets it compares both, and
+//! refuses times that are long past.
+
+use std::fmt::Write as _;
+
+use ring::hmac;
+use unstuck_core::fault::Fault;
+use unstuck_core::tell::Message;
+use unstuck_core::time::Time;
+
+use super::payload::payload;
+use super::post::Post;
+use super::settings::WebhookSettings;
+use super::undelivered::Undelivered;
+use crate::provider::Credential;
+
+#[derive(Debug)]
+pub(super) struct Webhook {
+    post: Post,
+    secret: Option<Credential>,
+}
+
+impl Webhook {
+    pub(super) fn new(settings: WebhookSettings) -> Result<Self, Fault> {
+        Ok(Self { post: Post::new(&settings.url, "url")?, secret: settings.secret })
+    }
+
+    pub(super) async fn deliver(&self, message: &Message, now: Time) -> Result<(), Undelivered> {
+        let body = payload(message).map_err(|error| Undelivered::never(error.to_string()))?;
+        let timestamp = (now.as_millis() / 1_000).to_string();
+        let mut headers = Vec::new();
+        if let Some(secret) = &self.secret {
+            headers.push(("x-unstuck-signature", signature(secret, &timestamp, &body)));
+        }
+        headers.push(("x-unstuck-timestamp", timestamp));
+        self.post.json(&message.id, headers, body).await
+    }
+}
+
+fn signature(secret: &Credential, timestamp: &str, body: &[u8]) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
+    let mut context = hmac::Context::with_key(&key);
+    for part in [timestamp.as_bytes(), b".", body] {
+        context.update(part);
+    }
+    let mut text = "sha256=".to_owned();
+    for byte in context.sign().as_ref() {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Made with `printf '1700000000.{"id":"shop-1"}' | openssl dgst -sha256 -hmac "whsec-test"`.
+    #[test]
+    fn the_signature_is_what_others_make() {
+        let secret = Credential::new("whsec-test").unwrap();
+        assert_eq!(
+            signature(&secret, "1700000000", br#"{"id":"shop-1"}"#),
+            "sha256=dbb42f1c7c08cee4a803d27f8617262a9d9ee296bbce29b93fa9f9e33c2d45d4"
+        );
+    }
+}
