@@ -10,6 +10,7 @@
 //! - [`connector`]: irreversible actions, and how each is looked up;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
+//! - [`mcp`]: our tools for agents that are programs;
 //! - [`model`]: what thinks behind an API;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
 //! - [`provider`]: who does the thinking: agent programs and models;
@@ -29,6 +30,7 @@ pub mod commands;
 pub mod connector;
 pub mod fake;
 pub mod git;
+pub mod mcp;
 pub mod model;
 pub mod process;
 pub mod provider;

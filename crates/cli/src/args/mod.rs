@@ -8,6 +8,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod log;
+mod mcp;
 mod status;
 mod value;
 mod why;
@@ -20,6 +21,7 @@ pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use log::Log;
+pub(crate) use mcp::Mcp;
 pub(crate) use status::Status;
 pub(crate) use why::Why;
 
@@ -73,6 +75,7 @@ pub(crate) enum Command {
     Forget(Forget),
     Explain(Explain),
     Classify(Classify),
+    Mcp(Mcp),
     Demo(Demo),
     Completions(Completions),
 }

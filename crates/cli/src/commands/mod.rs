@@ -8,6 +8,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod log;
+mod mcp;
 mod status;
 mod why;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),
+        Command::Mcp(args) => mcp::run(&args, dir, terminal),
         Command::Demo(args) => demo::run(&args, terminal),
         Command::Completions(args) => completions::run(&args, terminal),
     }

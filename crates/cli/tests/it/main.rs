@@ -15,6 +15,7 @@ mod forget;
 mod help;
 mod inbox;
 mod log;
+mod mcp;
 mod night;
 mod process;
 mod program;
