@@ -17,6 +17,7 @@ use std::env;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use unstuck_world::mcp::{Heard, Line, Protocol, SOCKET, TOKEN, tools};
 use unstuck_world::redact::Redactor;
 
@@ -55,8 +56,8 @@ fn desk(dir: Option<&Path>) -> Result<Desk, Error> {
 
 async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
     let protocol = Protocol::new(tools(), words::instructions(&desk), env!("CARGO_PKG_VERSION"));
-    let mut lines = input::lines()?;
-    while let Some(line) = lines.recv().await {
+    let (mut lines, mut signals) = (input::lines()?, Signals::new()?);
+    while let Some(line) = signals.unless(lines.recv()).await {
         let heard = match &line {
             Line::Whole(line) => protocol.line(line),
             Line::TooLong => protocol.too_long(),
@@ -71,6 +72,29 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
         }
     }
     desk.leave().await
+}
+
+/// What asks us to end: clients do not leave it at ending our input.
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let [one, two, three] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        Ok(Self([one?, two?, three?]))
+    }
+
+    /// What is waited for; nothing when we are to end.
+    async fn unless<T>(&mut self, waited: impl Future<Output = Option<T>>) -> Option<T> {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            biased;
+            waited = waited => waited,
+            _ = interrupt.recv() => None,
+            _ = terminate.recv() => None,
+            _ = hangup.recv() => None,
+        }
+    }
 }
 
 /// Everything of a line at once: a client reads line by line.

@@ -164,6 +164,15 @@ fn a_secret_of_the_clients_environment_reaches_no_record() {
 }
 
 #[test]
+fn a_server_that_is_asked_to_end_ends_its_session() {
+    let stage = Stage::new();
+    let mut client = client(&stage);
+    client.call("narrate", json!({"text": "I look around."}));
+    assert!(client.terminate().success());
+    assert_eq!(ended(&stage), [TaskState::Done]);
+}
+
+#[test]
 fn two_clients_work_beside_each_other_and_one_goes_on_without_the_other() {
     let stage = Stage::new();
     let (mut one, mut other) = (client(&stage), client(&stage));

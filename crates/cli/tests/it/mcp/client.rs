@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 pub(super) struct Client {
@@ -53,6 +54,12 @@ impl Client {
         let said = self.ask("tools/call", &json!({ "name": tool, "arguments": input }));
         let text = said["content"][0]["text"].as_str().unwrap().to_owned();
         (text, said["isError"].as_bool().unwrap())
+    }
+
+    /// Asks it to end, as clients do.
+    pub(super) fn terminate(mut self) -> ExitStatus {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.child.wait().unwrap()
     }
 
     /// Has nothing more to say, and waits for the end.

@@ -1,9 +1,12 @@
 //! Inside a task: what the agent says goes to its run, and what it declares runs after the checks.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use unstuck_core::engine::{Command, Event, State, TaskState, Work};
 use unstuck_core::fault::{Code, Kind};
 use unstuck_core::question::Decision;
+use unstuck_runner::Notice;
 
 use super::client::said;
 use super::stage::{SECRET, Stage, forged};
@@ -86,13 +89,15 @@ async fn an_action_that_was_put_together_by_hand_gets_no_secret_that_it_may_not_
     stage.until(move |state| attempt(state).is_some()).await;
     let effect = stage.look(attempt).await.unwrap();
     stage.handle.command(Command::Mutate { effect, mutation: forged() }).await.unwrap();
+    let mut notices = stage.handle.watch();
     stage.let_go(&[]).await;
-    stage.rests().await;
-    let met = |recorded: &unstuck_core::engine::Recorded| match &recorded.event {
-        Event::FaultMet { fault, .. } => Some(fault.message.clone()),
-        _ => None,
+    let fault = loop {
+        if let Ok(Notice::Event { recorded, .. }) = notices.recv().await
+            && let Event::FaultMet { fault, .. } = &recorded.event
+        {
+            break Arc::clone(fault);
+        }
     };
-    let met: Vec<String> = stage.events().await.iter().filter_map(met).collect();
-    assert!(met.iter().any(|message| message.contains("OTHER may not be named")), "{met:?}");
+    assert!(fault.message.contains("OTHER may not be named"), "{fault}");
     assert!(!stage.path("stolen").exists());
 }

@@ -4,4 +4,5 @@ mod alone;
 mod client;
 mod in_script;
 mod in_task;
+mod real;
 mod stage;

@@ -20,7 +20,7 @@ use unstuck_runner::build::{BuildSettings, BuildWorld, Control, Gates, TaskSetti
 use unstuck_runner::control::{Server, TokenKey};
 use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
-use unstuck_world::agent::Limits;
+use unstuck_world::agent::{Agent, Limits};
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::{Guard, guard};
 use unstuck_world::provider::Credential;
@@ -48,7 +48,24 @@ pub(super) struct Stage {
 impl Stage {
     /// Starts a build with one task, whose agent runs these lines of shell once it is let go.
     pub(super) async fn start(lines: &[&str]) -> Self {
+        let lines = ["read line < $HERE/ready"].iter().chain(lines);
+        let steps: Vec<String> = lines.map(|line| format!("{{ run = {line:?} }}")).collect();
+        let script = format!("[[attempt]]\nsteps = [{}]", steps.join(", "));
+        let script = Script::read(&script, "script").unwrap();
+        // Its fence lets it write here, beside its worktree.
         let folder = tempfile::tempdir().unwrap();
+        Self::begin(folder, Arc::new(ScriptedAgent::new(script, own_guard()))).await
+    }
+
+    /// The same with this agent, which is told the folder that is its own. Codex does without some of
+    /// its tools below a temporary directory, so it is not in one.
+    pub(super) async fn start_with(agent: impl FnOnce(&Path) -> Arc<dyn Agent>) -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let agent = agent(&folder.path().join("home"));
+        Self::begin(folder, agent).await
+    }
+
+    async fn begin(folder: TempDir, agent: Arc<dyn Agent>) -> Self {
         let root = folder.path().join("repo");
         let start = repository(&root);
         for fifo in ["ready", "never"] {
@@ -81,7 +98,7 @@ impl Stage {
             declarable: Declarable { secrets: ["TOKEN".to_owned()].into(), pull_request: None },
         };
         let stage = Self { folder, handle, store, _server: server, _running: running };
-        let settings = stage.settings(&root, start, control, lines).await;
+        let settings = stage.settings(&root, start, control, agent).await;
         let (handle, store) = (stage.handle.clone(), Arc::new(stage.store.clone()));
         let world = BuildWorld::new(settings, handle, store, NAME, Arc::new(SystemClock));
         stage.handle.attach(Scope::Project, Arc::new(world)).await.unwrap();
@@ -113,21 +130,17 @@ impl Stage {
         root: &Path,
         start: Oid,
         control: Control,
-        lines: &[&str],
+        agent: Arc<dyn Agent>,
     ) -> BuildSettings {
         let (runs, results) = (self.path("runs"), self.path("results"));
         fs::create_dir_all(&runs).unwrap();
         let bin = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display();
         let path = format!("{bin}:/usr/local/bin:/usr/bin:/bin");
         let environment = [("PATH", path.into()), ("HERE", self.folder.path().as_os_str().into())];
-        let own_guard = Guard {
-            executable: env!("CARGO_BIN_EXE_unstuck").into(),
-            arguments: vec![guard::ARGUMENT.into()],
-        };
         BuildSettings {
             project: Project::open(Path::new("git"), root).await.unwrap(),
             start,
-            guard: own_guard.clone(),
+            guard: own_guard(),
             runs,
             setup: Vec::new(),
             share: Vec::new(),
@@ -148,7 +161,7 @@ impl Stage {
             results: Results::new(results),
             remote: None,
             control: Some(control),
-            tasks: [("a".to_owned(), task(own_guard, lines))].into(),
+            tasks: [("a".to_owned(), task(agent))].into(),
         }
     }
 
@@ -192,15 +205,16 @@ impl Stage {
     }
 }
 
-fn task(guard: Guard, lines: &[&str]) -> TaskSettings {
-    let lines = ["read line < $HERE/ready"].iter().chain(lines);
-    let steps: Vec<String> = lines.map(|line| format!("{{ run = {line:?} }}")).collect();
-    let script = format!("[[attempt]]\nsteps = [{}]", steps.join(", "));
-    let agent = ScriptedAgent::new(Script::read(&script, "script").unwrap(), guard);
+pub(super) fn own_guard() -> Guard {
+    let executable = env!("CARGO_BIN_EXE_unstuck").into();
+    Guard { executable, arguments: vec![guard::ARGUMENT.into()] }
+}
+
+fn task(agent: Arc<dyn Agent>) -> TaskSettings {
     let checks = |gate| Checks::new(gate, &[] as &[String], &[]).unwrap();
     let plenty = Duration::from_mins(1);
     TaskSettings {
-        worker: Worker::Agent(Arc::new(agent)),
+        worker: Worker::Agent(agent),
         model: None,
         price: None,
         limits: Limits {
