@@ -13,6 +13,7 @@ pub mod agent;
 mod answers;
 pub mod build;
 mod checkpoint;
+mod clean;
 mod clock;
 pub mod control;
 mod decider;

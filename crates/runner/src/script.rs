@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Amount;
+use unstuck_world::mcp;
 use unstuck_world::process::{
     Deadlines, Ended, Guard, How, Input, Launch, Output, Process, Session, Waiting, verdict,
 };
@@ -310,9 +311,9 @@ impl Shared {
             Launch::new(script.guard.clone(), lock, &script.directory, &script.program);
         launch.arguments.clone_from(&script.arguments);
         launch.environment = vec![
-            own("UNSTUCK_SOCKET", &script.socket),
-            own("UNSTUCK_TOKEN", script.key.token(order.effect.id).as_str()),
-            own("UNSTUCK_RUN", order.effect.run.to_string()),
+            own(mcp::SOCKET, &script.socket),
+            own(mcp::TOKEN, script.key.token(order.effect.id).as_str()),
+            own(mcp::RUN, order.effect.run.to_string()),
             own("UNSTUCK_RETRY", retry.to_string()),
         ];
         launch.input = INPUT;

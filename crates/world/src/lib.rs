@@ -10,6 +10,7 @@
 //! - [`connector`]: irreversible actions, and how each is looked up;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
+//! - [`mcp`]: our tools for agents that are programs;
 //! - [`model`]: what thinks behind an API;
 //! - [`notify`]: telling somebody who is elsewhere;
 //! - [`process`]: programs and everything they start, under a guard that ends all of it;
@@ -30,6 +31,7 @@ pub mod commands;
 pub mod connector;
 pub mod fake;
 pub mod git;
+pub mod mcp;
 pub mod model;
 pub mod notify;
 pub mod process;

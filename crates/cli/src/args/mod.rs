@@ -14,6 +14,7 @@ mod inbox;
 mod kick;
 mod land;
 mod log;
+mod mcp;
 mod pause;
 mod retry;
 mod run;
@@ -36,6 +37,7 @@ pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use kick::Kick;
 pub(crate) use land::Land;
 pub(crate) use log::Log;
+pub(crate) use mcp::Mcp;
 pub(crate) use pause::Pause;
 pub(crate) use retry::Retry;
 pub(crate) use run::{Follow, Resume, Run};
@@ -105,6 +107,7 @@ pub(crate) enum Command {
     Explain(Explain),
     Classify(Classify),
     Drill(Drill),
+    Mcp(Mcp),
     Demo(Demo),
     Completions(Completions),
 }

@@ -127,6 +127,7 @@ impl Agents<'_> {
             },
             sandboxed: true,
             mcp_config: None,
+            own_tools: Some(self.guard.executable.clone()),
             arguments: self.agent().args.clone(),
         }))
     }
@@ -153,6 +154,7 @@ impl Agents<'_> {
                 Permissions::Listed => codex_cli::Access::Workspace,
                 Permissions::Everything => codex_cli::Access::Full,
             },
+            own_tools: Some(self.guard.executable.clone()),
             overrides: self.agent().args.clone(),
         }))
     }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
 use unstuck_runner::Results;
-use unstuck_runner::build::BuildSettings;
+use unstuck_runner::build::{BuildSettings, Control};
+use unstuck_runner::control::TokenKey;
 use unstuck_world::commands::Environment;
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::redact::Redactor;
+use unstuck_world::tool::Declarable;
 use unstuck_world::validate::Secrets;
 use unstuck_world::workspace;
 
@@ -17,6 +19,14 @@ use super::secrets::secrets;
 use super::task::task_settings;
 use crate::error::Error;
 use crate::project::Project;
+
+/// How agents that are programs talk to whoever decides.
+fn control(project: &Project) -> Result<Control, Error> {
+    let path = project.token_key();
+    let key = TokenKey::open(&path)
+        .map_err(|source| Error::Folder { place: path.display().to_string(), source })?;
+    Ok(Control { socket: project.socket(), key, declarable: Declarable::default() })
+}
 
 /// Everything that performs a build of these tasks.
 pub(crate) async fn build_settings(
@@ -50,6 +60,7 @@ pub(crate) async fn build_settings(
         secrets: Arc::new(Secrets::new(hidden())),
         credentials: [].into(),
         results: Results::new(project.results()),
+        control: Some(control(project)?),
         remote: settings.run.push.then(|| settings.run.remote.clone()),
         tasks: tasks.collect::<Result<_, Error>>()?,
         project: repository,

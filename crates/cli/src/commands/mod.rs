@@ -15,6 +15,7 @@ mod inbox;
 mod kick;
 mod land;
 mod log;
+mod mcp;
 mod pause;
 mod retry;
 mod run;
@@ -51,6 +52,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),
         Command::Drill(args) => drill::run(&args, terminal),
+        Command::Mcp(args) => mcp::run(&args, dir, terminal),
         Command::Demo(args) => demo::run(&args, terminal),
         Command::Completions(args) => completions::run(&args, terminal),
     }

@@ -146,6 +146,18 @@ impl Seat {
         }
     }
 
+    /// The same without waiting: whether nobody else performs it.
+    pub(crate) async fn try_attach(
+        &self,
+        scope: Scope,
+        world: Arc<dyn World>,
+    ) -> Result<bool, Error> {
+        match self {
+            Self::Holder { handle, .. } => Ok(handle.try_attach(scope, world).await?.is_some()),
+            Self::Guest { client, .. } => Ok(client.try_attach(scope, world).await?),
+        }
+    }
+
     /// Whether we decide ourselves, and know before the disk does.
     pub(crate) const fn holder(&self) -> Option<&Handle> {
         match self {

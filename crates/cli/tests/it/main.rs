@@ -20,6 +20,7 @@ mod help;
 mod inbox;
 mod land;
 mod log;
+mod mcp;
 mod night;
 mod process;
 mod program;

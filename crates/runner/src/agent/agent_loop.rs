@@ -20,6 +20,7 @@ use super::cost;
 use super::desk::{Desk, Over};
 use super::memory::{Called, Memory};
 use super::prompt;
+use crate::clean;
 use crate::clock::Clock;
 use crate::decider::Decider;
 use crate::world::Order;
@@ -306,7 +307,7 @@ impl Working<'_> {
     }
 
     fn cleaned(&self, failure: Failure) -> Failure {
-        let fault = Box::new(super::clean::fault(self.redactor, *failure.fault));
+        let fault = Box::new(clean::fault(self.redactor, *failure.fault));
         Failure { fault, ..failure }
     }
 }

@@ -10,10 +10,10 @@ use unstuck_core::plan::MutationKind;
 use unstuck_world::tool::{Act, Declaration, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten};
 
 use super::agent_loop::{End, Working};
-use super::clean;
 use super::desk::{Declared, Over};
 use super::memory::Called;
 use super::prompt;
+use crate::clean;
 
 /// Where the agent's own words are raised.
 const SOURCE: &str = "agent";
@@ -158,7 +158,7 @@ impl Working<'_> {
                 let summary = self.redactor.text(&done.summary).into_owned();
                 Answered::fine("your work is checked now.").ends(End::Done { summary })
             }
-            Speak::AskHuman(ask) => self.asks(&ask.question),
+            Speak::AskHuman(ask) => self.asks(&ask.words()),
             Speak::Blocked(blocked) => self.asks(&blocked.reason),
         })
     }

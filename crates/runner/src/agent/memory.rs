@@ -13,7 +13,8 @@ use unstuck_store::Conversation;
 use unstuck_world::model::{Message, Part, Role};
 use unstuck_world::redact::Redactor;
 
-use super::{clean, compact, prompt};
+use super::{compact, prompt};
+use crate::clean;
 
 /// A call that waits to be carried out, as the model made it.
 #[derive(Clone, Debug, PartialEq, Eq)]

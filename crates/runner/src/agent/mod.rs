@@ -8,7 +8,6 @@
 
 mod agent_loop;
 mod answer;
-mod clean;
 mod compact;
 mod cost;
 mod desk;

@@ -1,22 +1,24 @@
 //! An attempt at a task: its worktree, whoever works in it, and what they did.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Action, Approach, Change};
 use unstuck_core::engine::{Outcome, Start};
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
 use unstuck_world::commands::Network;
+use unstuck_world::mcp;
 use unstuck_world::validate::Compare;
 use unstuck_world::workspace::{Preparation, Workspace};
 
 use super::follow::Follower;
 use super::prompt::prompt;
-use super::settings::{BuildSettings, TaskSettings};
+use super::settings::{BuildSettings, Control, TaskSettings};
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::world::{Order, Report};
@@ -117,10 +119,13 @@ impl Shared {
             environment.retain(|(known, _)| *known != name);
             environment.extend(value.map(|value| (name, value)));
         }
+        // Those of a run that we are a child of ourselves lead to the wrong place.
+        environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
+        environment.extend(self.way_to_us(order)?);
         Ok(Assignment {
             directory: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
-            prompt: prompt(order, &task.brief, start),
+            prompt: prompt(order, &task.brief, start, self.settings.control.is_some()),
             thread: self.thread(order, start).await,
             attempt: order.attempt,
             model: task.model.clone(),
@@ -129,6 +134,23 @@ impl Shared {
             allowed_commands: self.allowed_commands(order).await,
             limits: task.limits,
         })
+    }
+
+    /// The variables by which the agent's own processes reach us, to report for this attempt only.
+    fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
+        let Some(Control { socket, key, declarable }) = &self.settings.control else {
+            return Ok(Vec::new());
+        };
+        let declarable = serde_json::to_string(declarable).map_err(|error| {
+            let context = Internal { component: "build".to_owned() };
+            Fault::internal_error("build", error.to_string(), context)
+        })?;
+        Ok(vec![
+            (mcp::SOCKET.into(), socket.into()),
+            (mcp::TOKEN.into(), key.token(order.effect.id).as_str().into()),
+            (mcp::RUN.into(), order.effect.run.to_string().into()),
+            (mcp::DECLARABLE.into(), declarable.into()),
+        ])
     }
 
     /// The conversation that an agent program goes on with. One that has grown too long is begun

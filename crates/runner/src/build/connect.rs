@@ -22,6 +22,7 @@ impl Shared {
     /// Sends a call.
     pub(super) async fn call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
+        self.permit(order, mutation).await?;
         match call {
             Call::PullRequest(wanted) => {
                 let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
@@ -41,6 +42,7 @@ impl Shared {
     /// Finds out whether a call got through. The command that was kept for it knows best.
     pub(super) async fn look_up_call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
+        self.permit(order, mutation).await?;
         if let Some(probe) = &mutation.spec.look_up {
             let launch = self.launch(order, mutation).await?;
             let never = tokio_util::sync::CancellationToken::new();

@@ -12,6 +12,7 @@ mod baseline;
 mod check;
 mod commit;
 mod connect;
+mod declared;
 mod denied;
 mod follow;
 mod one_at_a_time;
@@ -24,6 +25,6 @@ mod walls;
 mod worker;
 mod world;
 
-pub use settings::{BuildSettings, Gates, TaskSettings};
+pub use settings::{BuildSettings, Control, Gates, TaskSettings};
 pub use worker::{ModelWorker, Worker};
 pub use world::BuildWorld;

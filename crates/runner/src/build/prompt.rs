@@ -12,12 +12,20 @@ confirmation: decide, and say in one plain sentence what you do.
 - Change only what the task needs, inside the allowed paths. Anything else is taken back.
 - The checks below are run by us when you say you are done, on the state the work will land on. \
 Changing a check to make it pass is taken back.
-- Do not push, publish, open pull requests or send anything: what is irreversible is declared with \
-`unstuck mutate` and happens after the checks.
+- Do not push, publish, open pull requests or send anything.";
+
+/// Beside them, for an agent that has our tools.
+const WITH_TOOLS: &str = "
+- What is irreversible is declared with the tool `mutate` of the server `unstuck`, and happens after \
+the checks.
+- If you cannot go on without a person, ask with its tool `ask_human` and stop there.";
+
+/// Beside them, for an agent that has not.
+const WITHOUT_TOOLS: &str = "
 - If you cannot go on without a person, say so plainly and stop.";
 
 /// Everything an agent is told.
-pub(super) fn prompt(order: &Order, brief: &str, start: Start) -> String {
+pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) -> String {
     let mut parts = Vec::new();
     if matches!(start, Start::Resume | Start::Compacted) {
         parts.push("You were interrupted. Look at what is there before you go on.".to_owned());
@@ -27,6 +35,7 @@ pub(super) fn prompt(order: &Order, brief: &str, start: Start) -> String {
     if !brief.is_empty() {
         parts.push(brief.to_owned());
     }
-    parts.push(format!("# Rules\n\n{HOUSE}"));
+    let further = if has_tools { WITH_TOOLS } else { WITHOUT_TOOLS };
+    parts.push(format!("# Rules\n\n{HOUSE}{further}"));
     parts.join("\n\n")
 }

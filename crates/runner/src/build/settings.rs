@@ -14,10 +14,12 @@ use unstuck_world::process::Guard;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
+use unstuck_world::tool::Declarable;
 use unstuck_world::validate::{Checks, Compare, Secrets};
 use unstuck_world::workspace::Project;
 
 use super::worker::Worker;
+use crate::control::TokenKey;
 use crate::results::Results;
 
 /// What all tasks of a build share.
@@ -57,8 +59,21 @@ pub struct BuildSettings {
     pub results: Results,
     /// Where the build's branch is pushed to.
     pub remote: Option<String>,
+    /// How agents that are programs talk to whoever decides; without it they cannot.
+    pub control: Option<Control>,
     /// The tasks, by their name in the plan.
     pub tasks: BTreeMap<String, TaskSettings>,
+}
+
+/// How an agent that is a program talks to whoever decides, while it works: with `unstuck mcp`.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// The control socket.
+    pub socket: PathBuf,
+    /// What its tokens are made with.
+    pub key: TokenKey,
+    /// What actions may use that it declares for after the checks.
+    pub declarable: Declarable,
 }
 
 /// What one task needs.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, BufReader};
@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, EffectId, Progress, Recorded, TaskId};
+use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
 use unstuck_store::{Conversation, Holder};
 
 use super::path::SocketPath;
@@ -57,6 +57,7 @@ struct Shared {
     running: Mutex<BTreeMap<EffectId, CancellationToken>>,
     notices: broadcast::Sender<Notice>,
     gone: CancellationToken,
+    belongs: OnceLock<Effect>,
 }
 
 impl Client {
@@ -79,13 +80,24 @@ impl Client {
             running: Mutex::new(BTreeMap::new()),
             notices,
             gone: CancellationToken::new(),
+            belongs: OnceLock::new(),
         }));
         tokio::spawn(client.clone().listen(BufReader::new(read)));
         match client.ask(What::Hello { token }).await {
-            Ok(Say::Done { holder: Some(holder), .. }) => Ok((client, holder)),
+            Ok(Say::Done { holder: Some(holder), effect, .. }) => {
+                if let Some(effect) = effect {
+                    client.0.belongs.get_or_init(|| effect);
+                }
+                Ok((client, holder))
+            }
             Ok(_) => Err(io::Error::from(io::ErrorKind::InvalidData)),
             Err(error) => Err(io::Error::other(error)),
         }
+    }
+
+    /// What a child of a run belongs to; nothing where its run has ended.
+    pub fn belongs(&self) -> Option<&Effect> {
+        self.0.belongs.get()
     }
 
     /// Has a command decided; returns when the decision is on disk.

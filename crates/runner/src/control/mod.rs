@@ -10,6 +10,7 @@ mod remote;
 mod server;
 mod token;
 mod wire;
+mod words;
 
 pub use client::{Client, ClientError};
 pub use server::Server;

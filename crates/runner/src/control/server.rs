@@ -13,13 +13,15 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Semaphore, mpsc};
-use unstuck_core::engine::{Command, EffectId, Rejected};
+use unstuck_core::engine::{Command, Effect, EffectId, Rejected, State};
 use unstuck_store::Holder;
+use unstuck_world::redact::Redactor;
 
 use super::path::SocketPath;
 use super::remote::RemoteWorld;
 use super::token::TokenKey;
 use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
+use super::words;
 use crate::handle::{CommandError, Decided, Handle};
 use crate::notice::Notice;
 use crate::world::Scope;
@@ -37,8 +39,19 @@ pub struct Server(tokio::task::JoinHandle<()>);
 
 impl Server {
     /// Listens at `path`. Only whoever holds the project may: a socket that lies there is a dead
-    /// one.
+    /// one. What children of runs say loses what looks like a secret.
     pub fn start(path: &Path, handle: Handle, key: TokenKey, holder: Holder) -> io::Result<Self> {
+        Self::start_redacting(path, handle, key, holder, Arc::default())
+    }
+
+    /// The same where secrets are known: they are taken out of what children of runs say.
+    pub fn start_redacting(
+        path: &Path,
+        handle: Handle,
+        key: TokenKey,
+        holder: Holder,
+        redactor: Arc<Redactor>,
+    ) -> io::Result<Self> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -46,7 +59,7 @@ impl Server {
         let short = SocketPath::of(path)?;
         let listener = UnixListener::bind(short.as_path())?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-        let talk = Arc::new(Talk { handle, key, holder });
+        let talk = Arc::new(Talk { handle, key, holder, redactor });
         Ok(Self(tokio::spawn(listen(listener, talk))))
     }
 }
@@ -62,6 +75,7 @@ struct Talk {
     handle: Handle,
     key: TokenKey,
     holder: Holder,
+    redactor: Arc<Redactor>,
 }
 
 async fn listen(listener: UnixListener, talk: Arc<Talk>) {
@@ -123,7 +137,7 @@ impl Connection {
     async fn answer(&mut self, ask: Ask) -> Say {
         let id = ask.id;
         match ask.what {
-            What::Hello { token } => self.hello(id, token.as_deref()),
+            What::Hello { token } => self.hello(id, token.as_deref()).await,
             What::Command { command } => self.command(id, *command).await,
             _ if self.only.is_some() => {
                 refused(id, Refusal::Denied, &"a run can only report for itself")
@@ -198,7 +212,7 @@ impl Connection {
         done(id)
     }
 
-    fn hello(&mut self, id: u64, token: Option<&str>) -> Say {
+    async fn hello(&mut self, id: u64, token: Option<&str>) -> Say {
         if self.talk.handle.is_closing() {
             return refused_by(id, &CommandError::Ended);
         }
@@ -208,13 +222,27 @@ impl Connection {
                 None => return refused(id, Refusal::Denied, &"the token is not one of ours"),
             }
         }
-        Say::Done { id, events: Vec::new(), holder: Some(self.talk.holder.clone()) }
+        let effect = match self.only {
+            Some(only) => {
+                self.talk.handle.look(move |state| owed(state, only)).await.ok().flatten()
+            }
+            None => None,
+        };
+        Say::Done { id, events: Vec::new(), holder: Some(self.talk.holder.clone()), effect }
     }
 
     async fn command(&mut self, id: u64, command: Command) -> Say {
         if !self.may(&command) {
             return refused(id, Refusal::Denied, &"this is not yours to ask");
         }
+        let command = match self.only {
+            None => command,
+            // What an agent says is as little to be trusted with secrets as what it does.
+            Some(_) => match words::redacted(&self.talk.redactor, command) {
+                Ok(command) => command,
+                Err(why) => return refused(id, Refusal::Denied, &why),
+            },
+        };
         said(id, self.talk.handle.command(command).await)
     }
 
@@ -286,19 +314,24 @@ async fn watch(mut notices: tokio::sync::broadcast::Receiver<Notice>, say: mpsc:
     }
 }
 
+/// The effect that is owed under this id.
+fn owed(state: &State, id: EffectId) -> Option<Effect> {
+    state.outstanding().into_iter().find(|effect| effect.id == id)
+}
+
 /// What is said of a decision.
 fn said(id: u64, decided: Result<Decided, CommandError>) -> Say {
     match decided {
         Ok(Decided { events }) => {
             let events = events.iter().map(|recorded| (**recorded).clone()).collect();
-            Say::Done { id, events, holder: None }
+            Say::Done { id, events, holder: None, effect: None }
         }
         Err(error) => refused_by(id, &error),
     }
 }
 
 const fn done(id: u64) -> Say {
-    Say::Done { id, events: Vec::new(), holder: None }
+    Say::Done { id, events: Vec::new(), holder: None, effect: None }
 }
 
 fn refused(id: u64, why: Refusal, message: &dyn std::fmt::Display) -> Say {

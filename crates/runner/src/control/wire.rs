@@ -1,7 +1,7 @@
 //! What goes over the socket.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, EffectId, Progress, Recorded, TaskId};
+use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
 use unstuck_store::{CHECKPOINT_BYTES_MAX, Conversation, Holder};
 
 use crate::decider::{Look, Looked};
@@ -96,6 +96,9 @@ pub(super) enum Say {
         /// Who holds the project.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Holder>,
+        /// To a child of a run that still goes on: what it belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effect: Option<Effect>,
     },
     /// It was looked up.
     Seen {

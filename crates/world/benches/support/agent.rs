@@ -56,6 +56,7 @@ pub(crate) async fn work(
         permissions: Permissions::Skipped,
         sandboxed: true,
         mcp_config: None,
+        own_tools: None,
         arguments: Vec::new(),
     });
     let assignment = Assignment {

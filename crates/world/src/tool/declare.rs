@@ -26,7 +26,8 @@ const KEY_BYTES_MAX: usize = 200;
 const TIMEOUT_MAX: Span = Span::from_hours(1);
 
 /// What actions that an agent declares may use.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Declarable {
     /// The variables of secrets that they may name.
     pub secrets: BTreeSet<String>,
@@ -96,7 +97,7 @@ pub enum Irreversible {
 
 impl Declarable {
     /// The action that is declared. What must not be done or named is a fault.
-    pub(super) fn action(
+    pub fn action(
         &self,
         declared: &Declaration,
         commands: &Commands,
@@ -133,6 +134,40 @@ impl Declarable {
         Ok(MutationSpec { requires: declared.after.clone(), ..spec })
     }
 
+    /// Whether an action may be performed that somebody else put together: it has to be one that
+    /// [`action`](Self::action) could have come to. Whoever declares is not trusted to have asked.
+    pub fn permits(&self, spec: &MutationSpec, commands: &Commands) -> Result<(), Box<Fault>> {
+        match spec.call.as_deref() {
+            None => {}
+            Some(Call::Command(call)) => {
+                admit(commands, line_of(&call.program, &call.arguments))?;
+                self.may_name(call.variables.iter())?;
+            }
+            Some(Call::Http(call)) => {
+                self.may_name(call.secrets.iter().map(|header| &header.variable))?;
+            }
+            Some(Call::PullRequest(wanted)) => self.is_the_place(wanted)?,
+        }
+        match &spec.look_up {
+            None => Ok(()),
+            Some(probe) => admit(commands, line_of(&probe.program, &probe.arguments)),
+        }
+    }
+
+    fn is_the_place(&self, wanted: &PullRequest) -> Result<(), Box<Fault>> {
+        let said = |place: &PullRequest| PullRequest {
+            title: wanted.title.clone(),
+            body: wanted.body.clone(),
+            base: wanted.base.clone(),
+            draft: wanted.draft,
+            ..place.clone()
+        };
+        match &self.pull_request {
+            Some(place) if said(place) == *wanted => Ok(()),
+            _ => Err(bad_input(TOOL, "pull requests go where the settings say")),
+        }
+    }
+
     fn may_name<'a>(&self, mut named: impl Iterator<Item = &'a String>) -> Result<(), Box<Fault>> {
         match named.find(|variable| !self.secrets.contains(*variable)) {
             None => Ok(()),
@@ -154,6 +189,19 @@ impl Declarable {
             draft: *draft,
             ..place.clone()
         })
+    }
+}
+
+fn admit(commands: &Commands, line: Option<&str>) -> Result<(), Box<Fault>> {
+    let line = line.ok_or_else(|| bad_input(TOOL, "a command is a line of shell"))?;
+    commands.admit(line).map(drop).map_err(Box::new)
+}
+
+/// The line of shell that a command is, where it is one.
+fn line_of<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
+    match (program, arguments) {
+        ("sh", [option, line]) if option == "-c" => Some(line),
+        _ => None,
     }
 }
 
@@ -259,6 +307,48 @@ mod tests {
         let spec = spec.unwrap();
         let Some(Call::PullRequest(call)) = spec.call.as_deref() else { panic!("{spec:?}") };
         assert_eq!((call.repository.as_str(), call.base.as_str()), ("ada/shop", "main"));
+    }
+
+    #[test]
+    fn what_somebody_else_put_together_is_held_to_the_same() {
+        let place = PullRequest { repository: "ada/shop".to_owned(), ..PullRequest::default() };
+        let may =
+            Declarable { secrets: ["TOKEN".to_owned()].into(), pull_request: Some(place.clone()) };
+        let command = |program: &str, line: &str, variable: &str| {
+            Call::Command(CommandCall {
+                program: program.to_owned(),
+                arguments: vec!["-c".to_owned(), line.to_owned()],
+                variables: vec![variable.to_owned()],
+                ..CommandCall::default()
+            })
+        };
+        let header = |variable: &str| {
+            let variable = variable.to_owned();
+            let secrets = vec![SecretHeader { variable, ..SecretHeader::default() }];
+            Call::Http(HttpCall { secrets, ..HttpCall::default() })
+        };
+        let pull = |wanted: PullRequest| Call::PullRequest(wanted);
+        let titled = PullRequest { title: "Shop".to_owned(), draft: true, ..place.clone() };
+        let theirs = PullRequest { repository: "eve/x".to_owned(), ..place.clone() };
+        let sent = PullRequest { base_url: Some("http://eve".to_owned()), ..place };
+        for (call, code) in [
+            (command("sh", "npm publish", "TOKEN"), None),
+            (command("sh", "npm publish", "OTHER"), Some(Code::LogicBadInput)),
+            (command("sh", "rm -rf ~", "TOKEN"), Some(Code::PermissionCommandBlocked)),
+            (command("python3", "x", "TOKEN"), Some(Code::LogicBadInput)),
+            (header("TOKEN"), None),
+            (header("OTHER"), Some(Code::LogicBadInput)),
+            (pull(titled), None),
+            (pull(theirs), Some(Code::LogicBadInput)),
+            (pull(sent), Some(Code::LogicBadInput)),
+        ] {
+            let spec = MutationSpec::calling("key", call);
+            let permitted = may.permits(&spec, &Commands::new(&Rules::default()));
+            assert_eq!(permitted.err().map(|fault| fault.code()), code, "{spec:?}");
+        }
+        let probed = push("out").looked_up_by(probe("rm -rf ~"));
+        assert!(may.permits(&push("out"), &Commands::new(&Rules::default())).is_ok());
+        assert!(may.permits(&probed, &Commands::new(&Rules::default())).is_err());
     }
 
     #[test]

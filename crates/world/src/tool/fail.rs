@@ -12,7 +12,7 @@ use unstuck_core::signature::Signature;
 /// The longest message.
 const MESSAGE_BYTES_MAX: usize = 500;
 
-pub(super) fn bad_input(tool: &str, why: &str) -> Box<Fault> {
+pub(crate) fn bad_input(tool: &str, why: &str) -> Box<Fault> {
     let why = &why[..why.floor_char_boundary(MESSAGE_BYTES_MAX)];
     let context = Logic { step: Some(tool.to_owned()), exit: None };
     Box::new(Fault::logic_bad_input(format!("tool.{tool}"), format!("{tool}: {why}"), context))

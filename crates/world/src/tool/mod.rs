@@ -18,9 +18,13 @@ mod toolbox;
 mod wish;
 
 pub use declare::{Declarable, Irreversible};
+pub(crate) use fail::bad_input;
 pub use shorten::{SHOWN_BYTES_MAX, shorten};
-pub use spec::specs;
+pub(crate) use spec::{described, number, text};
+pub use spec::{specs, spoken};
 pub use toolbox::{Means, Shown, Toolbox};
+pub(crate) use wish::typed;
 pub use wish::{
-    Act, Declaration, EditFile, ListFiles, ReadFile, RunCommand, SearchText, Speak, Wish, WriteFile,
+    Act, AskHuman, Declaration, EditFile, ListFiles, ReadFile, RunCommand, SearchText, Speak, Wish,
+    WriteFile,
 };

@@ -7,13 +7,13 @@ use crate::model::ToolSpec;
 /// All tools, in the order they are told.
 pub fn specs() -> Vec<ToolSpec> {
     let mut all = acts();
-    all.extend(words());
+    all.extend(spoken());
     all
 }
 
 fn acts() -> Vec<ToolSpec> {
     vec![
-        tool(
+        described(
             "read_file",
             "Shows a file of the worktree. Long files are cut in the middle: use offset and limit.",
             &json!({
@@ -23,7 +23,7 @@ fn acts() -> Vec<ToolSpec> {
             }),
             &["path"],
         ),
-        tool(
+        described(
             "list",
             "Shows the files and folders of the worktree that git does not ignore.",
             &json!({
@@ -32,7 +32,7 @@ fn acts() -> Vec<ToolSpec> {
             }),
             &[],
         ),
-        tool(
+        described(
             "search",
             "Finds lines that match a regular expression, in files that git does not ignore.",
             &json!({
@@ -42,7 +42,7 @@ fn acts() -> Vec<ToolSpec> {
             }),
             &["pattern"],
         ),
-        tool(
+        described(
             "write_file",
             "Writes a whole file, new or in place of the old one. To change a part, use edit_file.",
             &json!({
@@ -51,7 +51,7 @@ fn acts() -> Vec<ToolSpec> {
             }),
             &["path", "content"],
         ),
-        tool(
+        described(
             "edit_file",
             "Replaces text in a file. The old text has to be there exactly, and once unless all is set.",
             &json!({
@@ -62,7 +62,7 @@ fn acts() -> Vec<ToolSpec> {
             }),
             &["path", "old", "new"],
         ),
-        tool(
+        described(
             "run_command",
             "Runs a line of shell (sh) in the worktree and shows what it writes. Nothing it starts \
              lives on after it. It cannot ask anything.",
@@ -75,21 +75,29 @@ fn acts() -> Vec<ToolSpec> {
     ]
 }
 
-fn words() -> Vec<ToolSpec> {
+/// The tools by which something is said and nothing is touched.
+pub fn spoken() -> Vec<ToolSpec> {
     vec![
-        tool(
+        described(
             "narrate",
             "Tells the people who watch, in one plain sentence, what you are about to do or found.",
             &json!({ "text": text("The sentence.") }),
             &["text"],
         ),
-        tool(
+        described(
             "ask_human",
             "Asks a person what only a person can decide. Your work rests until they answer.",
-            &json!({ "question": text("The question, in plain words, with the choices you see.") }),
+            &json!({
+                "question": text("The question, in plain words."),
+                "options": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "The choices you see, each in a few plain words.",
+                },
+            }),
             &["question"],
         ),
-        tool(
+        described(
             "mutate",
             "Declares an action that reaches outside and cannot be taken back (push, publish, send). \
              It is not run now: it runs once, after the checks of your work have passed and it is \
@@ -103,13 +111,13 @@ fn words() -> Vec<ToolSpec> {
             }),
             &["key", "action"],
         ),
-        tool(
+        described(
             "task_done",
             "Says that the task is done. Your work is then checked.",
             &json!({ "summary": text("What you did, in a sentence or two.") }),
             &["summary"],
         ),
-        tool(
+        described(
             "task_blocked",
             "Says that the task cannot be done as things are. A person is asked.",
             &json!({ "reason": text("Why, and what you would need.") }),
@@ -173,7 +181,8 @@ fn action(kind: &str, properties: &Value, required: &[&str]) -> Value {
     object(&properties, &[&["kind"], required].concat())
 }
 
-fn tool(
+/// A tool whose input is an object.
+pub(crate) fn described(
     name: &'static str,
     description: &'static str,
     properties: &Value,
@@ -191,10 +200,12 @@ fn object(properties: &Value, required: &[&str]) -> Value {
     })
 }
 
-fn text(description: &str) -> Value {
+/// A text.
+pub(crate) fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-fn number(description: &str) -> Value {
+/// A number that counts something.
+pub(crate) fn number(description: &str) -> Value {
     json!({ "type": "integer", "minimum": 1, "description": description })
 }

@@ -137,6 +137,9 @@ inputs! {
     AskHuman {
         /// It.
         question: String,
+        /// The choices that the model sees.
+        #[serde(default)]
+        options: Vec<String>,
     }
 
     /// An irreversible action, to be performed after the checks.
@@ -201,7 +204,18 @@ impl Wish {
     }
 }
 
-fn typed<T: DeserializeOwned>(tool: &str, input: &Value) -> Result<T, Box<Fault>> {
+impl AskHuman {
+    /// The question with its choices, as a person reads it.
+    pub fn words(&self) -> String {
+        match &self.options[..] {
+            [] => self.question.clone(),
+            options => format!("{} ({})", self.question.trim_end(), options.join(" / ")),
+        }
+    }
+}
+
+/// The input of a tool, as its type.
+pub(crate) fn typed<T: DeserializeOwned>(tool: &str, input: &Value) -> Result<T, Box<Fault>> {
     T::deserialize(input).map_err(|error| bad_input(tool, &error.to_string()))
 }
 

@@ -80,6 +80,7 @@ impl Stage {
             permissions: Permissions::Skipped,
             sandboxed: true,
             mcp_config: None,
+            own_tools: None,
             arguments: Vec::new(),
         }
     }
@@ -92,6 +93,7 @@ impl Stage {
             home: self.path("home/codex"),
             base_url: base_url.map(|url| format!("{url}/v1")),
             access: Access::Full,
+            own_tools: None,
             overrides: Vec::new(),
         }
     }

@@ -6,6 +6,6 @@ mod killed;
 mod passing;
 mod probing;
 mod refused;
-mod stage;
+pub(crate) mod stage;
 mod storm;
 mod together;

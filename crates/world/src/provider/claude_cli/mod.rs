@@ -44,6 +44,8 @@ pub struct Settings {
     pub sandboxed: bool,
     /// A file that names the MCP servers it may use.
     pub mcp_config: Option<PathBuf>,
+    /// Our own program, from which it gets the tools to ask, to tell and to declare.
+    pub own_tools: Option<PathBuf>,
     /// Further arguments, as they are.
     pub arguments: Vec<String>,
 }

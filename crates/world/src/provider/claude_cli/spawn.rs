@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use unstuck_core::fault::Fault;
 
 use super::{NAME, Permissions, Settings};
 use crate::agent::Assignment;
+use crate::mcp;
 use crate::process::{Fence, Launch};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
@@ -63,6 +64,9 @@ impl Settings {
             Permissions::Skipped => add(&["--dangerously-skip-permissions"]),
             Permissions::Listed(tools) => {
                 add(&["--permission-mode", "acceptEdits"]);
+                let own = self.own_tools.iter().flat_map(|_| mcp::tools());
+                let own = own.map(|tool| mcp::claude_name(tool.name));
+                let tools: Vec<String> = tools.iter().cloned().chain(own).collect();
                 if !tools.is_empty() {
                     add(&["--allowedTools", &tools.join(",")]);
                 }
@@ -88,10 +92,18 @@ impl Settings {
         for argument in &self.arguments {
             add(&[argument]);
         }
-        if let Some(config) = &self.mcp_config {
-            arguments.extend(["--strict-mcp-config".into(), "--mcp-config".into(), config.into()]);
-        }
+        arguments.extend(self.servers());
         arguments
+    }
+
+    /// The servers of tools it may use: those of a file and no others where there is one, and ours.
+    fn servers(&self) -> Vec<OsString> {
+        let mut servers: Vec<OsString> = Vec::new();
+        servers.extend(self.mcp_config.iter().map(OsString::from));
+        servers.extend(self.own_tools.as_deref().map(|program| OsString::from(own(program))));
+        let strictly = self.mcp_config.as_ref().map(|_| "--strict-mcp-config".into());
+        let named = (!servers.is_empty()).then(|| "--mcp-config".into());
+        strictly.into_iter().chain(named).chain(servers).collect()
     }
 
     fn environment(&self) -> Vec<(OsString, Option<OsString>)> {
@@ -113,6 +125,20 @@ impl Settings {
         }
         environment
     }
+}
+
+/// Our own server of tools, as the program reads it. It finds its run by the variables that the
+/// agent itself has: nothing secret stands here.
+fn own(program: &Path) -> String {
+    let variable = |name: &str| (name.to_owned(), json!(format!("${{{name}:-}}")));
+    let variables: Map<String, Value> = mcp::VARIABLES.into_iter().map(variable).collect();
+    let server = json!({
+        "type": "stdio",
+        "command": program.to_string_lossy(),
+        "args": ["mcp"],
+        "env": variables,
+    });
+    json!({ "mcpServers": { mcp::NAME: server } }).to_string()
 }
 
 /// Settings that allow these very commands. One with a star would allow others with it, so it is
@@ -143,6 +169,11 @@ mod tests {
             allows(&["npm install, \"x\" (y)"]).unwrap(),
             r#"{"permissions":{"allow":["Bash(npm install, \"x\" (y))"]}}"#
         );
+    }
+
+    #[test]
+    fn our_own_tools_are_named_without_a_secret() {
+        insta::assert_snapshot!(own(Path::new("/usr/bin/unstuck")));
     }
 
     #[test]

@@ -2,8 +2,13 @@
 
 use unstuck_core::attempt::ToolKind;
 
+use crate::mcp;
+
 /// What a tool is for, by its name. One that is not known may do anything.
 pub(super) fn kind(name: &str) -> ToolKind {
+    if mcp::claude_name("narrate") == name {
+        return ToolKind::Narrate;
+    }
     match name {
         "Read" | "NotebookRead" | "WebFetch" => ToolKind::Read,
         "Grep" | "WebSearch" | "ToolSearch" => ToolKind::Search,

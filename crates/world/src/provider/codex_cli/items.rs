@@ -5,6 +5,7 @@ use unstuck_core::attempt::{Outcome, ToolKind};
 
 use super::wire::Item;
 use crate::agent::Activity;
+use crate::mcp;
 use crate::provider::program::{INPUT_BYTES_MAX, clip, shown};
 
 /// The call that an item is, where it is one.
@@ -51,11 +52,16 @@ fn kind(item: &Item<'_>) -> Option<ToolKind> {
         "webSearch" => Some(ToolKind::Search),
         "imageView" => Some(ToolKind::Read),
         "plan" => Some(ToolKind::Narrate),
+        "mcpToolCall" if is_ours(item, "narrate") => Some(ToolKind::Narrate),
         "mcpToolCall" | "dynamicToolCall" | "collabAgentToolCall" | "imageGeneration" | "sleep" => {
             Some(ToolKind::Other)
         }
         _ => None,
     }
+}
+
+fn is_ours(item: &Item<'_>, tool: &str) -> bool {
+    item.server.as_deref() == Some(mcp::NAME) && item.tool.as_deref() == Some(tool)
 }
 
 fn input(item: &Item<'_>) -> String {

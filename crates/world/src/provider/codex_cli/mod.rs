@@ -44,6 +44,8 @@ pub struct Settings {
     pub base_url: Option<String>,
     /// What it may do.
     pub access: Access,
+    /// Our own program, from which it gets the tools to ask, to tell and to declare.
+    pub own_tools: Option<PathBuf>,
     /// Further settings, each as `key=value` in TOML; MCP servers are named here.
     pub overrides: Vec<String>,
 }

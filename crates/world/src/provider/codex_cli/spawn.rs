@@ -10,6 +10,7 @@ use unstuck_core::fault::Fault;
 
 use super::{Access, LOGIN, NAME, Settings};
 use crate::agent::Assignment;
+use crate::mcp;
 use crate::process::{Fence, Launch};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
@@ -75,9 +76,22 @@ impl Settings {
             Account::Key(key) => format!("{PROVIDER}.env_key={}", json!(key.variable)),
             Account::Login(_) => format!("{PROVIDER}.requires_openai_auth=true"),
         });
+        settings.extend(self.own_tools.iter().flat_map(|program| own(program)));
         settings.extend(self.overrides.iter().cloned());
         settings
     }
+}
+
+/// Our own server of tools. Codex hands on only variables that are named; what they hold stays out
+/// of its arguments, which anybody on the machine can read.
+fn own(program: &Path) -> [String; 4] {
+    let server = format!("mcp_servers.{}", mcp::NAME);
+    [
+        format!("{server}.command={}", json!(program.to_string_lossy())),
+        format!("{server}.args=[\"mcp\"]"),
+        format!("{server}.env_vars={}", json!(mcp::VARIABLES)),
+        format!("{server}.default_tools_approval_mode=\"approve\""),
+    ]
 }
 
 /// Codex renews a login in the same file, so that a link to it stays one and both homes have the

@@ -94,16 +94,29 @@ fn output(speech: &Speech, asked: &Asked) -> Vec<Value> {
         })
     });
     let calls = speech.calls.iter().enumerate().map(|(index, call)| {
-        json!({
+        let (server, name) = of_server(&call.name);
+        let mut item = json!({
             "type": "function_call",
             "id": format!("fc_fake_{}_{index}", asked.number),
             "call_id": format!("call_fake_{}_{index}", asked.number),
-            "name": call.name,
+            "name": name,
             "arguments": call.arguments,
             "status": "completed",
-        })
+        });
+        if let Some(server) = server {
+            item["namespace"] = json!(server);
+        }
+        item
     });
     message.into_iter().chain(calls).collect()
+}
+
+/// A tool of a server, `mcp__server__tool`, is named in two parts here.
+fn of_server(name: &str) -> (Option<&str>, &str) {
+    match name.rsplit_once("__") {
+        Some((server, tool)) if server.starts_with("mcp__") => (Some(server), tool),
+        _ => (None, name),
+    }
 }
 
 pub(super) fn error_event(overloaded: bool) -> Event {

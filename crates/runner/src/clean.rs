@@ -8,18 +8,18 @@ use unstuck_world::redact::Redactor;
 const TEXT_BYTES_MAX: usize = 1_024;
 
 /// A fault without secrets in any of its texts. What makes it the same error stays.
-pub(super) fn fault(redactor: &Redactor, fault: Fault) -> Fault {
+pub(crate) fn fault(redactor: &Redactor, fault: Fault) -> Fault {
     let Ok(written) = serde_json::to_value(&fault) else { return fault };
     serde_json::from_value(value(redactor, &written)).unwrap_or(fault)
 }
 
 /// A value without secrets in any of its texts.
-pub(super) fn value(redactor: &Redactor, from: &Value) -> Value {
+pub(crate) fn value(redactor: &Redactor, from: &Value) -> Value {
     map(from, &|text| redactor.text(text).into_owned())
 }
 
 /// What a tool was given, as an action carries it.
-pub(super) fn brief(redactor: &Redactor, input: &Value) -> String {
+pub(crate) fn brief(redactor: &Redactor, input: &Value) -> String {
     let brief = |text: &str| {
         let clean = redactor.text(text);
         if clean.len() <= TEXT_BYTES_MAX {

@@ -1,0 +1,146 @@
+//! What a call comes to: reported, and put into words for whoever called.
+
+use std::env;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use unstuck_core::engine::{Command, Note, Work};
+use unstuck_core::fault::{Fault, Input};
+use unstuck_core::plan::MutationKind;
+use unstuck_world::commands::{Commands, Rules};
+use unstuck_world::mcp::{DECLARABLE, ReportFailure, Wanted};
+use unstuck_world::redact::Redactor;
+use unstuck_world::tool::{Declarable, Declaration, Speak};
+
+use super::check::check;
+use super::desk::{Desk, No};
+use super::words;
+use crate::project;
+
+/// Where an agent's own words are raised.
+const SOURCE: &str = "agent";
+
+/// The answer to a call.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) failed: bool,
+}
+
+/// What is read about an action that was declared.
+#[derive(Serialize)]
+struct Declared<'a> {
+    key: &'a str,
+    kind: MutationKind,
+    state: &'static str,
+    runs: &'static str,
+}
+
+/// Carries out one call.
+pub(super) async fn answer(
+    desk: &mut Desk,
+    redactor: &Redactor,
+    tool: &str,
+    input: &Value,
+) -> Answer {
+    let said = match Wanted::read(tool, input) {
+        Ok(wanted) => carry_out(desk, redactor, wanted).await,
+        Err(fault) => Err(No(fault.message)),
+    };
+    match said {
+        Ok(text) => Answer { text, failed: false },
+        Err(No(text)) => Answer { text, failed: true },
+    }
+}
+
+async fn carry_out(desk: &mut Desk, redactor: &Redactor, wanted: Wanted) -> Result<String, No> {
+    match wanted {
+        Wanted::Speak(Speak::Narrate(said)) => narrate(desk, redactor, &said.text).await,
+        Wanted::Speak(Speak::AskHuman(ask)) => asks(desk, redactor, &ask.words()).await,
+        Wanted::Speak(Speak::Blocked(blocked)) => asks(desk, redactor, &blocked.reason).await,
+        Wanted::Speak(Speak::Mutate(declaration)) => declare(desk, &declaration).await,
+        Wanted::Speak(Speak::Done(done)) => finish(desk, redactor, &done.summary).await,
+        Wanted::ReportFailure(report) => reports(desk, redactor, &report).await,
+        Wanted::CheckAnswer(asked) => check(desk, &asked.question).await,
+    }
+}
+
+async fn narrate(desk: &mut Desk, redactor: &Redactor, text: &str) -> Result<String, No> {
+    let text: Arc<str> = Arc::from(&*redactor.text(text));
+    let note = |effect| Command::Note { effect, note: Note::Narrated { text: Arc::clone(&text) } };
+    desk.command(note).await.map(|_| words::SAID.to_owned())
+}
+
+/// A person is needed. The agent's words go with the fault; who reads them sees to their form.
+async fn asks(desk: &mut Desk, redactor: &Redactor, words: &str) -> Result<String, No> {
+    for_agents(desk).await?;
+    let asked = redactor.text(words).into_owned();
+    let fault = Arc::new(Fault::precondition_input(SOURCE, asked.clone(), Input { asked }));
+    let events =
+        desk.command(|effect| Command::Raise { effect, fault: Arc::clone(&fault) }).await?;
+    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_))))
+}
+
+/// What is stated is raised; what only was read from a program's output may be a step on the way.
+async fn reports(
+    desk: &mut Desk,
+    redactor: &Redactor,
+    report: &ReportFailure,
+) -> Result<String, No> {
+    for_agents(desk).await?;
+    let message = redactor.text(&report.message).into_owned();
+    let report = ReportFailure { message, ..report.clone() };
+    let fault = Arc::new(report.fault().map_err(|fault| No(fault.message))?);
+    let events = desk
+        .command(|effect| {
+            let fault = Arc::clone(&fault);
+            match report.code {
+                Some(_) => Command::Raise { effect, fault },
+                None => Command::Observe { effect, fault, tree: None },
+            }
+        })
+        .await?;
+    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_))))
+}
+
+/// An irreversible action is declared: it runs after the checks of the task.
+async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, No> {
+    if let Desk::Sessions(_) = desk {
+        return Err(No(words::ONLY_IN_A_RUN.to_owned()));
+    }
+    for_agents(desk).await?;
+    let commands = Commands::new(&Rules::default());
+    let spec = declarable().action(declaration, &commands).map_err(|fault| No(fault.message))?;
+    desk.command(|effect| Command::Mutate { effect, mutation: spec.clone() }).await?;
+    let (key, kind) = (spec.key.as_str(), spec.kind);
+    let declared = Declared { key, kind, state: "declared", runs: "once, after the checks" };
+    // Nothing in it can fail to be written.
+    Ok(serde_json::to_string(&declared).unwrap_or_default())
+}
+
+/// What the run says that actions may use; nothing where it does not say.
+fn declarable() -> Declarable {
+    let told = env::var(DECLARABLE).ok();
+    told.and_then(|told| serde_json::from_str(&told).ok()).unwrap_or_default()
+}
+
+/// The agent's own word decides nothing: its work is checked when it has ended.
+async fn finish(desk: &mut Desk, redactor: &Redactor, summary: &str) -> Result<String, No> {
+    for_agents(desk).await?;
+    narrate(desk, redactor, summary).await?;
+    match desk {
+        Desk::Run(_) => Ok(words::CHECKED_NOW.to_owned()),
+        Desk::Sessions(sessions) => {
+            sessions.end().await?;
+            Ok(words::SESSION_OVER.to_owned())
+        }
+    }
+}
+
+/// Scripts have their own ways; only an agent's attempt can be asked about or declare something.
+async fn for_agents(desk: &mut Desk) -> Result<(), No> {
+    match desk.effect().await?.what {
+        Work::Attempt { .. } | Work::Repair { .. } => Ok(()),
+        _ => Err(No(words::ONLY_A_SCRIPT.to_owned())),
+    }
+}

@@ -1,0 +1,113 @@
+//! `unstuck mcp`: our tools for agents that are programs, on standard input and output.
+//!
+//! Inside a run the calls go over the control socket as commands for that run, with its token. On
+//! its own each client's session is a build with one task, so that its questions and failures are
+//! handled like all others. Design: `docs/design/mcp.md`.
+
+mod answer;
+mod check;
+mod desk;
+mod input;
+mod run;
+mod session;
+mod wait;
+mod words;
+
+use std::env;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use unstuck_world::mcp::{Heard, Line, Protocol, SOCKET, TOKEN, tools};
+use unstuck_world::redact::Redactor;
+
+use crate::args::Mcp;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::render::Terminal;
+use answer::answer;
+use desk::Desk;
+use run::Run;
+use session::Sessions;
+
+/// Ends of names of variables that hold a secret.
+const SECRET: [&str; 5] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"];
+
+/// Carries it out.
+pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
+    let desk = desk(dir)?;
+    let redactor = redactor();
+    project::runtime()?.block_on(serve(desk, &redactor))?;
+    Ok(Exit::Done)
+}
+
+/// A child of a run belongs to it; anybody else has the project that they are in.
+fn desk(dir: Option<&Path>) -> Result<Desk, Error> {
+    let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    match (given(SOCKET), given(TOKEN)) {
+        (Some(socket), Some(token)) => {
+            let token = token.to_string_lossy().into_owned();
+            Ok(Desk::Run(Run::new(socket.into(), token)))
+        }
+        _ => Ok(Desk::Sessions(Sessions::new(Project::find(dir)?))),
+    }
+}
+
+async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
+    let protocol = Protocol::new(tools(), words::instructions(&desk), env!("CARGO_PKG_VERSION"));
+    let (mut lines, mut signals) = (input::lines()?, Signals::new()?);
+    while let Some(line) = signals.unless(lines.recv()).await {
+        let heard = match &line {
+            Line::Whole(line) => protocol.line(line),
+            Line::TooLong => protocol.too_long(),
+        };
+        match heard {
+            Heard::Nothing => {}
+            Heard::Reply(reply) => write(&reply)?,
+            Heard::Call(call) => {
+                let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
+                write(&call.answer(&redactor.text(&said.text), said.failed))?;
+            }
+        }
+    }
+    desk.leave().await
+}
+
+/// What asks us to end: clients do not leave it at ending our input.
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let [one, two, three] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        Ok(Self([one?, two?, three?]))
+    }
+
+    /// What is waited for; nothing when we are to end.
+    async fn unless<T>(&mut self, waited: impl Future<Output = Option<T>>) -> Option<T> {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            biased;
+            waited = waited => waited,
+            _ = interrupt.recv() => None,
+            _ = terminate.recv() => None,
+            _ = hangup.recv() => None,
+        }
+    }
+}
+
+/// Everything of a line at once: a client reads line by line.
+fn write(line: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(line)?;
+    out.flush()
+}
+
+/// What is secret as far as it can be told from here: shapes, and variables that are named so.
+fn redactor() -> Redactor {
+    let secret = |name: &str| SECRET.iter().any(|end| name.to_uppercase().ends_with(end));
+    let named = env::vars_os().filter(|(name, _)| secret(&name.to_string_lossy()));
+    let values: Vec<String> = named.filter_map(|(_, value)| value.into_string().ok()).collect();
+    Redactor::new(values.iter().map(String::as_str))
+}

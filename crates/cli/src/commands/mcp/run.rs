@@ -1,0 +1,74 @@
+//! Inside a run: whoever holds the project decides, and the run's token says whose we are.
+
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::{Command, Effect, EffectId, Recorded};
+use unstuck_runner::control::{Client, ClientError, Refusal};
+
+use super::desk::No;
+
+/// The run that we are a child of.
+pub(super) struct Run {
+    socket: PathBuf,
+    token: String,
+    client: Option<Client>,
+}
+
+impl Run {
+    pub(super) const fn new(socket: PathBuf, token: String) -> Self {
+        Self { socket, token, client: None }
+    }
+
+    /// The folder of the project, which the socket lies in the folder of.
+    pub(super) fn root(&self) -> Option<&Path> {
+        self.socket.parent()?.parent()
+    }
+
+    pub(super) async fn effect(&mut self) -> Result<Effect, No> {
+        self.client().await?.belongs().cloned().ok_or_else(over)
+    }
+
+    pub(super) async fn command(
+        &mut self,
+        command: impl Fn(EffectId) -> Command,
+    ) -> Result<Vec<Recorded>, No> {
+        // A holder may end between two calls; whoever holds the project next knows our token too.
+        for _ in 0..2 {
+            let effect = self.effect().await?.id;
+            match self.client().await?.command(command(effect)).await {
+                Ok(events) => return Ok(events),
+                Err(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. }) => {
+                    self.client = None
+                }
+                Err(ClientError::Refused { why: Refusal::Rejected, message }) => {
+                    return Err(self.rejected(message).await);
+                }
+                Err(error) => return Err(No(error.to_string())),
+            }
+        }
+        Err(No(ClientError::Gone.to_string()))
+    }
+
+    /// A run that has ended since is the most likely reason, and the one that matters most.
+    async fn rejected(&mut self, message: String) -> No {
+        self.client = None;
+        match self.effect().await {
+            Ok(_) => No(message),
+            Err(no) => no,
+        }
+    }
+
+    async fn client(&mut self) -> Result<Client, No> {
+        if let Some(client) = &self.client {
+            return Ok(client.clone());
+        }
+        match Client::connect(&self.socket, Some(self.token.clone())).await {
+            Ok((client, _)) => Ok(self.client.insert(client).clone()),
+            Err(error) => Err(No(format!("Unstuck cannot be reached from here: {error}."))),
+        }
+    }
+}
+
+fn over() -> No {
+    No("The run that you belong to has ended. Stop here.".to_owned())
+}

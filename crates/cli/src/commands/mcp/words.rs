@@ -1,0 +1,128 @@
+//! What an agent reads: before it begins, and about what was decided.
+
+use unstuck_core::engine::{Event, QuestionId, Recorded};
+use unstuck_core::time::Time;
+use unstuck_store::tables::{QuestionRow, QuestionStatus};
+
+use super::desk::Desk;
+
+/// What people call the work of a client's session.
+pub(super) const TITLE: &str = "A session of an AI helper";
+pub(super) const GOAL: &str = "whatever the client works on";
+
+pub(super) const SAID: &str = "said.";
+pub(super) const HELD_UP: &str = "The project is held up just now, so this was not taken. Go on \
+     without it, or try again later.";
+pub(super) const ONLY_A_SCRIPT: &str = "not taken: the run around you is a script, and this is for agents \
+     that work on a task. End with an error that says what is missing; a person is then asked.";
+pub(super) const ONLY_IN_A_RUN: &str = "not taken: an action is declared for after the checks of a task, \
+     and there is no task around you. Ask a person with ask_human before you do what cannot be taken \
+     back.";
+pub(super) const CHECKED_NOW: &str = "noted. Stop here: your work is checked when you have ended.";
+pub(super) const SESSION_OVER: &str = "noted.";
+const NOTHING_YET: &str = "noted; this alone changes nothing. Go on.";
+
+/// What a client's model is told about the server as a whole.
+pub(super) fn instructions(desk: &Desk) -> &'static str {
+    match desk {
+        Desk::Run(_) => {
+            "You work unattended; nobody reads along. Tell what you do with narrate. When only a person \
+             can decide, use ask_human and stop: your work goes on with the answer. What reaches outside \
+             and cannot be taken back is declared with mutate and runs after your work has been checked; \
+             never do it yourself. End with task_done or task_blocked, and then stop."
+        }
+        Desk::Sessions(_) => {
+            "Questions that only a person can decide go to their inbox with ask_human; check_answer looks \
+             for the answer. report_failure says what to do about a failure: another way, a wait, or a \
+             question. task_done ends the session."
+        }
+    }
+}
+
+/// Whether an event ends or pauses the run that it is about.
+pub(super) const fn ends_a_run(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::RunFailed { .. }
+            | Event::RunPaused { .. }
+            | Event::RunCancelled { .. }
+            | Event::RunCrashed { .. }
+    )
+}
+
+/// The question that a decision led to, asked now or before.
+pub(super) fn question(events: &[Recorded]) -> Option<QuestionId> {
+    events.iter().find_map(|recorded| match &recorded.event {
+        Event::TaskParked { question, .. } => Some(*question),
+        _ => None,
+    })
+}
+
+/// What a person being asked means for whoever asked.
+pub(super) fn asked(question: QuestionId, in_run: bool) -> String {
+    if in_run {
+        return format!(
+            "A person is asked (question {question}). Stop here: your work rests, and goes on with \
+             their answer."
+        );
+    }
+    format!(
+        "A person is asked: question {question}. Look for the answer with check_answer, and do only what \
+         does not depend on it meanwhile."
+    )
+}
+
+/// What the decision about a failure means for whoever reported it.
+pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool) -> String {
+    if let Some(question) = question(events) {
+        return asked(question, in_run);
+    }
+    let said = events.iter().find_map(|recorded| match &recorded.event {
+        Event::ToolWaiting { code, until, .. } => Some(format!(
+            "{code}: {}. Wait for {}, then try again if it is safe to. If it may have had an effect \
+             (sent, paid, published), check that first.",
+            code.summary(),
+            until.since(now),
+        )),
+        Event::TaskBackingOff { until: Some(until), .. } => {
+            Some(format!("This passes by itself. Stop here; it goes on in {}.", until.since(now)))
+        }
+        Event::Retrying { attempt, code, .. } => Some(format!(
+            "{code}: {}. This is attempt {attempt} at it. Step back: say why it failed, and choose a \
+             fundamentally different approach. The same call again is not one.",
+            code.summary(),
+        )),
+        _ => None,
+    });
+    let ended = events.iter().any(|recorded| ends_a_run(&recorded.event));
+    match said {
+        Some(said) => said,
+        None if ended => {
+            "This run ends here; it is taken up again by itself. Stop here.".to_owned()
+        }
+        None => NOTHING_YET.to_owned(),
+    }
+}
+
+/// How a question stands.
+pub(super) fn stands(row: &QuestionRow) -> String {
+    let id = row.id;
+    let chosen = row.decision.map_or("", |decision| decision.as_str());
+    let option = row.text.options.iter().find(|option| Some(option.value) == row.decision);
+    let label = option.map_or(chosen, |option| option.label.as_str());
+    match row.status {
+        QuestionStatus::Pending => format!("Question {id} is not answered yet."),
+        QuestionStatus::Withdrawn => {
+            format!("Question {id} was withdrawn: nobody needs the answer any more.")
+        }
+        QuestionStatus::Skipped => {
+            format!("Question {id} is answered: {chosen} ({label}). Leave it out.")
+        }
+        QuestionStatus::Resolved => match &row.guidance {
+            Some(words) => {
+                format!("Question {id} is answered: {chosen} ({label}). They say:\n{words}")
+            }
+            None => format!("Question {id} is answered: {chosen} ({label})."),
+        },
+    }
+}

@@ -1,0 +1,103 @@
+//! Inside a task: what the agent says goes to its run, and what it declares runs after the checks.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use unstuck_core::engine::{Command, Event, State, TaskState, Work};
+use unstuck_core::fault::{Code, Kind};
+use unstuck_core::question::Decision;
+use unstuck_runner::Notice;
+
+use super::client::said;
+use super::stage::{SECRET, Stage, forged};
+
+async fn states(stage: &Stage) -> Vec<TaskState> {
+    stage.look(|state| state.tasks().map(|task| task.state.clone()).collect()).await
+}
+
+#[tokio::test]
+async fn an_agent_tells_declares_and_says_that_it_is_done() {
+    let stage = Stage::start(&["echo red > colour; unstuck mcp < $HERE/in > $HERE/out"]).await;
+    let publish = json!({"key": "publish", "action": {"kind": "command", "secrets": ["TOKEN"],
+        "command": "printf %s \"$TOKEN\" > $HERE/published"}});
+    let other = json!({"key": "other", "action": {"kind": "command", "secrets": ["OTHER"],
+        "command": "true"}});
+    let calls = [
+        ("narrate", json!({"text": format!("I paint it red with {SECRET}.")})),
+        ("mutate", publish),
+        ("mutate", other),
+        ("task_done", json!({"summary": "It is red."})),
+    ];
+    stage.let_go(&calls).await;
+    stage.rests().await;
+    assert_eq!(states(&stage).await, [TaskState::Done]);
+    let said = said(&stage.wrote("out"));
+    assert_eq!(said[0], ("said.".to_owned(), false));
+    assert!(said[1].0.contains(r#""state":"declared""#) && !said[1].1, "{said:?}");
+    assert!(said[2].0.contains("OTHER may not be named") && said[2].1, "{said:?}");
+    assert!(said[3].0.contains("checked when you have ended") && !said[3].1, "{said:?}");
+    assert_eq!(stage.narrated().await, ["I paint it red with [redacted].", "It is red."]);
+    assert_eq!(stage.wrote("published"), SECRET, "it ran after the checks, with its secret");
+}
+
+#[tokio::test]
+async fn a_question_parks_the_task_and_the_answer_takes_it_on() {
+    let ask = "test -e $HERE/asked || { touch $HERE/asked; unstuck mcp < $HERE/in > $HERE/out; }";
+    let stage = Stage::start(&[ask, "echo blue > colour"]).await;
+    let asked = json!({"question": "Which colour?", "options": ["red", "blue"]});
+    stage.let_go(&[("ask_human", asked)]).await;
+    stage.rests().await;
+    let asked = stage.look(|state| state.questions().next().cloned()).await.unwrap();
+    assert_eq!(asked.code(), Some(Code::PreconditionInput));
+    let Kind::PreconditionInput(input) = &asked.fault.as_ref().unwrap().kind else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(input.asked, "Which colour? (red / blue)");
+    assert!(matches!(states(&stage).await[..], [TaskState::Parked { .. }]));
+    stage.answer(Decision::ProvideGuidance, "Blue.").await;
+    stage.rests().await;
+    assert_eq!(states(&stage).await, [TaskState::Done]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_a_question_and_a_stated_failure_has_its_code() {
+    for (tool, input, code) in [
+        ("task_blocked", json!({"reason": "The shop has no door."}), Code::PreconditionInput),
+        (
+            "report_failure",
+            json!({"code": "AUTH_EXPIRED", "message": "log in again"}),
+            Code::AuthExpired,
+        ),
+    ] {
+        let stage =
+            Stage::start(&["unstuck mcp < $HERE/in > $HERE/out; read line < $HERE/never"]).await;
+        stage.let_go(&[(tool, input)]).await;
+        stage.rests().await;
+        let asked = stage.look(|state| state.questions().next().cloned()).await.unwrap();
+        assert_eq!(asked.code(), Some(code), "{tool}");
+    }
+}
+
+// B18: a token reports for its run only, and what it declares is held to the settings.
+#[tokio::test]
+async fn an_action_that_was_put_together_by_hand_gets_no_secret_that_it_may_not_name() {
+    let stage = Stage::start(&["echo red > colour"]).await;
+    let attempt = |state: &State| {
+        let owed = state.outstanding().into_iter();
+        owed.filter(|effect| matches!(effect.what, Work::Attempt { .. })).map(|e| e.id).next()
+    };
+    stage.until(move |state| attempt(state).is_some()).await;
+    let effect = stage.look(attempt).await.unwrap();
+    stage.handle.command(Command::Mutate { effect, mutation: forged() }).await.unwrap();
+    let mut notices = stage.handle.watch();
+    stage.let_go(&[]).await;
+    let fault = loop {
+        if let Ok(Notice::Event { recorded, .. }) = notices.recv().await
+            && let Event::FaultMet { fault, .. } = &recorded.event
+        {
+            break Arc::clone(fault);
+        }
+    };
+    assert!(fault.message.contains("OTHER may not be named"), "{fault}");
+    assert!(!stage.path("stolen").exists());
+}

@@ -1,0 +1,8 @@
+//! `unstuck mcp` as a client meets it: the real program, spoken to over pipes.
+
+mod alone;
+mod client;
+mod in_script;
+mod in_task;
+mod real;
+mod stage;

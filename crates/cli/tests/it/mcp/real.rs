@@ -1,0 +1,120 @@
+//! The real agents use our tools, against a local service.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use unstuck_core::engine::TaskState;
+use unstuck_core::question::Decision;
+use unstuck_world::agent::Agent;
+use unstuck_world::fake::server::{Answer, Script, Server};
+use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
+use unstuck_world::provider::codex_cli::{self, Access, CodexCli, native};
+use unstuck_world::provider::{Account, Credential, Key};
+
+use super::stage::{Stage, own_guard};
+
+/// A real program: named by the environment, or put there by `scripts/agents`.
+fn program(variable: &str, name: &str) -> PathBuf {
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../.tools/agents/node_modules/.bin")
+        .join(name);
+    let found = std::env::var_os(variable).map_or(installed, PathBuf::from);
+    let found = found.canonicalize().unwrap_or_else(|error| {
+        panic!("{}: {error}; ./scripts/agents installs it", found.display())
+    });
+    native(&found)
+}
+
+fn key(variable: &str) -> Account {
+    Account::Key(Key {
+        variable: variable.to_owned(),
+        credential: Credential::new("canary-key-4f1d"),
+    })
+}
+
+fn claude(home: &Path, url: String) -> Arc<dyn Agent> {
+    Arc::new(ClaudeCli::new(claude_cli::Settings {
+        program: program("UNSTUCK_TEST_CLAUDE", "claude"),
+        guard: own_guard(),
+        account: key("ANTHROPIC_API_KEY"),
+        home: home.to_owned(),
+        base_url: Some(url),
+        permissions: Permissions::Listed(Vec::new()),
+        sandboxed: true,
+        mcp_config: None,
+        own_tools: Some(env!("CARGO_BIN_EXE_unstuck").into()),
+        arguments: Vec::new(),
+    }))
+}
+
+fn codex(home: &Path, url: &str, access: Access) -> Arc<dyn Agent> {
+    Arc::new(CodexCli::new(codex_cli::Settings {
+        program: program("UNSTUCK_TEST_CODEX", "codex"),
+        guard: own_guard(),
+        account: key("OPENAI_API_KEY"),
+        home: home.to_owned(),
+        base_url: Some(format!("{url}/v1")),
+        access,
+        own_tools: Some(env!("CARGO_BIN_EXE_unstuck").into()),
+        overrides: Vec::new(),
+    }))
+}
+
+fn call(tool: &str, input: &Value) -> Answer {
+    Answer::call(&format!("mcp__unstuck__{tool}"), input)
+}
+
+/// A model that tells something and is done.
+async fn tells(start: impl AsyncFnOnce(&Server) -> Stage) {
+    let script = [
+        call("narrate", &json!({"text": "I look around."})),
+        call("task_done", &json!({"summary": "There was nothing to do."})),
+    ];
+    let server = Server::start(Script::new(script, Answer::text("Done."))).await.unwrap();
+    let stage = start(&server).await;
+    stage.rests().await;
+    let told = stage.narrated().await;
+    for wanted in ["I look around.", "There was nothing to do."] {
+        assert!(told.iter().any(|text| text == wanted), "{told:?}");
+    }
+    assert_eq!(states(&stage).await, [TaskState::Done]);
+}
+
+/// A model that asks: it is stopped there, and reads the answer in the same conversation.
+async fn asks(start: impl AsyncFnOnce(&Server) -> Stage) {
+    let ask = call("ask_human", &json!({"question": "Which colour?"}));
+    let server = Server::start(Script::new([ask], Answer::text("Done."))).await.unwrap();
+    let stage = start(&server).await;
+    stage.rests().await;
+    assert!(matches!(states(&stage).await[..], [TaskState::Parked { .. }]));
+    stage.answer(Decision::ProvideGuidance, "Blue, like the door.").await;
+    stage.rests().await;
+    assert_eq!(states(&stage).await, [TaskState::Done]);
+    let last = server.calls().pop().unwrap().json().to_string();
+    assert!(last.contains("Which colour?") && last.contains("Blue, like the door."), "{last}");
+}
+
+async fn states(stage: &Stage) -> Vec<TaskState> {
+    stage.look(|state| state.tasks().map(|task| task.state.clone()).collect()).await
+}
+
+#[tokio::test]
+#[ignore = "needs the real Claude Code: ./scripts/test --agents"]
+async fn claude_code_uses_our_tools_within_its_permissions() {
+    let start = async |server: &Server| Stage::start_with(|home| claude(home, server.url())).await;
+    tells(start).await;
+    asks(start).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the real Codex: ./scripts/test --agents"]
+async fn codex_uses_our_tools_with_and_without_its_sandbox() {
+    for access in [Access::Workspace, Access::Full] {
+        let start = async |server: &Server| {
+            Stage::start_with(|home| codex(home, &server.url(), access)).await
+        };
+        tells(start).await;
+        asks(start).await;
+    }
+}

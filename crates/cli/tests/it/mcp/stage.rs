@@ -1,0 +1,262 @@
+//! A real build on a real repository, whose agent speaks to the real server of tools.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Child;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use unstuck_core::engine::{Command, Event, Recorded, State};
+use unstuck_core::fault::Gate;
+use unstuck_core::plan::{Call, CommandCall, MutationSpec, Plan, TaskSpec};
+use unstuck_core::policy::Policy;
+use unstuck_core::question::Decision;
+use unstuck_core::time::Time;
+use unstuck_runner::build::{BuildSettings, BuildWorld, Control, Gates, TaskSettings, Worker};
+use unstuck_runner::control::{Server, TokenKey};
+use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
+use unstuck_store::{Holder, MemoryStore, Page, Store as _};
+use unstuck_world::agent::{Agent, Limits};
+use unstuck_world::git::{Oid, Person};
+use unstuck_world::process::{Guard, guard};
+use unstuck_world::provider::Credential;
+use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::redact::Redactor;
+use unstuck_world::scope::{Rules, Scope as Fence};
+use unstuck_world::tool::Declarable;
+use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::workspace::Project;
+
+use super::client::lines;
+
+const NAME: &str = "shop";
+/// What an action may use that names its variable.
+pub(super) const SECRET: &str = "secret-of-the-shop-4711";
+
+pub(super) struct Stage {
+    folder: TempDir,
+    pub(super) handle: Handle,
+    store: MemoryStore,
+    _server: Server,
+    _running: JoinHandle<Ended>,
+}
+
+impl Stage {
+    /// Starts a build with one task, whose agent runs these lines of shell once it is let go.
+    pub(super) async fn start(lines: &[&str]) -> Self {
+        let lines = ["read line < $HERE/ready"].iter().chain(lines);
+        let steps: Vec<String> = lines.map(|line| format!("{{ run = {line:?} }}")).collect();
+        let script = format!("[[attempt]]\nsteps = [{}]", steps.join(", "));
+        let script = Script::read(&script, "script").unwrap();
+        // Its fence lets it write here, beside its worktree.
+        let folder = tempfile::tempdir().unwrap();
+        Self::begin(folder, Arc::new(ScriptedAgent::new(script, own_guard()))).await
+    }
+
+    /// The same with this agent, which is told the folder that is its own. Codex does without some of
+    /// its tools below a temporary directory, so it is not in one.
+    pub(super) async fn start_with(agent: impl FnOnce(&Path) -> Arc<dyn Agent>) -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let agent = agent(&folder.path().join("home"));
+        Self::begin(folder, agent).await
+    }
+
+    async fn begin(folder: TempDir, agent: Arc<dyn Agent>) -> Self {
+        let root = folder.path().join("repo");
+        let start = repository(&root);
+        for fifo in ["ready", "never"] {
+            let made = Child::new("mkfifo").arg(folder.path().join(fifo)).status().unwrap();
+            assert!(made.success());
+        }
+        let store = MemoryStore::new();
+        let holder = Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) };
+        let setup = Setup {
+            store: Arc::new(store.clone()),
+            project: NAME.into(),
+            holder: holder.clone(),
+            policy: Arc::new(Policy::default()),
+            clock: Arc::new(SystemClock),
+            gates: None,
+            turns: None,
+        };
+        let runner = Runner::open(setup).await.unwrap();
+        let handle = runner.handle();
+        let running = tokio::spawn(runner.run());
+        let key = TokenKey::open(&folder.path().join("token-key")).unwrap();
+        let socket = folder.path().join("control.sock");
+        let redactor = Arc::new(Redactor::new([SECRET]));
+        let server =
+            Server::start_redacting(&socket, handle.clone(), key.clone(), holder, redactor)
+                .unwrap();
+        let control = Control {
+            socket,
+            key,
+            declarable: Declarable { secrets: ["TOKEN".to_owned()].into(), pull_request: None },
+        };
+        let stage = Self { folder, handle, store, _server: server, _running: running };
+        let settings = stage.settings(&root, start, control, agent).await;
+        let (handle, store) = (stage.handle.clone(), Arc::new(stage.store.clone()));
+        let world = BuildWorld::new(settings, handle, store, NAME, Arc::new(SystemClock));
+        stage.handle.attach(Scope::Project, Arc::new(world)).await.unwrap();
+        let task = TaskSpec { name: "a".into(), title: "Paint it".into(), ..TaskSpec::default() };
+        let plan = Arc::new(Plan::new(vec![task]).unwrap());
+        let start = Command::StartBuild { plan, slots: 1, in_place: false };
+        stage.handle.command(start).await.unwrap();
+        stage
+    }
+
+    /// What the agent's server of tools is told, and then the agent is let go.
+    pub(super) async fn let_go(&self, calls: &[(&str, Value)]) {
+        fs::write(self.path("in"), lines(calls)).unwrap();
+        let ready = self.path("ready");
+        tokio::task::spawn_blocking(move || fs::write(ready, "go\n").unwrap()).await.unwrap();
+    }
+
+    /// A file beside the repository.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(super) fn wrote(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    async fn settings(
+        &self,
+        root: &Path,
+        start: Oid,
+        control: Control,
+        agent: Arc<dyn Agent>,
+    ) -> BuildSettings {
+        let (runs, results) = (self.path("runs"), self.path("results"));
+        fs::create_dir_all(&runs).unwrap();
+        let bin = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display();
+        let path = format!("{bin}:/usr/local/bin:/usr/bin:/bin");
+        let environment = [("PATH", path.into()), ("HERE", self.folder.path().as_os_str().into())];
+        BuildSettings {
+            project: Project::open(Path::new("git"), root).await.unwrap(),
+            start,
+            guard: own_guard(),
+            runs,
+            setup: Vec::new(),
+            share: Vec::new(),
+            in_place: false,
+            says_walls: false,
+            person: Person { name: "Ada".into(), email: "ada@example.org".into() },
+            command_timeout: Duration::from_mins(1),
+            environment: environment
+                .map(|(name, value): (_, OsString)| (name.into(), value))
+                .into(),
+            redactor: Arc::new(Redactor::new([SECRET])),
+            secrets: Arc::new(Secrets::new([SECRET])),
+            credentials: [
+                ("TOKEN".to_owned(), Credential::new(SECRET).unwrap()),
+                ("OTHER".to_owned(), Credential::new(SECRET).unwrap()),
+            ]
+            .into(),
+            results: Results::new(results),
+            remote: None,
+            control: Some(control),
+            tasks: [("a".to_owned(), task(agent))].into(),
+        }
+    }
+
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> T {
+        self.handle.look(look).await.unwrap()
+    }
+
+    pub(super) async fn until(&self, wanted: impl Fn(&State) -> bool + Clone + Send + 'static) {
+        let mut notices = self.handle.watch();
+        while !self.look(wanted.clone()).await {
+            notices.recv().await.ok();
+        }
+    }
+
+    /// Waits until a person is asked or the build has ended.
+    pub(super) async fn rests(&self) {
+        let over = |state: &State| state.builds().all(|build| build.state.has_ended());
+        self.until(move |state| over(state) || state.questions().next().is_some()).await;
+    }
+
+    pub(super) async fn answer(&self, decision: Decision, guidance: &str) {
+        let question = self.look(|state| state.questions().next().unwrap().id).await;
+        let guidance = Some(guidance.into());
+        let answer = Command::Answer { question, decision, guidance, by: "ada".into() };
+        self.handle.command(answer).await.unwrap();
+    }
+
+    pub(super) async fn events(&self) -> Vec<Recorded> {
+        self.store.events(NAME, Page { after: 0, limit: 10_000 }).await.unwrap()
+    }
+
+    pub(super) async fn narrated(&self) -> Vec<String> {
+        let told = |recorded: Recorded| match recorded.event {
+            Event::Narrated { text, .. } => Some(text.to_string()),
+            _ => None,
+        };
+        self.events().await.into_iter().filter_map(told).collect()
+    }
+}
+
+pub(super) fn own_guard() -> Guard {
+    let executable = env!("CARGO_BIN_EXE_unstuck").into();
+    Guard { executable, arguments: vec![guard::ARGUMENT.into()] }
+}
+
+fn task(agent: Arc<dyn Agent>) -> TaskSettings {
+    let checks = |gate| Checks::new(gate, &[] as &[String], &[]).unwrap();
+    let plenty = Duration::from_mins(1);
+    TaskSettings {
+        worker: Worker::Agent(agent),
+        model: None,
+        price: None,
+        limits: Limits {
+            turns_max: None,
+            money_micros_max: None,
+            first_byte: plenty,
+            idle: plenty,
+            total: plenty,
+        },
+        scope: Fence::new(&Rules::default()).unwrap(),
+        gates: Gates {
+            pre_commit: checks(Gate::PreCommit),
+            pre_push: checks(Gate::PrePush),
+            pre_pr: checks(Gate::PrePr),
+            compare: Compare::Off,
+        },
+        brief: String::new(),
+    }
+}
+
+fn repository(root: &Path) -> Oid {
+    fs::create_dir(root).unwrap();
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+        let ran = Child::new("git").arg("-C").arg(root).args(who).args(arguments).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    fs::write(root.join("README.md"), "shop\n").unwrap();
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "Begin"]);
+    Oid::read(git(&["rev-parse", "HEAD"]).as_bytes()).unwrap()
+}
+
+/// An action as something that speaks to the socket by itself could put it together.
+pub(super) fn forged() -> MutationSpec {
+    let call = CommandCall {
+        program: "sh".to_owned(),
+        arguments: vec!["-c".to_owned(), "printf %s \"$OTHER\" > $HERE/stolen".to_owned()],
+        variables: vec!["OTHER".to_owned()],
+        ..CommandCall::default()
+    };
+    MutationSpec::calling("forged", Call::Command(call))
+}

@@ -1,0 +1,84 @@
+//! What a child of a run says, without the secrets it may hold: it goes into the journal.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, Note};
+use unstuck_core::plan::MutationSpec;
+use unstuck_world::redact::Redactor;
+
+use crate::clean;
+
+/// The same command without secrets in its texts. An action is kept as it is, so one that spells a
+/// secret out is refused.
+pub(super) fn redacted(redactor: &Redactor, command: Command) -> Result<Command, &'static str> {
+    Ok(match command {
+        Command::Note { effect, note } => Command::Note { effect, note: noted(redactor, note) },
+        Command::Raise { effect, fault } => {
+            let fault = Arc::new(clean::fault(redactor, Arc::unwrap_or_clone(fault)));
+            Command::Raise { effect, fault }
+        }
+        Command::Observe { effect, fault, tree } => {
+            let fault = Arc::new(clean::fault(redactor, Arc::unwrap_or_clone(fault)));
+            Command::Observe { effect, fault, tree }
+        }
+        Command::Mutate { mutation, .. } if holds_secret(redactor, &mutation) => {
+            return Err("the action holds a secret; name the variable instead");
+        }
+        other => other,
+    })
+}
+
+fn noted(redactor: &Redactor, note: Note) -> Note {
+    let clean = |text: Arc<str>| Arc::from(&*redactor.text(&text));
+    match note {
+        Note::Thinking => Note::Thinking,
+        Note::ToolCalled { tool, label } => Note::ToolCalled { tool, label: clean(label) },
+        Note::Narrated { text } => Note::Narrated { text: clean(text) },
+    }
+}
+
+fn holds_secret(redactor: &Redactor, mutation: &MutationSpec) -> bool {
+    let kept = serde_json::to_value((&mutation.call, &mutation.look_up));
+    kept.is_ok_and(|kept| clean::value(redactor, &kept) != kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::engine::EffectId;
+    use unstuck_core::fault::{Fault, Input};
+    use unstuck_core::plan::{Call, HttpCall};
+
+    use super::*;
+
+    const SECRET: &str = "hunter2-hunter2";
+
+    // TX16
+    #[test]
+    fn nothing_that_is_kept_holds_a_secret() {
+        let redactor = Redactor::new([SECRET]);
+        let effect = EffectId(1);
+        let text = format!("I use {SECRET}");
+        let fault = Fault::precondition_input("agent", text.clone(), Input { asked: text.clone() });
+        let note = Note::Narrated { text: text.as_str().into() };
+        for command in [
+            Command::Note { effect, note },
+            Command::Raise { effect, fault: Arc::new(fault.clone()) },
+            Command::Observe { effect, fault: Arc::new(fault), tree: None },
+        ] {
+            let clean = redacted(&redactor, command).unwrap();
+            assert!(!format!("{clean:?}").contains("hunter2"), "{clean:?}");
+        }
+    }
+
+    #[test]
+    fn an_action_that_spells_a_secret_out_is_refused() {
+        let redactor = Redactor::new([SECRET]);
+        let mutate = |body: &str| {
+            let call = HttpCall { body: Some(body.to_owned()), ..HttpCall::default() };
+            let mutation = MutationSpec::calling("key", Call::Http(call));
+            redacted(&redactor, Command::Mutate { effect: EffectId(1), mutation })
+        };
+        assert!(mutate("plain").is_ok());
+        assert!(mutate(SECRET).is_err());
+    }
+}

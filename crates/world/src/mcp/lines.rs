@@ -1,0 +1,82 @@
+//! A stream of bytes as lines of bounded length, of which a longer one is known to have been there:
+//! whoever wrote it waits for an answer.
+
+/// The longest line that is looked at.
+pub const LINE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+
+/// A line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// As it came, without its end.
+    Whole(Vec<u8>),
+    /// It was too long to be kept.
+    TooLong,
+}
+
+/// Cuts a stream into lines, however it arrives, keeping at most one line.
+#[derive(Debug, Default)]
+pub struct Lines {
+    begun: Vec<u8>,
+    too_long: bool,
+}
+
+impl Lines {
+    /// Takes what arrived next, and hands over each line that it completes. What is left when the
+    /// stream ends is no line.
+    pub fn push(&mut self, chunk: &[u8], mut each: impl FnMut(Line)) {
+        let mut parts = chunk.split(|byte| *byte == b'\n').peekable();
+        while let Some(part) = parts.next() {
+            self.keep(part);
+            if parts.peek().is_some() {
+                each(self.take());
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.too_long |= self.begun.len() + bytes.len() > LINE_BYTES_MAX;
+        if self.too_long {
+            self.begun = Vec::new();
+        } else {
+            self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    fn take(&mut self) -> Line {
+        let line = std::mem::take(&mut self.begun);
+        if std::mem::take(&mut self.too_long) { Line::TooLong } else { Line::Whole(line) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(bytes: &[u8], piece: usize) -> Vec<Line> {
+        let (mut lines, mut all) = (Lines::default(), Vec::new());
+        for chunk in bytes.chunks(piece) {
+            lines.push(chunk, |line| all.push(line));
+        }
+        all
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        let bytes = b"one\n\ntwo\r\nleft";
+        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        for piece in 1..=bytes.len() {
+            assert_eq!(cut(bytes, piece), [whole("one"), whole(""), whole("two\r")], "{piece}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_known_and_the_next_one_is_read() {
+        let longest = vec![b'x'; LINE_BYTES_MAX];
+        let mut bytes = longest.clone();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(&longest);
+        bytes.extend_from_slice(b"y\nafter\n");
+        let after = Line::Whole(b"after".to_vec());
+        assert_eq!(cut(&bytes, 65_536), [Line::Whole(longest), Line::TooLong, after]);
+    }
+}

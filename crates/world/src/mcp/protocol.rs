@@ -1,0 +1,293 @@
+//! From a line that a client wrote to what is answered.
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::NAME;
+use super::wire::{
+    CallTool, INVALID_PARAMS, INVALID_REQUEST, Id, Initialize, METHOD_NOT_FOUND, Message, Outcome,
+    PARSE_ERROR, Reply,
+};
+use crate::model::ToolSpec;
+
+/// The versions that are spoken, the newest first. What tools need is the same in all of them.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// The protocol, for a server that offers tools and nothing else. It remembers nothing: whatever a
+/// client asks is answered, in whatever order it asks.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    tools: Vec<ToolSpec>,
+    instructions: String,
+    version: &'static str,
+}
+
+/// What is to be done about a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing.
+    Nothing,
+    /// This is written.
+    Reply(Vec<u8>),
+    /// A tool is called; its result is written as [`Call::answer`] puts it.
+    Call(Call),
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    id: Id,
+    /// The tool.
+    pub tool: String,
+    /// What it is given.
+    pub input: Value,
+}
+
+impl Protocol {
+    /// A server of this version of ours with these tools. Clients show the instructions to their
+    /// models.
+    pub fn new(
+        tools: Vec<ToolSpec>,
+        instructions: impl Into<String>,
+        version: &'static str,
+    ) -> Self {
+        Self { tools, instructions: instructions.into(), version }
+    }
+
+    /// Takes a line.
+    pub fn line(&self, line: &[u8]) -> Heard {
+        if line.trim_ascii().is_empty() {
+            return Heard::Nothing;
+        }
+        match serde_json::from_slice::<Message<'_>>(line) {
+            Ok(message) => self.message(&message),
+            Err(error) if error.is_data() => refused(None, INVALID_REQUEST, "this is no message"),
+            Err(_) => refused(None, PARSE_ERROR, "this is no JSON"),
+        }
+    }
+
+    /// A line was too long to be looked at.
+    pub fn too_long(&self) -> Heard {
+        refused(None, INVALID_REQUEST, "the message is too long")
+    }
+
+    fn message(&self, message: &Message<'_>) -> Heard {
+        let id = match message.id.map(read::<Id>) {
+            None => None,
+            Some(Some(id)) => Some(id),
+            Some(None) => return refused(None, INVALID_REQUEST, "the id is no number and no text"),
+        };
+        match (&message.method, id) {
+            // An answer to something, or a notice: neither is answered.
+            (None, Some(_)) | (Some(_), None) => Heard::Nothing,
+            (None, None) => refused(None, INVALID_REQUEST, "this is no message"),
+            (Some(_), Some(id)) if message.jsonrpc.as_deref() != Some("2.0") => {
+                refused(Some(&id), INVALID_REQUEST, "only JSON-RPC 2.0 is spoken here")
+            }
+            (Some(method), Some(id)) => self.request(id, method, message.params),
+        }
+    }
+
+    fn request(&self, id: Id, method: &str, params: Option<&RawValue>) -> Heard {
+        match method {
+            "initialize" => {
+                let asked = params.and_then(read::<Initialize>).unwrap_or_default();
+                replied(&id, self.introduction(&asked.protocol_version))
+            }
+            "ping" => replied(&id, json!({})),
+            "tools/list" => replied(&id, json!({ "tools": self.listed() })),
+            "tools/call" => match params.and_then(read::<CallTool>) {
+                Some(CallTool { name, arguments }) => {
+                    Heard::Call(Call { id, tool: name, input: arguments.unwrap_or(json!({})) })
+                }
+                None => refused(Some(&id), INVALID_PARAMS, "a call names its tool"),
+            },
+            _ => refused(Some(&id), METHOD_NOT_FOUND, "this is not offered here"),
+        }
+    }
+
+    /// A version that we do not speak is answered with our newest: whether that will do is for the
+    /// client to say.
+    fn introduction(&self, asked: &str) -> Value {
+        let version = VERSIONS.iter().find(|known| **known == asked).unwrap_or(&VERSIONS[0]);
+        json!({
+            "protocolVersion": version,
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": NAME, "version": self.version },
+            "instructions": self.instructions,
+        })
+    }
+
+    /// None of our tools destroys anything or reaches outside by itself; clients that ask people
+    /// about such tools need not ask about these.
+    fn listed(&self) -> Vec<Value> {
+        let told = |tool: &ToolSpec| {
+            json!({
+                "name": tool.name,
+                "description": tool.description,
+                "inputSchema": tool.input,
+                "annotations": { "destructiveHint": false, "openWorldHint": false },
+            })
+        };
+        self.tools.iter().map(told).collect()
+    }
+}
+
+impl Call {
+    /// The answer to it, as a line. What failed is a result as well: it is for the model to read.
+    pub fn answer(&self, text: &str, failed: bool) -> Vec<u8> {
+        let content = json!([{ "type": "text", "text": text }]);
+        let result = json!({ "content": content, "isError": failed });
+        Reply { jsonrpc: "2.0", id: Some(&self.id), outcome: Outcome::Result(result) }.written()
+    }
+}
+
+fn replied(id: &Id, result: Value) -> Heard {
+    let reply = Reply { jsonrpc: "2.0", id: Some(id), outcome: Outcome::Result(result) };
+    Heard::Reply(reply.written())
+}
+
+fn refused(id: Option<&Id>, code: i32, message: &str) -> Heard {
+    let reply = Reply { jsonrpc: "2.0", id, outcome: Outcome::Error { code, message } };
+    Heard::Reply(reply.written())
+}
+
+fn read<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::mcp::tools;
+
+    fn protocol() -> Protocol {
+        Protocol::new(tools(), "ask", "1.2.3")
+    }
+
+    /// What is answered to a line, as a value.
+    fn answer(line: &str) -> Value {
+        match protocol().line(line.as_bytes()) {
+            Heard::Nothing => Value::Null,
+            Heard::Reply(reply) => {
+                assert_eq!(reply.iter().filter(|byte| **byte == b'\n').count(), 1);
+                serde_json::from_slice(&reply).unwrap()
+            }
+            Heard::Call(call) => panic!("{call:?}"),
+        }
+    }
+
+    #[test]
+    fn a_version_that_is_known_is_spoken_and_the_newest_otherwise() {
+        for (asked, spoken) in [
+            ("2024-11-05", "2024-11-05"),
+            ("2025-06-18", "2025-06-18"),
+            ("1999-01-01", VERSIONS[0]),
+            ("", VERSIONS[0]),
+        ] {
+            let line = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize",
+                "params": {"protocolVersion": asked, "capabilities": {}}});
+            let said = answer(&line.to_string());
+            assert_eq!(said["result"]["protocolVersion"], spoken);
+            assert_eq!(
+                said["result"]["serverInfo"],
+                json!({"name": "unstuck", "version": "1.2.3"})
+            );
+            assert_eq!(said["result"]["capabilities"], json!({"tools": {}}));
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_of_ours_gets_the_error_that_says_so() {
+        let id = json!("x");
+        for (line, id, code) in [
+            ("{", Value::Null, PARSE_ERROR),
+            ("\u{0}", Value::Null, PARSE_ERROR),
+            ("[]", Value::Null, INVALID_REQUEST),
+            ("3", Value::Null, INVALID_REQUEST),
+            ("{}", Value::Null, INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#, Value::Null, INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Value::Null, INVALID_REQUEST),
+            (r#"{"id":"x","method":"ping"}"#, id.clone(), INVALID_REQUEST),
+            (r#"{"jsonrpc":"1.0","id":"x","method":"ping"}"#, id.clone(), INVALID_REQUEST),
+            (
+                r#"{"jsonrpc":"2.0","id":"x","method":"resources/list"}"#,
+                id.clone(),
+                METHOD_NOT_FOUND,
+            ),
+            (r#"{"jsonrpc":"2.0","id":"x","method":"tools/call"}"#, id.clone(), INVALID_PARAMS),
+            (r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":[]}"#, id, INVALID_PARAMS),
+        ] {
+            let said = answer(line);
+            assert_eq!((&said["id"], &said["error"]["code"]), (&id, &json!(code)), "{line}");
+        }
+        let Heard::Reply(said) = protocol().too_long() else { panic!("it is said") };
+        assert!(said.ends_with(b"\n"));
+    }
+
+    #[test]
+    fn notices_answers_and_empty_lines_are_not_answered() {
+        for line in [
+            "",
+            "  \r",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+            r#"{"jsonrpc":"2.0","id":4,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":4,"error":{"code":1,"message":"x"}}"#,
+        ] {
+            assert_eq!(answer(line), Value::Null, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_call_keeps_its_id_and_its_answer_says_how_it_came_out() {
+        let line = r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"narrate",
+            "arguments":{"text":"hi"},"_meta":{"progressToken":1}}}"#;
+        let Heard::Call(call) = protocol().line(line.as_bytes()) else { panic!("a call") };
+        assert_eq!((call.tool.as_str(), &call.input), ("narrate", &json!({"text": "hi"})));
+        let said: Value = serde_json::from_slice(&call.answer("no\nway", true)).unwrap();
+        assert_eq!(
+            said,
+            json!({"jsonrpc": "2.0", "id": 9, "result": {
+            "content": [{"type": "text", "text": "no\nway"}], "isError": true}})
+        );
+        assert_eq!(answer(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)["result"], json!({}));
+    }
+
+    #[test]
+    fn every_tool_is_listed_with_its_schema() {
+        let said = answer(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#);
+        insta::assert_json_snapshot!(said["result"]["tools"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_gets_at_most_one_line(line in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Heard::Reply(reply) = protocol().line(&line) {
+                prop_assert_eq!(reply.iter().filter(|byte| **byte == b'\n').count(), 1);
+                let said: Value = serde_json::from_slice(&reply).unwrap();
+                prop_assert_eq!(&said["jsonrpc"], "2.0");
+            }
+        }
+
+        #[test]
+        fn any_message_is_answered_if_it_is_a_request(
+            id in prop::option::of(any::<i64>()),
+            method in prop::option::of("initialize|ping|tools/list|tools/call|[a-z/]{0,9}"),
+            params in prop::option::of("\\{\\}|\\[\\]|null|3|\\{\"name\":\"x\"\\}"),
+        ) {
+            let mut line = json!({"jsonrpc": "2.0"});
+            let fields = line.as_object_mut().unwrap();
+            fields.extend(id.map(|id| ("id".to_owned(), json!(id))));
+            fields.extend(method.clone().map(|method| ("method".to_owned(), json!(method))));
+            let params = params.and_then(|params| serde_json::from_str::<Value>(&params).ok());
+            fields.extend(params.map(|params| ("params".to_owned(), params)));
+            let heard = protocol().line(line.to_string().as_bytes());
+            let silent = id.is_some() != method.is_some();
+            prop_assert_eq!(heard == Heard::Nothing, silent, "{}", line);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a client's model asks for, typed at the door.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use unstuck_core::fault::text_rules::{self, Reading};
+use unstuck_core::fault::{Category, Code, Fault, Kind, Origin};
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Span;
+
+use crate::tool::{Speak, Wish, bad_input, typed};
+
+/// Where such a failure is raised.
+const SOURCE: &str = "agent";
+/// How much of a message a fault carries: its end, where programs say what went wrong.
+const MESSAGE_BYTES_MAX: usize = 4 * 1_024;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Something is said that our own models say as well.
+    Speak(Speak),
+    /// A failure is reported.
+    ReportFailure(ReportFailure),
+    /// Has a question been answered?
+    CheckAnswer(CheckAnswer),
+}
+
+/// A failure, in the words of whoever met it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportFailure {
+    /// Its code, where it is known.
+    #[serde(default)]
+    pub code: Option<Code>,
+    /// What failed.
+    pub message: String,
+    /// How long the other side asked to wait.
+    #[serde(default)]
+    pub retry_after_seconds: Option<u64>,
+}
+
+/// A question that was asked before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckAnswer {
+    /// As it was named: `3`, or `q3`.
+    pub question: String,
+}
+
+impl Wanted {
+    /// Reads a call. A tool that is not there, and input that is not as its description says, is a
+    /// fault that the model is to hear of.
+    pub fn read(tool: &str, input: &Value) -> Result<Self, Box<Fault>> {
+        match tool {
+            "report_failure" => typed(tool, input).map(Self::ReportFailure),
+            "check_answer" => typed(tool, input).map(Self::CheckAnswer),
+            _ => match Wish::read(tool, input)? {
+                Wish::Speak(speak) => Ok(Self::Speak(speak)),
+                Wish::Act(_) => Err(bad_input("tool", "there is no such tool")),
+            },
+        }
+    }
+}
+
+impl ReportFailure {
+    /// The fault that it is. A code is taken as it is said; without one, what was written is read.
+    /// That something is wrong inside Unstuck is not for others to say.
+    pub fn fault(&self) -> Result<Fault, Box<Fault>> {
+        let message = tail(&self.message);
+        let fault = match self.code {
+            Some(code) if code.row().category == Category::Internal => {
+                let why = format!("{code} is about Unstuck itself");
+                return Err(bad_input("report_failure", &why));
+            }
+            Some(code) => Fault::new(Kind::bare(code), SOURCE, message),
+            None => {
+                let Reading { code, rule, .. } = text_rules::read(self.message.as_bytes());
+                let signature = Signature::of_output(code, SOURCE, &self.message, None);
+                Fault::new(Kind::bare(code), SOURCE, message).by_rule(rule, signature)
+            }
+        };
+        let fault = fault.from_origin(Origin::Agent);
+        Ok(match self.retry_after_seconds {
+            Some(seconds) => fault.retry_after(Span::from_secs(seconds)),
+            None => fault,
+        })
+    }
+}
+
+fn tail(message: &str) -> &str {
+    let from = message.len().saturating_sub(MESSAGE_BYTES_MAX);
+    &message[message.ceil_char_boundary(from)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::mcp::tools;
+
+    #[test]
+    fn everything_that_is_offered_can_be_called_and_nothing_else() {
+        let inputs = [
+            ("narrate", json!({"text": "x"})),
+            ("ask_human", json!({"question": "x", "options": ["a", "b"]})),
+            ("mutate", json!({"key": "x", "action": {"kind": "git.push"}})),
+            ("task_done", json!({"summary": "x"})),
+            ("task_blocked", json!({"reason": "x"})),
+            ("check_answer", json!({"question": "q3"})),
+            ("report_failure", json!({"message": "x"})),
+        ];
+        let offered: Vec<&str> = tools().iter().map(|tool| tool.name).collect();
+        assert_eq!(offered, inputs.each_ref().map(|(name, _)| *name));
+        for (tool, input) in inputs {
+            Wanted::read(tool, &input).unwrap();
+        }
+        for (tool, input) in [
+            ("read_file", json!({"path": "a"})),
+            ("report_failure", json!({})),
+            ("report_failure", json!({"message": "x", "code": "NOPE"})),
+            ("report_failure", json!({"message": "x", "status": 1})),
+            ("check_answer", json!({"question": 3})),
+            ("narrate", json!(null)),
+        ] {
+            let fault = Wanted::read(tool, &input).unwrap_err();
+            assert_eq!(fault.code(), Code::LogicBadInput, "{tool} {input}");
+        }
+    }
+
+    fn report(code: Option<Code>, message: &str) -> ReportFailure {
+        ReportFailure { code, message: message.to_owned(), retry_after_seconds: None }
+    }
+
+    #[test]
+    fn a_failure_has_the_code_that_was_said_or_that_its_words_have() {
+        let said = report(Some(Code::AuthExpired), "log in again").fault().unwrap();
+        assert_eq!((said.code(), said.origin), (Code::AuthExpired, Origin::Agent));
+        let read = report(None, "getaddrinfo ENOTFOUND registry.example").fault().unwrap();
+        assert_eq!(read.code(), Code::EnvDns);
+        let waits = ReportFailure { retry_after_seconds: Some(9), ..report(None, "x") };
+        assert_eq!(waits.fault().unwrap().retry_after, Some(Span::from_secs(9)));
+        let ours = report(Some(Code::InternalStore), "x").fault().unwrap_err();
+        assert_eq!(ours.code(), Code::LogicBadInput);
+        let long = report(Some(Code::LogicError), &"ü".repeat(10_000)).fault().unwrap();
+        assert!(long.message.len() <= MESSAGE_BYTES_MAX);
+    }
+}
