@@ -12,6 +12,8 @@ mod variable;
 mod wanted;
 mod wire;
 
+use std::ffi::OsString;
+
 pub use lines::{LINE_BYTES_MAX, Line, Lines};
 pub use protocol::{Call, Heard, Protocol};
 pub use tools::tools;
@@ -20,6 +22,12 @@ pub use wanted::{CheckAnswer, ReportFailure, Wanted};
 
 /// What clients call the server.
 pub const NAME: &str = "unstuck";
+
+/// Whether processes with this environment can reach whoever decides. Those that cannot are better
+/// off without our tools.
+pub(crate) fn reaches_us(environment: &[(OsString, OsString)]) -> bool {
+    environment.iter().any(|(name, value)| name == TOKEN && !value.is_empty())
+}
 
 /// How Claude Code names one of our tools.
 pub(crate) fn claude_name(tool: &str) -> String {

@@ -5,10 +5,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use unstuck_core::engine::{BuildId, Command, Effect, EffectId, Event, Recorded, TaskId};
+use unstuck_core::engine::{
+    BuildId, Command, Effect, EffectId, Event, Recorded, TaskId, TaskState,
+};
 use unstuck_core::plan::{GateKey, Plan, TaskSpec};
 use unstuck_runner::{Notice, Scope};
 use unstuck_store::Store;
+use unstuck_store::tables::TaskRow;
 
 use super::desk::No;
 use super::wait::Waits;
@@ -51,10 +54,13 @@ impl Sessions {
 
     /// What goes on in one of the sessions; one is begun where nothing does.
     pub(super) async fn effect(&mut self) -> Result<Effect, No> {
+        let name = Arc::clone(self.project.name());
         let open = self.open().await?;
-        let going_on = open.all.iter().find_map(|session| session.work.current());
-        let work = match going_on {
-            Some(effect) => return Ok(effect),
+        if let Some(effect) = open.all.iter().find_map(|session| session.work.current()) {
+            return Ok(effect);
+        }
+        let work = match open.waiting(&name).await? {
+            Some(work) => work,
             None => open.begin().await?,
         };
         within(work.begins()).await.flatten().ok_or_else(|| No(words::HELD_UP.to_owned()))
@@ -147,6 +153,22 @@ impl Open {
             self.all.push(Session { build, work: Arc::clone(&work) });
         }
         Ok(work)
+    }
+
+    /// A session that neither has ended nor waits for a person: it goes on by itself, and there is no
+    /// use in another one.
+    async fn waiting(&self, project: &str) -> Result<Option<Arc<Waits>>, Error> {
+        let goes_on = |task: &TaskRow| {
+            let state = &task.moved.state;
+            !state.has_ended() && !matches!(state, TaskState::Parked { .. })
+        };
+        for session in &self.all {
+            let tasks = self.store.tasks(project, session.build).await?;
+            if tasks.iter().any(goes_on) {
+                return Ok(Some(Arc::clone(&session.work)));
+            }
+        }
+        Ok(None)
     }
 
     /// Sessions of clients that are gone, whose questions were answered since or will be: there is

@@ -6,3 +6,10 @@ mod in_script;
 mod in_task;
 mod real;
 mod stage;
+
+use crate::program::unstuck;
+
+#[test]
+fn its_help() {
+    insta::assert_snapshot!(unstuck(&["mcp", "--help"]));
+}

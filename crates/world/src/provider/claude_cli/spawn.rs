@@ -64,7 +64,7 @@ impl Settings {
             Permissions::Skipped => add(&["--dangerously-skip-permissions"]),
             Permissions::Listed(tools) => {
                 add(&["--permission-mode", "acceptEdits"]);
-                let own = self.own_tools.iter().flat_map(|_| mcp::tools());
+                let own = self.own_tools(assignment).into_iter().flat_map(|_| mcp::tools());
                 let own = own.map(|tool| mcp::claude_name(tool.name));
                 let tools: Vec<String> = tools.iter().cloned().chain(own).collect();
                 if !tools.is_empty() {
@@ -92,18 +92,22 @@ impl Settings {
         for argument in &self.arguments {
             add(&[argument]);
         }
-        arguments.extend(self.servers());
+        arguments.extend(self.servers(assignment));
         arguments
     }
 
     /// The servers of tools it may use: those of a file and no others where there is one, and ours.
-    fn servers(&self) -> Vec<OsString> {
+    fn servers(&self, assignment: &Assignment) -> Vec<OsString> {
         let mut servers: Vec<OsString> = Vec::new();
         servers.extend(self.mcp_config.iter().map(OsString::from));
-        servers.extend(self.own_tools.as_deref().map(|program| OsString::from(own(program))));
+        servers.extend(self.own_tools(assignment).map(|program| OsString::from(own(program))));
         let strictly = self.mcp_config.as_ref().map(|_| "--strict-mcp-config".into());
         let named = (!servers.is_empty()).then(|| "--mcp-config".into());
         strictly.into_iter().chain(named).chain(servers).collect()
+    }
+
+    fn own_tools(&self, assignment: &Assignment) -> Option<&Path> {
+        self.own_tools.as_deref().filter(|_| mcp::reaches_us(&assignment.environment))
     }
 
     fn environment(&self) -> Vec<(OsString, Option<OsString>)> {

@@ -32,7 +32,7 @@ impl Settings {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
         launch.fence = self.fence(assignment);
         launch.arguments = vec!["app-server".into()];
-        for setting in self.configuration() {
+        for setting in self.configuration(assignment) {
             launch.arguments.extend(["-c".into(), OsString::from(setting)]);
         }
         let mut set =
@@ -59,7 +59,7 @@ impl Settings {
     }
 
     /// A JSON text is one of TOML as well.
-    fn configuration(&self) -> Vec<String> {
+    fn configuration(&self, assignment: &Assignment) -> Vec<String> {
         let mut settings = vec![
             "model_provider=\"unstuck\"".to_owned(),
             format!("{PROVIDER}.name=\"OpenAI\""),
@@ -76,7 +76,9 @@ impl Settings {
             Account::Key(key) => format!("{PROVIDER}.env_key={}", json!(key.variable)),
             Account::Login(_) => format!("{PROVIDER}.requires_openai_auth=true"),
         });
-        settings.extend(self.own_tools.iter().flat_map(|program| own(program)));
+        let own_tools = self.own_tools.as_deref();
+        let own_tools = own_tools.filter(|_| mcp::reaches_us(&assignment.environment));
+        settings.extend(own_tools.into_iter().flat_map(own));
         settings.extend(self.overrides.iter().cloned());
         settings
     }
