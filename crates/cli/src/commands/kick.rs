@@ -57,10 +57,8 @@ pub(super) fn waits<'r>(rows: impl IntoIterator<Item = &'r TaskRow>) -> Vec<Comm
     let mut commands = Vec::new();
     for row in rows {
         match row.moved.state {
-            TaskState::BackingOff { gate: Some(gate), .. } => {
-                if gates.insert(gate) {
-                    commands.push(Command::KickGate { gate });
-                }
+            TaskState::BackingOff { gate: Some(gate), .. } if gates.insert(gate) => {
+                commands.push(Command::KickGate { gate });
             }
             TaskState::BackingOff { gate: None, .. } => {
                 commands.push(Command::Kick { task: row.id });

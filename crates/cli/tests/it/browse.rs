@@ -74,8 +74,9 @@ fn the_last_answer_ends_it_and_is_taken_up_at_once() {
 
 #[test]
 fn however_it_ends_the_terminal_is_given_back() {
+    type End = (&'static str, fn(&mut Pty), i32);
     let shop = Shop::left_alone();
-    let ends: [(&str, fn(&mut Pty), i32); 3] = [
+    let ends: [End; 3] = [
         ("Ctrl-C", |inbox| inbox.press("\x03"), 130),
         ("a signal", |inbox| inbox.signal(Signal::TERM), 143),
         ("q", |inbox| inbox.press("q"), 0),

@@ -60,8 +60,8 @@ impl Project {
             refs.into_iter().partition(|(name, _)| name.starts_with(OURS));
         let build_tip = ours.get(&whole).cloned();
         let worktrees = self.git.worktrees().await?;
-        let used = |tree: &&Worktree| !tree.path.starts_with(self.worktrees());
-        let users: Vec<&Worktree> = worktrees.iter().filter(used).collect();
+        let foreign = |tree: &&Worktree| !tree.path.starts_with(self.worktrees());
+        let others: Vec<&Worktree> = worktrees.iter().filter(foreign).collect();
         let mut found = Vec::new();
         for (name, at) in ours {
             let of_task = name.starts_with(&part);
@@ -70,7 +70,7 @@ impl Project {
             }
             // What a task did is safe in its build's branch, which goes only when the person has it.
             let build = build_tip.iter().filter(|_| of_task);
-            let user = users.iter().find(|tree| tree.branch.as_deref() == Some(&name));
+            let user = others.iter().find(|tree| tree.branch.as_deref() == Some(&name));
             let branch = match user {
                 Some(tree) => Branch::InUse(tree.path.clone()),
                 None => self.needed_beside(&at, persons.values().chain(build)).await?,

@@ -72,9 +72,8 @@ impl Keys {
 
 fn read(bytes: &[u8]) -> Read {
     match bytes {
-        [] | [ESCAPE] => None,
+        [] | [ESCAPE] | [ESCAPE, b'O'] => None,
         [ESCAPE, b'[', rest @ ..] => sequence(bytes, rest),
-        [ESCAPE, b'O'] => None,
         [ESCAPE, b'O', letter, ..] => Some((letter_key(*letter), 3)),
         // Whatever is held with Alt: an Escape, and the key.
         [ESCAPE, ..] => Some((Key::Esc, 1)),

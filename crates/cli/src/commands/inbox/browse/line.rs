@@ -70,7 +70,9 @@ mod tests {
 
     fn written(keys: &[Key]) -> (String, usize) {
         let mut line = Line::default();
-        keys.iter().for_each(|key| line.press(key));
+        for key in keys {
+            line.press(key);
+        }
         (line.text(), line.at())
     }
 

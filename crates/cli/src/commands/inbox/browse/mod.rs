@@ -70,14 +70,15 @@ async fn waiting(desk: &Desk<'_>) -> Result<(Vec<Card>, bool), Error> {
         if asked.is_open() {
             let name = desk.project.name();
             let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
-            let names = tasks.values().map(|task| words::name(task.id, &task.spec)).collect();
-            cards.push(card(&asked, names));
+            let names = tasks.values().map(|task| words::name(task.id, &task.spec));
+            let names: Vec<String> = names.collect();
+            cards.push(card(&asked, &names));
         }
     }
     Ok((cards, held))
 }
 
-fn card(asked: &Asked, names: Vec<String>) -> Card {
+fn card(asked: &Asked, names: &[String]) -> Card {
     let (row, text) = (&asked.row, &asked.row.text);
     let line = |text: &String| words::plain_line(text);
     let mut choices: Vec<Choice> = text
@@ -93,7 +94,7 @@ fn card(asked: &Asked, names: Vec<String>) -> Card {
     // The others stay in the order they are offered in.
     choices.sort_by_key(|choice| !choice.recommended);
     let since = list::stands(asked, project::now());
-    let waits = (!names.is_empty()).then(|| super::show::waiting(row.tasks.len(), &names));
+    let waits = (!names.is_empty()).then(|| super::show::waiting(row.tasks.len(), names));
     let facts: Vec<String> = [Some(since), waits].into_iter().flatten().collect();
     Card {
         id: row.id,
