@@ -345,7 +345,7 @@ fn nearest(wanted: &str) -> Vec<Code> {
 }
 
 /// Insertions, deletions and replacements that lead from one name to the other.
-fn distance(from: &str, to: &str) -> usize {
+pub(crate) fn distance(from: &str, to: &str) -> usize {
     let to = to.as_bytes();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, &a) in from.as_bytes().iter().enumerate() {

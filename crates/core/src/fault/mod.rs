@@ -11,6 +11,7 @@ mod page;
 mod table;
 pub mod text_rules;
 
+pub(crate) use code::distance;
 pub use code::{
     Asks, Category, Charge, Class, ErrorType, Origin, Reaction, Row, RunFailure, UnknownCode, Work,
 };
