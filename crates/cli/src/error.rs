@@ -87,6 +87,15 @@ pub(crate) enum Error {
     /// Something in the way that has a code.
     #[error("{}: {}", .0.code(), .0.message)]
     Fault(Box<Fault>),
+    /// Nothing was named, and there is no folder of tasks.
+    #[error("there is nothing to run: no tasks were named, and there is no folder tasks/")]
+    NoTasks,
+    /// A folder without a task file.
+    #[error("there is no task file in {}", folder.display())]
+    NoTasksIn {
+        /// Which one.
+        folder: PathBuf,
+    },
     /// Tasks that make no plan.
     #[error("{0}")]
     Plan(#[from] PlanError),
@@ -242,6 +251,8 @@ impl Error {
             Self::UnknownCode(_)
             | Self::Line { .. }
             | Self::NoCommand
+            | Self::NoTasks
+            | Self::NoTasksIn { .. }
             | Self::NothingHere { .. }
             | Self::Unknown { .. }
             | Self::Refused(_)
@@ -341,6 +352,13 @@ impl Error {
             }
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
+            }
+            Self::NoTasks => vec![
+                "`unstuck run \"a goal\"` runs one; `unstuck init` writes an example task"
+                    .to_owned(),
+            ],
+            Self::NoTasksIn { .. } => {
+                vec!["tasks are files that end in .md; `unstuck init` writes an example".to_owned()]
             }
             Self::Plan(_) => vec!["nothing was started; mend the plan and run it again".to_owned()],
             Self::Problems(problems) => {

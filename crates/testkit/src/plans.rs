@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{Command, GateKey};
-use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, TaskSpec};
+use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, ScopeSpec, TaskSpec};
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
 
@@ -16,6 +16,7 @@ pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Optio
     let mut tasks: Vec<TaskSpec> = Vec::with_capacity(count);
     for at in 0..count {
         let mut spec = task(profile, chance, &format!("b{number}t{at}"));
+        reach(profile, &mut spec);
         if chance.one_in(10) && !profile.apart {
             spec.job = Some(JobSpec::default());
             spec.mutations.clear();
@@ -34,6 +35,20 @@ pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Optio
     let plan = Arc::new(Plan::new(tasks).ok()?);
     let slots = u32::try_from(chance.below(4)).unwrap_or(1);
     Some(Command::StartBuild { plan, slots, in_place: !profile.apart && chance.one_in(6) })
+}
+
+/// What the task may change, as far as its file says so. Drawn apart from everything else, so that
+/// plans differ in nothing but this.
+fn reach(profile: &Profile, spec: &mut TaskSpec) {
+    const GLOBS: [&str; 8] =
+        ["src/**", "src/api/*.rs", "src/a/**", "src/ab/**", "docs/**", "docs/a.md", "**", "lib/x"];
+    let mut chance = Chance::at(profile.seed, &["scope", &spec.name], 0);
+    spec.serialize = chance.one_in(12);
+    if chance.one_in(2) {
+        let count = 1 + chance.index(2);
+        let allowed = (0..count).filter_map(|_| chance.pick(&GLOBS)).map(|&g| g.to_owned());
+        spec.scope = ScopeSpec { allowed: allowed.collect(), forbidden: Vec::new() };
+    }
 }
 
 /// A script taken into care.

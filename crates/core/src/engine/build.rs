@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::apart::{Apart, Beside};
 use super::event::PauseCause;
 use super::ids::{BuildId, RunId, TaskId};
 use super::run::Status;
@@ -110,9 +111,12 @@ pub struct Build {
     pub tasks: Vec<TaskId>,
     /// How many of its tasks stand where.
     pub counts: [u32; Standing::COUNT],
-    /// Tasks that can start, most urgent first, by the gate their next step needs.
+    /// Tasks that can start beside everyone, most urgent first, by the gate their next step needs.
     #[serde(with = "super::pairs")]
     pub(super) ready: BTreeMap<Option<GateKey>, BTreeSet<Place>>,
+    /// The tasks that do not run beside everyone.
+    #[serde(default, skip_serializing_if = "Apart::is_empty")]
+    pub(super) apart: Apart,
     /// Runs that stand still because the build does.
     pub held: BTreeSet<RunId>,
     /// The run that is being checked and merged.
@@ -143,6 +147,7 @@ impl Build {
             tasks: Vec::new(),
             counts: [0; Standing::COUNT],
             ready: BTreeMap::new(),
+            apart: Apart::new(),
             held: BTreeSet::new(),
             merging: None,
             merge_line: VecDeque::new(),
@@ -174,14 +179,25 @@ impl Build {
 
     /// Tasks that can start as soon as a place and their gate let them.
     pub fn ready(&self) -> impl Iterator<Item = TaskId> {
-        self.ready.values().flatten().map(|(_, task)| *task)
+        self.ready.values().flatten().chain(self.apart.ready()).map(|(_, task)| *task)
     }
 
-    pub(super) fn queue(&mut self, gate: Option<GateKey>, place: Place) {
+    /// Whether a task that can start needs this gate.
+    pub(super) fn waits_at(&self, gate: GateKey) -> bool {
+        self.ready.contains_key(&Some(gate)) || self.apart.waits_at(gate)
+    }
+
+    pub(super) fn queue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
+        if !beside.is_everyone() {
+            return self.apart.queue(gate, place, beside);
+        }
         self.ready.entry(gate).or_default().insert(place);
     }
 
-    pub(super) fn unqueue(&mut self, gate: Option<GateKey>, place: Place) {
+    pub(super) fn unqueue(&mut self, gate: Option<GateKey>, place: Place, beside: Beside) {
+        if !beside.is_everyone() {
+            return self.apart.unqueue(gate, place, beside);
+        }
         if let Some(places) = self.ready.get_mut(&gate) {
             places.remove(&place);
             if places.is_empty() {

@@ -33,6 +33,7 @@
 //! ```
 
 mod about;
+mod apart;
 mod apply;
 mod build;
 mod command;
@@ -57,6 +58,7 @@ mod turn;
 mod why;
 
 pub use about::About;
+pub use apart::Beside;
 pub use build::{Build, BuildState};
 pub use command::{Command, NOTE_CHARS_MAX, Note, Outcome, Progress, Rejected};
 pub use decide::decide;

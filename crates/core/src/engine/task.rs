@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::apart::Beside;
 use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
 use super::run::{Next, Operation};
@@ -221,6 +222,9 @@ pub struct Task {
     pub build: BuildId,
     /// What it is.
     pub spec: Arc<TaskSpec>,
+    /// Beside whom it may run.
+    #[serde(default, skip_serializing_if = "Beside::is_everyone")]
+    pub beside: Beside,
     /// Where it stands.
     pub state: TaskState,
     /// Tasks that need it.
@@ -279,6 +283,7 @@ impl Task {
             id,
             build,
             spec,
+            beside: Beside::Everyone,
             state: TaskState::Pending { run: None },
             dependants: Vec::new(),
             needs_left,

@@ -1,9 +1,12 @@
 //! Plans: what there is to do, and in which order it may be done.
 
 mod call;
+pub mod file;
 mod order;
+mod reach;
 mod spec;
 
 pub use call::{Call, CommandCall, HttpCall, PullRequest, SecretHeader};
 pub use order::{Plan, PlanError};
+pub use reach::Reach;
 pub use spec::{GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, ScopeSpec, TaskSpec};

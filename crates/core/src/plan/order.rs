@@ -87,7 +87,7 @@ impl Plan {
 }
 
 /// A round of tasks that need each other, first named again at its end.
-fn cycle(needs: &[Vec<u32>]) -> Option<Vec<u32>> {
+pub(super) fn cycle(needs: &[Vec<u32>]) -> Option<Vec<u32>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,

@@ -7,6 +7,7 @@
     reason = "all of it is test code, which clippy sees in test functions only"
 )]
 
+mod apart;
 mod budget;
 mod control;
 mod gates;

@@ -1,6 +1,7 @@
-//! What must hold: the engine's invariants (design: the engine, I1 to I14) and the agreement of its
+//! What must hold: the engine's invariants (design: the engine, I1 to I15) and the agreement of its
 //! parts with each other.
 
+mod apart;
 mod hidden;
 mod monitor;
 mod recovery;

@@ -8,6 +8,7 @@ use unstuck_core::engine::{
 };
 use unstuck_core::policy::{Amount, Policy};
 
+use super::apart::{apart, may_start};
 use super::{Violation, require};
 
 /// Checks one state.
@@ -16,6 +17,7 @@ pub fn shape(state: &State, policy: &Policy) -> Result<(), Violation> {
         counts(state, build)?;
         pauses(state, build)?;
         merge(state, build)?;
+        apart(state, build)?;
         held(state, build)?;
         budget(state, build, policy)?;
     }
@@ -57,8 +59,10 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
     require(asked.len() == build.open_questions as usize, "a build counts its questions", || {
         format!("{}: {} instead of {asked:?}", build.id, build.open_questions)
     })?;
-    let can_start = |id: &TaskId| state.task(*id).is_some_and(|task| passes(state, task));
-    let idle = build.count(Standing::Running) < build.slots && queued.iter().any(can_start);
+    let queued_tasks = queued.iter().filter_map(|id| state.task(*id));
+    let waiting: Vec<&Task> = queued_tasks.filter(|task| passes(state, task)).collect();
+    let idle = build.count(Standing::Running) < build.slots
+        && waiting.iter().any(|task| may_start(state, build, task, &waiting));
     require(!(idle && build.state.lets_work()), "no place is empty while a task is ready", || {
         format!("{}: {queued:?}", build.id)
     })?;

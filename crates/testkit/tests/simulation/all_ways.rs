@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{Command, TaskId};
 use unstuck_core::fault::Code;
-use unstuck_core::plan::{MutationKind, MutationSpec, Plan, TaskSpec};
+use unstuck_core::plan::{MutationKind, MutationSpec, Plan, ScopeSpec, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_testkit::search::{Found, Question, search};
 
@@ -64,6 +64,19 @@ fn two_tasks_that_share_an_account_and_a_merge_lock() {
 fn three_tasks_that_need_each_other_and_share_an_error() {
     let tasks = vec![task("a", &[]), task("b", &[]), task("c", &["a", "b"])];
     let found = all_ways(2, tasks, &[Code::ValidationPreCommit, Code::ConfigInvalid], 8);
+    assert!(found.states > 1_000, "{found:?}");
+}
+
+// I7, I15
+#[test]
+fn three_tasks_that_may_not_run_side_by_side() {
+    let within = |name, glob: &str| {
+        let scope = ScopeSpec { allowed: vec![glob.to_owned()], forbidden: Vec::new() };
+        TaskSpec { scope, ..acting(name, Vec::new()) }
+    };
+    let alone = TaskSpec { serialize: true, ..acting("c", Vec::new()) };
+    let tasks = vec![within("a", "src/**"), alone, within("b", "src/x")];
+    let found = all_ways(3, tasks, &[Code::ProviderRateLimit, Code::AuthInvalid], 9);
     assert!(found.states > 1_000, "{found:?}");
 }
 

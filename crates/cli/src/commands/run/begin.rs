@@ -1,6 +1,5 @@
 //! How a build begins: who works on it, what there is to do, and who performs it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, BuildState, Command, Event};
@@ -13,21 +12,10 @@ use unstuck_world::commands::{Network, Rules};
 use unstuck_world::process::Guard;
 use unstuck_world::workspace;
 
-use crate::args::Run;
 use crate::build::{Agents, build_settings, complete};
 use crate::error::Error;
 use crate::project::{Project, Seat};
 use crate::settings::{Resolved, Settings};
-
-/// What there is to do, as it was given.
-pub(super) fn tasks(
-    _project: &Project,
-    args: &Run,
-    _dir: Option<&Path>,
-) -> Result<Vec<TaskSpec>, Error> {
-    let goal = args.work.join(" ");
-    Ok(vec![TaskSpec { name: "goal".to_owned(), title: goal.clone(), goal, ..TaskSpec::default() }])
-}
 
 /// Everything that carries out builds of a project.
 pub(super) struct Crew {

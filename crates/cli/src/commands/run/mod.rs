@@ -9,6 +9,8 @@ mod ending;
 mod follow;
 mod live;
 mod show;
+mod tasks;
+mod tick;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     let project = Project::find(dir)?;
     let resolved =
         Resolved::load(project.root(), args.follow.config.path.as_deref(), &args.flags())?;
-    let tasks = begin::tasks(&project, args, dir)?;
+    let tasks = tasks::tasks(&project, &args.work, dir)?;
     let project = project.limited_by(resolved.policy.clone());
     project::runtime()?.block_on(async {
         let crew = Crew::gather(&project, resolved).await?;

@@ -7,12 +7,14 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, RunId, TaskId, TaskState};
+use unstuck_core::plan::TaskSpec;
 use unstuck_runner::Notice;
 use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 
 use super::ending::Ending;
 use super::live::{Act, Live};
+use super::tick;
 use crate::args::Follow;
 use crate::commands::{inbox, kick};
 use crate::error::Error;
@@ -46,7 +48,7 @@ enum Kind {
 #[derive(Default)]
 struct Ours {
     builds: Vec<BuildId>,
-    tasks: HashSet<TaskId>,
+    specs: HashMap<TaskId, Arc<TaskSpec>>,
     runs: HashMap<RunId, TaskId>,
 }
 
@@ -65,7 +67,7 @@ impl Ours {
         let about = event.about();
         match (about.build, task) {
             (Some(build), _) => self.builds.contains(&build),
-            (None, Some(task)) => self.tasks.contains(&task),
+            (None, Some(task)) => self.specs.contains_key(&task),
             (None, None) => about.run.is_none(),
         }
     }
@@ -95,7 +97,11 @@ impl<'a> View<'a> {
         self.ours.builds = builds.to_vec();
         for (build, tasks) in self.rows().await? {
             for task in &tasks {
-                self.ours.tasks.insert(task.id);
+                self.ours.specs.insert(task.id, Arc::clone(&task.spec));
+                // One that was killed in between has not ticked it.
+                if task.moved.state == TaskState::Done {
+                    tick::off(self.project, &task.spec);
+                }
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
             }
             if let Kind::Lines = self.kind {
@@ -123,6 +129,11 @@ impl<'a> View<'a> {
         let task = self.ours.task(&recorded.event);
         if !self.ours.concerns(&recorded.event, task) {
             return Ok(());
+        }
+        if let Event::TaskDone { task } = &recorded.event
+            && let Some(spec) = self.ours.specs.get(task)
+        {
+            tick::off(self.project, spec);
         }
         match (&mut self.kind, narration) {
             (Kind::Json, _) => {

@@ -100,7 +100,7 @@ impl Stage {
         let stage = Self { folder, handle, store, _server: server, _running: running };
         let settings = stage.settings(&root, start, control, agent).await;
         let (handle, store) = (stage.handle.clone(), Arc::new(stage.store.clone()));
-        let world = BuildWorld::new(settings, handle, store, NAME, Arc::new(SystemClock));
+        let world = BuildWorld::new(settings, Arc::new(handle), store, NAME, Arc::new(SystemClock));
         stage.handle.attach(Scope::Project, Arc::new(world)).await.unwrap();
         let task = TaskSpec { name: "a".into(), title: "Paint it".into(), ..TaskSpec::default() };
         let plan = Arc::new(Plan::new(vec![task]).unwrap());
@@ -145,6 +145,7 @@ impl Stage {
             setup: Vec::new(),
             share: Vec::new(),
             in_place: false,
+            disk_free_bytes_min: 0,
             says_walls: false,
             person: Person { name: "Ada".into(), email: "ada@example.org".into() },
             command_timeout: Duration::from_mins(1),

@@ -11,7 +11,7 @@ const RED: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "broke
 #[test]
 fn green_work_lands_on_the_builds_branch_and_nowhere_else() {
     let stage = Stage::new();
-    stage.agent("goal", &[GREEN]);
+    stage.agent("write-a", &[GREEN]);
     stage.commit();
     let ran = stage.run(&["run", "write a"]);
     assert_eq!(ran.exit, 0, "{ran}");
@@ -25,7 +25,7 @@ fn green_work_lands_on_the_builds_branch_and_nowhere_else() {
 #[test]
 fn a_red_check_is_healed_by_another_approach() {
     let stage = Stage::new();
-    stage.agent("goal", &[RED, GREEN]);
+    stage.agent("write-a", &[RED, GREEN]);
     stage.commit();
     let ran = stage.run(&["run", "write a"]);
     assert_eq!(ran.exit, 0, "{ran}");
@@ -38,13 +38,13 @@ fn a_red_check_is_healed_by_another_approach() {
 #[test]
 fn what_needs_a_person_waits_for_the_answer_and_goes_on_with_it() {
     let stage = Stage::new();
-    stage.agent("goal", &[RED, RED, RED, RED, GREEN]);
+    stage.agent("write-a", &[RED, RED, RED, RED, GREEN]);
     stage.set("[retry]\nper_signature = 1\n");
     let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");
     assert!(ran.stderr.contains("unstuck inbox answer q0 provide_guidance"), "{ran}");
-    assert_eq!(stage.states(), [("goal".to_owned(), "waiting for a person")]);
-    stage.agent("goal", &[GREEN]);
+    assert_eq!(stage.states(), [("write-a".to_owned(), "waiting for a person")]);
+    stage.agent("write-a", &[GREEN]);
     let guidance = ["inbox", "answer", "0", "provide_guidance", "--guidance", "write fine"];
     assert_eq!(stage.run(&guidance).exit, 0);
     let ran = stage.run(&["resume"]);
@@ -56,7 +56,7 @@ fn what_needs_a_person_waits_for_the_answer_and_goes_on_with_it() {
 #[test]
 fn a_build_with_something_left_out_says_so_with_its_exit_code() {
     let stage = Stage::new();
-    stage.agent("goal", &[r#"{blocked = "which colour?"}"#]);
+    stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     stage.commit();
     let ran = stage.run(&["run", "paint it", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");
@@ -71,7 +71,7 @@ fn with_nothing_left_to_do_it_says_so() {
     let stage = Stage::new();
     let ran = stage.run(&["resume"]);
     assert_eq!(ran.exit, 2, "nothing was ever run here: {ran}");
-    stage.agent("goal", &[GREEN]);
+    stage.agent("write-a", &[GREEN]);
     stage.commit();
     assert_eq!(stage.run(&["run", "write a"]).exit, 0);
     let ran = stage.run(&["resume"]);
@@ -81,7 +81,7 @@ fn with_nothing_left_to_do_it_says_so() {
 #[test]
 fn a_program_reads_every_event_as_a_line() {
     let stage = Stage::new();
-    stage.agent("goal", &[GREEN]);
+    stage.agent("write-a", &[GREEN]);
     stage.commit();
     let ran = stage.run(&["run", "write a", "--json"]);
     assert_eq!(ran.exit, 0, "{ran}");
@@ -99,7 +99,7 @@ fn a_program_reads_every_event_as_a_line() {
 fn a_limited_account_is_not_waited_for_longer_than_wanted() {
     let stage = Stage::new();
     let limited = r#"{fail = "PROVIDER_RATE_LIMIT", message = "slow down", retry_after_s = 600}"#;
-    stage.agent("goal", &[limited, GREEN]);
+    stage.agent("write-a", &[limited, GREEN]);
     stage.commit();
     let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
     assert_eq!(ran.exit, 75, "{ran}");

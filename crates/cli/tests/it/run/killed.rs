@@ -11,7 +11,7 @@ const SLOW: &str =
 
 fn stage() -> Stage {
     let stage = Stage::new();
-    stage.agent("goal", &[SLOW]);
+    stage.agent("write-a", &[SLOW]);
     stage.commit();
     stage.fifo("up");
     stage.fifo("go");

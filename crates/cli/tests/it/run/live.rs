@@ -9,7 +9,7 @@ const SLOW: &str = r#"{say = "I am looking around."}, {run = "echo up > ../../..
 
 fn stage() -> Stage {
     let stage = Stage::new();
-    stage.agent("goal", &[SLOW]);
+    stage.agent("write-a", &[SLOW]);
     stage.commit();
     stage.fifo("up");
     stage.fifo("go");
@@ -47,7 +47,7 @@ fn a_key_pauses_it_and_it_goes_on_later() {
 #[test]
 fn a_question_is_answered_where_it_comes_up() {
     let stage = Stage::new();
-    stage.agent("goal", &[r#"{blocked = "which colour?"}"#]);
+    stage.agent("paint-it", &[r#"{blocked = "which colour?"}"#]);
     stage.commit();
     let mut run = Pty::start(stage.unstuck(&["run", "paint it"]), 80, 30);
     run.until("waiting for you");

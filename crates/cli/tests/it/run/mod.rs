@@ -7,4 +7,5 @@ mod live;
 mod refused;
 mod settings;
 pub(crate) mod stage;
+mod tasks;
 mod together;

@@ -33,7 +33,7 @@ fn what_cannot_begin_is_told_before_anything_is_started() {
 #[test]
 fn in_place_wants_a_clean_tree() {
     let stage = Stage::new();
-    stage.agent("goal", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
+    stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     let ran = stage.run(&["run", "write a", "--in-place"]);
     assert_eq!(ran.exit, 78, "{ran}");
     assert!(ran.stderr.contains("has changes of its own"), "{ran}");

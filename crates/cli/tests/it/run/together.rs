@@ -7,7 +7,7 @@ const GREEN: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
 #[test]
 fn a_run_beside_whoever_holds_the_project_is_not_refused() {
     let stage = Stage::new();
-    stage.agent("goal", &[GREEN]);
+    stage.agent("write-a", &[GREEN]);
     stage.commit();
     stage.fifo("up");
     stage.fifo("go");
@@ -24,7 +24,7 @@ fn a_run_beside_whoever_holds_the_project_is_not_refused() {
 fn when_the_holder_ends_the_run_takes_the_project_and_goes_on() {
     let stage = Stage::new();
     let slow = r#"{run = "echo > ../../../working; cat ../../../on"}, {write = "work/a.txt", text = "fine\n"}"#;
-    stage.agent("goal", &[slow]);
+    stage.agent("write-a", &[slow]);
     stage.commit();
     for fifo in ["up", "go", "working", "on"] {
         stage.fifo(fifo);

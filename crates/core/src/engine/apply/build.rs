@@ -17,13 +17,16 @@ impl State {
         self.ids.build = id.0.saturating_add(1);
         let first = self.ids.task;
         let mut build = Build::new(id, slots, in_place, false);
-        for (at, (spec, needs)) in (first..).zip(plan.iter()) {
+        let beside = build.apart.take_in(plan.iter().map(|(spec, _)| spec));
+        for ((at, (spec, needs)), beside) in (first..).zip(plan.iter()).zip(beside) {
             let needs_left = u32::try_from(needs.len()).unwrap_or(u32::MAX);
-            let task = Task::new(TaskId(at), id, Arc::new(spec.clone()), needs_left);
+            let mut task = Task::new(TaskId(at), id, Arc::new(spec.clone()), needs_left);
+            task.beside = beside;
             build.tasks.push(task.id);
             build.counts[Standing::Pending as usize] += 1;
             if needs.is_empty() {
-                build.queue(task.gate_needed(), (Reverse(spec.priority), task.id));
+                let place = (Reverse(spec.priority), task.id);
+                build.queue(task.gate_needed(), place, beside);
             }
             self.tasks.insert(task.id, task);
             self.ids.task = at + 1;

@@ -1,5 +1,6 @@
 //! What events do to gates.
 
+use crate::engine::build::Build;
 use crate::engine::gate::{Gate, GateState};
 use crate::engine::ids::{BuildId, TaskId};
 use crate::engine::state::{State, Timer};
@@ -19,10 +20,12 @@ impl State {
             _ => gate.limited += 1,
         }
         self.timers.insert((until, Timer::Gate(key)));
+        self.stir_builds_kept_apart(key);
     }
 
     pub(super) fn gate_probing(&mut self, key: GateKey, task: TaskId) {
         self.settle_gate(key, GateState::Probing { task });
+        self.stir_builds_kept_apart(key);
     }
 
     pub(super) fn gate_passing(&mut self, key: GateKey, release_at: Option<Time>) {
@@ -41,13 +44,17 @@ impl State {
 
     /// Tasks that had not started when the gate closed can start now.
     fn stir_waiting_builds(&mut self, key: GateKey) {
-        let waiting: Vec<BuildId> = self
-            .builds
-            .values()
-            .filter(|build| build.ready.contains_key(&Some(key)))
-            .map(|build| build.id)
-            .collect();
-        for build in waiting {
+        self.stir_builds(|build| build.waits_at(key));
+    }
+
+    /// Who cannot start any more is in nobody's way any more.
+    fn stir_builds_kept_apart(&mut self, key: GateKey) {
+        self.stir_builds(|build| build.apart.waits_at(key));
+    }
+
+    fn stir_builds(&mut self, which: impl Fn(&Build) -> bool) {
+        let builds = self.builds.values().filter(|build| which(build));
+        for build in builds.map(|build| build.id).collect::<Vec<BuildId>>() {
             self.stir(build);
         }
     }

@@ -104,7 +104,8 @@ impl State {
                 && let TaskState::Pending { .. } = task.state
                 && let Some(build) = self.builds.get_mut(&task.build)
             {
-                build.queue(task.gate_needed(), (Reverse(task.spec.priority), dependant));
+                let place = (Reverse(task.spec.priority), dependant);
+                build.queue(task.gate_needed(), place, task.beside);
             }
         }
     }
@@ -195,7 +196,7 @@ impl State {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         let old = std::mem::replace(&mut task.state, state);
         let (new, ready, gate) = (&task.state, task.needs_left == 0, task.gate_needed());
-        let place = (Reverse(task.spec.priority), id);
+        let (place, beside) = ((Reverse(task.spec.priority), id), task.beside);
         if let TaskState::BackingOff { until, gate, .. } = old {
             if let Some(until) = until {
                 self.timers.remove(&(until, Timer::Task(id)));
@@ -217,9 +218,12 @@ impl State {
             *left = left.saturating_sub(1);
             build.counts[new.standing() as usize] += 1;
             if ready && let TaskState::Pending { .. } = new {
-                build.queue(gate, place);
+                build.queue(gate, place, beside);
             } else if let TaskState::Pending { .. } = old {
-                build.unqueue(gate, place);
+                build.unqueue(gate, place, beside);
+            }
+            if !beside.is_everyone() {
+                build.apart.runs(id, beside, matches!(new, TaskState::Running { .. }));
             }
             // A run that waits for something of its own does not go on with its build.
             if let (Some(run), false) = (new.run(), matches!(new, TaskState::Running { .. })) {
@@ -239,7 +243,8 @@ impl State {
         if let TaskState::Pending { .. } = task.state
             && let Some(build) = self.builds.get_mut(&task.build)
         {
-            build.unqueue(task.gate_needed(), (Reverse(task.spec.priority), id));
+            let place = (Reverse(task.spec.priority), id);
+            build.unqueue(task.gate_needed(), place, task.beside);
         }
     }
 }

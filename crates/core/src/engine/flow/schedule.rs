@@ -1,10 +1,10 @@
 //! What follows from a decision: places are filled, locks handed on, builds come to their end.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use super::{build, gate, mutate};
-use crate::engine::build::{BuildState, Place};
+use crate::engine::apart::Lets;
+use crate::engine::build::BuildState;
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::{BuildId, RunId, TaskId};
@@ -41,24 +41,32 @@ fn fill_places(turn: &mut Turn<'_>, id: BuildId) {
     }
 }
 
-/// The most urgent task that a free place and its gate let start.
+/// The most urgent task that a free place, its gate and those it must not run beside let start.
 fn first_in_line(turn: &Turn<'_>, id: BuildId) -> Option<TaskId> {
     let build = turn.state.build(id)?;
     if !build.state.lets_work() || build.count(Standing::Running) >= build.slots {
         return None;
     }
-    let at_gate = |(key, places): (&Option<GateKey>, &BTreeSet<Place>)| match key
-        .and_then(|key| turn.state.gate(key))
-        .map(|gate| gate.state)
-    {
-        None | Some(GateState::Passing) => places.first().copied(),
-        Some(GateState::Waiting { .. }) => None,
-        Some(GateState::Probing { task }) => {
-            let place = (Reverse(turn.state.task(task)?.spec.priority), task);
-            places.contains(&place).then_some(place)
-        }
+    let lets = |key: Option<GateKey>| let_start(turn, key);
+    let free = build.ready.iter().filter_map(|(key, places)| lets(*key).first(places)).min();
+    let first = if build.apart.is_idle() {
+        free
+    } else {
+        build.apart.first(free, build.count(Standing::Running) > 0, lets)
     };
-    build.ready.iter().filter_map(at_gate).min().map(|(_, task)| task)
+    first.map(|(_, task)| task)
+}
+
+/// Whom a gate lets start now.
+fn let_start(turn: &Turn<'_>, key: Option<GateKey>) -> Lets {
+    match key.and_then(|key| turn.state.gate(key)).map(|gate| gate.state) {
+        None | Some(GateState::Passing) => Lets::Everyone,
+        Some(GateState::Waiting { .. }) => Lets::Nobody,
+        Some(GateState::Probing { task }) => match turn.state.task(task) {
+            Some(task) => Lets::Only((Reverse(task.spec.priority), task.id), task.beside),
+            None => Lets::Nobody,
+        },
+    }
 }
 
 /// Starts a task that can start.

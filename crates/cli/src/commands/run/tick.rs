@@ -1,0 +1,38 @@
+//! Done items of a plan are ticked in the person's own file.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use unstuck_core::plan::TaskSpec;
+use unstuck_core::plan::file::tick;
+
+use crate::project::Project;
+use crate::render;
+
+/// Ticks the item that this task was, where it was one and is still open. A plan that cannot be
+/// written is no reason to stop.
+pub(super) fn off(project: &Project, spec: &TaskSpec) {
+    let Some(file) = &spec.file else { return };
+    let path = project.root().join(file);
+    let Ok(text) = fs::read_to_string(&path) else { return };
+    if let Some(ticked) = tick(&text, &spec.name)
+        && let Err(error) = replace(&path, &ticked)
+    {
+        render::note(&format!("unstuck: {file} could not be ticked: {error}"));
+    }
+}
+
+/// Whoever reads the file finds the old text or the new one, never half of it.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut file = fs::File::create(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.set_permissions(fs::metadata(path)?.permissions())?;
+    file.sync_all()?;
+    fs::rename(&draft, path).inspect_err(|_| {
+        let _ = fs::remove_file(&draft);
+    })
+}

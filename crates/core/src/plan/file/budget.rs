@@ -1,0 +1,126 @@
+//! What a task may spend, as people write it.
+
+use super::front::Keys;
+use super::problem::Wrong;
+use super::yaml::{Node, Value};
+use crate::policy::Amount;
+use crate::time::Span;
+
+const BUDGET: &str = "write \"$2.50\", or `money`, `tokens` and `time` below it";
+const MONEY: &str = "write an amount such as \"$2.50\" or 2.5";
+const TOKENS: &str = "write a whole number such as 200_000";
+const TIME: &str = "write a number with s, m, h or d, such as 90s or 2h";
+
+/// Digits after the point: millionths.
+const MONEY_DIGITS: usize = 6;
+/// More money than this is a mistyped number.
+const MONEY_MICROS_MAX: u64 = 1_000_000_000 * 1_000_000;
+
+/// Reads the value of `budget`: an amount of money, or keys for money, tokens and time.
+pub(super) fn read(node: &Node, keys: &mut Keys) -> Option<Amount> {
+    let mut amount = Amount::ZERO;
+    match &node.value {
+        Value::Nothing => return None,
+        Value::Text(text) => set(&mut amount.money_micros, money(text), keys, node, MONEY),
+        Value::List(_) => keys.wrong(node.line, Wrong::value("budget", "a list", BUDGET)),
+        Value::Keys(parts) => {
+            for (key, value) in parts {
+                part(&mut amount, key, value, keys);
+            }
+        }
+    }
+    Some(amount)
+}
+
+fn part(amount: &mut Amount, key: &Node, value: &Node, keys: &mut Keys) {
+    let said = value.text().unwrap_or_default();
+    match key.text() {
+        Some("money") => set(&mut amount.money_micros, money(said), keys, value, MONEY),
+        Some("tokens") => set(&mut amount.tokens, tokens(said), keys, value, TOKENS),
+        Some("time") => set(&mut amount.time_ms, time(said), keys, value, TIME),
+        other => {
+            let found = other.unwrap_or("that").to_owned();
+            keys.wrong(key.line, Wrong::value("budget", &found, BUDGET));
+        }
+    }
+}
+
+/// A budget of nothing would stop the task before it starts, so it is a mistake like any other.
+fn set(to: &mut u64, read: Option<u64>, keys: &mut Keys, node: &Node, wanted: &'static str) {
+    match read.filter(|amount| *amount > 0) {
+        Some(amount) => *to = amount,
+        None => keys.wrong(node.line, Wrong::value("budget", node.shown(), wanted)),
+    }
+}
+
+fn money(text: &str) -> Option<u64> {
+    let text = text.trim().trim_start_matches('$').trim();
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+    if whole.is_empty() || part.len() > MONEY_DIGITS || !digits(whole) || !digits(part) {
+        return None;
+    }
+    let whole = whole.parse::<u64>().ok()?.checked_mul(1_000_000)?;
+    let part: u64 = format!("{part:0<MONEY_DIGITS$}").parse().ok()?;
+    whole.checked_add(part).filter(|micros| *micros <= MONEY_MICROS_MAX)
+}
+
+fn tokens(text: &str) -> Option<u64> {
+    text.trim().replace('_', "").parse().ok()
+}
+
+fn time(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let number: u64 = text[..text.len() - unit.len()].parse().ok()?;
+    let span = match unit.trim() {
+        "ms" => Span::from_millis(number),
+        "" | "s" => Span::from_secs(number),
+        "m" | "min" => Span::from_mins(number),
+        "h" => Span::from_hours(number),
+        "d" => Span::from_hours(number.saturating_mul(24)),
+        _ => return None,
+    };
+    Some(span.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        let money_table = [
+            ("$2.50", Some(2_500_000)),
+            ("2.5", Some(2_500_000)),
+            ("$ 0.001", Some(1_000)),
+            ("3", Some(3_000_000)),
+            ("", None),
+            ("$", None),
+            ("-1", None),
+            ("two", None),
+            ("1e3", None),
+            (".5", None),
+            ("99999999999999999999", None),
+        ];
+        for (text, expected) in money_table {
+            assert_eq!(money(text), expected, "{text}");
+        }
+        for (text, expected) in [("200_000", Some(200_000)), ("5", Some(5)), ("5k", None)] {
+            assert_eq!(tokens(text), expected, "{text}");
+        }
+        let time_table = [
+            ("90s", Some(90_000)),
+            ("90", Some(90_000)),
+            ("250ms", Some(250)),
+            ("10 min", Some(600_000)),
+            ("2h", Some(7_200_000)),
+            ("1d", Some(86_400_000)),
+            ("1.5h", None),
+            ("soon", None),
+        ];
+        for (text, expected) in time_table {
+            assert_eq!(time(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A plan file: a list whose items with a box are the tasks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::front;
+use super::name;
+use super::outline::{Item, Leaf, Outline};
+use super::problem::Wrong;
+use super::read::without_mark;
+use super::section::Sections;
+use super::task::{BRIEF_BYTES_MAX, Body, Draft};
+use crate::plan::TaskSpec;
+
+/// The same text with the box of one item ticked, and not a byte else changed. Nothing when the text
+/// is no plan, or no open item of it has this name.
+///
+/// ```
+/// use unstuck_core::plan::file::tick;
+///
+/// let plan = "# Friday\n\n* [ ] Add timeouts\n* [ ] Fix the login\n";
+/// let ticked = tick(plan, "fix-the-login").unwrap();
+/// assert_eq!(ticked, "# Friday\n\n* [ ] Add timeouts\n* [x] Fix the login\n");
+/// ```
+pub fn tick(text: &str, item: &str) -> Option<String> {
+    let plain = without_mark(text);
+    let (None, _) = front::split(plain).ok()? else { return None };
+    let outline = Outline::of(plain);
+    if !is_plan(&outline) {
+        return None;
+    }
+    let boxed = boxes(&outline).find(|boxed| boxed.name == item && !boxed.ticked)?;
+    let inside = boxed.check.start + plain.get(boxed.check)?.find('[')? + 1;
+    let inside = inside + text.len() - plain.len();
+    let mut ticked = text.to_owned();
+    ticked.replace_range(inside..=inside, "x");
+    Some(ticked)
+}
+
+/// Whether a text without front matter is a plan: it has boxes, and no section that only a task has.
+pub(super) fn is_plan(outline: &Outline) -> bool {
+    outline.items.iter().any(|item| item.check.is_some()) && !Sections::of(outline).of_a_task
+}
+
+/// The tasks of a plan: its open items.
+pub(super) fn read(path: &str, body: &Body<'_>, outline: &Outline) -> Vec<Draft> {
+    let mut drafts: Vec<Draft> = Vec::new();
+    let mut before: Option<(usize, String)> = None;
+    for boxed in boxes(outline).filter(|boxed| !boxed.ticked) {
+        let mut draft = draft(path, body, &boxed);
+        if let Some((list, name)) = before.take()
+            && list == boxed.item.list
+            && boxed.item.numbered
+        {
+            draft.spec.depends_on.push(name);
+        }
+        before = Some((boxed.item.list, boxed.name));
+        drafts.push(draft);
+    }
+    drafts
+}
+
+/// An item with a box.
+struct Boxed<'a> {
+    item: &'a Item,
+    /// Where the box stands.
+    check: Range<usize>,
+    ticked: bool,
+    /// What it says.
+    leaf: Option<&'a Leaf>,
+    name: String,
+}
+
+/// All items with a box. An item keeps its name when another one is ticked, so ticked ones are
+/// counted too where several say the same.
+fn boxes(outline: &Outline) -> impl Iterator<Item = Boxed<'_>> {
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    outline.items.iter().filter_map(move |item| {
+        let (check, ticked) = item.check.clone()?;
+        let leaf = says(outline, item);
+        let mut name = name::slug(leaf.map_or("", |leaf| &leaf.text));
+        let count = counts.entry(name.clone()).or_insert(1);
+        let plain = name.clone();
+        while !taken.insert(name.clone()) {
+            *count += 1;
+            name = format!("{plain}-{count}");
+        }
+        Some(Boxed { item, check, ticked, leaf, name })
+    })
+}
+
+/// The first text of an item that is its own and not that of a list in it.
+fn says<'a>(outline: &'a Outline, item: &Item) -> Option<&'a Leaf> {
+    let at = outline.leaves.partition_point(|leaf| leaf.range.start < item.range.start);
+    let leaf = outline.leaves.get(at)?;
+    let own = leaf.depth == 1 && leaf.range.start < item.range.end;
+    (own && !leaf.text.trim().is_empty()).then_some(leaf)
+}
+
+fn draft(path: &str, body: &Body<'_>, boxed: &Boxed<'_>) -> Draft {
+    let line = body.line(boxed.check.start);
+    let said = boxed.leaf.map_or("", |leaf| leaf.text.trim());
+    let brief =
+        unindented(body.text.get(boxed.check.end..boxed.item.range.end).unwrap_or_default());
+    let mut problems = Vec::new();
+    if said.is_empty() {
+        problems.push((line, Wrong::EmptyItem));
+    }
+    if brief.len() > BRIEF_BYTES_MAX {
+        problems.push((line, Wrong::TooLong(brief.len())));
+    }
+    let spec = TaskSpec {
+        name: boxed.name.clone(),
+        title: name::title(said),
+        goal: said.to_owned(),
+        brief: if brief == said { String::new() } else { brief },
+        file: Some(path.to_owned()),
+        ..TaskSpec::default()
+    };
+    Draft { spec, line, needs: Vec::new(), problems }
+}
+
+/// The text of an item as if it stood at the margin.
+fn unindented(text: &str) -> String {
+    let text = text.trim();
+    let blank = |line: &&str| !line.trim().is_empty();
+    let depth = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let margin = text.lines().skip(1).filter(blank).map(depth).min().unwrap_or(0);
+    let mut lines = text.lines();
+    let mut out = lines.next().unwrap_or_default().to_owned();
+    for line in lines {
+        out.push('\n');
+        out.push_str(line.get(margin..).unwrap_or_default());
+    }
+    out
+}

@@ -1,0 +1,21 @@
+//! A goal in a sentence or a paragraph: one task.
+
+use super::name;
+use super::problem::Wrong;
+use super::task::BRIEF_BYTES_MAX;
+use crate::plan::TaskSpec;
+
+/// The task that is to reach what `text` says.
+pub fn goal(text: &str) -> Result<TaskSpec, Wrong> {
+    let text = text.trim();
+    let Some(first) = text.lines().next() else { return Err(Wrong::Empty) };
+    if text.len() > BRIEF_BYTES_MAX {
+        return Err(Wrong::TooLong(text.len()));
+    }
+    Ok(TaskSpec {
+        name: name::slug(first),
+        title: name::title(first),
+        goal: text.to_owned(),
+        ..TaskSpec::default()
+    })
+}

@@ -1,0 +1,26 @@
+//! Tasks as people write them down: task files, plan files, and a goal in a sentence.
+//!
+//! From text to [`TaskSpec`](super::TaskSpec); no file is opened here. What cannot be understood is
+//! a [`Problem`] with its line and what would be right, and all problems of all files are told at
+//! once. How the files look is in `docs/design/tasks.md`.
+
+mod budget;
+mod checklist;
+mod front;
+mod goal;
+mod name;
+mod needs;
+mod outline;
+mod problem;
+mod read;
+mod scope;
+mod section;
+mod task;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+pub use checklist::tick;
+pub use goal::goal;
+pub use problem::{Problem, Wrong};
+pub use read::{ALL_BYTES_MAX, FILE_BYTES_MAX, Source, TASKS_MAX, read};

@@ -1,0 +1,142 @@
+//! Names of tasks: from files, from sentences, and back to words.
+
+/// The longest name of a task.
+pub(super) const NAME_CHARS_MAX: usize = 100;
+/// The longest name that is made of a sentence.
+const SLUG_CHARS_MAX: usize = 48;
+/// The longest title.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// Whether a task may be named so.
+pub(super) fn is_name(name: &str) -> bool {
+    let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    name.starts_with(char::is_alphanumeric)
+        && name.chars().all(fits)
+        && name.chars().count() <= NAME_CHARS_MAX
+}
+
+/// A file's name without its folder.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// A file's name without its folder and its ending.
+fn stem(path: &str) -> &str {
+    let name = file_name(path);
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+/// The name that a task has from its file.
+pub(super) fn from_file(path: &str) -> String {
+    let stem = stem(path);
+    if is_name(stem) { stem.to_owned() } else { slug(stem) }
+}
+
+/// A name made of a sentence.
+pub(super) fn slug(sentence: &str) -> String {
+    let mut slug = String::new();
+    let mut letters = 0;
+    let words = sentence.split(|letter: char| !letter.is_alphanumeric());
+    for word in words.filter(|word| !word.is_empty()) {
+        letters += word.chars().count() + 1;
+        if letters > SLUG_CHARS_MAX + 1 && !slug.is_empty() {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.extend(word.chars().take(SLUG_CHARS_MAX).flat_map(char::to_lowercase));
+    }
+    if slug.is_empty() { "task".to_owned() } else { slug }
+}
+
+/// A name as a person would say it: `001-add-timeouts` is `Add timeouts`.
+pub(super) fn in_words(name: &str) -> String {
+    let rest = number(name).map_or(name, |(_, rest)| if rest.is_empty() { name } else { rest });
+    let words: Vec<&str> = rest.split(['-', '_', '.', ' ']).filter(|w| !w.is_empty()).collect();
+    let mut letters = words.join(" ");
+    if let Some(first) = letters.chars().next() {
+        letters.replace_range(..first.len_utf8(), &first.to_uppercase().to_string());
+    }
+    letters
+}
+
+/// The number that a name begins with, perhaps after a key, and what follows it: `TASK-001-add`
+/// has 1 and `add`.
+pub(super) fn number(name: &str) -> Option<(u64, &str)> {
+    let digits = match name.split_once(['-', '_']) {
+        Some((key, rest)) if is_key(key) => rest,
+        _ => name,
+    };
+    let rest = digits.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let number = digits[..digits.len() - rest.len()].parse().ok()?;
+    match rest.strip_prefix(['-', '_', '.', ' ']) {
+        Some(rest) => Some((number, rest)),
+        None => rest.is_empty().then_some((number, "")),
+    }
+}
+
+/// What trackers put before a number: `TASK-1`, `SHOP-1`.
+fn is_key(word: &str) -> bool {
+    word.eq_ignore_ascii_case("task")
+        || (!word.is_empty() && word.bytes().all(|letter| letter.is_ascii_uppercase()))
+}
+
+/// A title: one line, not too long.
+pub(super) fn title(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(TITLE_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_from_files_and_sentences() {
+        let table = [
+            ("tasks/001-add-timeouts.md", "001-add-timeouts", "Add timeouts"),
+            (".ai/tasks/TASK-001-login_page.md", "TASK-001-login_page", "Login page"),
+            ("001.md", "001", "001"),
+            ("v1.2-notes.md", "v1.2-notes", "V1 2 notes"),
+            ("Fix the Bug!.md", "fix-the-bug", "Fix the bug"),
+            ("a\\b\\c.md", "c", "C"),
+            ("日本.md", "日本", "日本"),
+            ("---.md", "task", "Task"),
+            ("sprint-3/oauth2-login.md", "oauth2-login", "Oauth2 login"),
+        ];
+        for (path, name, words) in table {
+            assert_eq!(from_file(path), name, "{path}");
+            assert_eq!(in_words(name), words, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_sentence_makes_a_short_name() {
+        let name = slug("Add a timeout to every request that the payment service sends to anybody");
+        assert_eq!(name, "add-a-timeout-to-every-request-that-the-payment");
+        assert!(slug(&"x".repeat(500)).len() <= SLUG_CHARS_MAX);
+        assert_eq!(slug("?!"), "task");
+    }
+
+    #[test]
+    fn a_number_stands_at_the_beginning() {
+        let table = [
+            ("001-a", Some((1, "a"))),
+            ("TASK-012", Some((12, ""))),
+            ("task_7_b", Some((7, "b"))),
+            ("3d-view", None),
+            ("add-2-things", None),
+            ("-1", None),
+        ];
+        for (name, expected) in table {
+            assert_eq!(number(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Finding the task that somebody means: by its whole name, its beginning or its number.
+
+use std::collections::BTreeMap;
+
+use super::name::{file_name, number};
+use super::problem::{Wrong, shown};
+use crate::nearest::nearest;
+
+/// As many are named when a name could be more than one task.
+const FITS_MAX: usize = 3;
+/// Looking for the name that was meant compares with all of them, so it is not done for ever.
+const SUGGESTIONS_MAX: u32 = 20;
+/// Longer names are not mistyped ones, and comparing takes the square of their length.
+const MISTYPED_CHARS_MAX: usize = 64;
+
+/// All tasks by what they may be called.
+pub(super) struct Index<'a> {
+    names: &'a [String],
+    by_name: BTreeMap<String, usize>,
+    by_number: BTreeMap<u64, Vec<usize>>,
+    suggested: u32,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn of(names: &'a [String]) -> Self {
+        let mut index =
+            Self { names, by_name: BTreeMap::new(), by_number: BTreeMap::new(), suggested: 0 };
+        for (at, name) in names.iter().enumerate() {
+            index.by_name.entry(name.to_lowercase()).or_insert(at);
+            if let Some((number, _)) = number(name) {
+                index.by_number.entry(number).or_default().push(at);
+            }
+        }
+        index
+    }
+
+    /// The task that is meant.
+    pub(super) fn find(&mut self, said: &str) -> Result<usize, Wrong> {
+        let lower = said.to_lowercase();
+        let lower = lower.strip_suffix(".md").map_or(lower.as_str(), file_name);
+        if let Some(at) = self.by_name.get(lower) {
+            return Ok(*at);
+        }
+        let mut fits = self.beginning_with(lower);
+        if let Ok(number) = lower.parse::<u64>() {
+            fits.extend(self.by_number.get(&number).into_iter().flatten().take(FITS_MAX));
+        }
+        fits.sort_unstable();
+        fits.dedup();
+        let name = shown(said);
+        match fits.as_slice() {
+            [at] => Ok(*at),
+            [] => Err(Wrong::UnknownNeed { nearest: self.nearest(lower), name }),
+            _ => {
+                let mut fits: Vec<String> = fits.iter().map(|at| self.names[*at].clone()).collect();
+                fits.dedup();
+                fits.truncate(FITS_MAX);
+                Err(Wrong::Ambiguous { name, fits })
+            }
+        }
+    }
+
+    /// Tasks whose name begins with these whole words.
+    fn beginning_with(&self, words: &str) -> Vec<usize> {
+        let mut fits = Vec::new();
+        for end in ['-', '_', '.'] {
+            let beginning = format!("{words}{end}");
+            let from = self.by_name.range(beginning.clone()..);
+            let same = from.take_while(|(name, _)| name.starts_with(&beginning));
+            fits.extend(same.map(|(_, at)| *at).take(FITS_MAX));
+        }
+        fits
+    }
+
+    fn nearest(&mut self, wanted: &str) -> Option<String> {
+        self.suggested += 1;
+        if self.suggested > SUGGESTIONS_MAX {
+            return None;
+        }
+        let names = self.by_name.keys().map(String::as_str);
+        let short = names.filter(|name| name.len() <= MISTYPED_CHARS_MAX);
+        let best = *nearest(wanted, short).first()?;
+        self.by_name.get(best).map(|at| self.names[*at].clone())
+    }
+}

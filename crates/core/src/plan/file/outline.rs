@@ -1,0 +1,138 @@
+//! The structure of a Markdown text: its headings, paragraphs and code, and the items of its lists.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// A text without what surrounds it.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    pub(super) kind: Kind,
+    pub(super) range: Range<usize>,
+    /// How many lists it stands in.
+    pub(super) depth: usize,
+    /// Its words, without marks.
+    pub(super) text: String,
+}
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Heading(u8),
+    Text,
+    Code,
+}
+
+/// An item of a list that stands in no other one.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) range: Range<usize>,
+    /// Its box, and whether that is ticked.
+    pub(super) check: Option<(Range<usize>, bool)>,
+    /// Which list it belongs to.
+    pub(super) list: usize,
+    /// Whether the items of its list are numbered.
+    pub(super) numbered: bool,
+}
+
+/// The structure of a text. What is quoted is left out.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) items: Vec<Item>,
+    lists: Vec<bool>,
+    list: usize,
+    quotes: usize,
+    open: bool,
+}
+
+impl Outline {
+    pub(super) fn of(text: &str) -> Self {
+        let mut outline = Self::default();
+        for (event, range) in Parser::new_ext(text, Options::ENABLE_TASKLISTS).into_offset_iter() {
+            outline.take(event, range);
+        }
+        outline
+    }
+
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(&tag, range),
+            Event::End(tag) => self.end(tag),
+            Event::Text(words) | Event::Code(words) => {
+                self.stand_in(range);
+                self.add(&words);
+            }
+            Event::SoftBreak | Event::HardBreak => self.add(" "),
+            Event::TaskListMarker(ticked) if self.lists.len() == 1 && self.quotes == 0 => {
+                if let Some(item) = self.items.last_mut() {
+                    item.check = Some((range, ticked));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::BlockQuote(_) => self.quotes += 1,
+            Tag::List(number) => {
+                self.open = false;
+                self.lists.push(number.is_some());
+                self.list += usize::from(self.lists.len() == 1);
+            }
+            Tag::Item => {
+                self.open = false;
+                if let ([numbered], 0) = (self.lists.as_slice(), self.quotes) {
+                    let (list, numbered) = (self.list, *numbered);
+                    self.items.push(Item { range, check: None, list, numbered });
+                }
+            }
+            Tag::Heading { level, .. } => self.begin(Kind::Heading(*level as u8), range),
+            Tag::Paragraph => self.begin(Kind::Text, range),
+            Tag::CodeBlock(_) => self.begin(Kind::Code, range),
+            Tag::HtmlBlock => self.open = false,
+            _ => self.stand_in(range),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::BlockQuote(_) => self.quotes = self.quotes.saturating_sub(1),
+            TagEnd::List(_) => {
+                self.open = false;
+                self.lists.pop();
+            }
+            TagEnd::Item | TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::CodeBlock => {
+                self.open = false;
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, kind: Kind, range: Range<usize>) {
+        if self.quotes == 0 {
+            let depth = self.lists.len();
+            self.leaves.push(Leaf { kind, range, depth, text: String::new() });
+            self.open = true;
+        }
+    }
+
+    /// A text of its own begins here, where nothing said so: the items of a list may stand close.
+    fn stand_in(&mut self, range: Range<usize>) {
+        if !self.open {
+            return self.begin(Kind::Text, range);
+        }
+        if let Some(leaf) = self.leaves.last_mut() {
+            leaf.range.end = leaf.range.end.max(range.end);
+        }
+    }
+
+    fn add(&mut self, words: &str) {
+        if self.open
+            && let Some(leaf) = self.leaves.last_mut()
+        {
+            leaf.text.push_str(words);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What a task may change and what not, from the sections of its file.
+//!
+//! Globs stand in backticks or bare, in lists, in lines after a label, or in a block of code. What
+//! stands in a list of globs and is none is refused: a fence that somebody wrote down and nobody
+//! holds is worse than none.
+
+use super::outline::{Kind, Leaf};
+use super::problem::{Wrong, shown};
+use super::section::{Section, Side};
+use crate::plan::ScopeSpec;
+
+/// What stands between two globs of one line.
+const BETWEEN: [&str; 8] = ["", ",", ";", "and", "or", "&", ", and", ", or"];
+
+/// What a scope says, and what is wrong with it and where.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    pub(super) spec: ScopeSpec,
+    pub(super) problems: Vec<(usize, Wrong)>,
+}
+
+/// Reads the sections of a scope.
+pub(super) fn read(body: &str, leaves: &[(Section, &Leaf)]) -> Scope {
+    let mut scope = Scope::default();
+    let (mut last, mut side) = (None, None);
+    for (section, leaf) in leaves {
+        if last != Some(*section) {
+            last = Some(*section);
+            side = match section {
+                Section::Side(side) => Some(*side),
+                _ => None,
+            };
+        }
+        for (line, at) in lines(body, leaf) {
+            let (label, rest) = labelled(line);
+            side = label.or(side);
+            match (side, leaf.kind) {
+                (Some(side), Kind::Code) => scope.add_verbatim(side, rest, at),
+                (Some(side), _) => scope.add_line(side, rest, at, leaf.depth > 0),
+                (None, Kind::Text) if leaf.depth > 0 => scope.add_lone(rest, at),
+                (None, _) => {}
+            }
+        }
+    }
+    scope
+}
+
+impl Scope {
+    fn add_line(&mut self, side: Side, line: &str, at: usize, in_list: bool) {
+        let globs = in_backticks(line);
+        if !globs.is_empty() {
+            for glob in globs {
+                self.add(side, glob, at);
+            }
+            return;
+        }
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (None, _) => {}
+            (Some(word), None) if is_nothing(word) => {}
+            (Some(word), more) if more.is_none() || is_path(word) => self.add(side, word, at),
+            _ if in_list => self.problems.push((at, Wrong::NoGlob(shown(line)))),
+            _ => {}
+        }
+    }
+
+    /// An item of a scope without sides that is a glob and nothing else.
+    fn add_lone(&mut self, line: &str, at: usize) {
+        let quoted = line.strip_prefix('`').and_then(|line| line.strip_suffix('`'));
+        let quoted = quoted.filter(|glob| !glob.contains('`'));
+        let glob = quoted.or_else(|| is_path(line).then_some(line));
+        if let Some(glob) = glob.filter(|glob| !glob.contains(char::is_whitespace)) {
+            self.add(Side::Allowed, glob, at);
+        }
+    }
+
+    fn add_verbatim(&mut self, side: Side, line: &str, at: usize) {
+        if !line.starts_with('#') && !line.starts_with("```") && !line.starts_with("~~~") {
+            self.add(side, line, at);
+        }
+    }
+
+    fn add(&mut self, side: Side, glob: &str, at: usize) {
+        let glob = glob.trim().trim_end_matches([',', ';']);
+        let glob = glob.strip_prefix("./").unwrap_or(glob);
+        if glob.is_empty() {
+            return;
+        }
+        if glob.starts_with(['/', '~']) || glob.split('/').any(|part| part == "..") {
+            return self.problems.push((at, Wrong::Outside(shown(glob))));
+        }
+        let globs = match side {
+            Side::Allowed => &mut self.spec.allowed,
+            Side::Forbidden => &mut self.spec.forbidden,
+        };
+        if globs.last().is_none_or(|last| last != glob) {
+            globs.push(glob.to_owned());
+        }
+    }
+}
+
+/// The lines of a text with where they begin, without blanks and the box of an item.
+fn lines<'a>(body: &'a str, leaf: &Leaf) -> impl Iterator<Item = (&'a str, usize)> {
+    let mut at = leaf.range.start;
+    let text = body.get(leaf.range.clone()).unwrap_or_default();
+    text.split_inclusive('\n').map(move |line| {
+        let began = at;
+        at += line.len();
+        let line = line.trim();
+        let boxed = ["[ ] ", "[x] ", "[X] "].into_iter().find_map(|check| line.strip_prefix(check));
+        (boxed.unwrap_or(line).trim(), began)
+    })
+}
+
+/// The side that a line names before a colon, or as a whole, and what follows.
+fn labelled(line: &str) -> (Option<Side>, &str) {
+    let (head, rest) = line.split_once(':').unwrap_or((line, ""));
+    let name = head.trim_matches(['*', '_', ' ']);
+    match Side::named(name).filter(|_| !name.contains('`') && !is_path(name)) {
+        Some(side) => (Some(side), rest.trim_start_matches(['*', '_', ' '])),
+        None => (None, line),
+    }
+}
+
+/// The globs in backticks, up to where the line goes on with words.
+fn in_backticks(line: &str) -> Vec<&str> {
+    let parts: Vec<&str> = line.split('`').collect();
+    let mut globs = Vec::new();
+    for pair in parts.chunks(2) {
+        let [before, glob] = pair else { break };
+        if !globs.is_empty() && !BETWEEN.contains(&before.trim()) {
+            break;
+        }
+        globs.push(*glob);
+    }
+    // The last backtick has to be closed by another one.
+    if parts.len().is_multiple_of(2) && globs.len() * 2 == parts.len() {
+        globs.pop();
+    }
+    globs
+}
+
+fn is_path(word: &str) -> bool {
+    let inner = word.trim_end_matches(['.', ',', ';', ':']);
+    inner.contains(['/', '*']) || inner.trim_start_matches('.').contains('.')
+}
+
+/// What people write where nothing is.
+pub(super) fn is_nothing(word: &str) -> bool {
+    let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+    word.is_empty()
+        || ["none", "nothing", "n/a", "no"].iter().any(|no| word.eq_ignore_ascii_case(no))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::file::outline::Outline;
+    use crate::plan::file::section::Sections;
+
+    fn scope(text: &str) -> Scope {
+        let outline = Outline::of(text);
+        read(text, &Sections::of(&outline).scope)
+    }
+
+    #[test]
+    fn globs_are_found_however_they_are_written() {
+        let table: [(&str, &[&str], &[&str]); 15] = [
+            (
+                "## Scope\n### Allowed\n- `src/**`\n- docs/*.md\n### Forbidden\n- `src/db/**`\n",
+                &["src/**", "docs/*.md"],
+                &["src/db/**"],
+            ),
+            (
+                "# SCOPE\n\n**Allowed:** `a`, `b` and `c`\n\n**Forbidden**: d/\n",
+                &["a", "b", "c"],
+                &["d/"],
+            ),
+            (
+                "## Scope\n- **Allowed**\n  - `a`\n  - b/** (all of it)\n- **Forbidden**\n  - c\n",
+                &["a", "b/**"],
+                &["c"],
+            ),
+            ("## Scope\n**Allowed**\n\n* ./src/**\n+ [x] x\n", &["src/**", "x"], &[]),
+            (
+                "## Scope\n### Allowed files\n```\nsrc/**\n# not this\nlib\n```\n",
+                &["src/**", "lib"],
+                &[],
+            ),
+            ("## Scope\n### Allowed\n- None\n### Forbidden\n- n/a\n", &[], &[]),
+            ("## Scope\n## Allowed\n- `a` except `b`\n", &["a"], &[]),
+            ("## Scope\nAllowed: src/** lib/**\n", &["src/**"], &[]),
+            (
+                "## Scope\n- `src/**`\n- Only the API, not `src/db`\n- lib/x.rs\n",
+                &["src/**", "lib/x.rs"],
+                &[],
+            ),
+            ("## Scope\nEverything that `cargo fmt` changes.\n", &[], &[]),
+            ("## Scope\n### Allowed\nWhatever is needed.\n", &[], &[]),
+            ("## Allowed\n- `a`\n", &[], &[]),
+            ("## Scope\n### Allowed\n- `a`\n## Notes\n### Forbidden\n- `b`\n", &["a"], &[]),
+            ("## Scope\r\n### Allowed\r\n- `a`\r\n- b\r\n", &["a", "b"], &[]),
+            (
+                "## Scope\n### In scope\n- [ ] `**/*.rs`\n### Out of scope\n- **/*.md\n",
+                &["**/*.rs"],
+                &["**/*.md"],
+            ),
+        ];
+        for (text, allowed, forbidden) in table {
+            let scope = scope(text);
+            assert_eq!(scope.spec.allowed, allowed, "{text}");
+            assert_eq!(scope.spec.forbidden, forbidden, "{text}");
+            assert_eq!(scope.problems, [], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_glob_or_leads_outside_is_refused() {
+        let table = [
+            (
+                "## Scope\n### Forbidden\n- Database migrations\n",
+                "this names no file or folder: Database migrations",
+            ),
+            ("## Scope\n### Allowed\n- `../x`\n", "`../x` leads out of the project"),
+            ("## Scope\n### Allowed\n- /etc/passwd\n", "`/etc/passwd` leads out of the project"),
+            ("## Scope\n### Allowed\n- `~/x`\n", "`~/x` leads out of the project"),
+        ];
+        for (text, expected) in table {
+            let problems = scope(text).problems;
+            assert_eq!(problems.len(), 1, "{text}");
+            assert_eq!(problems[0].1.to_string(), expected);
+            assert_eq!(text[..problems[0].0].matches('\n').count(), 2, "{text}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Files as people write them, and what becomes of them.
+
+mod plans;
+mod tasks;
+mod wrong;
+
+use super::{Problem, Source, read};
+use crate::plan::TaskSpec;
+
+fn files<'a>(files: &[(&'a str, &'a str)]) -> Result<Vec<TaskSpec>, Vec<Problem>> {
+    read(&files.iter().map(|&(path, text)| Source { path, text }).collect::<Vec<_>>())
+}
+
+fn one(path: &str, text: &str) -> TaskSpec {
+    let mut tasks = files(&[(path, text)]).unwrap();
+    assert_eq!(tasks.len(), 1, "{text}");
+    tasks.remove(0)
+}
+
+/// What is wrong, as a person would read it.
+fn told(given: &[(&str, &str)]) -> String {
+    let problems = files(given).unwrap_err();
+    let line = |problem: &Problem| match problem.hint() {
+        Some(hint) => format!("{problem} ({hint})"),
+        None => problem.to_string(),
+    };
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,108 @@
+//! Plan files, and ticking their items.
+
+use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
+
+use super::{files, one, told};
+use crate::plan::file::tick;
+
+#[test]
+fn a_plan_file_is_its_open_items() {
+    let text = "# Friday\n\nSome words.\n\n- [ ] Add **timeouts** to `http`\n  - [ ] and a test\n\n  More.\n\
+                - [x] Done already\n* [ ] Fix the login\n+ no box\n\n## Then\n\n1. [ ] First\n   - with care\n2. [X] Was done\n\
+                3. [ ] Second\n4. [ ] First\n";
+    let tasks = files(&[("plan.md", text)]).unwrap();
+    let told: Vec<_> = tasks
+        .iter()
+        .map(|t| (t.name.as_str(), t.title.as_str(), t.brief.as_str(), t.depends_on.concat()))
+        .collect();
+    let expected = [
+        (
+            "add-timeouts-to-http",
+            "Add timeouts to http",
+            "Add **timeouts** to `http`\n- [ ] and a test\n\nMore.",
+            "",
+        ),
+        ("fix-the-login", "Fix the login", "", ""),
+        ("first", "First", "First\n- with care", ""),
+        ("second", "Second", "", "first"),
+        ("first-2", "First", "", "second"),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(name, title, brief, needs)| (name, title, brief, needs.to_owned()))
+    );
+    assert!(tasks.iter().all(|task| task.file.as_deref() == Some("plan.md")));
+}
+
+#[test]
+fn boxes_in_a_task_file_are_no_tasks() {
+    for text in [
+        "## Goal\nx\n- [ ] a\n",
+        "---\ntitle: x\n---\n- [ ] a\n",
+        "# x\n## Requirements\n- [ ] a\n",
+        "# x\n> - [ ] a\n",
+    ] {
+        assert_eq!(one("x.md", text).name, "x", "{text}");
+    }
+}
+
+#[test]
+fn a_plan_that_is_done_has_no_task() {
+    let tasks = files(&[("plan.md", "- [x] a\n"), ("b.md", "b")]).unwrap();
+    assert_eq!(tasks.len(), 1);
+    assert_eq!(
+        told(&[("plan.md", "- [x] a\n")]),
+        "plan.md: there is nothing to do in these files (write what is to be reached, or a list of `- [ ]` items)"
+    );
+}
+
+#[test]
+fn one_item_is_ticked_and_nothing_else_changes() {
+    let table = [
+        ("- [ ] a\n- [ ] b\n", "b", Some("- [ ] a\n- [x] b\n")),
+        ("- [ ] a\r\n- [ ] b\r\n", "a", Some("- [x] a\r\n- [ ] b\r\n")),
+        ("*\t[ ] a\n+ [ ] b", "a", Some("*\t[x] a\n+ [ ] b")),
+        ("-   [\t] a\n", "a", Some("-   [x] a\n")),
+        ("12. [ ] a\n", "a", Some("12. [x] a\n")),
+        ("- [ ] a\n- [ ] a\n- [ ] a\n", "a-2", Some("- [ ] a\n- [x] a\n- [ ] a\n")),
+        ("- [x] a\n- [ ] a\n", "a-2", Some("- [x] a\n- [x] a\n")),
+        ("- [x] a\n", "a", None),
+        ("- [ ] a\n", "b", None),
+        ("- [ ] a\n\n  - [ ] b\n", "b", None),
+        ("## Goal\nx\n- [ ] a\n", "a", None),
+        ("---\nid: x\n---\n- [ ] a\n", "a", None),
+        ("```\n- [ ] a\n```\n- [ ] a\n", "a", Some("```\n- [ ] a\n```\n- [x] a\n")),
+        ("\u{feff}- [ ] a\n", "a", Some("\u{feff}- [x] a\n")),
+    ];
+    for (text, item, expected) in table {
+        assert_eq!(tick(text, item).as_deref(), expected, "{text:?} {item}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn ticking_changes_one_byte(
+        lines in prop::collection::vec(
+            ("( {0,3})([-*+]|[0-9]{1,3}[.)])[ \t]{1,4}\\[[ xX\t]\\] {0,2}[a-b`*_ ]{0,6}(\r\n|\n)", any::<bool>()), 0..12),
+        pick: prop::sample::Index,
+    ) {
+        let mut text = String::new();
+        for (line, blank) in &lines {
+            text.push_str(line);
+            text.push_str(if *blank { "\n" } else { "" });
+        }
+        let Ok(tasks) = files(&[("x.md", &text)]) else { return Ok(()) };
+        let task = &tasks[pick.index(tasks.len())];
+        let Some(ticked) = tick(&text, &task.name) else {
+            // No box is one, so the file is a task.
+            prop_assert_eq!(&task.name, "x");
+            return Ok(());
+        };
+        let changed: Vec<_> = text.bytes().zip(ticked.bytes()).filter(|(a, b)| a != b).collect();
+        prop_assert!(matches!(changed.as_slice(), [(b' ' | b'\t', b'x')]), "{changed:?}");
+        prop_assert_eq!(ticked.len(), text.len());
+        let left = files(&[("x.md", &ticked)]).map_or(0, |tasks| tasks.len());
+        prop_assert_eq!(left, tasks.len() - 1);
+        prop_assert!(tick(&ticked, &task.name).is_none());
+    }
+}

@@ -1,0 +1,136 @@
+//! Where in the project a scope reaches, and whether two scopes meet.
+//!
+//! Globs are not compared with each other: what stands before the first wildcard is, so scopes may
+//! count as meeting that never would, and never the other way round.
+
+use serde::{Deserialize, Serialize};
+
+use super::ScopeSpec;
+
+/// A scope with more parts than this reaches, for our purpose, into the folders at the root that
+/// hold them: comparing stays cheap however long a list somebody writes.
+const PARTS_MAX: usize = 64;
+
+/// The parts of the project that a scope reaches into.
+///
+/// Each ends with a slash, is no part of another one, and they are sorted: so two reaches are
+/// compared in one walk over both.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Reach(Vec<String>);
+
+impl Reach {
+    /// Where a scope reaches; nothing when it names nothing that is allowed.
+    pub fn of(scope: &ScopeSpec) -> Option<Self> {
+        if scope.allowed.is_empty() {
+            return None;
+        }
+        let parts = outermost(scope.allowed.iter().map(|glob| part(glob)).collect());
+        if parts.len() <= PARTS_MAX {
+            return Some(Self(parts));
+        }
+        let roots = outermost(parts.iter().map(|part| at_root(part)).collect());
+        Some(Self(if roots.len() <= PARTS_MAX { roots } else { vec![String::new()] }))
+    }
+
+    /// Whether both reach into one part.
+    pub fn meets(&self, other: &Self) -> bool {
+        let (mut own, mut others) = (self.0.iter().peekable(), other.0.iter().peekable());
+        while let (Some(part), Some(theirs)) = (own.peek(), others.peek()) {
+            if part.starts_with(theirs.as_str()) || theirs.starts_with(part.as_str()) {
+                return true;
+            }
+            // What is below a part follows it directly, so the smaller one has met all it can.
+            let passed = if part < theirs { &mut own } else { &mut others };
+            passed.next();
+        }
+        false
+    }
+}
+
+/// The folder or file below which everything lies that a glob covers.
+fn part(glob: &str) -> String {
+    let wild = glob.find(['*', '?', '[', '{', '\\', '!']);
+    let literal = match wild {
+        None => glob,
+        Some(at) => glob[..at].rsplit_once('/').map_or("", |(folder, _)| folder),
+    };
+    let mut part = String::with_capacity(literal.len() + 1);
+    for name in literal.split('/') {
+        match name {
+            "" | "." => {}
+            // Where that leads is not looked up here.
+            ".." => return String::new(),
+            name => {
+                part.push_str(name);
+                part.push('/');
+            }
+        }
+    }
+    part
+}
+
+fn at_root(part: &str) -> String {
+    part.split_inclusive('/').next().unwrap_or_default().to_owned()
+}
+
+/// The parts that lie in no other one.
+fn outermost(mut parts: Vec<String>) -> Vec<String> {
+    parts.sort_unstable();
+    parts.dedup_by(|next, kept| next.starts_with(kept.as_str()));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach(globs: &[&str]) -> Option<Reach> {
+        let allowed = globs.iter().map(|&glob| glob.to_owned()).collect();
+        Reach::of(&ScopeSpec { allowed, forbidden: vec!["src/**".to_owned()] })
+    }
+
+    #[test]
+    fn scopes_meet_where_one_reaches_into_the_other() {
+        let table: [(&[&str], &[&str], bool); 14] = [
+            (&["src/**"], &["src/api/*.rs"], true),
+            (&["src/a/**"], &["src/ab/**"], false),
+            (&["src/a*/x"], &["src/ab/**"], true),
+            (&["src/main.rs"], &["src/main.rs"], true),
+            (&["src/main.rs"], &["src/main"], false),
+            (&["src"], &["./src/", "docs/**"], true),
+            (&["**"], &["docs/a.md"], true),
+            (&["*.md"], &["docs/a.md"], true),
+            (&["src/a", "src/c"], &["src/b", "src/d"], false),
+            (&["src/a", "src-b/x", "src/c"], &["lib", "src-b"], true),
+            (&["src/{a,b}/**"], &["src/c"], true),
+            (&["src/../docs"], &["lib"], true),
+            (&["src-x/**"], &["src/**"], false),
+            (&["a/b", "c"], &["a/b/c/d"], true),
+        ];
+        for (one, other, meet) in table {
+            let (here, there) = (reach(one).unwrap(), reach(other).unwrap());
+            assert_eq!(here.meets(&there), meet, "{one:?} {other:?}");
+            assert_eq!(there.meets(&here), meet, "{other:?} {one:?}");
+        }
+    }
+
+    #[test]
+    fn a_scope_that_allows_nothing_by_name_reaches_nowhere() {
+        assert_eq!(reach(&[]), None);
+    }
+
+    #[test]
+    fn a_part_of_a_part_is_not_kept() {
+        assert_eq!(reach(&["a/b/c", "a/b", "a/bc", "a/b/**"]), reach(&["a/b", "a/bc"]));
+    }
+
+    #[test]
+    fn a_long_list_reaches_into_its_roots() {
+        let many = |root: &'static str, count| (0..count).map(move |n| format!("{root}{n}"));
+        let of = |globs: Vec<String>| Reach::of(&ScopeSpec { allowed: globs, forbidden: vec![] });
+        let files = of(many("src/f", 1_000).chain(["docs/x".to_owned()]).collect()).unwrap();
+        assert_eq!(files, reach(&["src", "docs"]).unwrap());
+        assert_eq!(of(many("root", 1_000).collect()), reach(&["**"]));
+    }
+}

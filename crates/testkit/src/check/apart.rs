@@ -1,0 +1,49 @@
+//! I15: tasks that may change the same part of a project do not run side by side.
+//!
+//! What overlaps is worked out here from the globs themselves and not taken from the engine.
+
+use std::cmp::Reverse;
+
+use unstuck_core::engine::{Build, State, Task, TaskState};
+
+use super::{Violation, require};
+
+/// No two running tasks of a build overlap.
+pub(super) fn apart(state: &State, build: &Build) -> Result<(), Violation> {
+    let running: Vec<&Task> = running(state, build).collect();
+    for (at, one) in running.iter().enumerate() {
+        for other in &running[at + 1..] {
+            require(build.standing || !overlap(one, other), "I15", || {
+                format!("{} and {} of {} run side by side", one.id, other.id, build.id)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether nobody that runs, and nobody more urgent of those `waiting`, is in the task's way.
+pub(super) fn may_start(state: &State, build: &Build, task: &Task, waiting: &[&Task]) -> bool {
+    let urgency = |task: &Task| (Reverse(task.spec.priority), task.id);
+    let ahead = waiting.iter().copied().filter(|other| urgency(other) < urgency(task));
+    build.standing || !running(state, build).chain(ahead).any(|other| overlap(task, other))
+}
+
+fn running<'a>(state: &'a State, build: &'a Build) -> impl Iterator<Item = &'a Task> {
+    let tasks = build.tasks.iter().filter_map(|id| state.task(*id));
+    tasks.filter(|task| matches!(task.state, TaskState::Running { .. }))
+}
+
+fn overlap(one: &Task, other: &Task) -> bool {
+    let (one, other) = (&one.spec, &other.spec);
+    let meet = |here: &String| other.scope.allowed.iter().any(|there| nested(here, there));
+    one.serialize || other.serialize || one.scope.allowed.iter().any(meet)
+}
+
+/// Whether the literal beginning of one glob leads into that of the other.
+fn nested(one: &str, other: &str) -> bool {
+    let literal = |glob: &str| -> Vec<String> {
+        let names = glob.split('/').take_while(|name| !name.contains('*'));
+        names.map(str::to_owned).collect()
+    };
+    literal(one).iter().zip(literal(other)).all(|(here, there)| *here == there)
+}
