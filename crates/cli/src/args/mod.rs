@@ -8,6 +8,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod log;
+mod report;
 mod status;
 mod value;
 mod why;
@@ -20,6 +21,7 @@ pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use log::Log;
+pub(crate) use report::Report;
 pub(crate) use status::Status;
 pub(crate) use why::Why;
 
@@ -70,6 +72,7 @@ pub(crate) enum Command {
     Status(Status),
     Log(Log),
     Why(Why),
+    Report(Report),
     Forget(Forget),
     Explain(Explain),
     Classify(Classify),
@@ -81,6 +84,7 @@ const EXAMPLES: &str = "\
 Examples:
   unstuck exec -- ./backup.sh        keep a script alive
   unstuck inbox                      what waits for you
+  unstuck report                     what the night came to
   unstuck demo                       a whole night in a minute, no key, no network
   unstuck explain                    all codes, by category
   unstuck explain AUTH_EXPIRED       one of them, in full

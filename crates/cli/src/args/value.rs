@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use unstuck_core::engine::{QuestionId, RunId};
+use unstuck_core::engine::{BuildId, QuestionId, RunId};
 use unstuck_core::time::Span;
 
 /// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
@@ -27,6 +27,10 @@ pub(super) fn question(text: &str) -> Result<QuestionId, String> {
 
 pub(super) fn run(text: &str) -> Result<RunId, String> {
     number(text, 'r').map(RunId)
+}
+
+pub(super) fn build(text: &str) -> Result<BuildId, String> {
+    number(text, 'b').map(BuildId)
 }
 
 /// A number, with or without the letter that says of what.

@@ -8,6 +8,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod log;
+mod report;
 mod status;
 mod why;
 
@@ -25,6 +26,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Status(args) => status::run(&args, dir, terminal),
         Command::Log(args) => log::run(&args, dir, terminal),
         Command::Why(args) => why::run(&args, dir, terminal),
+        Command::Report(args) => report::run(&args, dir, terminal),
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),

@@ -49,6 +49,10 @@ impl Project {
         Ok(Self { name: Arc::from(name.as_ref()), root })
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub(crate) const fn name(&self) -> &Arc<str> {
         &self.name
     }

@@ -18,6 +18,7 @@ mod log;
 mod night;
 mod process;
 mod program;
+mod report;
 mod shop;
 mod status;
 mod terminal;

@@ -35,6 +35,7 @@
 mod about;
 mod apply;
 mod build;
+mod checked;
 mod command;
 mod decide;
 mod effect;
@@ -58,12 +59,13 @@ mod why;
 
 pub use about::About;
 pub use build::{Build, BuildState};
+pub use checked::{CHECK_CHARS_MAX, CHECKS_LISTED_MAX, Check, CheckVerdict, Checked};
 pub use command::{Command, NOTE_CHARS_MAX, Note, Outcome, Progress, Rejected};
 pub use decide::decide;
 pub use effect::{Effect, Start, Work};
 pub use effects::effects;
 pub use event::{Event, PauseCause, Raised, Reconciled, Recorded};
-pub use gate::{Gate, GateState};
+pub use gate::{CLOSINGS_KEPT_MAX, Closing, Gate, GateState};
 pub use ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 pub use ledger::{Mutation, MutationState, Occurrence};
 pub use question::{Question, QuestionEnd, Subject, Tried};

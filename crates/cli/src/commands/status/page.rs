@@ -130,8 +130,10 @@ impl Page<'_> {
             shown.sort_by_key(|row| (stand::weight(&row.moved.state), row.id));
             shown.truncate(TASKS_MAX);
         }
-        let named: Vec<(&TaskRow, String)> =
-            shown.iter().map(|&row| (row, cut(&words::name(row.id, &row.spec)))).collect();
+        let named: Vec<(&TaskRow, String)> = shown
+            .iter()
+            .map(|&row| (row, words::cut(&words::name(row.id, &row.spec), NAME_COLUMNS_MAX)))
+            .collect();
         let widest = named.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
         for (row, name) in named {
             let (mark, color) = stand::mark(&row.moved.state);
@@ -211,13 +213,4 @@ impl Page<'_> {
 fn listed(ids: &[QuestionId]) -> String {
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     ids.join(", ")
-}
-
-/// A name that leaves room for how it stands.
-fn cut(name: &str) -> String {
-    if name.chars().count() <= NAME_COLUMNS_MAX {
-        return name.to_owned();
-    }
-    let kept: String = name.chars().take(NAME_COLUMNS_MAX - 1).collect();
-    format!("{}…", kept.trim_end())
 }
