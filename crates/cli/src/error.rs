@@ -55,6 +55,12 @@ pub(crate) enum Error {
         /// Its root.
         root: PathBuf,
     },
+    /// There is no build of a plan yet.
+    #[error("no build was run yet in {}", root.display())]
+    NoBuild {
+        /// Its root.
+        root: PathBuf,
+    },
     /// There is nothing with this name.
     #[error("there is no {what} {name}")]
     Unknown {
@@ -254,6 +260,7 @@ impl Error {
             | Self::NoTasks
             | Self::NoTasksIn { .. }
             | Self::NothingHere { .. }
+            | Self::NoBuild { .. }
             | Self::Unknown { .. }
             | Self::Refused(_)
             | Self::Command(CommandError::Rejected(_))
@@ -291,6 +298,9 @@ impl Error {
             Self::NoCommand => vec!["write it after `--`: `unstuck exec -- COMMAND`".to_owned()],
             Self::NothingHere { .. } => {
                 vec!["`unstuck exec -- COMMAND` runs one; -C DIR names another project".to_owned()]
+            }
+            Self::NoBuild { .. } => {
+                vec!["a report is about a build; `unstuck status` shows jobs as well".to_owned()]
             }
             Self::Unknown { list, .. } => vec![format!("`{list}` shows what there is")],
             Self::Folder { .. } => {

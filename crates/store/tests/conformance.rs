@@ -74,6 +74,7 @@ conformance! {
     // T3.17: a run keeps code, type, category, source, message and time of what it met.
     runs_are_remembered
     the_reasons_of_a_run_are_found
+    what_was_checked_is_remembered
     actions_are_remembered
     costs_add_up
     what_is_old_goes

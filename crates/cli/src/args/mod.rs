@@ -16,6 +16,7 @@ mod land;
 mod log;
 mod mcp;
 mod pause;
+mod report;
 mod retry;
 mod run;
 mod skip;
@@ -39,6 +40,7 @@ pub(crate) use land::Land;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
 pub(crate) use pause::Pause;
+pub(crate) use report::Report;
 pub(crate) use retry::Retry;
 pub(crate) use run::{Follow, Resume, Run};
 pub(crate) use skip::Skip;
@@ -101,6 +103,7 @@ pub(crate) enum Command {
     Skip(Skip),
     Land(Land),
     Clean(Clean),
+    Report(Report),
     Forget(Forget),
     Config(Config),
     Schema(Schema),
@@ -116,6 +119,7 @@ const EXAMPLES: &str = "\
 Examples:
   unstuck exec -- ./backup.sh        keep a script alive
   unstuck inbox                      what waits for you
+  unstuck report                     what the night came to
   unstuck demo                       a whole night in a minute, no key, no network
   unstuck explain                    all codes, by category
   unstuck explain AUTH_EXPIRED       one of them, in full

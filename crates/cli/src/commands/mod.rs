@@ -17,6 +17,7 @@ mod land;
 mod log;
 mod mcp;
 mod pause;
+mod report;
 mod retry;
 mod run;
 mod skip;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Skip(args) => skip::run(&args, dir, terminal),
         Command::Land(args) => land::run(&args, dir, terminal),
         Command::Clean(args) => clean::run(&args, dir, terminal),
+        Command::Report(args) => report::run(&args, dir, terminal),
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Config(args) => config::run(&args, dir, terminal),
         Command::Schema(args) => config::schema_of(&args, terminal),

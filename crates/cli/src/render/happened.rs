@@ -94,6 +94,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             let files = words::number(approach.files_changed as usize, "file", "files");
             format!("the agent says it is done; it changed {files}")
         }
+        Event::Checked { checked, .. } => words::checked(checked),
         Event::Declared { mutation, .. } => {
             format!("wants to do {} after its checks", key(&mutation.key))
         }

@@ -38,6 +38,11 @@ pub(crate) fn stamp(at: Time) -> String {
     local(at, "%d %b %H:%M:%S")
 }
 
+/// The local date and time to the minute: `15 Nov 07:12`.
+pub(crate) fn minute(at: Time) -> String {
+    local(at, "%d %b %H:%M")
+}
+
 /// The local time of day, with the day where it is not near.
 fn clock(at: Time, now: Time) -> String {
     let near = at.since(now) < Span::from_hours(12);

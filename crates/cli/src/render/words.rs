@@ -1,7 +1,7 @@
 //! Things of the engine in the words of people.
 
-use unstuck_core::engine::{Count, PauseCause, TaskId, Why};
-use unstuck_core::fault::Charge;
+use unstuck_core::engine::{CheckVerdict, Checked, Count, PauseCause, TaskId, Why};
+use unstuck_core::fault::{Charge, Gate};
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
 use unstuck_core::question::QuestionKind;
@@ -24,13 +24,27 @@ pub(crate) fn plain_line(text: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text that takes no more columns than this.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
-        return text.to_owned();
+/// What the checks of a gate said: `was checked before the commit: 2 passed, 1 failed`.
+pub(crate) fn checked(checked: &Checked) -> String {
+    let gate = match checked.gate {
+        Gate::PreCommit => "before the commit",
+        Gate::PrePush => "before the push",
+        Gate::PrePr => "before the review",
+    };
+    let said = [
+        (CheckVerdict::Passed, "passed"),
+        (CheckVerdict::RedBefore, "red as before the work"),
+        (CheckVerdict::Failed, "failed"),
+        (CheckVerdict::NotMade, "could not be made"),
+    ];
+    let counts = said.map(|(verdict, said)| (checked.count(verdict), said));
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, said)| format!("{count} {said}")).collect();
+    if counts.is_empty() {
+        format!("nothing was checked {gate}: there are no checks")
+    } else {
+        format!("was checked {gate}: {}", counts.join(", "))
     }
-    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 /// What is asked of a person, in a few words.
@@ -74,6 +88,15 @@ pub(crate) fn counts(why: &Why) -> Vec<String> {
         }
     };
     why.counts.iter().map(line).collect()
+}
+
+/// A name that leaves room for what stands behind it.
+pub(crate) fn cut(name: &str, columns_max: usize) -> String {
+    if name.chars().count() <= columns_max {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(columns_max.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
 }
 
 /// `1 task`, `3 tasks`.

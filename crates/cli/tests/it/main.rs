@@ -25,6 +25,7 @@ mod night;
 mod process;
 mod program;
 mod pty;
+mod report;
 mod run;
 mod shop;
 mod status;

@@ -7,7 +7,7 @@ use crate::shop::Shop;
 
 /// What a person sees. `script`, which every Debian has, lends the terminal; without it there is
 /// nothing to look at and the tests say so.
-fn seen(command: &str) -> Option<String> {
+pub(crate) fn seen(command: &str) -> Option<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent()?;
     let output = Command::new("script")
         .args(["--quiet", "--return", "--command", command, "/dev/null"])

@@ -75,6 +75,7 @@ impl Event {
             | Self::Observed { run, .. }
             | Self::ToolWaiting { run, .. }
             | Self::ApproachTaken { run, .. }
+            | Self::Checked { run, .. }
             | Self::Declared { run, .. }
             | Self::Thinking { run }
             | Self::ToolCalled { run, .. }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use super::event::PauseCause;
 use super::ids::{BuildId, RunId, TaskId};
 use super::run::Status;
 use super::task::Standing;
+use crate::fault::Fault;
 use crate::plan::GateKey;
 use crate::policy::Amount;
 use crate::time::Time;
@@ -133,6 +135,9 @@ pub struct Build {
     pub reserved: Amount,
     /// How much its budget was raised.
     pub raised: Amount,
+    /// Why it could not go on at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Arc<Fault>>,
 }
 
 impl Build {
@@ -156,6 +161,7 @@ impl Build {
             spent: Amount::ZERO,
             reserved: Amount::ZERO,
             raised: Amount::ZERO,
+            failure: None,
         }
     }
 

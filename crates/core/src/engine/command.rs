@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::checked::Checked;
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::Fault;
@@ -215,7 +216,7 @@ pub struct Progress {
 /// The longest text of a note, in characters.
 pub const NOTE_CHARS_MAX: usize = 500;
 
-/// What an agent is doing. Texts are redacted before they come here.
+/// What an agent is doing, or what was seen of its work. Texts are redacted before they come here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
@@ -232,6 +233,11 @@ pub enum Note {
     Narrated {
         /// What.
         text: Arc<str>,
+    },
+    /// The checks of a gate were run by whoever judges the work, never by an agent.
+    Checked {
+        /// What they said.
+        checked: Checked,
     },
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::checked::Checked;
 use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
@@ -220,6 +221,9 @@ pub enum Event {
     /// An attempt ended, and this is what it did.
     #[serde(rename = "run.approach")]
     ApproachTaken { run: RunId, approach: Arc<Approach>, confirms: Option<Signature> },
+    /// The checks of a gate were run on what it did.
+    #[serde(rename = "run.checked")]
+    Checked { run: RunId, checked: Arc<Checked> },
     /// The agent declared an action for later.
     #[serde(rename = "run.declared")]
     Declared { run: RunId, mutation: Arc<MutationSpec> },

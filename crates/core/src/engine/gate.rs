@@ -1,11 +1,15 @@
 //! Gates: the breaker that all work on one account shares.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::TaskId;
+use crate::fault::Code;
 use crate::time::Time;
+
+/// How many times that an account was closed are remembered.
+pub const CLOSINGS_KEPT_MAX: usize = 32;
 
 /// Where a gate stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +30,17 @@ pub enum GateState {
     },
 }
 
+/// A time that an account let nobody pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closing {
+    /// Since then.
+    pub from: Time,
+    /// Until then.
+    pub to: Time,
+    /// What began it.
+    pub code: Code,
+}
+
 /// The breaker of one account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
@@ -33,6 +48,12 @@ pub struct Gate {
     pub state: GateState,
     /// When the current trouble began.
     pub since: Option<Time>,
+    /// What began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<Code>,
+    /// The latest times it was closed before that, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub closings: VecDeque<Closing>,
     /// How often the account was limited since then.
     pub limited: u32,
     /// How many usage windows were waited for since then.
@@ -51,6 +72,16 @@ impl Gate {
     /// Whether nobody may call.
     pub const fn is_closed(&self) -> bool {
         matches!(self.state, GateState::Waiting { .. })
+    }
+
+    /// The current trouble, where there is one, is over.
+    pub(super) fn opened(&mut self, at: Time) {
+        if let (Some(from), Some(code)) = (self.since.take(), self.closed_by.take()) {
+            if self.closings.len() == CLOSINGS_KEPT_MAX {
+                self.closings.pop_front();
+            }
+            self.closings.push_back(Closing { from, to: at, code });
+        }
     }
 
     /// Whether `task` may call.

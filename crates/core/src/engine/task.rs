@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::apart::Beside;
+use super::checked::Checked;
 use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
 use super::run::{Next, Operation};
@@ -251,6 +252,9 @@ pub struct Task {
     pub failure: Option<Arc<Fault>>,
     /// How often an agent began on it anew.
     pub attempts: u32,
+    /// What the checks said of its latest attempt, one entry for each gate it came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checked: Vec<Arc<Checked>>,
     /// A fault that waits until the outcome of an action is known.
     pub unsettled: Option<Arc<Fault>>,
     /// Actions its agent declared for after the checks.
@@ -297,6 +301,7 @@ impl Task {
             retrying: None,
             failure: None,
             attempts: 0,
+            checked: Vec::new(),
             unsettled: None,
             declared: Vec::new(),
             ledger: Vec::new(),

@@ -72,6 +72,17 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// The run that an effect was asked for by, or whose action the effect is.
+    pub(super) fn run_behind(&self, effect: EffectId) -> Result<&Run, Rejected> {
+        match self.state.owed.get(&effect) {
+            Some(Owner::Mutation(id)) => {
+                let run = self.state.mutation(*id).and_then(|known| self.state.run(known.run));
+                run.ok_or(Rejected::Stale(effect))
+            }
+            Some(Owner::Run(_)) | None => self.run_owed(effect),
+        }
+    }
+
     /// The run ends here; its successor, if there is one, has another id.
     pub(super) fn end_run(&mut self, run: RunId, status: Status) {
         if let Some(stop) = self.state.run(run).map(|run| run.owes) {

@@ -78,9 +78,10 @@ fn settings_that_cannot_work_end_the_whole_build() {
     let mut stage = Stage::tasks(&["a", "b"]);
     let fault = Arc::new(fault(Code::ConfigMissing, "no file"));
     let id = build(&stage);
-    let events = stage.must(Command::Abort { build: id, fault });
+    let events = stage.must(Command::Abort { build: id, fault: Arc::clone(&fault) });
     assert!(events.iter().any(|event| matches!(event, Event::BuildFailed { .. })));
-    assert_eq!(stage.state.build(id).unwrap().state, BuildState::Failed);
+    let ended = stage.state.build(id).unwrap();
+    assert_eq!((ended.state, &ended.failure), (BuildState::Failed, &Some(fault)));
     assert!(stage.state.outstanding().is_empty());
 }
 

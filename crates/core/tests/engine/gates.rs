@@ -1,6 +1,6 @@
 //! Waiting is free, shared by all work on one account, bounded and cancellable.
 
-use unstuck_core::engine::{Command, GateState, Rule, Status, TaskState, Work};
+use unstuck_core::engine::{CLOSINGS_KEPT_MAX, Command, GateState, Rule, Status, TaskState, Work};
 use unstuck_core::fault::{Code, Fault, Kind, Origin};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
@@ -296,4 +296,29 @@ fn what_passes_by_itself_has_its_time_and_not_a_moment_more() {
     slow.origin = Origin::Provider;
     stage.fails("a", slow);
     assert_eq!(stage.state.questions().count(), 1);
+}
+
+#[test]
+fn how_long_an_account_was_closed_is_remembered() {
+    let names: Vec<String> = (0..CLOSINGS_KEPT_MAX + 2).map(|n| format!("t{n}")).collect();
+    let mut stage = Stage::new();
+    stage.build_with_slots(names.iter().map(|name| task(name)).collect(), 1);
+    for name in &names {
+        stage.now = stage.now + Span::from_mins(1);
+        let from = stage.now;
+        stage.fails(name, limited(Some(30)));
+        assert_eq!(gate(&stage).closed_by, Some(Code::ProviderRateLimit));
+        // The first try is limited as well: it is the same trouble.
+        stage.wait();
+        stage.fails(name, limited(Some(30)));
+        stage.wait();
+        stage.attempt(name);
+        let last = *gate(&stage).closings.back().unwrap();
+        assert_eq!((last.from, last.to), (from, stage.now));
+        assert_eq!((gate(&stage).since, gate(&stage).closed_by), (None, None));
+        for _ in ["check", "commit", "emit"] {
+            stage.done(name);
+        }
+    }
+    assert_eq!(gate(&stage).closings.len(), CLOSINGS_KEPT_MAX);
 }

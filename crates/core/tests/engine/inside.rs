@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Digest, ToolKind};
 use unstuck_core::engine::{
-    Command, Event, NOTE_CHARS_MAX, Note, Progress, Rejected, Rule, Start, TaskState, Work,
+    Check, CheckVerdict, Checked, Command, Event, NOTE_CHARS_MAX, Note, Progress, Rejected, Rule,
+    Start, TaskState, Work,
 };
-use unstuck_core::fault::{Category, Class, Code, Fault, Kind};
+use unstuck_core::fault::{Category, Class, Code, Fault, Gate, Kind};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Span;
 
-use crate::stage::{Stage, fault, happened};
+use crate::stage::{Stage, action, fault, happened, with_actions};
 
 fn raise(stage: &mut Stage, fault: Fault) -> Vec<Event> {
     let effect = stage.effect_id("a");
@@ -183,4 +184,49 @@ fn what_an_agent_does_is_noted_and_decides_nothing() {
         note: Note::Narrated { text: Arc::clone(&text) },
     };
     assert_eq!(stage.must(said), [Event::Narrated { run, text }]);
+}
+
+fn checked(gate: Gate, verdict: CheckVerdict) -> Checked {
+    let check = Check { command: "make".into(), verdict };
+    Checked { gate, checks: vec![check], more_passed: 0 }
+}
+
+fn verdicts(stage: &Stage) -> Vec<(Gate, CheckVerdict)> {
+    let checked = &stage.state.task(stage.id("a")).unwrap().checked;
+    checked.iter().map(|checked| (checked.gate, checked.checks[0].verdict)).collect()
+}
+
+#[test]
+fn what_the_checks_said_stays_with_the_attempt_they_were_about() {
+    let mut stage = Stage::new();
+    stage.build(vec![with_actions("a", vec![action("push")])]);
+    let note = |stage: &Stage, gate, verdict| Command::Note {
+        effect: stage.effect_id("a"),
+        note: Note::Checked { checked: checked(gate, verdict) },
+    };
+    let by_agent = note(&stage, Gate::PreCommit, CheckVerdict::Passed);
+    assert!(matches!(stage.try_to(by_agent), Err(Rejected::Misfit(_))), "no agent says so");
+    stage.attempt("a");
+    let said = note(&stage, Gate::PreCommit, CheckVerdict::Failed);
+    let events = stage.must(said);
+    assert!(happened(&events, "run.checked"), "{events:?}");
+    assert_eq!(verdicts(&stage), [(Gate::PreCommit, CheckVerdict::Failed)]);
+    stage.fails("a", crate::stage::red("one"));
+    assert_eq!(verdicts(&stage), [], "another attempt, not checked yet");
+    stage.attempt("a");
+    let said = note(&stage, Gate::PreCommit, CheckVerdict::Passed);
+    stage.must(said);
+    stage.done("a");
+    stage.done("a");
+    // The action is under way, and has checks of its own.
+    for verdict in [CheckVerdict::NotMade, CheckVerdict::Passed] {
+        let said = note(&stage, Gate::PrePush, verdict);
+        stage.must(said);
+    }
+    let kept = [(Gate::PreCommit, CheckVerdict::Passed), (Gate::PrePush, CheckVerdict::Passed)];
+    assert_eq!(verdicts(&stage), kept, "the last word of each gate");
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+    assert_eq!(verdicts(&stage), kept);
 }

@@ -12,6 +12,9 @@ use unstuck_world::workspace::{Landed, Project};
 use super::world::{Shared, failed};
 use crate::world::Order;
 
+/// The result of a merge that had nothing to bring: the task changed no file.
+pub const NOTHING_MERGED: &str = "nothing changed";
+
 impl Shared {
     /// Performs the action of an order.
     pub(super) async fn act(&self, order: &Order) -> Outcome {
@@ -28,7 +31,7 @@ impl Shared {
     /// Finds out whether the action of an order happened.
     pub(super) async fn look_up(&self, order: &Order) -> Outcome {
         let found = match kind(order) {
-            Some(MutationKind::Merge) => self.is_merged(order).await.map(found),
+            Some(MutationKind::Merge) => self.is_merged(order).await,
             Some(MutationKind::Push) => self.is_pushed(order).await.map(found),
             Some(MutationKind::PullRequest | MutationKind::Http | MutationKind::Command) | None => {
                 self.look_up_call(order).await
@@ -43,8 +46,9 @@ impl Shared {
     async fn merge(&self, order: &Order) -> Result<Outcome, Fault> {
         let workspace = self.workspace(order).await?;
         let commit = workspace.commit_made().await?;
+        let brought = brought(&commit, &workspace.base().await?);
         match workspace.fast_forward(&commit).await? {
-            Landed::Done => Ok(applied(&commit)),
+            Landed::Done => Ok(brought),
             Landed::HeadMoved { .. } => Ok(Outcome::HeadMoved),
             Landed::InUse { by } => {
                 let message = format!("the build's branch is checked out in {}", by.display());
@@ -54,12 +58,16 @@ impl Shared {
         }
     }
 
-    async fn is_merged(&self, order: &Order) -> Result<Option<Oid>, Fault> {
-        let commit = self.workspace(order).await?.commit_made().await?;
+    async fn is_merged(&self, order: &Order) -> Result<Outcome, Fault> {
+        let workspace = self.workspace(order).await?;
+        let commit = workspace.commit_made().await?;
         let settings = &self.settings;
         let head = settings.project.build_head(order.build, &settings.start).await?;
         let merged = settings.project.git().is_ancestor(&commit, &head).await?;
-        Ok(merged.then_some(commit))
+        if !merged {
+            return Ok(Outcome::NotApplied);
+        }
+        Ok(brought(&commit, &workspace.base().await?))
     }
 
     /// Sends the build's branch. What went wrong on the way says nothing about whether it arrived.
@@ -99,6 +107,15 @@ impl Shared {
 
 fn kind(order: &Order) -> Option<MutationKind> {
     order.mutation.as_ref().map(|mutation| mutation.spec.kind)
+}
+
+/// What a merge brought onto the branch.
+fn brought(commit: &Oid, base: &Oid) -> Outcome {
+    if commit == base {
+        Outcome::Applied { result: NOTHING_MERGED.into() }
+    } else {
+        applied(commit)
+    }
 }
 
 fn applied(commit: &Oid) -> Outcome {

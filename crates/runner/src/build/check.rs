@@ -122,7 +122,9 @@ impl Shared {
         };
         let at = (order.effect.run, self.clock.now());
         let shell = self.shell(order);
-        match checks.run(workspace, &task.scope, baseline, &shell, at).await? {
+        let verdict = checks.run(workspace, &task.scope, baseline, &shell, at).await?;
+        self.note_checked(order, checks, &verdict).await;
+        match verdict {
             Verdict::NothingToCheck => Ok(()),
             Verdict::Green(seen) => {
                 self.say(order, &seen).await;

@@ -10,6 +10,7 @@ mod act;
 mod attempt;
 mod baseline;
 mod check;
+mod checked;
 mod commit;
 mod connect;
 mod declared;
@@ -25,6 +26,7 @@ mod walls;
 mod worker;
 mod world;
 
+pub use act::NOTHING_MERGED;
 pub use settings::{BuildSettings, Control, Gates, TaskSettings};
 pub use worker::{ModelWorker, Worker};
 pub use world::BuildWorld;

@@ -13,7 +13,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Semaphore, mpsc};
-use unstuck_core::engine::{Command, Effect, EffectId, Rejected, State};
+use unstuck_core::engine::{Command, Effect, EffectId, Note, Rejected, State};
 use unstuck_store::Holder;
 use unstuck_world::redact::Redactor;
 
@@ -249,17 +249,9 @@ impl Connection {
     /// Answers come through the store, results from whoever performs, time from the clock.
     fn may(&self, command: &Command) -> bool {
         match command {
-            Command::Progress { effect, .. }
-            | Command::Note { effect, .. }
-            | Command::Raise { effect, .. }
-            | Command::Observe { effect, .. }
-            | Command::Reserve { effect, .. }
-            | Command::Mutate { effect, .. } => self.only.is_none_or(|only| only == *effect),
-            Command::Answer { .. }
-            | Command::Settle { .. }
-            | Command::Wake
-            | Command::Recover { .. } => false,
-            Command::StartBuild { .. }
+            // Nobody but who judges the work tells what its checks said.
+            Command::Note { note: Note::Checked { .. }, .. }
+            | Command::StartBuild { .. }
             | Command::DefineJob { .. }
             | Command::FireJob { .. }
             | Command::CheckAgain { .. }
@@ -272,6 +264,16 @@ impl Connection {
             | Command::Retry { .. }
             | Command::Skip { .. }
             | Command::Forget { .. } => self.only.is_none(),
+            Command::Progress { effect, .. }
+            | Command::Note { effect, .. }
+            | Command::Raise { effect, .. }
+            | Command::Observe { effect, .. }
+            | Command::Reserve { effect, .. }
+            | Command::Mutate { effect, .. } => self.only.is_none_or(|only| only == *effect),
+            Command::Answer { .. }
+            | Command::Settle { .. }
+            | Command::Wake
+            | Command::Recover { .. } => false,
         }
     }
 }

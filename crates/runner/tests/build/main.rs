@@ -22,6 +22,7 @@ mod merging;
 mod pushing;
 mod replanning;
 mod repo;
+mod reporting;
 mod room;
 mod scripts;
 mod service;

@@ -16,7 +16,8 @@ use unstuck_core::policy::Policy;
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, ModelWorker, TaskSettings, Worker};
-use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
+use unstuck_runner::report::{Facts, Report};
+use unstuck_runner::{Clock as _, Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits, Usage};
 use unstuck_world::commands::{Network, Rules};
@@ -335,6 +336,13 @@ impl Stage {
             _ => None,
         };
         self.events().await.into_iter().filter_map(told).collect()
+    }
+
+    /// What the build came to.
+    pub(crate) async fn report(&self) -> Report {
+        let seen = (true, SystemClock.now());
+        let facts = Facts::read(&self.store, PROJECT, None, seen).await.unwrap();
+        Report::of(&facts.unwrap())
     }
 
     /// The name of the build's branch.

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, EffectId, TaskId};
+use unstuck_core::engine::{Checked, Command, EffectId, Note, TaskId};
+use unstuck_core::fault::Gate;
 use unstuck_core::plan::MutationSpec;
 use unstuck_runner::Scope;
 use unstuck_runner::control::{Client, Refusal, TokenKey};
@@ -53,6 +54,10 @@ async fn a_token_controls_nothing() {
     let (hand, _told) = hand();
     let attached = child.attach(Scope::Task(TaskId(0)), Arc::clone(&hand) as _).await;
     assert_eq!(why(&attached.unwrap_err()), Refusal::Denied);
+    // Nor does it say what the checks said, of its own run either.
+    let checked = Checked { gate: Gate::PreCommit, checks: Vec::new(), more_passed: 0 };
+    let said = Command::Note { effect: EffectId(0), note: Note::Checked { checked } };
+    assert_eq!(why(&child.command(said).await.unwrap_err()), Refusal::Denied);
     // Nor does it get rid of its token.
     let mut line = stage.line().await;
     let token = stage.key.token(EffectId(0));

@@ -191,7 +191,7 @@ impl Store for MemoryStore {
     }
 
     async fn gates(&self, project: &str) -> Result<Vec<GateRow>, StoreError> {
-        Ok(self.read(project, |content| content.gates.values().copied().collect()))
+        Ok(self.read(project, |content| content.gates.values().cloned().collect()))
     }
 
     async fn signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError> {

@@ -1,7 +1,10 @@
 //! Builds.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{Build, BuildId, BuildState, Standing};
+use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
 
@@ -27,6 +30,9 @@ pub struct BuildRow {
     pub open_questions: u32,
     /// What it has cost.
     pub spent: Amount,
+    /// Why it could not go on at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Arc<Fault>>,
     /// When it was started. The first value stays.
     pub started_at: Time,
     /// When it came to its end. The first value stays until it is alive again.
@@ -46,6 +52,7 @@ impl BuildRow {
             parked: build.count(Standing::Parked),
             open_questions: build.open_questions,
             spent: build.spent,
+            failure: build.failure.clone(),
             started_at: at,
             ended_at: build.state.has_ended().then_some(at),
         }

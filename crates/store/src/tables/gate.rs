@@ -1,12 +1,15 @@
 //! Gates.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Gate, GateState};
+use unstuck_core::engine::{Closing, Gate, GateState};
+use unstuck_core::fault::Code;
 use unstuck_core::plan::GateKey;
 use unstuck_core::time::Time;
 
 /// A gate as it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRow {
     /// The account.
     pub key: GateKey,
@@ -15,6 +18,12 @@ pub struct GateRow {
     pub state: GateState,
     /// When the current trouble began.
     pub since: Option<Time>,
+    /// What began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<Code>,
+    /// The latest times it was closed before that, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub closings: VecDeque<Closing>,
     /// How many tasks wait there.
     pub waiters: u32,
     /// When it last changed.
@@ -27,6 +36,8 @@ impl GateRow {
             key,
             state: gate.state,
             since: gate.since,
+            closed_by: gate.closed_by,
+            closings: gate.closings.clone(),
             waiters: u32::try_from(gate.waiters.len()).unwrap_or(u32::MAX),
             changed_at: at,
         }

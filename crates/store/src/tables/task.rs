@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{BuildId, Counters, RunId, Task, TaskId, TaskState};
+use unstuck_core::engine::{BuildId, Checked, Counters, RunId, Task, TaskId, TaskState};
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
@@ -35,6 +35,9 @@ pub struct TaskChange {
     pub firing: u32,
     /// How often an agent or its script began on it anew.
     pub attempts: u32,
+    /// What the checks said of its latest attempt, one entry for each gate it came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checked: Vec<Arc<Checked>>,
     /// Its counters.
     pub counters: Counters,
     /// The fault it met last.
@@ -52,6 +55,7 @@ impl TaskChange {
             last_run: task.last_run,
             firing: task.firing,
             attempts: task.attempts,
+            checked: task.checked.clone(),
             counters: task.counters,
             failure: task.failure.clone(),
             spent: task.spent,

@@ -63,6 +63,11 @@ impl Checks {
         Ok(Self { gate, commands: commands.to_vec(), protected })
     }
 
+    /// Which gate they belong to.
+    pub const fn gate(&self) -> Gate {
+        self.gate
+    }
+
     /// The commands, in their order.
     pub fn commands(&self) -> &[String] {
         &self.commands

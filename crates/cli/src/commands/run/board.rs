@@ -209,6 +209,7 @@ mod tests {
             failure: None,
             spent: Amount { money_micros: 310_000, ..Amount::ZERO },
             changed_at: NOW,
+            checked: Vec::new(),
         };
         TaskRow { id: TaskId(id), build: BuildId(7), spec: Arc::new(spec), moved }
     }
@@ -226,6 +227,7 @@ mod tests {
             spent: Amount { money_micros: 1_200_000, ..Amount::ZERO },
             started_at: NOW,
             ended_at: None,
+            failure: None,
         }
     }
 

@@ -8,6 +8,7 @@ use crate::engine::event::PauseCause;
 use crate::engine::ids::{BuildId, TaskId};
 use crate::engine::state::{State, Timer};
 use crate::engine::task::{Standing, Task};
+use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::time::Time;
 
@@ -66,6 +67,9 @@ impl State {
 
     pub(super) fn build_resumed(&mut self, id: BuildId) {
         self.set_build(id, BuildState::Running);
+        if let Some(build) = self.builds.get_mut(&id) {
+            build.failure = None;
+        }
         self.stir(id);
     }
 
@@ -73,8 +77,11 @@ impl State {
         self.set_build(id, BuildState::Completed);
     }
 
-    pub(super) fn build_failed(&mut self, id: BuildId) {
+    pub(super) fn build_failed(&mut self, id: BuildId, fault: &Arc<Fault>) {
         self.set_build(id, BuildState::Failed);
+        if let Some(build) = self.builds.get_mut(&id) {
+            build.failure = Some(Arc::clone(fault));
+        }
     }
 
     pub(super) fn build_cancelled(&mut self, id: BuildId) {

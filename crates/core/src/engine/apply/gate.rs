@@ -13,6 +13,7 @@ impl State {
         let closed = self.gates.get(&key).is_some_and(Gate::is_closed);
         let gate = self.settle_gate(key, GateState::Waiting { until });
         gate.since.get_or_insert(at);
+        gate.closed_by.get_or_insert(code);
         // Calls that were under way when it closed report the same window once more.
         match code.row().reaction {
             _ if closed => {}
@@ -28,8 +29,9 @@ impl State {
         self.stir_builds_kept_apart(key);
     }
 
-    pub(super) fn gate_passing(&mut self, key: GateKey, release_at: Option<Time>) {
+    pub(super) fn gate_passing(&mut self, key: GateKey, release_at: Option<Time>, at: Time) {
         let gate = self.settle_gate(key, GateState::Passing);
+        gate.opened(at);
         gate.since = None;
         gate.limited = 0;
         gate.windows = 0;
@@ -68,8 +70,8 @@ impl State {
         }
     }
 
-    pub(super) fn gate_given_up(&mut self, key: GateKey) {
-        self.gate_passing(key, None);
+    pub(super) fn gate_given_up(&mut self, key: GateKey, at: Time) {
+        self.gate_passing(key, None, at);
     }
 
     /// Puts the gate into `state` and takes down the timers of the old one.

@@ -34,7 +34,7 @@ impl State {
             Event::BuildWaiting { build } => self.build_waiting(*build),
             Event::BuildResumed { build } | Event::Waking { build } => self.build_resumed(*build),
             Event::BuildCompleted { build } => self.build_completed(*build),
-            Event::BuildFailed { build, .. } => self.build_failed(*build),
+            Event::BuildFailed { build, fault } => self.build_failed(*build, fault),
             Event::BuildCancelled { build } => self.build_cancelled(*build),
             Event::BuildPaused { build, cause, .. } => self.build_paused(*build, *cause),
             Event::Sleeping { build, until } => self.build_sleeping(*build, *until),
@@ -84,6 +84,7 @@ impl State {
             Event::ApproachTaken { approach, confirms, .. } => {
                 self.approach_taken(approach, *confirms);
             }
+            Event::Checked { run, checked } => self.checked(*run, checked),
             Event::Declared { run, mutation } => self.declared(*run, mutation),
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task, .. } => self.recovered(*task),
@@ -124,11 +125,13 @@ impl State {
                 self.gate_waiting(*gate, *until, *code, at);
             }
             Event::GateProbing { gate, task } => self.gate_probing(*gate, *task),
-            Event::GatePassing { gate, release_at } => self.gate_passing(*gate, *release_at),
+            Event::GatePassing { gate, release_at } => {
+                self.gate_passing(*gate, *release_at, at);
+            }
             Event::GateReleased { gate, group, next_at } => {
                 self.gate_released(*gate, *group, *next_at);
             }
-            Event::GateGivenUp { gate } => self.gate_given_up(*gate),
+            Event::GateGivenUp { gate } => self.gate_given_up(*gate, at),
 
             Event::BudgetUpdated { run, spent, reserved, day, .. } => {
                 self.budget_updated(*run, *spent, *reserved, *day);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::attempt::{Approach, Digest, Seen};
 use crate::engine::build::Build;
+use crate::engine::checked::Checked;
 use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
 use crate::engine::state::{Owner, State};
@@ -80,6 +81,12 @@ impl State {
             && build.merging.is_none()
         {
             build.merging = Some(id);
+        }
+        if step.begins_anew()
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
+            // What was said of the last attempt is not said of this one.
+            task.checked.clear();
         }
         if step == Step::Execute
             && let Some(task) = self.tasks.get_mut(&task)
@@ -186,6 +193,16 @@ impl State {
     pub(super) fn approach_taken(&mut self, approach: &Arc<Approach>, confirms: Option<Signature>) {
         if let (Some(signature), Some(digest)) = (confirms, approach.digest) {
             self.signatures.confirm(signature, digest);
+        }
+    }
+
+    /// The latest word of a gate counts: it may have been asked again on another head.
+    pub(super) fn checked(&mut self, id: RunId, checked: &Arc<Checked>) {
+        if let Some(task) = self.runs.get(&id).map(|run| run.task)
+            && let Some(task) = self.tasks.get_mut(&task)
+        {
+            task.checked.retain(|known| known.gate != checked.gate);
+            task.checked.push(Arc::clone(checked));
         }
     }
 

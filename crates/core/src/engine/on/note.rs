@@ -1,4 +1,5 @@
-//! What an agent is doing, or what was seen of its work, for whoever looks on. It decides nothing and moves no counter.
+//! What an agent is doing, or what was seen of its work, for whoever looks on. It decides nothing and
+//! moves no counter.
 
 use std::sync::Arc;
 
@@ -8,9 +9,22 @@ use crate::engine::ids::EffectId;
 use crate::engine::turn::Turn;
 
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<(), Rejected> {
-    let run = turn.run_owed(effect)?;
-    // Whoever checks the work may have something to say about it; only an agent thinks and acts.
-    if !run.step.needs_gate() && !matches!(note, Note::Narrated { .. }) {
+    let run = match &note {
+        // A push and a pull request have checks of their own.
+        Note::Checked { .. } => turn.run_behind(effect)?,
+        Note::Thinking | Note::ToolCalled { .. } | Note::Narrated { .. } => {
+            turn.run_owed(effect)?
+        }
+    };
+    let agent = run.step.needs_gate();
+    let fits = match &note {
+        // Whoever checks the work may have something to say about it; only an agent thinks and acts.
+        Note::Thinking | Note::ToolCalled { .. } => agent,
+        Note::Narrated { .. } => true,
+        // No agent tells what the checks said.
+        Note::Checked { .. } => !agent,
+    };
+    if !fits {
         return Err(Rejected::Misfit(effect));
     }
     let run = run.id;
@@ -18,6 +32,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
         Note::Thinking => Event::Thinking { run },
         Note::ToolCalled { tool, label } => Event::ToolCalled { run, tool, label: short(label) },
         Note::Narrated { text } => Event::Narrated { run, text: short(text) },
+        Note::Checked { checked } => Event::Checked { run, checked: Arc::new(checked.bounded()) },
     });
     Ok(())
 }

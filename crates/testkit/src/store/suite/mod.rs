@@ -28,5 +28,5 @@ pub use outboxes::{
 pub use retention::what_is_old_goes;
 pub use rows::{
     actions_are_remembered, costs_add_up, counters_are_saved_with_their_failure,
-    runs_are_remembered, the_reasons_of_a_run_are_found,
+    runs_are_remembered, the_reasons_of_a_run_are_found, what_was_checked_is_remembered,
 };

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Event, Outcome, Phase, Status};
-use unstuck_core::fault::{Category, Code, ErrorType};
+use unstuck_core::engine::{
+    Check, CheckVerdict, Checked as Gated, Command, Event, Note, Outcome, Phase, Status,
+};
+use unstuck_core::fault::{Category, Code, ErrorType, Gate};
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
 use unstuck_core::question::Decision;
@@ -62,6 +64,23 @@ pub async fn runs_are_remembered(place: &dyn Place) -> Checked {
     same("and has ended", &build.ended_at, &Some(stage.now))?;
     stage.die(place).await?;
     Ok(())
+}
+
+/// What the checks said of a task's latest attempt stands in its row.
+pub async fn what_was_checked_is_remembered(place: &dyn Place) -> Checked {
+    let mut stage = Stage::new(place).await?;
+    stage.build(vec![task("a")]).await?;
+    stage.attempt("a").await?;
+    let check = Check { command: "make".into(), verdict: CheckVerdict::RedBefore };
+    let checked = Gated { gate: Gate::PreCommit, checks: vec![check], more_passed: 0 };
+    let effect = stage.state.outstanding().first().map(|effect| effect.id).ok_or("a check")?;
+    stage.must(Command::Note { effect, note: Note::Checked { checked: checked.clone() } }).await?;
+    stage.settle("a", Outcome::Done).await?;
+    stage = stage.die(place).await?;
+    let build = stage.store.builds(PROJECT).await?.remove(0).id;
+    let row = stage.store.tasks(PROJECT, build).await?.remove(0);
+    let kept: Vec<&Gated> = row.moved.checked.iter().map(|kept| &**kept).collect();
+    same("it came back as it was said", &kept, &vec![&checked])
 }
 
 /// Why a run was followed by what it was followed by is found with the run.

@@ -1,0 +1,85 @@
+//! A report as Markdown, for a chat, a pull request or a file.
+
+use std::io::{self, Write};
+
+use super::page::{Item, Page, Piece, Section, Table};
+
+pub(super) fn write(out: &mut impl Write, page: &Page) -> io::Result<()> {
+    writeln!(out, "# {}\n", plain(&page.title))?;
+    writeln!(out, "{}\n\n**{}**", plain(&page.times), plain(&page.headline))?;
+    for remark in &page.remarks {
+        writeln!(out, "\n{}", plain(remark))?;
+    }
+    page.sections.iter().try_for_each(|part| section(out, part))
+}
+
+fn section(out: &mut impl Write, section: &Section) -> io::Result<()> {
+    writeln!(out, "\n## {}\n", section.title)?;
+    for line in &section.lines {
+        writeln!(out, "- {}", plain(line))?;
+    }
+    section.items.iter().try_for_each(|each| item(out, each))?;
+    section.table.as_ref().map_or(Ok(()), |rows| table(out, rows))
+}
+
+fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
+    let facts: Vec<String> = item.facts.iter().map(piece).collect();
+    let facts =
+        if facts.is_empty() { String::new() } else { format!(" · {}", facts.join(" · ")) };
+    writeln!(out, "- **{}**{facts}", plain(&item.title))?;
+    for line in &item.lines {
+        let words: Vec<String> = line.iter().map(piece).collect();
+        writeln!(out, "  - {}", words.join(": "))?;
+    }
+    for (label, command) in &item.choices {
+        writeln!(out, "  - {}: {}", plain(label), code(command))?;
+    }
+    Ok(())
+}
+
+fn table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+    let row =
+        |cells: &[String; 4]| format!("| {} |", cells.each_ref().map(|c| plain(c)).join(" | "));
+    writeln!(out, "{}", row(&table.head.map(str::to_owned)))?;
+    writeln!(out, "| --- | ---: | ---: | ---: |")?;
+    table.rows.iter().try_for_each(|cells| writeln!(out, "{}", row(cells)))
+}
+
+fn piece(piece: &Piece) -> String {
+    match piece {
+        Piece::Words(words) => plain(words),
+        Piece::Code(text) => code(text),
+    }
+}
+
+/// Text in which nothing is a sign for Markdown or HTML.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if matches!(sign, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&') {
+            out.push('\\');
+        }
+        out.push(sign);
+    }
+    out
+}
+
+/// A literal; its fence is longer than any row of backticks in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_becomes_markup() {
+        assert_eq!(plain("a*b_c <i> [x](y) | #1"), r"a\*b\_c \<i\> \[x\](y) \| \#1");
+        assert_eq!(code("cargo test"), "`cargo test`");
+        assert_eq!(code("echo `date`"), "`` echo `date` ``");
+    }
+}

@@ -1,0 +1,105 @@
+//! `unstuck report`: what a build came to.
+//!
+//! What there is to say is made by the runner's [`Report`](unstuck_runner::report::Report); here it
+//! becomes a [`Page`](page::Page), and that becomes text, Markdown or HTML.
+
+mod html;
+mod markdown;
+mod operators;
+mod page;
+mod sections;
+mod text;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use unstuck_runner::report::{Facts, Report};
+
+use crate::args;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::render::{self, Terminal, style};
+use page::Page;
+
+/// Carries it out.
+pub(crate) fn run(
+    args: &args::Report,
+    dir: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Exit, Error> {
+    let report = read(args, &Project::find(dir)?)?;
+    let mut out = terminal.styled();
+    match &args.output {
+        None => write(&mut out, form(args, terminal), report, args.all, terminal.width())?,
+        Some(path) => {
+            let mut written = Vec::new();
+            write(&mut written, form(args, terminal), report, args.all, terminal.width())?;
+            let place = path.display().to_string();
+            fs::write(path, written).map_err(|source| Error::Folder { place, source })?;
+            let dim = style::DIM;
+            writeln!(out, "{dim}The report is in {}.{dim:#}", path.display())?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+fn read(args: &args::Report, project: &Project) -> Result<Report, Error> {
+    let store = project.store()?;
+    let facts = project::runtime()?.block_on(async {
+        let held = project::current_holder(project).await.is_some();
+        let seen = (held, project::now());
+        Facts::read(store.as_ref(), project.name(), args.build, seen).await
+    })?;
+    match (facts, args.build) {
+        (Some(facts), _) => Ok(Report::of(&facts)),
+        (None, Some(build)) => {
+            Err(Error::Unknown { what: "build", name: build.to_string(), list: "unstuck status" })
+        }
+        (None, None) => Err(Error::NoBuild { root: project.root().to_owned() }),
+    }
+}
+
+/// What a report becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Markdown,
+    Html,
+    Json,
+}
+
+fn form(args: &args::Report, terminal: &Terminal) -> Form {
+    let ending = args.output.as_deref().and_then(Path::extension).and_then(|e| e.to_str());
+    match ending {
+        _ if args.json => Form::Json,
+        _ if args.html => Form::Html,
+        _ if args.markdown => Form::Markdown,
+        Some("json") => Form::Json,
+        Some("html" | "htm") => Form::Html,
+        None if args.output.is_none() && terminal.is_terminal() => Form::Text,
+        _ => Form::Markdown,
+    }
+}
+
+fn write(
+    out: &mut impl Write,
+    form: Form,
+    report: Report,
+    all: bool,
+    width: usize,
+) -> io::Result<()> {
+    match form {
+        Form::Json => render::json(out, &report),
+        // Folded away, so that whoever looks for it finds it.
+        Form::Html => html::write(out, &Page::of(&report)),
+        Form::Markdown => markdown::write(out, &Page::of(&seen(report, all))),
+        Form::Text => text::write(out, &Page::of(&seen(report, all)), all, width),
+    }
+}
+
+fn seen(report: Report, all: bool) -> Report {
+    if all { report } else { report.public() }
+}

@@ -1,0 +1,132 @@
+//! The parts of a report that everybody may see.
+
+use unstuck_core::policy::Amount;
+use unstuck_runner::report::{
+    Answered, Cost, Landed, NotDone, Priced, Report, Shipped, Spending, Still, Waiting,
+};
+
+use super::page::{Item, Piece, Section, Table};
+use crate::render::{when, words};
+
+/// Enough of a commit to find it by.
+const COMMIT_CHARS: usize = 9;
+
+pub(super) fn of(report: &Report) -> Vec<Section> {
+    vec![
+        items("Shipped", report.shipped.iter().map(shipped)),
+        items("Waiting for you", report.waiting.iter().map(waiting)),
+        items("Not done, and why", report.not_done.iter().map(not_done)),
+        items("Still to do", report.still.iter().map(still)),
+        items("Asked and answered", report.answered.iter().map(answered)),
+        Section {
+            title: "Waits",
+            lines: report.waits.iter().map(|wait| wait.said.clone()).collect(),
+            ..Section::default()
+        },
+        Section { title: "Cost and time", table: cost(&report.cost), ..Section::default() },
+    ]
+}
+
+fn items(title: &'static str, items: impl Iterator<Item = Item>) -> Section {
+    Section { title, items: items.collect(), ..Section::default() }
+}
+
+fn shipped(done: &Shipped) -> Item {
+    let mut item = Item::new("✔", &done.title);
+    match &done.landed {
+        Landed::Commits { ids } => item.facts.extend(ids.iter().map(|id| commit(id))),
+        Landed::Unchanged => item.facts.push(Piece::words("nothing had to be changed")),
+        Landed::Unknown => item.facts.push(Piece::words("no commit is known")),
+    }
+    item.facts.push(attempts(done.attempts));
+    item.facts.push(Piece::words(done.took_ms.to_string()));
+    item.facts.push(Piece::words(price(done.spent, priced(done.spent))));
+    done.actions.said.iter().fold(item.line(&done.checked.said), Item::line)
+}
+
+fn commit(id: &str) -> Piece {
+    Piece::code(id.chars().take(COMMIT_CHARS).collect::<String>())
+}
+
+fn attempts(attempts: u32) -> Piece {
+    Piece::words(words::number(attempts as usize, "attempt", "attempts"))
+}
+
+fn waiting(asked: &Waiting) -> Item {
+    let title =
+        if asked.tasks.is_empty() { "The whole build".to_owned() } else { asked.tasks.join(", ") };
+    let mut item = Item::new("⏸", &title);
+    item.facts.push(Piece::words(format!("question {}", asked.question)));
+    item.facts.push(Piece::words(format!("asked {}", when::minute(asked.asked_at))));
+    item = item.line(&asked.problem);
+    if asked.answered {
+        return item.line("You have answered; the next start takes it up.");
+    }
+    item = item.line(&asked.advice);
+    for option in &asked.options {
+        let here = if option.value == asked.recommended { " (recommended)" } else { "" };
+        let command = format!("unstuck inbox answer {} {}", asked.question.0, option.value);
+        item.choices.push((format!("{}{here}", option.label), command));
+    }
+    item
+}
+
+fn answered(asked: &Answered) -> Item {
+    let item = Item::new("✔", &format!("Question {}", asked.question));
+    item.line(&asked.problem).line(format!("You chose “{}”.", asked.choice))
+}
+
+fn not_done(ended: &NotDone) -> Item {
+    let mut item = Item::new("✘", &ended.title);
+    item.facts.extend((ended.attempts > 0).then(|| attempts(ended.attempts)));
+    item = item.line(&ended.why);
+    if let Landed::Commits { ids } = &ended.landed {
+        item.facts.extend(ids.iter().map(|id| commit(id)));
+        item = item.line("Some of its work had landed before.");
+    }
+    item
+}
+
+fn still(task: &Still) -> Item {
+    let mut item = Item::new("·", &task.title);
+    item.facts.push(Piece::words(&task.stands));
+    item
+}
+
+/// Nothing where nothing was begun.
+fn cost(cost: &Cost) -> Option<Table> {
+    if cost.tasks.is_empty() {
+        return None;
+    }
+    let row = |task: &Spending| {
+        let price = price(task.spent, task.priced);
+        [task.title.clone(), task.attempts.to_string(), task.took_ms.to_string(), price]
+    };
+    let attempts: u32 = cost.tasks.iter().map(|task| task.attempts).sum();
+    let sum = [
+        "All together".to_owned(),
+        attempts.to_string(),
+        cost.took_ms.to_string(),
+        price(cost.total, cost.priced),
+    ];
+    let rows = cost.tasks.iter().map(row).chain([sum]).collect();
+    Some(Table { head: ["Task", "Attempts", "Time, waits too", "Cost"], rows })
+}
+
+const fn priced(spent: Amount) -> Priced {
+    match spent {
+        Amount { money_micros: 1.., .. } => Priced::Money,
+        Amount { tokens: 1.., .. } => Priced::TokensOnly,
+        _ => Priced::NotMeasured,
+    }
+}
+
+fn price(spent: Amount, priced: Priced) -> String {
+    let money = words::amount(Amount { tokens: 0, time_ms: 0, ..spent });
+    match priced {
+        Priced::Money => money,
+        Priced::Partly => format!("at least {money}"),
+        Priced::TokensOnly => format!("{} tokens, price not known", spent.tokens),
+        Priced::NotMeasured => "not measured".to_owned(),
+    }
+}

@@ -1,0 +1,90 @@
+//! A report on a terminal.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::page::{Item, Page, Piece, Section, Table};
+use crate::render::{style, words, wrapped};
+
+/// Where the lines under a title begin.
+const INDENT: usize = 4;
+/// The widest a name in the table may be before it is cut.
+const NAME_COLUMNS_MAX: usize = 36;
+
+pub(super) fn write(out: &mut impl Write, page: &Page, all: bool, width: usize) -> io::Result<()> {
+    let (title, strong, dim) = (style::TITLE, style::STRONG, style::DIM);
+    writeln!(out, "{title}{}{title:#} {dim}· {}{dim:#}", page.title, page.times)?;
+    writeln!(out, "\n{strong}{}{strong:#}", wrapped(&page.headline, 0, width))?;
+    for remark in &page.remarks {
+        writeln!(out, "{}", wrapped(remark, 0, width))?;
+    }
+    for part in &page.sections {
+        section(out, part, width)?;
+    }
+    if !all {
+        let more = "`unstuck report --all` adds each check and the errors that were got past.";
+        writeln!(out, "\n{dim}{}{dim:#}", wrapped(more, 0, width))?;
+    }
+    Ok(())
+}
+
+fn section(out: &mut impl Write, section: &Section, width: usize) -> io::Result<()> {
+    let title = style::TITLE;
+    writeln!(out, "\n{title}{}{title:#}", section.title)?;
+    for line in &section.lines {
+        writeln!(out, "  {}", wrapped(line, 2, width))?;
+    }
+    for each in &section.items {
+        item(out, each, width)?;
+    }
+    section.table.as_ref().map_or(Ok(()), |rows| table(out, rows))
+}
+
+fn item(out: &mut impl Write, item: &Item, width: usize) -> io::Result<()> {
+    let (strong, dim, code, color) = (style::STRONG, style::DIM, style::CODE, color(item.mark));
+    let facts: Vec<&str> = item.facts.iter().map(Piece::text).collect();
+    let (mark, facts) = (item.mark, facts.join(" · "));
+    let name = wrapped(&item.title, INDENT, width);
+    write!(out, "  {color}{mark}{color:#} {strong}{name}{strong:#}")?;
+    let wide = INDENT + item.title.chars().count() + 3 + facts.chars().count();
+    match facts.as_str() {
+        "" => writeln!(out)?,
+        facts if wide <= width => writeln!(out, "{dim} · {facts}{dim:#}")?,
+        facts => writeln!(out, "\n{:INDENT$}{dim}{}{dim:#}", "", wrapped(facts, INDENT, width))?,
+    }
+    for line in &item.lines {
+        let words: Vec<&str> = line.iter().map(Piece::text).collect();
+        writeln!(out, "{:INDENT$}{}", "", wrapped(&words.join(": "), INDENT, width))?;
+    }
+    for (label, command) in &item.choices {
+        writeln!(out, "{:INDENT$}{}", "", wrapped(label, INDENT, width))?;
+        writeln!(out, "{:INDENT$}  {code}{command}{code:#}", "")?;
+    }
+    Ok(())
+}
+
+fn color(mark: &str) -> Style {
+    match mark {
+        "✔" => style::HINT,
+        "⏸" | "✘" => style::ERROR,
+        _ => style::DIM,
+    }
+}
+
+fn table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+    let dim = style::DIM;
+    let cut = |row: &[String; 4]| row.each_ref().map(|cell| words::cut(cell, NAME_COLUMNS_MAX));
+    let rows: Vec<[String; 4]> = table.rows.iter().map(cut).collect();
+    let widths = [0, 1, 2, 3].map(|column| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([table.head[column].len()]).max().unwrap_or_default()
+    });
+    let [a, b, c, d] = widths;
+    let [task, attempts, time, cost] = table.head;
+    writeln!(out, "  {dim}{task:a$}  {attempts:>b$}  {time:>c$}  {cost:>d$}{dim:#}")?;
+    for [task, attempts, time, cost] in &rows {
+        writeln!(out, "  {task:a$}  {attempts:>b$}  {time:>c$}  {cost:>d$}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! What the checks of a gate really said, so that it can be told in the morning.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Gate;
+
+/// How many checks of one gate are listed one by one.
+pub const CHECKS_LISTED_MAX: usize = 32;
+/// The longest command that is kept of a check, in characters.
+pub const CHECK_CHARS_MAX: usize = 200;
+
+/// The checks of one gate that were run, in their order. Without any, the gate has none: nothing
+/// was checked, which is not the same as green.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Which gate.
+    pub gate: Gate,
+    /// The checks.
+    pub checks: Vec<Check>,
+    /// How many more passed that are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_passed: u32,
+}
+
+/// One check that was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Its command, without secrets.
+    pub command: Arc<str>,
+    /// What it said.
+    pub verdict: CheckVerdict,
+}
+
+/// What a check said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckVerdict {
+    /// It is green.
+    Passed,
+    /// It is red as it was before anybody began, and counts against nobody.
+    RedBefore,
+    /// It is red.
+    Failed,
+    /// It could not be made, and says nothing about the work.
+    NotMade,
+}
+
+impl Checked {
+    /// The same within its limits. What is not green is never left out as long as there is room:
+    /// it is what a person looks for.
+    pub(super) fn bounded(mut self) -> Self {
+        let mut over = self.checks.len().saturating_sub(CHECKS_LISTED_MAX);
+        self.checks.retain(|check| {
+            let left_out = over > 0 && check.verdict == CheckVerdict::Passed;
+            if left_out {
+                over -= 1;
+                self.more_passed = self.more_passed.saturating_add(1);
+            }
+            !left_out
+        });
+        self.checks.truncate(CHECKS_LISTED_MAX);
+        for check in &mut self.checks {
+            if let Some((end, _)) = check.command.char_indices().nth(CHECK_CHARS_MAX) {
+                check.command = format!("{}…", &check.command[..end]).into();
+            }
+        }
+        self
+    }
+
+    /// How many checks said this.
+    pub fn count(&self, verdict: CheckVerdict) -> u32 {
+        let listed = self.checks.iter().filter(|check| check.verdict == verdict).count();
+        let more = if verdict == CheckVerdict::Passed { self.more_passed } else { 0 };
+        u32::try_from(listed).unwrap_or(u32::MAX).saturating_add(more)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over like this")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &str, verdict: CheckVerdict) -> Check {
+        Check { command: command.into(), verdict }
+    }
+
+    #[test]
+    fn too_many_checks_are_counted_and_what_is_red_stays() {
+        let passed = check("true", CheckVerdict::Passed);
+        let mut checks = vec![passed; CHECKS_LISTED_MAX + 5];
+        checks.push(check("false", CheckVerdict::Failed));
+        let given = Checked { gate: Gate::PreCommit, checks, more_passed: 0 };
+        let kept = given.bounded();
+        assert_eq!(kept.checks.len(), CHECKS_LISTED_MAX);
+        assert_eq!(kept.checks.last().unwrap().verdict, CheckVerdict::Failed);
+        assert_eq!(kept.count(CheckVerdict::Passed) as usize, CHECKS_LISTED_MAX + 5);
+        assert_eq!(kept.count(CheckVerdict::Failed), 1);
+    }
+
+    #[test]
+    fn a_long_command_is_cut() {
+        let long = check(&"ü".repeat(CHECK_CHARS_MAX + 1), CheckVerdict::Passed);
+        let given = Checked { gate: Gate::PrePush, checks: vec![long], more_passed: 0 };
+        let kept = given.bounded();
+        assert_eq!(kept.checks[0].command.chars().count(), CHECK_CHARS_MAX + 1);
+        assert_eq!(kept.checks[0].command.chars().last(), Some('…'));
+    }
+}

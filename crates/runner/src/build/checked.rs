@@ -1,0 +1,59 @@
+//! What the checks really said becomes part of the journal: the morning report tells nothing else.
+
+use unstuck_core::engine::{Check, CheckVerdict, Checked, Command, Note};
+use unstuck_core::fault::{Category, Fault};
+use unstuck_world::validate::{Checks, Seen, Verdict};
+
+use super::world::Shared;
+use crate::world::Order;
+
+impl Shared {
+    /// Writes down what a gate said.
+    pub(super) async fn note_checked(&self, order: &Order, checks: &Checks, verdict: &Verdict) {
+        let mut checked = checked(checks, verdict);
+        for check in &mut checked.checks {
+            check.command = self.settings.redactor.text(&check.command).into();
+        }
+        let note = Command::Note { effect: order.effect.id, note: Note::Checked { checked } };
+        // Whoever ended the run meanwhile does not wait for its checks.
+        if let Err(error) = self.decider.command(note).await {
+            tracing::debug!(%error, "nobody wants to know what the checks said");
+        }
+    }
+}
+
+/// The checks that were run: all of them, or those up to the one that is in the way.
+fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
+    let list = match verdict {
+        Verdict::NothingToCheck => Vec::new(),
+        Verdict::Green(seen) => passed(checks, seen),
+        Verdict::Red { fault, seen } => {
+            let mut run = passed(checks, seen);
+            let last = checks.commands().get(run.len());
+            run.extend(last.map(|command| check(command, in_the_way(fault))));
+            run
+        }
+    };
+    Checked { gate: checks.gate(), checks: list, more_passed: 0 }
+}
+
+/// Those that were not in the way, in the order they were run.
+fn passed(checks: &Checks, seen: &Seen) -> Vec<Check> {
+    let run = seen.green.len() + seen.red_at_base.len();
+    let red = |command: &str| seen.red_at_base.iter().any(|red| red.command == command);
+    let verdict = |command: &str| {
+        if red(command) { CheckVerdict::RedBefore } else { CheckVerdict::Passed }
+    };
+    checks.commands().iter().take(run).map(|command| check(command, verdict(command))).collect()
+}
+
+fn in_the_way(fault: &Fault) -> CheckVerdict {
+    match fault.category() {
+        Category::Validation => CheckVerdict::Failed,
+        _ => CheckVerdict::NotMade,
+    }
+}
+
+fn check(command: &str, verdict: CheckVerdict) -> Check {
+    Check { command: command.into(), verdict }
+}

@@ -1,0 +1,111 @@
+//! From what the store knows to a report. Nothing here reads or decides anything.
+
+use unstuck_core::engine::{Standing, TaskState};
+use unstuck_core::question::Decision;
+use unstuck_store::tables::{QuestionRow, QuestionStatus};
+
+use super::facts::{Facts, TaskFacts};
+use super::report::{Answered, Counts, NotDone, Report, Shipped, Still, Waiting};
+use super::words::{self, Names};
+use super::{checks, cost, healed, waits};
+
+impl Report {
+    /// What these facts come to.
+    pub fn of(facts: &Facts) -> Self {
+        let (names, build) = (Names::new(facts), &facts.build);
+        let counts = counts(facts);
+        let tasks = || facts.tasks.iter();
+        let pending = |row: &&QuestionRow| row.status == QuestionStatus::Pending;
+        let (open, over): (Vec<_>, Vec<_>) = facts.questions.iter().partition(pending);
+        Self {
+            project: facts.project.clone(),
+            build: build.id,
+            state: build.state,
+            at_work: facts.at_work,
+            made_at: facts.now,
+            started_at: build.started_at,
+            ended_at: build.ended_at,
+            counts,
+            headline: words::headline(counts, build.state),
+            remarks: words::remarks(facts),
+            shipped: tasks().filter_map(|task| shipped(facts, &names, task)).collect(),
+            waiting: open.into_iter().map(|row| waiting(facts, &names, row)).collect(),
+            answered: over.into_iter().filter_map(answered).collect(),
+            not_done: tasks().filter_map(|task| not_done(facts, &names, task)).collect(),
+            still: tasks().filter_map(|task| still(facts, &names, task)).collect(),
+            waits: waits::of(facts),
+            cost: cost::of(facts, &names),
+            healed: healed::of(facts, &names),
+        }
+    }
+}
+
+fn counts(facts: &Facts) -> Counts {
+    let mut counts = Counts::default();
+    for task in &facts.tasks {
+        counts.tasks += 1;
+        match task.row.moved.state.standing() {
+            Standing::Done => counts.shipped += 1,
+            Standing::Parked => counts.waiting += 1,
+            Standing::Skipped => counts.left_out += 1,
+            Standing::Failed => counts.failed += 1,
+            Standing::Cancelled => counts.cancelled += 1,
+            Standing::Pending
+            | Standing::Running
+            | Standing::BackingOff
+            | Standing::Reconciling => counts.still += 1,
+        }
+    }
+    counts
+}
+
+fn shipped(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Shipped> {
+    let (row, moved) = (&task.row, &task.row.moved);
+    (moved.state == TaskState::Done).then(|| Shipped {
+        task: row.id,
+        title: names.of(row.id),
+        landed: checks::landed(task),
+        attempts: moved.attempts,
+        took_ms: cost::took(facts, task),
+        spent: moved.spent,
+        checked: checks::told(task),
+        actions: checks::actions(task),
+    })
+}
+
+fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {
+    Waiting {
+        question: row.id,
+        problem: row.text.problem.clone(),
+        advice: row.text.recommended_text.clone(),
+        options: row.text.options.clone(),
+        recommended: row.text.recommended,
+        tasks: row.tasks.iter().map(|task| names.of(*task)).collect(),
+        asked_at: row.created_at,
+        answered: facts.answers.iter().any(|answer| answer.question == row.id),
+    }
+}
+
+fn answered(row: &QuestionRow) -> Option<Answered> {
+    let chosen: Decision = row.decision?;
+    let option = row.text.options.iter().find(|option| option.value == chosen)?;
+    let (problem, choice) = (row.text.problem.clone(), option.label.clone());
+    Some(Answered { question: row.id, problem, choice })
+}
+
+fn not_done(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<NotDone> {
+    let (row, moved) = (&task.row, &task.row.moved);
+    let code = match moved.state {
+        TaskState::Failed { code } => Some(code),
+        _ => None,
+    };
+    let (why, landed) = (words::why(&moved.state, facts.build.state, names)?, checks::landed(task));
+    let (task, title, attempts) = (row.id, names.of(row.id), moved.attempts);
+    Some(NotDone { task, title, why, attempts, landed, code })
+}
+
+fn still(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Still> {
+    let row = &task.row;
+    let stands = words::stands(&row.moved.state, facts.at_work)?;
+    Some(Still { task: row.id, title: names.of(row.id), stands: stands.to_owned() })
+}

@@ -1,0 +1,58 @@
+//! For operators: errors that were met and got past without anybody's help.
+
+use unstuck_core::engine::TaskState;
+use unstuck_core::fault::Fault;
+use unstuck_store::tables::{QuestionRow, RunRow};
+
+use super::facts::{Facts, TaskFacts};
+use super::report::Healed;
+use super::words::Names;
+
+/// The longest message that is quoted, in characters.
+const MESSAGE_CHARS_MAX: usize = 200;
+
+/// The errors of tasks that are done, except those that a person was asked about.
+pub(super) fn of(facts: &Facts, names: &Names<'_>) -> Vec<Healed> {
+    let done = facts.tasks.iter().filter(|task| task.row.moved.state == TaskState::Done);
+    done.flat_map(|task| of_task(facts, names, task)).collect()
+}
+
+fn of_task(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Vec<Healed> {
+    let mut healed: Vec<(&Fault, Healed)> = Vec::new();
+    let met = task.runs.iter().filter_map(|run| Some((run, run.fault.as_deref()?)));
+    for (run, fault) in met.filter(|(_, fault)| !asked(facts, task, fault)) {
+        let known = healed.iter_mut().find(|(known, _)| known.signature == fault.signature);
+        match known {
+            Some((_, known)) => known.runs.push(run.id),
+            None => healed.push((fault, new(names, task, run, fault))),
+        }
+    }
+    healed.into_iter().map(|(_, healed)| healed).collect()
+}
+
+fn asked(facts: &Facts, task: &TaskFacts, fault: &Fault) -> bool {
+    let key = fault.signature.key(&facts.project);
+    let about = |row: &QuestionRow| row.signature == key && row.tasks.contains(&task.row.id);
+    facts.questions.iter().any(about)
+}
+
+fn new(names: &Names<'_>, task: &TaskFacts, run: &RunRow, fault: &Fault) -> Healed {
+    Healed {
+        task: task.row.id,
+        title: names.of(task.row.id),
+        code: fault.code(),
+        source: fault.source.clone(),
+        message: first_words(&fault.message),
+        runs: vec![run.id],
+    }
+}
+
+/// The first line that says something, cut where it gets long.
+fn first_words(message: &str) -> String {
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match clean.char_indices().nth(MESSAGE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
+}

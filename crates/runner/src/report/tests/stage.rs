@@ -1,0 +1,145 @@
+//! Rows of a build, put together by hand. Real ones are in `tests/build/reporting.rs`.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{
+    BuildId, BuildState, Counters, MutationId, Phase, QuestionId, Rule, RunId, TaskId, TaskState,
+    Why,
+};
+use unstuck_core::fault::{Auth, Fault, Validation};
+use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, TaskSpec};
+use unstuck_core::policy::Amount;
+use unstuck_core::question::{Asked, Decision, QuestionKind, Reason, text};
+use unstuck_core::time::{Span, Time};
+use unstuck_store::tables::{
+    BuildRow, MutationRow, MutationStatus, QuestionRow, QuestionStatus, RunEnd, RunRow, RunStatus,
+    TaskChange, TaskRow,
+};
+
+use crate::report::{Facts, Report, TaskFacts};
+
+pub(super) const BEGAN: Time = Time::from_millis(1_800_000_000_000);
+pub(super) const COMMIT: &str = "466d1153ff89aae38cdd90b88fc6fe690ac5a3bc";
+
+pub(super) const OTHER: &str = "8131b8e90909e9b4401d9cb86bdaf196460be807";
+
+pub(super) fn at(minutes: u64) -> Time {
+    BEGAN + Span::from_mins(minutes)
+}
+
+/// A build of these tasks, an hour after it began.
+pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
+    let ended_at = state.has_ended().then(|| at(60));
+    let build = BuildRow {
+        id: BuildId(3),
+        state,
+        standing: false,
+        tasks: 0,
+        done: 0,
+        not_done: 0,
+        parked: 0,
+        open_questions: 0,
+        spent: tasks.iter().fold(Amount::ZERO, |sum, task| sum.plus(task.row.moved.spent)),
+        failure: None,
+        started_at: BEGAN,
+        ended_at,
+    };
+    let (questions, answers, gates) = (Vec::new(), Vec::new(), Vec::new());
+    let project = "shop".to_owned();
+    Facts { project, build, tasks, questions, answers, gates, at_work: false, now: at(90) }
+}
+
+/// A task that was worked on once, for ten minutes.
+pub(super) fn task(id: u32, title: &str, state: TaskState) -> TaskFacts {
+    let (title, gate) = (title.to_owned(), GateKey(1));
+    let spec = TaskSpec { name: format!("n{id}"), title, gate, ..TaskSpec::default() };
+    let spent = Amount { money_micros: 310_000, ..Amount::ZERO };
+    let moved = TaskChange {
+        state,
+        last_run: Some(RunId(u64::from(id))),
+        firing: 0,
+        attempts: 1,
+        checked: Vec::new(),
+        counters: Counters::default(),
+        failure: None,
+        spent,
+        changed_at: at(10),
+    };
+    let row = TaskRow { id: TaskId(id), build: BuildId(3), spec: Arc::new(spec), moved };
+    TaskFacts { row, runs: vec![run(id, u64::from(id), None)], actions: Vec::new() }
+}
+
+pub(super) fn run(task: u32, id: u64, fault: Option<Fault>) -> RunRow {
+    RunRow {
+        id: RunId(id),
+        task: TaskId(task),
+        retry_of: None,
+        phase: Phase::Committed,
+        status: RunStatus::Over(RunEnd::Committed),
+        fault: fault.map(Arc::new),
+        iterations: 1,
+        tool_calls: 1,
+        spent: Amount::ZERO,
+        started_at: BEGAN,
+        ended_at: Some(at(10)),
+    }
+}
+
+pub(super) fn done(title: &str) -> TaskFacts {
+    task(0, title, TaskState::Done)
+}
+
+pub(super) fn one(task: TaskFacts) -> Report {
+    Report::of(&facts(BuildState::Completed, vec![task]))
+}
+
+pub(super) fn action(kind: MutationKind, status: MutationStatus, result: &str) -> MutationRow {
+    let spec = MutationSpec { key: format!("{kind:?}"), kind, ..MutationSpec::default() };
+    MutationRow {
+        id: MutationId(0),
+        task: TaskId(0),
+        run: RunId(0),
+        spec: Arc::new(spec),
+        status,
+        result: result.into(),
+        intended_at: BEGAN,
+        changed_at: BEGAN,
+    }
+}
+
+pub(super) fn red() -> Fault {
+    let context = Validation { command: "make".to_owned(), exit: Some(1), output: "E1".to_owned() };
+    Fault::validation_pre_commit("validate:pre_commit#1", "src/a.rs:3: E1\nmore", context)
+}
+
+pub(super) fn question(status: QuestionStatus, fault: &Fault) -> QuestionRow {
+    let asked = Asked {
+        titles: &["Deploy"],
+        tasks: 1,
+        ..Asked::new(QuestionKind::Hands, Some(fault.code()), Reason::FirstOccurrence)
+    };
+    QuestionRow {
+        id: QuestionId(4),
+        project: "shop".to_owned(),
+        build: Some(BuildId(3)),
+        tasks: vec![TaskId(0)],
+        signature: fault.signature.key("shop"),
+        code: Some(fault.code()),
+        error_type: None,
+        kind: QuestionKind::Hands,
+        text: text(&asked),
+        operator_text: String::new(),
+        raw_error: fault.message.clone(),
+        why: Why::code(Rule::NeverRetried, fault.code()),
+        status,
+        decision: (status == QuestionStatus::Resolved).then_some(Decision::ProvideCredentials),
+        guidance: None,
+        answered_by: None,
+        created_at: at(5),
+        resolved_at: None,
+    }
+}
+
+pub(super) fn refused() -> Fault {
+    Fault::auth_invalid("deploy", "403", Auth::default())
+}

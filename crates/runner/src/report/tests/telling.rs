@@ -1,0 +1,134 @@
+//! The first line, the reasons and the names of things.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{
+    BuildState, Check, CheckVerdict, Checked, Left, PauseCause, QuestionId, RunId, TaskId,
+    TaskState,
+};
+use unstuck_core::fault::{Code, Config, Fault, Gate};
+use unstuck_core::plan::GateKey;
+use unstuck_core::text::lint;
+
+use super::stage::{facts, task};
+use crate::report::Report;
+
+#[test]
+fn the_first_line_tells_the_truth() {
+    let parked = TaskState::Parked { question: QuestionId(4), run: None };
+    let left = TaskState::Skipped { left: Left::Decided };
+    let failed = TaskState::Failed { code: Code::LogicError };
+    let running = TaskState::Running { run: RunId(0) };
+    let cases = [
+        (BuildState::Completed, vec![TaskState::Done; 2], "2 of 2 tasks shipped."),
+        (
+            BuildState::Waiting,
+            vec![TaskState::Done, parked, left, failed],
+            "So far, 1 of 4 tasks shipped. 1 waits for you. 1 failed. 1 was left out.",
+        ),
+        (
+            BuildState::Failed,
+            vec![TaskState::Cancelled; 3],
+            "Nothing shipped: none of 3 tasks is done. 3 were not finished.",
+        ),
+        (
+            BuildState::Running,
+            vec![running, TaskState::Pending { run: None }],
+            "So far, nothing of 2 tasks has shipped. 2 are still to do.",
+        ),
+    ];
+    for (state, tasks, headline) in cases {
+        let tasks = (0..).zip(tasks).map(|(id, state)| task(id, "Deploy", state)).collect();
+        assert_eq!(Report::of(&facts(state, tasks)).headline, headline);
+    }
+}
+
+#[test]
+fn a_build_that_stands_still_or_broke_says_why() {
+    let pause = |cause| BuildState::Paused { cause };
+    let cases = [
+        (BuildState::Completed, vec![]),
+        (BuildState::Cancelled, vec!["The build was ended, as you asked."]),
+        (BuildState::Waiting, vec!["All that is left waits for you."]),
+        (pause(PauseCause::Person), vec!["The build is paused, as you asked."]),
+        (pause(PauseCause::Budget), vec!["The build is paused, because its budget is used up."]),
+        (BuildState::Running, vec!["Nobody is at work on it now, and the next start goes on."]),
+        (
+            BuildState::Failed,
+            vec!["The build could not go on, because a setting had a value that cannot work."],
+        ),
+    ];
+    for (state, remarks) in cases {
+        let mut facts = facts(state, vec![]);
+        if state == BuildState::Failed {
+            let fault = Fault::config_invalid("unstuck.toml", "line 3", Config::default());
+            facts.build.failure = Some(Arc::new(fault));
+        }
+        assert_eq!(Report::of(&facts).remarks, remarks);
+    }
+}
+
+#[test]
+fn what_was_not_done_has_a_reason() {
+    let tasks = vec![
+        task(0, "Deploy", TaskState::Failed { code: Code::InternalError }),
+        task(1, "Tell all", TaskState::Skipped { left: Left::Needs { task: TaskId(0) } }),
+        task(2, "Search", TaskState::Skipped { left: Left::Denied }),
+        task(3, "Notes", TaskState::Cancelled),
+    ];
+    let report = Report::of(&facts(BuildState::Completed, tasks));
+    let why: Vec<&str> = report.not_done.iter().map(|ended| ended.why.as_str()).collect();
+    assert_eq!(
+        why,
+        [
+            "It failed, because something inside Unstuck went wrong.",
+            "It was left out, because it needs “Deploy”.",
+            "It was left out, because you did not allow what it needs.",
+            "It was cancelled with the build.",
+        ]
+    );
+    assert_eq!(report.not_done[0].code, Some(Code::InternalError));
+    assert_eq!(report.public().not_done[0].code, None);
+}
+
+#[test]
+fn a_title_that_is_not_plain_gives_way_to_its_place_in_the_plan() {
+    let titles = ["Fix src/main.rs:3", "payment_webhook", "<b>x</b>", ""];
+    let tasks = (0..).zip(titles).map(|(id, title)| task(id, title, TaskState::Done)).collect();
+    let report = Report::of(&facts(BuildState::Completed, tasks));
+    let titles: Vec<&str> = report.shipped.iter().map(|done| done.title.as_str()).collect();
+    assert_eq!(titles, ["Task 1", "payment webhook", "Task 3", "n3"]);
+}
+
+#[test]
+fn every_sentence_passes_the_linter() {
+    let hostile = "</p><script> src/main.rs TOKEN=abc123 panicked at 'x'";
+    let states = [
+        TaskState::Done,
+        TaskState::Failed { code: Code::ValidationPrePr },
+        TaskState::Skipped { left: Left::Needs { task: TaskId(0) } },
+        TaskState::Cancelled,
+        TaskState::Running { run: RunId(0) },
+        TaskState::Reconciling { run: RunId(0) },
+        TaskState::BackingOff { until: None, gate: Some(GateKey(1)), run: None },
+    ];
+    let tasks = (0..).zip(states).map(|(id, state)| task(id, hostile, state)).collect();
+    let mut facts = facts(BuildState::Running, tasks);
+    facts.tasks[0].row.moved.checked = vec![Arc::new(Checked {
+        gate: Gate::PrePush,
+        checks: vec![Check { command: hostile.into(), verdict: CheckVerdict::Passed }],
+        more_passed: 0,
+    })];
+    let report = Report::of(&facts).public();
+    let mut said = vec![report.headline];
+    said.extend(report.remarks);
+    for done in report.shipped {
+        said.extend([done.title, done.checked.said]);
+        said.extend(done.actions.said);
+    }
+    said.extend(report.not_done.into_iter().flat_map(|ended| [ended.title, ended.why]));
+    said.extend(report.still.into_iter().flat_map(|task| [task.title, task.stands]));
+    for text in said {
+        assert_eq!(lint(&text), [], "{text}");
+    }
+}

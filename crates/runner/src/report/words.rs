@@ -1,0 +1,141 @@
+//! The plain words of a report. What they are made of passes the linter, or is replaced.
+
+use unstuck_core::engine::{BuildState, Left, PauseCause, TaskId, TaskState};
+use unstuck_core::fault::Work;
+use unstuck_core::text::{failed, title};
+
+use super::facts::{Facts, TaskFacts};
+use super::report::Counts;
+
+/// What tasks are called in front of everybody.
+pub(super) struct Names<'a>(&'a [TaskFacts]);
+
+impl<'a> Names<'a> {
+    pub(super) const fn new(facts: &'a Facts) -> Self {
+        Self(facts.tasks.as_slice())
+    }
+
+    /// Its title where that is plain, else its place in the plan.
+    pub(super) fn of(&self, id: TaskId) -> String {
+        let Some(at) = self.0.iter().position(|task| task.row.id == id) else {
+            return "Another task".to_owned();
+        };
+        let spec = &self.0[at].row.spec;
+        let given = [&spec.title, &spec.name].into_iter().find(|name| !name.trim().is_empty());
+        let quoted = title(given.map_or("", String::as_str), Work::Task);
+        match quoted.strip_prefix('“').and_then(|rest| rest.strip_suffix('”')) {
+            Some(plain) => plain.to_owned(),
+            None => format!("Task {}", at + 1),
+        }
+    }
+}
+
+/// The first line of truth.
+pub(super) fn headline(counts: Counts, state: BuildState) -> String {
+    let Counts { tasks, shipped, waiting, left_out, failed, cancelled, still } = counts;
+    let noun = if tasks == 1 { "task" } else { "tasks" };
+    let first = match (shipped, state.has_ended()) {
+        (0, true) => format!("Nothing shipped: none of {tasks} {noun} is done."),
+        (0, false) => format!("So far, nothing of {tasks} {noun} has shipped."),
+        (_, true) => format!("{shipped} of {tasks} {noun} shipped."),
+        (_, false) => format!("So far, {shipped} of {tasks} {noun} shipped."),
+    };
+    let rest = [
+        (waiting, "waits for you", "wait for you"),
+        (failed, "failed", "failed"),
+        (left_out, "was left out", "were left out"),
+        (cancelled, "was not finished", "were not finished"),
+        (still, "is still to do", "are still to do"),
+    ];
+    let rest = rest.into_iter().filter(|(count, ..)| *count > 0);
+    let rest =
+        rest.map(|(count, one, many)| format!(" {count} {}.", if count == 1 { one } else { many }));
+    format!("{first}{}", rest.collect::<String>())
+}
+
+/// Why the build stands as it does, where its tasks do not say it.
+pub(super) fn remarks(facts: &Facts) -> Vec<String> {
+    let state = facts.build.state;
+    let stands = match state {
+        BuildState::Running | BuildState::Completed => None,
+        BuildState::Waiting => Some("All that is left waits for you.".to_owned()),
+        BuildState::Sleeping { .. } => {
+            Some("The build rests, because its budget for now is used up.".to_owned())
+        }
+        BuildState::Paused { cause: PauseCause::Person } => {
+            Some("The build is paused, as you asked.".to_owned())
+        }
+        BuildState::Paused { cause: PauseCause::Questions } => {
+            Some("The build is paused, because too many questions are open.".to_owned())
+        }
+        BuildState::Paused { cause: PauseCause::Budget } => {
+            Some("The build is paused, because its budget is used up.".to_owned())
+        }
+        BuildState::Failed => Some(match &facts.build.failure {
+            Some(fault) => {
+                format!("The build could not go on, because {}.", failed(fault.code(), false))
+            }
+            None => "The build could not go on.".to_owned(),
+        }),
+        BuildState::Cancelled => Some("The build was ended, as you asked.".to_owned()),
+    };
+    let idle = !facts.at_work && matches!(state, BuildState::Running | BuildState::Sleeping { .. });
+    let idle = idle.then(|| "Nobody is at work on it now, and the next start goes on.".to_owned());
+    stands.into_iter().chain(idle).collect()
+}
+
+/// Why a task was not done.
+pub(super) fn why(state: &TaskState, build: BuildState, names: &Names<'_>) -> Option<String> {
+    Some(match state {
+        TaskState::Failed { code } => format!("It failed, because {}.", failed(*code, false)),
+        TaskState::Skipped { left: Left::Decided } => "It was left out, as you chose.".to_owned(),
+        TaskState::Skipped { left: Left::Denied } => {
+            "It was left out, because you did not allow what it needs.".to_owned()
+        }
+        TaskState::Skipped { left: Left::Needs { task } } => {
+            format!("It was left out, because it needs “{}”.", names.of(*task))
+        }
+        TaskState::Cancelled if build == BuildState::Failed => {
+            "It ended, because the build could not go on.".to_owned()
+        }
+        TaskState::Cancelled => "It was cancelled with the build.".to_owned(),
+        TaskState::Pending { .. }
+        | TaskState::Running { .. }
+        | TaskState::BackingOff { .. }
+        | TaskState::Parked { .. }
+        | TaskState::Reconciling { .. }
+        | TaskState::Done => return None,
+    })
+}
+
+/// How a task stands that has not ended and waits for nobody.
+pub(super) const fn stands(state: &TaskState, at_work: bool) -> Option<&'static str> {
+    Some(match state {
+        TaskState::Pending { .. } => "to come",
+        TaskState::Running { .. } if at_work => "being worked on",
+        TaskState::Running { .. } => "cut off, and goes on at the next start",
+        TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account",
+        TaskState::BackingOff { .. } => "waiting to try again",
+        TaskState::Reconciling { .. } => "finding out if its last step happened",
+        TaskState::Parked { .. }
+        | TaskState::Done
+        | TaskState::Skipped { .. }
+        | TaskState::Failed { .. }
+        | TaskState::Cancelled => return None,
+    })
+}
+
+/// `a, b and c`.
+pub(super) fn listed(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// With its first letter in upper case.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
