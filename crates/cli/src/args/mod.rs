@@ -4,10 +4,12 @@ mod classify;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod init;
 mod log;
 mod run;
 mod status;
@@ -18,10 +20,12 @@ pub(crate) use classify::Classify;
 pub(crate) use completions::Completions;
 pub(crate) use config::{Config, Schema};
 pub(crate) use demo::Demo;
+pub(crate) use doctor::Doctor;
 pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
+pub(crate) use init::Init;
 pub(crate) use log::Log;
 pub(crate) use run::{Follow, Resume, Run};
 pub(crate) use status::Status;
@@ -69,6 +73,8 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(Init),
+    Doctor(Doctor),
     Run(Run),
     Resume(Resume),
     Exec(Exec),

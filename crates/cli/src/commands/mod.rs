@@ -4,10 +4,12 @@ mod classify;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod init;
 mod log;
 mod run;
 mod status;
@@ -22,6 +24,8 @@ use crate::render::Terminal;
 pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
     let dir = args.dir.as_deref();
     match args.command {
+        Command::Init(args) => init::run(&args, dir, terminal),
+        Command::Doctor(args) => doctor::run(&args, dir, terminal),
         Command::Run(args) => run::run(&args, dir, terminal),
         Command::Resume(args) => run::resume(&args, dir, terminal),
         Command::Exec(args) => exec::run(args, dir, terminal),

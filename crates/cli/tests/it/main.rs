@@ -9,13 +9,16 @@
 mod classify;
 mod completions;
 mod demo;
+mod doctor;
 mod exec;
 mod explain;
 mod forget;
 mod help;
 mod inbox;
+mod init;
 mod log;
 mod night;
+mod place;
 mod process;
 mod program;
 mod shop;
