@@ -6,11 +6,13 @@ mod clean;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod drill;
 mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod init;
 mod kick;
 mod land;
 mod log;
@@ -30,11 +32,13 @@ pub(crate) use clean::Clean;
 pub(crate) use completions::Completions;
 pub(crate) use config::{Config, Schema};
 pub(crate) use demo::Demo;
+pub(crate) use doctor::Doctor;
 pub(crate) use drill::Drill;
 pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
+pub(crate) use init::Init;
 pub(crate) use kick::Kick;
 pub(crate) use land::Land;
 pub(crate) use log::Log;
@@ -89,6 +93,8 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Init(Init),
+    Doctor(Doctor),
     Run(Run),
     Resume(Resume),
     Exec(Exec),

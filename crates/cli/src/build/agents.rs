@@ -51,11 +51,7 @@ impl Agents<'_> {
         if let Some(provider) = self.settings.agent.provider {
             return Ok(provider);
         }
-        let path = env::var_os("PATH");
-        let found = INSTALLED
-            .iter()
-            .find(|(_, name)| provider::find(OsStr::new(name), path.as_deref()).is_some());
-        found.map(|(provider, _)| *provider).ok_or_else(|| {
+        installed().next().ok_or_else(|| {
             let message = "no agent is installed and none is named in the settings";
             let about = About { name: "claude-cli".to_owned(), model: None };
             Fault::provider_not_available("settings", message, about).into()
@@ -77,6 +73,12 @@ impl Agents<'_> {
     /// The model of a task.
     pub(crate) fn model(&self, spec: &TaskSpec) -> Option<String> {
         spec.model.clone().or_else(|| self.settings.agent.model.clone())
+    }
+
+    /// The program of a provider, where it is one and is there.
+    pub(crate) fn program_of(&self, provider: Provider) -> Option<PathBuf> {
+        let (_, usual) = INSTALLED.iter().find(|(of, _)| *of == provider)?;
+        self.program(provider, usual).ok()
     }
 
     /// The account that a provider works with; all work on it waits together.
@@ -113,12 +115,10 @@ impl Agents<'_> {
     }
 
     fn claude(&self, spec: &TaskSpec) -> Result<ClaudeCli, Error> {
-        let login = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        let login = login.unwrap_or_else(|| home().join(".claude"));
         Ok(ClaudeCli::new(claude_cli::Settings {
             program: self.program(Provider::ClaudeCli, "claude")?,
             guard: self.guard.clone(),
-            account: self.account(Provider::ClaudeCli, login, ".credentials.json"),
+            account: self.account(Provider::ClaudeCli),
             home: self.homes.join("claude"),
             base_url: self.agent().base_url.clone(),
             permissions: match self.agent().permissions {
@@ -142,12 +142,10 @@ impl Agents<'_> {
     }
 
     fn codex(&self) -> Result<CodexCli, Error> {
-        let login = env::var_os("CODEX_HOME").map(PathBuf::from);
-        let login = login.unwrap_or_else(|| home().join(".codex"));
         Ok(CodexCli::new(codex_cli::Settings {
             program: codex_cli::native(&self.program(Provider::CodexCli, "codex")?),
             guard: self.guard.clone(),
-            account: self.account(Provider::CodexCli, login, "auth.json"),
+            account: self.account(Provider::CodexCli),
             home: self.homes.join("codex"),
             base_url: self.agent().base_url.clone(),
             access: match self.agent().permissions {
@@ -238,7 +236,12 @@ impl Agents<'_> {
 
     /// The way into the account of an agent program: a key where one is named, the person's login
     /// where there is one, and a key under its usual name where there is none.
-    fn account(&self, provider: Provider, login: PathBuf, file: &str) -> Account {
+    pub(crate) fn account(&self, provider: Provider) -> Account {
+        let (variable, usual, file) = match provider {
+            Provider::CodexCli => ("CODEX_HOME", ".codex", "auth.json"),
+            _ => ("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"),
+        };
+        let login = env::var_os(variable).map_or_else(|| home().join(usual), PathBuf::from);
         let named = self.agent().key_env.is_some();
         let credential = self.credential(provider);
         if named || (credential.is_some() && !login.join(file).exists()) {
@@ -257,7 +260,7 @@ impl Agents<'_> {
     pub(crate) fn variable(&self, provider: Provider) -> String {
         let usual = match provider {
             Provider::ClaudeCli | Provider::AnthropicApi => OWN[0],
-            Provider::CodexCli | Provider::OpenAiApi => "OPENAI_API_KEY",
+            Provider::CodexCli | Provider::OpenAiApi => OPENAI,
             Provider::Script => "",
         };
         self.agent().key_env.clone().unwrap_or_else(|| usual.to_owned())
@@ -270,6 +273,19 @@ impl Agents<'_> {
 
 /// The names under which Claude Code reads a key or a long-lived token.
 const OWN: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
+/// The name under which OpenAI and those who speak like it read a key.
+const OPENAI: &str = "OPENAI_API_KEY";
+
+/// Every variable that holds a key where nobody names another.
+pub(crate) const KEYS: [&str; 4] = [OWN[0], OWN[1], OWN[2], OPENAI];
+
+/// The agent programs that are on the path, in the order they are looked for.
+pub(crate) fn installed() -> impl Iterator<Item = Provider> {
+    let path = env::var_os("PATH");
+    let found = move |name: &str| provider::find(OsStr::new(name), path.as_deref()).is_some();
+    INSTALLED.iter().filter(move |(_, name)| found(name)).map(|(provider, _)| *provider)
+}
 
 fn home() -> PathBuf {
     env::var_os("HOME").map_or_else(env::temp_dir, PathBuf::from)

@@ -6,6 +6,6 @@ mod secrets;
 mod settings;
 mod task;
 
-pub(crate) use agents::Agents;
+pub(crate) use agents::{Agents, KEYS, installed};
 pub(crate) use settings::build_settings;
-pub(crate) use task::complete;
+pub(crate) use task::{complete, task_settings};

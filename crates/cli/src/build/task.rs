@@ -54,7 +54,7 @@ fn of_git(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
 }
 
 /// What performs a task.
-pub(super) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<TaskSettings, Error> {
+pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<TaskSettings, Error> {
     let settings = agents.settings;
     let allowed = allowed(settings, &spec.scope.allowed);
     let worker = agents.worker(spec)?;

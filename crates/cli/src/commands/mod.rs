@@ -7,11 +7,13 @@ mod completions;
 mod config;
 mod control;
 mod demo;
+mod doctor;
 mod drill;
 mod exec;
 mod explain;
 mod forget;
 mod inbox;
+mod init;
 mod kick;
 mod land;
 mod log;
@@ -33,6 +35,8 @@ use crate::render::Terminal;
 pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
     let dir = args.dir.as_deref();
     match args.command {
+        Command::Init(args) => init::run(&args, dir, terminal),
+        Command::Doctor(args) => doctor::run(&args, dir, terminal),
         Command::Run(args) => run::run(&args, dir, terminal),
         Command::Resume(args) => run::resume(&args, dir, terminal),
         Command::Exec(args) => exec::run(args, dir, terminal),

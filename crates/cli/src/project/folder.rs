@@ -138,11 +138,13 @@ impl Project {
         }
     }
 
-    fn folder(&self) -> PathBuf {
+    /// Where everything is that Unstuck keeps about it.
+    pub(crate) fn folder(&self) -> PathBuf {
         self.root.join(FOLDER)
     }
 
-    fn database(&self) -> PathBuf {
+    /// The file of its store.
+    pub(crate) fn database(&self) -> PathBuf {
         self.folder().join("state.db")
     }
 }

@@ -12,6 +12,6 @@ mod units;
 
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;
-pub(crate) use resolve::{Flags, Resolved, Shown};
+pub(crate) use resolve::{FILE, Flags, Resolved, Shown};
 pub(crate) use sections::{Agent, Baseline, Dialect, Mode, Permissions, Provider, Settings};
 pub(crate) use units::{Length, Money};

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::problem::Problem;
 
 /// The name of the file, in a project and in the user's folder.
-const FILE: &str = "unstuck.toml";
+pub(crate) const FILE: &str = "unstuck.toml";
 /// What the variables begin with.
 const PREFIX: &str = "UNSTUCK_";
 

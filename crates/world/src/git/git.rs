@@ -79,6 +79,22 @@ impl Git {
         &self.program
     }
 
+    /// The version of the program, such as `2.47.3`.
+    pub async fn version(&self) -> Result<String, Fault> {
+        let done = self.call(Operation::Look).args(["--version"]).run().await?;
+        let said = String::from_utf8_lossy(&done.stdout);
+        let number =
+            said.strip_prefix("git version ").and_then(|rest| rest.split_whitespace().next());
+        number.map(str::to_owned).ok_or_else(|| self.unreadable(Operation::Look))
+    }
+
+    /// Whether git is told not to know this folder, which need not be there.
+    pub async fn ignores_folder(&self, path: &str) -> Result<bool, Fault> {
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        let call = self.call(Operation::Look).args(["check-ignore", "--quiet", "--", &folder]);
+        Ok(call.run_expecting(&[0, 1]).await?.status == 0)
+    }
+
     /// Where the parts of the repository are. Without a repository that is `PRECONDITION_MISSING`.
     pub async fn layout(&self) -> Result<Layout, Fault> {
         if self.own_dir.is_none() && !self.has_repository() {

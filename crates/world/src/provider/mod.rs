@@ -22,4 +22,4 @@ pub use account::{Account, Key};
 pub use credential::{Credential, gate};
 pub use http::{Deadlines, Settings};
 pub(crate) use http::{Head, client as http_client};
-pub use program::{LINE_BYTES_MAX, Lines, find};
+pub use program::{LINE_BYTES_MAX, Lines, find, version};

@@ -1,7 +1,8 @@
 //! The repository that tasks work on.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::BuildId;
@@ -124,7 +125,10 @@ impl Project {
             return Ok(());
         }
         let folder = self.root.join(FOLDER);
-        let made = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, "*\n"));
+        // What we keep is for the person's eyes only.
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(&folder);
+        let made = made.and_then(|()| fs::write(&file, "*\n"));
         made.map_err(|error| failed(&file, &error))
     }
 }

@@ -109,3 +109,15 @@ fn the_layout_tells_bare_and_cut_off_repositories() {
         assert_eq!((layout.bare, layout.shallow), (name == "bare", name == "shallow"));
     }
 }
+
+#[test]
+fn git_says_its_version_and_which_folders_it_leaves_alone() {
+    let repo = Repo::with(&[(".gitignore", "/out\nlogs/\n*.tmp\n")]);
+    let git = git(&repo);
+    let version = block_on(git.version()).unwrap();
+    assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{version}");
+    let cases = [("out", true), ("logs", true), ("logs/", true), ("a.tmp", true), ("src", false)];
+    for (folder, ignored) in cases {
+        assert_eq!(block_on(git.ignores_folder(folder)), Ok(ignored), "{folder}");
+    }
+}

@@ -1,6 +1,7 @@
 //! What a new attempt finds.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Code;
@@ -24,6 +25,13 @@ fn a_fresh_worktree_leaves_the_persons_tree_alone() {
     stage.prepare(Start::FromBase, 2);
     assert_eq!(stage.repo.run(["status", "--porcelain=v2", "--branch"]), before);
     assert_eq!(fs::read(stage.repo.path(".git/config")).unwrap(), config);
+}
+
+#[test]
+fn what_is_kept_about_a_project_is_for_its_user_alone() {
+    let stage = Stage::with(&[("a", "1")]);
+    let kept = fs::metadata(stage.repo.path(".unstuck")).unwrap();
+    assert_eq!(kept.permissions().mode() & 0o777, 0o700);
 }
 
 // B12: after a wait the same worktree; after a replan the attempt is saved and its patch applies.

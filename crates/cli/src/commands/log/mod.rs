@@ -84,7 +84,7 @@ impl<W: Write> Reader<W> {
 
 /// The position of the newest event. Positions have no gaps, so asking whether there is anything
 /// after one narrows it down in a few dozen short looks, however long the journal is.
-async fn last(store: &dyn Store, project: &str) -> Result<u64, StoreError> {
+pub(super) async fn last(store: &dyn Store, project: &str) -> Result<u64, StoreError> {
     let next = async |after| {
         let found = store.events(project, Page { after, limit: 1 }).await?;
         Ok::<_, StoreError>(found.first().map(|recorded| recorded.seq))

@@ -8,6 +8,7 @@ mod lines;
 mod start;
 mod text;
 mod usage;
+mod version;
 
 pub(super) use closed::{Closed, message};
 pub(super) use converse::{Conversation, Heard, Run};
@@ -17,3 +18,4 @@ pub use lines::{LINE_BYTES_MAX, Lines};
 pub(super) use start::{fence, launch, make_home, no_home};
 pub(super) use text::{Calls, INPUT_BYTES_MAX, clip, shown};
 pub(super) use usage::less;
+pub use version::version;

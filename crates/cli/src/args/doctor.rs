@@ -1,0 +1,32 @@
+//! `unstuck doctor` on the command line.
+
+use super::config::ConfigFile;
+
+/// Say whether a run could begin here, and what to do where it could not
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Looks at everything that a run needs: the settings, git and the repository, the \
+        agent and the way into its account, the checks, the store, what this system can keep \
+        agents from, room on the disk, and the clock. Each is one line: ✔ fine, ! worth a look, \
+        ✘ in the way, with what to do about it.\n\n\
+        It begins nothing, makes no call that costs anything, and holds nobody up who works on \
+        the project.",
+    after_long_help = EXAMPLES
+)]
+pub(crate) struct Doctor {
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unstuck doctor
+  unstuck doctor --json
+  unstuck doctor && unstuck run tasks/
+
+Exit codes: 0 a run could begin; 77 a login, a key or a permission is missing; 78 something else is
+in the way.";

@@ -1,0 +1,136 @@
+//! Who would work, whether they could begin, and the keys there are. No call is made.
+
+use std::env;
+use std::path::Path;
+
+use unstuck_core::fault::Code;
+use unstuck_core::plan::TaskSpec;
+use unstuck_world::provider::{self, Account, Credential};
+
+use super::finding::Finding;
+use crate::build::{Agents, KEYS, task_settings};
+use crate::error::Error;
+use crate::render::words;
+use crate::settings::Provider;
+
+pub(super) const AGENT: &str = "agent";
+pub(super) const KEYS_ROW: &str = "keys";
+const SETTINGS: &str = "settings";
+
+/// Longer versions are none.
+const VERSION_CHARS_MAX: usize = 60;
+
+/// Looks at whoever works on a task that says nothing about it.
+pub(super) async fn look(agents: &Agents<'_>) -> Vec<Finding> {
+    let task = TaskSpec::default();
+    let mut findings = agent(agents, &task).await;
+    let could_begin = findings.iter().all(|finding| finding.exit.is_none());
+    findings.push(keys(agents));
+    // Globs are read where a task is prepared, so that is tried as well.
+    if could_begin && let Err(error) = task_settings(agents, &task) {
+        findings.extend(Finding::all_of_error(SETTINGS, &error));
+    }
+    findings
+}
+
+async fn agent(agents: &Agents<'_>, task: &TaskSpec) -> Vec<Finding> {
+    let provider = match agents.usual() {
+        Ok(provider) => provider,
+        Err(error) => {
+            let todo = "install Claude Code or Codex, or name an API: agent.provider and a key";
+            return vec![Finding::of_error(AGENT, &error, Some(todo.to_owned()))];
+        }
+    };
+    let worker = match agents.worker(task) {
+        Ok(worker) => worker,
+        Err(Error::Fault(fault)) => {
+            let todo = todo(agents, provider, fault.code());
+            return vec![Finding::of_error(AGENT, &Error::Fault(fault), todo)];
+        }
+        Err(error) => return Finding::all_of_error(AGENT, &error),
+    };
+    if let Err(fault) = worker.check().await {
+        let todo = todo(agents, provider, fault.code());
+        return vec![Finding::of_error(AGENT, &fault.into(), todo)];
+    }
+    vec![match agents.program_of(provider) {
+        Some(program) => installed(agents, provider, &program).await,
+        None => Finding::good(AGENT, without_program(agents, provider, task)),
+    }]
+}
+
+/// What helps where it could not begin.
+fn todo(agents: &Agents<'_>, provider: Provider, code: Code) -> Option<String> {
+    let variable = agents.variable(provider);
+    match (code, provider) {
+        (Code::ProviderNotAvailable, _) => Some(
+            "install it, or name it with agent.program; it was looked for along PATH".to_owned(),
+        ),
+        (Code::AuthMissing, Provider::ClaudeCli) => {
+            Some(format!("start `claude` once and log in, or set {variable}"))
+        }
+        (Code::AuthMissing, Provider::CodexCli) => {
+            Some(format!("`codex login`, or set {variable}"))
+        }
+        (Code::AuthMissing, _) => {
+            Some(format!("set {variable}, or name another with agent.key_env"))
+        }
+        _ => None,
+    }
+}
+
+async fn installed(agents: &Agents<'_>, provider: Provider, program: &Path) -> Finding {
+    let name = provider.name();
+    let way_in = match agents.account(provider) {
+        Account::Key(key) => format!("with the key in {}", key.variable),
+        Account::Login(_) => "with your login".to_owned(),
+    };
+    let at = program.display();
+    match provider::version(program).await {
+        Some(version) => {
+            let version = words::plain_line(&version);
+            let version: String = version.chars().take(VERSION_CHARS_MAX).collect();
+            Finding::good(AGENT, format!("{name}, {version}, {way_in} ({at})"))
+        }
+        None => Finding::warning(
+            AGENT,
+            format!("{name} is there ({at}) and does not say its version; it may be broken"),
+            format!("`{at} --version` should answer; install it again where it does not"),
+        ),
+    }
+}
+
+fn without_program(agents: &Agents<'_>, provider: Provider, task: &TaskSpec) -> String {
+    let name = provider.name();
+    let variable = agents.variable(provider);
+    match (agents.model(task), variable.is_empty()) {
+        (_, true) => format!("{name}, which plays a file"),
+        (Some(model), false) => {
+            format!("{name}, {}, with the key in {variable}", words::plain_line(&model))
+        }
+        (None, false) => format!("{name}, with the key in {variable}"),
+    }
+}
+
+/// Which variables hold a key: their names, and nothing of what they hold.
+fn keys(agents: &Agents<'_>) -> Finding {
+    let named = agents.settings.agent.key_env.iter().map(String::as_str);
+    let mut names: Vec<&str> = KEYS.into_iter().chain(named).collect();
+    names.dedup();
+    let set: Vec<&str> = names.iter().copied().filter(|name| env::var_os(name).is_some()).collect();
+    let holds = |name: &str| {
+        let key = env::var_os(name).and_then(|key| key.into_string().ok());
+        key.is_some_and(|key| Credential::new(&key).is_some())
+    };
+    let empty: Vec<&str> = set.iter().copied().filter(|name| !holds(name)).collect();
+    if !empty.is_empty() {
+        let says = format!("{} is set to nothing", empty.join(", "));
+        return Finding::warning(KEYS_ROW, says, "give it its value, or unset it");
+    }
+    let says = if set.is_empty() {
+        "none in the environment".to_owned()
+    } else {
+        format!("{} in the environment", set.join(", "))
+    };
+    Finding::good(KEYS_ROW, says)
+}

@@ -1,0 +1,77 @@
+//! Where the project is remembered: whether that can be used, by whom it is, and its newest event.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+use unstuck_core::time::Time;
+use unstuck_store::{Page, Store, StoreError};
+
+use super::finding::Finding;
+use crate::commands::log;
+use crate::error::Error;
+use crate::project::{self, Project};
+
+const STORE: &str = "store";
+/// What others than the user may do.
+const OTHERS: u32 = 0o077;
+
+/// What was found, and when the newest event happened.
+pub(super) async fn look(project: &Project) -> (Vec<Finding>, Option<Time>) {
+    let (folder, database) = (project.folder(), project.database());
+    let writable: &Path = if database.exists() { &database } else { nearest(&folder) };
+    if let Err(error) = access(writable, Access::WRITE_OK) {
+        let place = writable.display().to_string();
+        let error = Error::Folder { place, source: io::Error::from(error) };
+        return (vec![Finding::of_error(STORE, &error, None)], None);
+    }
+    if !database.exists() {
+        return (
+            vec![Finding::good(STORE, "nothing was run here yet; .unstuck/ will hold it")],
+            None,
+        );
+    }
+    // Opening mends what it can, so this comes first.
+    let open = open_to_others(&folder);
+    match newest(project).await {
+        Err(error) => (vec![Finding::of_error(STORE, &error, None)], None),
+        Ok(newest) => {
+            let mut findings = vec![Finding::good(STORE, held(project).await)];
+            findings.extend(open);
+            (findings, newest)
+        }
+    }
+}
+
+/// The folder itself, or what is there of the way to it.
+fn nearest(folder: &Path) -> &Path {
+    folder.ancestors().find(|path| path.exists()).unwrap_or(folder)
+}
+
+async fn newest(project: &Project) -> Result<Option<Time>, Error> {
+    let store = project.store()?;
+    Ok(last_event(store.as_ref(), project.name()).await?)
+}
+
+async fn last_event(store: &dyn Store, project: &str) -> Result<Option<Time>, StoreError> {
+    let last = log::last(store, project).await?;
+    let Some(after) = last.checked_sub(1) else { return Ok(None) };
+    let events = store.events(project, Page { after, limit: 1 }).await?;
+    Ok(events.first().map(|recorded| recorded.at))
+}
+
+async fn held(project: &Project) -> String {
+    match project::current_holder(project).await {
+        Some(holder) => format!(".unstuck/state.db, in use by {holder}"),
+        None => ".unstuck/state.db, in use by nobody".to_owned(),
+    }
+}
+
+/// What is kept may hold a project's code and conversations.
+fn open_to_others(folder: &Path) -> Option<Finding> {
+    let mode = fs::metadata(folder).ok()?.permissions().mode();
+    let says = format!("others on this machine may look into .unstuck/ (mode {:o})", mode & 0o777);
+    (mode & OTHERS != 0).then(|| Finding::warning(STORE, says, "`chmod 700 .unstuck`"))
+}

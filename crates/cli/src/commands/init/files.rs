@@ -1,0 +1,179 @@
+//! The files that are written. One that is there already is left alone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::settings::FILE;
+
+/// The folders in which tasks are looked for.
+const TASK_FOLDERS: [&str; 2] = ["tasks", ".ai/tasks"];
+const EXAMPLE: &str = "tasks/000-example.md";
+const EXAMPLE_TEXT: &str = include_str!("example.md");
+const IGNORE: &str = ".gitignore";
+/// What git is told to leave alone.
+const IGNORED: &str = ".unstuck/";
+/// Old files that are kept under a name of their own.
+const KEPT_MAX: u32 = 1_000;
+
+/// What became of a file.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Wrote {
+    /// From the root of the project.
+    pub(super) path: &'static str,
+    pub(super) did: Did,
+    /// Why it was left alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<&'static str>,
+    /// Where the old one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kept: Option<String>,
+}
+
+/// What was done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Did {
+    /// It is new.
+    Written,
+    /// It was there, and was written anew.
+    Rewritten,
+    /// A line was added to it.
+    Extended,
+    /// Nothing.
+    LeftAlone,
+}
+
+impl Wrote {
+    const fn new(path: &'static str, did: Did) -> Self {
+        Self { path, did, why: None, kept: None }
+    }
+
+    const fn left_alone(path: &'static str, why: &'static str) -> Self {
+        Self { path, did: Did::LeftAlone, why: Some(why), kept: None }
+    }
+}
+
+/// Writes the settings, or writes them anew and keeps the old ones.
+pub(super) fn settings(root: &Path, text: &str, anew: bool) -> Result<Wrote, Error> {
+    let path = root.join(FILE);
+    match write_new(&path, text.as_bytes()) {
+        Ok(()) => Ok(Wrote::new(FILE, Did::Written)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let old = fs::read(&path).map_err(|source| unusable(&path, source))?;
+            if !anew {
+                return Ok(Wrote::left_alone(FILE, "it is there already; --force writes it anew"));
+            }
+            if old == text.as_bytes() {
+                return Ok(Wrote::left_alone(FILE, "it is as it would be written"));
+            }
+            let kept = keep(&path, &old)?;
+            replace(&path, text.as_bytes()).map_err(|source| unusable(&path, source))?;
+            Ok(Wrote { kept: Some(kept), ..Wrote::new(FILE, Did::Rewritten) })
+        }
+        Err(source) => Err(unusable(&path, source)),
+    }
+}
+
+/// Writes the example, unless there are tasks already: it would be run with them.
+pub(super) fn example(root: &Path) -> Result<Wrote, Error> {
+    let path = root.join(EXAMPLE);
+    if path.exists() {
+        return Ok(Wrote::left_alone(EXAMPLE, "it is there already"));
+    }
+    if TASK_FOLDERS.iter().any(|folder| has_tasks(&root.join(folder))) {
+        return Ok(Wrote::left_alone(EXAMPLE, "there are tasks already"));
+    }
+    let folder = path.parent().unwrap_or(root);
+    fs::create_dir_all(folder).map_err(|source| unusable(folder, source))?;
+    write_new(&path, EXAMPLE_TEXT.as_bytes()).map_err(|source| unusable(&path, source))?;
+    Ok(Wrote::new(EXAMPLE, Did::Written))
+}
+
+/// Adds our line to what git ignores.
+pub(super) fn ignore(root: &Path) -> Result<Wrote, Error> {
+    let path = root.join(IGNORE);
+    let there = match fs::read(&path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(source) => return Err(unusable(&path, source)),
+    };
+    let known = there.as_deref().unwrap_or_default();
+    if ignores(known) {
+        return Ok(Wrote::left_alone(IGNORE, "it has the line already"));
+    }
+    let gap = if known.is_empty() || known.ends_with(b"\n") { "" } else { "\n" };
+    let added = OpenOptions::new().append(true).create(true).open(&path);
+    let added = added.and_then(|mut file| file.write_all(format!("{gap}{IGNORED}\n").as_bytes()));
+    added.map_err(|source| unusable(&path, source))?;
+    Ok(Wrote::new(IGNORE, if there.is_some() { Did::Extended } else { Did::Written }))
+}
+
+fn ignores(text: &[u8]) -> bool {
+    let ours = |line: &str| {
+        let line = line.trim().trim_start_matches('/');
+        matches!(line, ".unstuck" | ".unstuck/" | ".unstuck/*" | ".unstuck/**")
+    };
+    String::from_utf8_lossy(text).lines().any(ours)
+}
+
+fn has_tasks(folder: &Path) -> bool {
+    let is_task = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.path().extension().is_some_and(|ending| ending == "md"))
+    };
+    fs::read_dir(folder).into_iter().flatten().any(is_task)
+}
+
+/// Keeps an old file beside itself, under a name that nothing has yet.
+fn keep(path: &Path, old: &[u8]) -> Result<String, Error> {
+    let names = (0..KEPT_MAX).map(|n| match n {
+        0 => format!("{FILE}.bak"),
+        n => format!("{FILE}.bak.{n}"),
+    });
+    for name in names {
+        let to = path.with_file_name(&name);
+        match write_new(&to, old) {
+            Ok(()) => return Ok(name),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(unusable(&to, source)),
+        }
+    }
+    Err(unusable(path, io::Error::other("there are too many old ones beside it")))
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Puts a whole file in the place of another: there is never half of one.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside: PathBuf = path.with_file_name(format!("{FILE}.new"));
+    let mut file = File::create(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
+}
+
+fn unusable(path: &Path, source: io::Error) -> Error {
+    Error::Folder { place: path.display().to_string(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_line_is_known_in_every_form_it_may_have() {
+        for known in [".unstuck/", "/.unstuck/\r\n", "a\n  .unstuck\nb", "/.unstuck/**"] {
+            assert!(ignores(known.as_bytes()), "{known:?}");
+        }
+        for other in ["", "#.unstuck/", "!.unstuck/", ".unstuck/runs", "a/.unstuck/"] {
+            assert!(!ignores(other.as_bytes()), "{other:?}");
+        }
+    }
+}

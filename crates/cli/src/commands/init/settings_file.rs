@@ -1,0 +1,187 @@
+//! The first `unstuck.toml` of a project: what was found, and what is worth knowing.
+
+use std::fmt::Write as _;
+
+use toml::Value;
+
+use super::found::Found;
+use crate::settings::Provider;
+
+/// What is proposed where there is a key and no agent program: an API has to be told the model.
+const MODELS: [(&str, Provider, &str); 2] = [
+    ("ANTHROPIC_API_KEY", Provider::AnthropicApi, "claude-sonnet-5-5"),
+    ("OPENAI_API_KEY", Provider::OpenAiApi, "gpt-5.4"),
+];
+
+const HEAD: &str = "\
+# Settings of Unstuck for this project. What is not here has its default.
+# `unstuck config` shows every setting, `unstuck doctor` says whether a run could begin.
+";
+
+const BUDGET: &str = "
+[budget.per_day]
+# The most that may be spent in a day; without it there is no limit.
+# money = \"$20\"
+";
+
+/// The whole file.
+pub(super) fn text(found: &Found) -> String {
+    let mut text = HEAD.to_owned();
+    text.push_str(&agent(found));
+    text.push_str(&run(found));
+    text.push_str(&validate(found));
+    text.push_str(BUDGET);
+    text
+}
+
+fn agent(found: &Found) -> String {
+    let mut text = String::from(
+        "\n[agent]\n\
+         # Who works on the tasks: claude-cli, codex-cli, anthropic-api or openai-api.\n\
+         # Without a name, the first agent program that is installed.\n",
+    );
+    let with_key = MODELS.iter().find(|(key, ..)| found.keys.contains(key));
+    match (found.agents.first().copied(), with_key) {
+        (None, Some((_, provider, model))) => {
+            put(&mut text, "provider", &Value::from(provider.name()));
+            put(&mut text, "model", &Value::from(*model));
+        }
+        (first, _) => {
+            let name = first.unwrap_or(Provider::ClaudeCli).name();
+            hint(&mut text, "provider", &Value::from(name));
+        }
+    }
+    text
+}
+
+fn run(found: &Found) -> String {
+    let mut text = String::from(
+        "\n[run]\n\
+         # How many tasks are worked on side by side.\n\
+         # jobs = 1\n\
+         # Run once in every new worktree, before an agent begins.\n",
+    );
+    if found.setup.is_empty() {
+        text.push_str("# setup = []\n");
+    } else {
+        put(&mut text, "setup", &list(&found.setup));
+    }
+    if !found.shareable.is_empty() {
+        text.push_str(
+            "# What worktrees take from your own tree: a folder is linked, a file is copied.\n\
+             # A build folder is shared by one task at a time only: with jobs = 1.\n",
+        );
+        hint(&mut text, "share", &list(&found.shareable));
+    }
+    text
+}
+
+fn validate(found: &Found) -> String {
+    let mut text = String::from(
+        "\n[validate]\n\
+         # Run by Unstuck before anything is committed, whatever an agent says about its work.\n",
+    );
+    if found.checks.is_empty() {
+        text.push_str("# No test command was found. Without one, nothing is checked.\n");
+        hint(&mut text, "pre_commit", &list(&["make test"]));
+    } else {
+        put(&mut text, "pre_commit", &list(&found.checks));
+    }
+    text.push_str(
+        "# Put back before the checks run, so that no test becomes green by being changed.\n\
+         # A task may change them, and add to them, where its scope names them.\n",
+    );
+    if found.protect.is_empty() {
+        hint(&mut text, "protect", &list(&["tests/**"]));
+    } else {
+        put(&mut text, "protect", &list(&found.protect));
+    }
+    text
+}
+
+fn list<T: AsRef<str>>(items: &[T]) -> Value {
+    Value::Array(items.iter().map(|item| Value::from(item.as_ref())).collect())
+}
+
+// Writing to a text cannot fail, so what it returns is dropped.
+fn put(text: &mut String, key: &str, value: &Value) {
+    let _ = writeln!(text, "{key} = {value}");
+}
+
+fn hint(text: &mut String, key: &str, value: &Value) {
+    let _ = writeln!(text, "# {key} = {value}");
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_world::provider::prices::Prices;
+
+    use super::*;
+    use crate::commands::init::found::Repository;
+    use crate::settings::Settings;
+
+    fn nothing() -> Found {
+        Found {
+            git: Repository::Ready,
+            languages: Vec::new(),
+            checks: Vec::new(),
+            setup: Vec::new(),
+            protect: Vec::new(),
+            shareable: Vec::new(),
+            not_ignored: Vec::new(),
+            agents: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    fn settings(text: &str) -> Settings {
+        toml::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    #[test]
+    fn where_nothing_was_found_everything_has_its_default() {
+        assert_eq!(settings(&text(&nothing())), Settings::default());
+    }
+
+    #[test]
+    fn what_is_only_mentioned_can_be_used_by_taking_the_mark_away() {
+        let found = Found { shareable: vec!["target", ".env"], ..nothing() };
+        let keys = ["provider", "jobs", "setup", "share", "pre_commit", "protect", "money"];
+        let mut text = text(&found);
+        for key in keys {
+            assert!(text.contains(&format!("# {key} = ")), "{key} in {text}");
+            text = text.replace(&format!("# {key} = "), &format!("{key} = "));
+        }
+        let read = settings(&text);
+        assert_eq!(read.run.share, ["target", ".env"]);
+        assert_eq!(read.agent.provider, Some(Provider::ClaudeCli));
+    }
+
+    #[test]
+    fn what_was_found_is_what_is_set() {
+        let found = Found {
+            checks: vec!["npm test"],
+            setup: vec!["npm ci"],
+            protect: vec!["tests/**".to_owned()],
+            ..nothing()
+        };
+        let read = settings(&text(&found));
+        assert_eq!(read.validate.pre_commit, ["npm test"]);
+        assert_eq!(read.validate.protect, ["tests/**"]);
+        assert_eq!(read.run.setup, ["npm ci"]);
+        assert_eq!(read.agent.provider, None);
+    }
+
+    #[test]
+    fn a_key_without_an_agent_program_names_its_service_and_a_model_with_a_price() {
+        for (key, provider, model) in MODELS {
+            let read = settings(&text(&Found { keys: vec![key], ..nothing() }));
+            assert_eq!(read.agent.provider, Some(provider));
+            assert_eq!(read.agent.model.as_deref(), Some(model));
+            assert!(Prices::default().of(model).is_some(), "{model}");
+            let agents = vec![Provider::CodexCli];
+            let read = settings(&text(&Found { keys: vec![key], agents, ..nothing() }));
+            assert_eq!(read.agent.provider, None);
+        }
+    }
+}

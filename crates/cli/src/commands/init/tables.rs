@@ -1,0 +1,218 @@
+//! What is known about languages and their tools: the signs, and the commands.
+//!
+//! Of several rows that fit a language the first one counts. A command is proposed only where the
+//! signs for it are there; a guess that is red, or green for no reason, is worse than none.
+
+use super::when::When::{self, Ending, Says, Target, TestScript, There};
+
+/// A language, or the tool that it is known by, and its signs: one of them is enough.
+pub(super) struct Language {
+    pub(super) name: &'static str,
+    pub(super) signs: &'static [When],
+}
+
+/// A command, or a folder, that belongs to a language where all signs are there.
+pub(super) struct Row {
+    pub(super) language: &'static str,
+    pub(super) when: &'static [When],
+    pub(super) what: &'static str,
+}
+
+const fn language(name: &'static str, signs: &'static [When]) -> Language {
+    Language { name, signs }
+}
+
+const fn row(language: &'static str, when: &'static [When], what: &'static str) -> Row {
+    Row { language, when, what }
+}
+
+const RUST: &str = "Rust";
+const NODE: &str = "Node.js";
+const DENO: &str = "Deno";
+const PYTHON: &str = "Python";
+const GO: &str = "Go";
+const JVM: &str = "Java";
+const SCALA: &str = "Scala";
+const ELIXIR: &str = "Elixir";
+const RUBY: &str = "Ruby";
+const PHP: &str = "PHP";
+const DOTNET: &str = ".NET";
+const SWIFT: &str = "Swift";
+const DART: &str = "Dart";
+const ZIG: &str = "Zig";
+const HASKELL: &str = "Haskell";
+const OCAML: &str = "OCaml";
+const NATIVE: &str = "C or C++";
+
+/// Every language there is a sign for.
+pub(super) const LANGUAGES: &[Language] = &[
+    language(RUST, &[There("Cargo.toml")]),
+    language(NODE, &[There("package.json")]),
+    language(DENO, &[There("deno.json"), There("deno.jsonc")]),
+    language(
+        PYTHON,
+        &[
+            There("pyproject.toml"),
+            There("setup.py"),
+            There("setup.cfg"),
+            There("requirements.txt"),
+            There("Pipfile"),
+            There("pytest.ini"),
+            There("tox.ini"),
+        ],
+    ),
+    language(GO, &[There("go.mod")]),
+    language(JVM, &[There("pom.xml"), There("build.gradle"), There("build.gradle.kts")]),
+    language(SCALA, &[There("build.sbt")]),
+    language(ELIXIR, &[There("mix.exs")]),
+    language(RUBY, &[There("Gemfile")]),
+    language(PHP, &[There("composer.json")]),
+    language(DOTNET, &[Ending(".sln"), Ending(".slnx"), Ending(".csproj"), Ending(".fsproj")]),
+    language(SWIFT, &[There("Package.swift")]),
+    language(DART, &[There("pubspec.yaml")]),
+    language(ZIG, &[There("build.zig")]),
+    language(HASKELL, &[There("stack.yaml"), There("cabal.project"), Ending(".cabal")]),
+    language(OCAML, &[There("dune-project")]),
+    language(NATIVE, &[There("CMakeLists.txt"), There("meson.build")]),
+];
+
+const PYTEST: When = Says(
+    &[
+        "pyproject.toml",
+        "pytest.ini",
+        "setup.cfg",
+        "tox.ini",
+        "conftest.py",
+        "tests/conftest.py",
+        "requirements.txt",
+        "requirements-dev.txt",
+        "dev-requirements.txt",
+        "requirements/dev.txt",
+        "Pipfile",
+    ],
+    "pytest",
+);
+const NODE_TEST: When = TestScript("package.json");
+const NODE_NEEDS: When = Says(&["package.json"], "ependencies\"");
+const FLUTTER: When = Says(&["pubspec.yaml"], "flutter:");
+
+/// How each language is tested.
+pub(super) const CHECKS: &[Row] = &[
+    // Without the word only the package at the root is tested.
+    row(RUST, &[Says(&["Cargo.toml"], "[workspace]")], "cargo test --workspace"),
+    row(RUST, &[], "cargo test"),
+    row(NODE, &[NODE_TEST, There("pnpm-lock.yaml")], "pnpm test"),
+    row(NODE, &[NODE_TEST, There("yarn.lock")], "yarn test"),
+    row(NODE, &[NODE_TEST, There("bun.lock")], "bun run test"),
+    row(NODE, &[NODE_TEST, There("bun.lockb")], "bun run test"),
+    row(NODE, &[NODE_TEST], "npm test"),
+    row(DENO, &[], "deno test"),
+    row(PYTHON, &[PYTEST, There("uv.lock")], "uv run pytest"),
+    row(PYTHON, &[PYTEST, There("poetry.lock")], "poetry run pytest"),
+    row(PYTHON, &[PYTEST, There("pdm.lock")], "pdm run pytest"),
+    row(PYTHON, &[PYTEST, There("Pipfile.lock")], "pipenv run pytest"),
+    row(PYTHON, &[PYTEST], "python3 -m pytest"),
+    row(PYTHON, &[There("manage.py")], "python3 manage.py test"),
+    row(GO, &[], "go test ./..."),
+    row(JVM, &[There("mvnw")], "./mvnw --batch-mode test"),
+    row(JVM, &[There("pom.xml")], "mvn --batch-mode test"),
+    row(JVM, &[There("gradlew")], "./gradlew test"),
+    row(JVM, &[], "gradle test"),
+    row(SCALA, &[], "sbt test"),
+    row(ELIXIR, &[], "mix test"),
+    row(RUBY, &[There("spec"), Says(&["Gemfile"], "rspec")], "bundle exec rspec"),
+    row(RUBY, &[There("bin/rails"), There("test")], "bin/rails test"),
+    row(RUBY, &[There("test"), Says(&["Rakefile"], "test")], "bundle exec rake test"),
+    row(PHP, &[TestScript("composer.json")], "composer test"),
+    row(PHP, &[There("phpunit.xml")], "vendor/bin/phpunit"),
+    row(PHP, &[There("phpunit.xml.dist")], "vendor/bin/phpunit"),
+    row(DOTNET, &[], "dotnet test"),
+    row(SWIFT, &[], "swift test"),
+    row(DART, &[There("test"), FLUTTER], "flutter test"),
+    row(DART, &[There("test")], "dart test"),
+    row(ZIG, &[Says(&["build.zig"], "\"test\"")], "zig build test"),
+    row(HASKELL, &[There("stack.yaml")], "stack test"),
+    row(HASKELL, &[], "cabal test all"),
+    row(OCAML, &[], "dune test"),
+    row(
+        NATIVE,
+        &[Says(&["CMakeLists.txt"], "enable_testing")],
+        "cmake -B build && cmake --build build && ctest --test-dir build --output-on-failure",
+    ),
+    row(NATIVE, &[Says(&["meson.build"], "test(")], "meson setup build && meson test -C build"),
+];
+
+/// What runs the tests where no language has a command of its own: whoever wrote a target of that
+/// name meant it.
+pub(super) const TARGETS: &[(When, &str)] = &[
+    (Target(&["justfile", "Justfile", ".justfile"], "test"), "just test"),
+    (Target(&["Makefile", "makefile", "GNUmakefile"], "test"), "make test"),
+    (Target(&["Makefile", "makefile", "GNUmakefile"], "check"), "make check"),
+];
+
+/// What a new worktree needs before anybody can work in it. Nothing here changes a file that git
+/// knows: that would look like an agent's change.
+pub(super) const SETUP: &[Row] = &[
+    row(NODE, &[There("pnpm-lock.yaml")], "pnpm install --frozen-lockfile"),
+    row(NODE, &[There("yarn.lock"), There(".yarnrc.yml")], "yarn install --immutable"),
+    row(NODE, &[There("yarn.lock")], "yarn install --frozen-lockfile"),
+    row(NODE, &[There("bun.lock")], "bun install --frozen-lockfile"),
+    row(NODE, &[There("bun.lockb")], "bun install --frozen-lockfile"),
+    row(NODE, &[There("package-lock.json")], "npm ci"),
+    row(NODE, &[There("npm-shrinkwrap.json")], "npm ci"),
+    row(NODE, &[NODE_NEEDS], "npm install --no-package-lock"),
+    row(PYTHON, &[There("uv.lock")], "uv sync --frozen"),
+    row(PYTHON, &[There("poetry.lock")], "poetry install --no-interaction"),
+    row(PYTHON, &[There("pdm.lock")], "pdm sync"),
+    row(PYTHON, &[There("Pipfile.lock")], "pipenv sync --dev"),
+    row(ELIXIR, &[There("mix.lock")], "mix deps.get"),
+    row(RUBY, &[There("Gemfile.lock")], "bundle install"),
+    row(PHP, &[There("composer.lock")], "composer install --no-interaction"),
+    row(DART, &[FLUTTER], "flutter pub get"),
+    row(DART, &[], "dart pub get"),
+];
+
+/// Folders that those commands and the tests fill. Where git does not ignore one, everything in it
+/// would count as changed.
+pub(super) const FILLED: &[Row] = &[
+    row(RUST, &[], "target"),
+    row(NODE, &[NODE_NEEDS], "node_modules"),
+    row(PYTHON, &[There("uv.lock")], ".venv"),
+    row(PYTHON, &[There("pdm.lock")], ".venv"),
+    row(JVM, &[There("pom.xml")], "target"),
+    row(JVM, &[There("build.gradle")], "build"),
+    row(JVM, &[There("build.gradle.kts")], "build"),
+    row(ELIXIR, &[], "_build"),
+    row(PHP, &[There("composer.lock")], "vendor"),
+    row(SWIFT, &[], ".build"),
+    row(OCAML, &[], "_build"),
+    row(NATIVE, &[], "build"),
+];
+
+/// Folders that hold tests by common agreement.
+pub(super) const TEST_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__", "e2e", "src/test"];
+
+/// What only the person's own tree has, and that somebody may want in worktrees as well. It is named
+/// and not done: a shared build folder lets two tasks test each other's programs, and local settings
+/// may hold secrets.
+pub(super) const SHAREABLE: &[(When, &str)] =
+    &[(There("Cargo.toml"), "target"), (There(".env"), ".env")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_belongs_to_a_language_and_can_be_reached() {
+        for table in [CHECKS, SETUP, FILLED] {
+            for (at, row) in table.iter().enumerate() {
+                let known = LANGUAGES.iter().any(|language| language.name == row.language);
+                assert!(known, "{}", row.language);
+                let before = &table[..at];
+                let closed =
+                    |before: &Row| before.language == row.language && before.when.is_empty();
+                assert!(!before.iter().any(closed), "nothing leads to {}", row.what);
+            }
+        }
+    }
+}

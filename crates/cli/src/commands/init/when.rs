@@ -1,0 +1,144 @@
+//! Signs in a project's folder that tell which tools it is worked on with.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// More than this is read of no file: what we look for stands in small ones.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// More names than this are not looked through.
+const NAMES_MAX: usize = 10_000;
+/// What npm writes where there is no test.
+const NO_TEST: &str = "no test specified";
+
+/// What makes a line of a Makefile or a justfile a variable.
+const ASSIGNMENTS: [&str; 6] = ["=", ":=", "::=", "?=", "+=", "!="];
+
+/// One sign. Paths are from the root of the project.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    /// A file or a folder is there.
+    There(&'static str),
+    /// A file with this ending is there.
+    Ending(&'static str),
+    /// One of these files holds this word.
+    Says(&'static [&'static str], &'static str),
+    /// One of these files (a Makefile, a justfile) has a target of this name.
+    Target(&'static [&'static str], &'static str),
+    /// This JSON file has a script `test` that is one.
+    TestScript(&'static str),
+}
+
+/// The folder of a project, to be looked at.
+#[derive(Debug)]
+pub(super) struct Folder {
+    root: PathBuf,
+    /// The names right below it.
+    names: Vec<String>,
+}
+
+impl Folder {
+    pub(super) fn open(root: &Path) -> Self {
+        let names = fs::read_dir(root).into_iter().flatten().take(NAMES_MAX);
+        let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        Self { root: root.to_owned(), names: names.collect() }
+    }
+
+    /// Whether all of these signs are there.
+    pub(super) fn has(&self, signs: &[When]) -> bool {
+        signs.iter().all(|sign| self.shows(*sign))
+    }
+
+    pub(super) fn is_folder(&self, path: &str) -> bool {
+        self.root.join(path).is_dir()
+    }
+
+    fn shows(&self, sign: When) -> bool {
+        match sign {
+            When::There(path) => self.root.join(path).exists(),
+            When::Ending(ending) => self.names.iter().any(|name| name.ends_with(ending)),
+            When::Says(files, word) => files.iter().any(|file| self.text(file).contains(word)),
+            When::Target(files, name) => {
+                files.iter().any(|file| has_target(&self.text(file), name))
+            }
+            When::TestScript(file) => has_test_script(&self.text(file)),
+        }
+    }
+
+    /// A file's text; nothing where there is none.
+    fn text(&self, path: &str) -> String {
+        let mut bytes = Vec::new();
+        if let Ok(file) = File::open(self.root.join(path)) {
+            // What could be read until an error is all there is to look at.
+            let _ = file.take(FILE_BYTES_MAX).read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Whether a line begins with the name of a target and has a colon; a recipe of `just` may have
+/// parameters in between, and a `@` before it. A variable of that name is none.
+fn has_target(text: &str, name: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.strip_prefix('@').unwrap_or(line);
+        let rest = line.strip_prefix(name).filter(|rest| rest.starts_with([':', ' ', '\t']));
+        rest.is_some_and(|rest| {
+            let assigns = ASSIGNMENTS.iter().any(|sign| rest.trim_start().starts_with(sign));
+            rest.contains(':') && !assigns
+        })
+    })
+}
+
+fn has_test_script(text: &str) -> bool {
+    let read: Value = serde_json::from_str(text).unwrap_or_default();
+    match &read["scripts"]["test"] {
+        Value::String(script) => !script.trim().is_empty() && !script.contains(NO_TEST),
+        // Composer takes several commands.
+        Value::Array(scripts) => !scripts.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_name_with_a_colon_at_the_beginning_of_a_line() {
+        let cases = [
+            ("test:\n\tgo test", true),
+            ("all: test\n\ntest: all\n", true),
+            ("test filter='':\n  cargo test", true),
+            ("test filter:\n  cargo test", true),
+            ("@test:\n  cargo test", true),
+            ("test-all:\n", false),
+            ("all: test\n", false),
+            ("\ttest: x\n", false),
+            ("test := 1\n", false),
+            ("test = a:b\n", false),
+            ("TEST = 1\n", false),
+            ("", false),
+        ];
+        for (text, is) in cases {
+            assert_eq!(has_target(text, "test"), is, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_script_is_more_than_a_place_holder() {
+        let cases = [
+            (r#"{"scripts":{"test":"vitest run"}}"#, true),
+            (r#"{"scripts":{"test":["a","b"]}}"#, true),
+            (r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#, false),
+            (r#"{"scripts":{"test":" "}}"#, false),
+            (r#"{"scripts":{"build":"tsc"}}"#, false),
+            (r#"{"scripts":[]}"#, false),
+            ("{", false),
+        ];
+        for (text, is) in cases {
+            assert_eq!(has_test_script(text), is, "{text}");
+        }
+    }
+}

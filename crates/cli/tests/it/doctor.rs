@@ -1,0 +1,243 @@
+//! `unstuck doctor`: whether a run could begin.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::Value;
+use unstuck_core::engine::{BuildId, Command};
+use unstuck_core::time::Span;
+use unstuck_runner::{Clock as _, SystemClock};
+
+use crate::place::Place;
+use crate::program::{Ran, ran, unstuck};
+use crate::shop::Shop;
+
+/// Rows that say how this machine is.
+const MACHINE: [&str; 4] = ["fence", "network", "disk", "clock"];
+
+#[test]
+fn help_of_doctor() {
+    insta::assert_snapshot!(unstuck(&["doctor", "--help"]));
+}
+
+/// A project in which a run could begin.
+fn ready() -> Place {
+    let place = Place::repository(&[
+        ("unstuck.toml", "[validate]\npre_commit = [\"sh run-tests\"]\n"),
+        ("page.txt", "hello\n"),
+    ]);
+    place.has_agent();
+    place
+}
+
+/// What it says, without what differs from machine to machine.
+fn page(place: &Place, ran: &Ran) -> String {
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (mark, about) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        match (mark, about) {
+            ("✔", "git") => "✔ git         (version)\n".to_owned(),
+            (_, about) if MACHINE.contains(&about) => format!("? {about:10}  (the machine)\n"),
+            ("A", "run") => format!("{}.\n", line.split('.').next().unwrap_or_default()),
+            _ => format!("{line}\n"),
+        }
+    };
+    place.steady(&ran.to_string().lines().map(line).collect::<String>())
+}
+
+/// What it says about one thing.
+fn about(report: &Value, about: &str) -> Vec<Value> {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().filter(|finding| finding["about"] == about).cloned().collect()
+}
+
+/// The only thing that is in the way, and what a run would end with.
+fn in_the_way(place: &Place) -> (Value, i64) {
+    let report = place.json(&["doctor", "--json"]);
+    let findings = report["findings"].as_array().unwrap();
+    let bad: Vec<&Value> = findings.iter().filter(|found| found["verdict"] == "bad").collect();
+    let [bad] = bad.as_slice() else { panic!("{report:#}") };
+    assert_eq!(report["ready"], false);
+    assert!(bad["todo"].as_str().is_some_and(|todo| !todo.is_empty()), "{bad}");
+    ((*bad).clone(), report["exit"].as_i64().unwrap())
+}
+
+#[test]
+fn where_a_run_could_begin_it_says_so_and_leaves_everything_as_it_was() {
+    let place = ready();
+    let before = place.files();
+    let ran = place.unstuck(&["doctor"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    insta::assert_snapshot!(page(&place, &ran));
+    assert_eq!(place.files(), before);
+    assert!(!place.path(".unstuck").exists());
+    let report = place.json(&["doctor", "--json"]);
+    assert_eq!((&report["ready"], &report["exit"]), (&true.into(), &0.into()));
+}
+
+#[test]
+fn where_nothing_is_set_up_everything_that_is_missing_is_named_at_once() {
+    let place = Place::with(&[]);
+    let ran = place.unstuck(&["doctor"]);
+    assert_eq!(ran.exit, 78, "{ran}");
+    insta::assert_snapshot!(page(&place, &ran));
+}
+
+#[test]
+fn an_agent_that_nobody_logged_in_to_is_a_matter_of_credentials() {
+    let place = ready();
+    fs::remove_file(place.home(".claude/.credentials.json")).unwrap();
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["about"], &bad["code"]), (&"agent".into(), &"AUTH_MISSING".into()));
+    assert_eq!((exit, place.unstuck(&["doctor"]).exit), (77, 77));
+}
+
+#[test]
+fn a_model_behind_an_api_needs_its_key_and_the_key_is_told_to_nobody() {
+    let place = ready();
+    place.write("unstuck.toml", "[agent]\nprovider = \"anthropic-api\"\nmodel = \"some-model\"\n");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["code"], exit), (&"AUTH_MISSING".into(), 77));
+    let with_key = |key: &str| {
+        let mut doctor = place.command(&["doctor"]);
+        ran(doctor.env("ANTHROPIC_API_KEY", key).output().unwrap())
+    };
+    let ran = with_key("canary-2b7c");
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(ran.stdout.contains("anthropic-api, some-model, with the key in ANTHROPIC_API_KEY"));
+    assert!(!ran.to_string().contains("canary"), "{ran}");
+    let empty = with_key(" ");
+    assert_eq!(empty.exit, 77, "{empty}");
+    assert!(empty.stdout.contains("! keys        ANTHROPIC_API_KEY is set to nothing"), "{empty}");
+}
+
+#[test]
+fn an_agent_that_is_not_installed_or_does_not_answer_is_told_apart() {
+    let place = ready();
+    place.program("claude", "exit 1");
+    let report = place.json(&["doctor", "--json"]);
+    assert_eq!(about(&report, "agent")[0]["verdict"], "warning", "{report:#}");
+    place.without("claude");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["code"], exit), (&"PROVIDER_NOT_AVAILABLE".into(), 78));
+    place.write("unstuck.toml", "[agent]\nprovider = \"codex-cli\"\n");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["code"], exit), (&"PROVIDER_NOT_AVAILABLE".into(), 78));
+}
+
+// T4.23
+#[test]
+fn everything_that_is_wrong_with_the_settings_is_told_with_its_code_and_place() {
+    let place = ready();
+    place.write("unstuck.toml", "[run]\njbos = 3\n[retrry]\n");
+    let ran = place.unstuck(&["doctor"]);
+    assert_eq!(ran.exit, 78, "{ran}");
+    insta::assert_snapshot!(page(&place, &ran));
+    let cases = [
+        ("[run\n", "CONFIG_PARSE_ERROR", "unstuck.toml:1:"),
+        ("[agent]\nmodel = \"${NOBODY_SET}\"\n", "CONFIG_ENV_VAR_MISSING", "NOBODY_SET"),
+        ("[agent]\nmodel = \"${NOBODY_SET}\"\n", "CONFIG_ENV_VAR_MISSING", "agent.model"),
+        ("[run]\njobs = \"many\"\n", "CONFIG_INVALID", "unstuck.toml:2:"),
+        ("[validate]\nprotect = [\"a[\"]\n", "CONFIG_INVALID", "validate.protect"),
+        ("[scope]\nforbidden = [\"a[\"]\n", "CONFIG_INVALID", "a["),
+        ("[agent]\nprovider = \"openai-api\"\n", "CONFIG_MISSING", "agent.model"),
+    ];
+    for (text, code, says) in cases {
+        place.write("unstuck.toml", text);
+        let (bad, exit) = in_the_way(&place);
+        assert_eq!((&bad["code"], exit), (&code.into(), 78), "{text}");
+        assert!(bad["says"].as_str().unwrap().contains(says), "{text}: {bad}");
+    }
+    let missing = place.json(&["doctor", "--json", "--config", "nowhere.toml"]);
+    let settings = &about(&missing, "settings")[0];
+    assert_eq!(settings["code"], "CONFIG_MISSING", "{missing:#}");
+    assert!(settings["says"].as_str().unwrap().contains("nowhere.toml"), "{settings}");
+}
+
+#[test]
+fn each_thing_that_git_lacks_is_named() {
+    let place = ready();
+    place.program("git", "echo 'git version 2.30.9'");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["says"], exit), (&"2.30.9 is too old".into(), 78));
+    place.without("git");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["about"], &bad["code"]), (&"git".into(), &"PRECONDITION_MISSING".into()));
+    assert_eq!(exit, 78);
+
+    let empty = Place::with(&[]);
+    empty.has_agent();
+    empty.git(&["init", "-q"]);
+    let (bad, exit) = in_the_way(&empty);
+    assert_eq!((&bad["says"], exit), (&"it has no commit to start from".into(), 78));
+
+    let whole = ready();
+    whole.commit();
+    let cut = Place::with(&[]);
+    cut.has_agent();
+    let from = format!("file://{}", whole.path("").display());
+    cut.git(&["clone", "-q", "--depth", "1", &from, "."]);
+    let (bad, exit) = in_the_way(&cut);
+    assert_eq!((&bad["todo"], exit), (&"`git fetch --unshallow`".into(), 78));
+}
+
+#[test]
+fn work_that_is_not_committed_is_in_the_way_only_of_agents_in_the_same_tree() {
+    let place = ready();
+    place.write("page.txt", "changed\n");
+    let report = place.json(&["doctor", "--json"]);
+    let tree = &about(&report, "tree")[0];
+    assert_eq!((&tree["verdict"], &report["ready"]), (&"warning".into(), &true.into()));
+    place.write("unstuck.toml", "[run]\nin_place = true\n");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["about"], exit), (&"tree".into(), 78));
+}
+
+#[test]
+fn checks_that_cannot_run_and_a_person_that_git_does_not_know_are_worth_a_look() {
+    let place = ready();
+    place.git(&["config", "--unset", "user.name"]);
+    let settings =
+        "[run]\nsetup = [\"npm ci\"]\n[validate]\npre_commit = [\"CI=1 x\", \"cargo test\"]\n";
+    place.write("unstuck.toml", settings);
+    let report = place.json(&["doctor", "--json"]);
+    assert_eq!(report["exit"], 0, "{report:#}");
+    assert_eq!(about(&report, "person")[0]["verdict"], "warning");
+    let checks = &about(&report, "checks")[0];
+    assert_eq!(checks["verdict"], "warning");
+    assert_eq!(checks["says"], "npm, cargo is not on the path");
+}
+
+#[test]
+fn whoever_holds_the_project_is_named_and_not_disturbed() {
+    let (shop, night) = Shop::after_a_night();
+    // Something is written down by a clock that is ahead of this machine's.
+    shop.clock.set(SystemClock.now() + Span::from_hours(5));
+    shop.send(&night, Command::Pause { build: BuildId(0) });
+    let report: Value = serde_json::from_str(&shop.unstuck(&["doctor", "--json"]).stdout).unwrap();
+    let status = shop.json(&["status", "--json"]);
+    shop.let_go(night);
+    let says = ".unstuck/state.db, in use by `unstuck run` (process 4242)";
+    assert_eq!(about(&report, "store")[0]["says"], says);
+    assert_eq!(status["holder"]["pid"], 4242);
+    let clock = &about(&report, "clock")[0];
+    assert_eq!(clock["says"], "it is 4 h behind what was written down last");
+}
+
+#[test]
+fn a_store_that_is_damaged_or_open_to_others_is_told() {
+    let place = ready();
+    place.write(".unstuck/state.db", "");
+    let folder = place.path(".unstuck");
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+    let report = place.json(&["doctor", "--json"]);
+    assert_eq!(report["exit"], 0, "{report:#}");
+    let store = about(&report, "store");
+    assert_eq!(store[1]["todo"], "`chmod 700 .unstuck`", "{report:#}");
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(about(&place.json(&["doctor", "--json"]), "store").len(), 1);
+
+    place.write(".unstuck/state.db", "this is no database, however long one looks at it");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["about"], exit), (&"store".into(), 78));
+}
