@@ -25,6 +25,10 @@ gate *NAMES:
 bench *ARGS:
     ./scripts/bench {{ARGS}}
 
+# Compare how work heals under Unstuck and under simpler loops
+bench-healing *ARGS:
+    ./scripts/bench-healing {{ARGS}}
+
 # Simulate builds with faults and crashes over seeds
 simulate *ARGS:
     ./scripts/simulate {{ARGS}}

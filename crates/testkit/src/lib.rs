@@ -5,12 +5,15 @@
 //! Everything follows from a seed: no clock, no threads, no randomness from outside. It stands for
 //! the runner and the world; it is not a test of them.
 //!
-//! Beside it, [`store`] is what every store has to do, told through the same engine.
+//! Beside it, [`store`] is what every store has to do, told through the same engine, and `healing` is
+//! the benchmark that compares Unstuck with simpler ways to supervise.
 
 pub mod chance;
 pub mod check;
 pub mod driver;
 pub mod faults;
+#[cfg(feature = "healing")]
+pub mod healing;
 pub mod moves;
 pub mod outside;
 pub mod people;

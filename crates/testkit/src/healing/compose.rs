@@ -1,0 +1,91 @@
+//! Scenarios composed by a seed: several troubles at a time, in tasks that have nothing to do with each
+//! other, so that the oracle is the sum of the parts' oracles.
+//!
+//! What makes the sum right: no two parts share a task, an account or an error; all tasks may run
+//! side by side; nobody is killed, since a kill would cost every part a call; and there are fewer
+//! questions than at which a build pauses.
+
+use std::collections::BTreeMap;
+
+use super::scenario::{Oracle, Scenario, Task};
+use super::trouble::Trouble;
+use crate::chance::Chance;
+
+/// How many compositions there are: one for each seed below it.
+pub const COMPOSITIONS: u64 = 30;
+/// How many parts one has, at least and at most.
+const PARTS: (u64, u64) = (3, 8);
+/// Five open questions pause a build, which is a question of its own.
+const QUESTIONS_MAX: u32 = 4;
+
+/// The composition of a seed.
+pub fn composed(seed: u64, all: &[Scenario]) -> Scenario {
+    let mut chance = Chance::at(seed, &["healing"], 0);
+    let wanted = PARTS.0 + chance.below(PARTS.1 - PARTS.0 + 1);
+    let mut left: Vec<&Scenario> = all.iter().filter(|part| is_part(part)).collect();
+    let mut parts: Vec<&Scenario> = Vec::new();
+    while !left.is_empty() && (parts.len() as u64) < wanted {
+        let part = left.swap_remove(chance.index(left.len()));
+        let asked: u32 = parts.iter().map(|part| part.oracle.questions).sum();
+        if asked + part.oracle.questions <= QUESTIONS_MAX {
+            parts.push(part);
+        }
+    }
+    sum(seed, &parts)
+}
+
+/// Whether a scenario can stand beside others.
+fn is_part(scenario: &Scenario) -> bool {
+    scenario.kills.is_empty()
+        && scenario.slots.is_none()
+        && scenario.deviation.is_empty()
+        && !scenario.holds_the_build()
+}
+
+fn sum(seed: u64, parts: &[&Scenario]) -> Scenario {
+    let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+    let mut oracle = Oracle {
+        completable: Vec::new(),
+        least_calls: 0,
+        questions: 0,
+        least_seconds: 0,
+        effects: BTreeMap::new(),
+    };
+    for part in parts {
+        let named = |name: &String| format!("{}-{name}", part.name);
+        oracle.completable.extend(part.oracle.completable.iter().map(named));
+        oracle.least_calls += part.oracle.least_calls;
+        oracle.questions += part.oracle.questions;
+        oracle.least_seconds = oracle.least_seconds.max(part.oracle.least_seconds);
+        oracle.effects.extend(part.oracle.effects.iter().map(|(name, n)| (named(name), *n)));
+    }
+    Scenario {
+        name: format!("seed-{seed:02}"),
+        about: format!("At the same time: {}.", names.join(", ")),
+        codes: parts.iter().flat_map(|part| part.codes.clone()).collect(),
+        slots: None,
+        tasks: parts
+            .iter()
+            .flat_map(|part| part.tasks.iter().map(|task| own(part, task)))
+            .collect(),
+        kills: Vec::new(),
+        oracle,
+        deviation: BTreeMap::new(),
+    }
+}
+
+/// A task of a part under a name, an account and errors that no other part has.
+fn own(part: &Scenario, task: &Task) -> Task {
+    let named = |name: &String| format!("{}-{name}", part.name);
+    let said = |trouble: &Trouble| {
+        let message = Some(format!("{}: {}", part.name, trouble.words()));
+        Trouble { message, ..trouble.clone() }
+    };
+    Task {
+        name: named(&task.name),
+        needs: task.needs.iter().map(named).collect(),
+        account: named(&task.account),
+        troubles: task.troubles.iter().map(said).collect(),
+        ..task.clone()
+    }
+}

@@ -1,0 +1,53 @@
+//! From a trouble in a file to the typed fault that whoever detects it would state.
+
+use unstuck_core::fault::{
+    BudgetSpent, Fault, Files, Kind, Permission, RateLimit, Validation as Red,
+};
+use unstuck_core::time::{Span, Time};
+
+use super::trouble::Trouble;
+
+impl Trouble {
+    /// The fault as it is stated at `now`.
+    pub fn fault(&self, now: Time) -> Fault {
+        let message = self.words();
+        let mut fault = Fault::new(self.kind(&message), self.at.source(), message);
+        fault.retry_after = self.retry_after_seconds.map(Span::from_secs);
+        fault.resets_at = self.resets_after_seconds.map(|after| now + Span::from_secs(after));
+        fault
+    }
+
+    /// What is said of it.
+    pub fn words(&self) -> String {
+        self.message.clone().unwrap_or_else(|| self.code.summary().to_owned())
+    }
+
+    /// The code with the facts that belong to it: some of them tell one error from another.
+    fn kind(&self, message: &str) -> Kind {
+        let red = || Red { output: message.to_owned(), exit: Some(1), ..Red::default() };
+        let files = || Files { files: vec![message.to_owned()], ..Files::default() };
+        let limited = || RateLimit { status: Some(429), ..RateLimit::default() };
+        match Kind::bare(self.code) {
+            Kind::ValidationPreCommit(_) => Kind::ValidationPreCommit(red()),
+            Kind::ValidationPrePush(_) => Kind::ValidationPrePush(red()),
+            Kind::ValidationPrePr(_) => Kind::ValidationPrePr(red()),
+            Kind::ScopeForbidden(_) => Kind::ScopeForbidden(files()),
+            Kind::ScopeOutsideAllowed(_) => Kind::ScopeOutsideAllowed(files()),
+            Kind::ProviderRateLimit(_) => Kind::ProviderRateLimit(limited()),
+            Kind::NetworkRateLimit(_) => Kind::NetworkRateLimit(limited()),
+            Kind::PermissionFileAccess(_) => Kind::PermissionFileAccess(Permission {
+                what: message.to_owned(),
+                ..Permission::default()
+            }),
+            Kind::PermissionCommandBlocked(_) => Kind::PermissionCommandBlocked(Permission {
+                what: message.to_owned(),
+                commands: vec![message.to_owned()],
+            }),
+            Kind::BudgetExhausted(_) => Kind::BudgetExhausted(BudgetSpent {
+                span: self.budget.unwrap_or_default(),
+                unit: "tokens".to_owned(),
+            }),
+            kind => kind,
+        }
+    }
+}

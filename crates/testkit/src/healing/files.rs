@@ -1,0 +1,61 @@
+//! Reading scenarios: one file each. What is wrong with one is told with its file and field.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use super::scenario::Scenario;
+use super::sound;
+
+/// A scenario file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file.
+    pub file: String,
+    /// What is wrong with it, and in which field.
+    pub wrong: String,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.wrong)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// All scenarios of a folder, by name.
+pub fn read_all(folder: &Path) -> Result<Vec<Scenario>, ScenarioError> {
+    let failed = |wrong: std::io::Error| ScenarioError {
+        file: folder.display().to_string(),
+        wrong: wrong.to_string(),
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files.iter().map(|path| read(path)).collect()
+}
+
+fn read(path: &Path) -> Result<Scenario, ScenarioError> {
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let text = fs::read_to_string(path)
+        .map_err(|error| ScenarioError { file: file.clone(), wrong: error.to_string() })?;
+    parsed(&file, &text)
+}
+
+/// The scenario that a file says.
+pub fn parsed(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    let told = |wrong: String| ScenarioError { file: file.to_owned(), wrong };
+    let mut scenario: Scenario =
+        toml::from_str(text).map_err(|error| told(error.to_string().trim_end().to_owned()))?;
+    file.trim_end_matches(".toml").clone_into(&mut scenario.name);
+    match sound::first_wrong(&scenario) {
+        Some(wrong) => Err(told(wrong)),
+        None => Ok(scenario),
+    }
+}

@@ -1,0 +1,147 @@
+//! What a scenario came to, held against its oracle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::fault::Code;
+
+use super::scenario::Scenario;
+
+/// Who supervises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Supervisor {
+    /// The real engine and loop, with the limits every project starts from.
+    Unstuck,
+    /// The whole task again at once, ten tries.
+    Retry,
+    /// The whole task again after half a minute, ten tries.
+    Backoff,
+    /// The whole task again until three failures in a row stop the build.
+    Counting,
+}
+
+impl Supervisor {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Unstuck, Self::Retry, Self::Backoff, Self::Counting];
+
+    /// In words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unstuck => "Unstuck",
+            Self::Retry => "retry, 10 tries",
+            Self::Backoff => "retry after 30 s, 10 tries",
+            Self::Counting => "stop at 3 failures in a row",
+        }
+    }
+}
+
+/// What a scenario came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// The tasks that were done.
+    pub done: BTreeSet<String>,
+    /// Model calls.
+    pub calls: u32,
+    /// Questions asked.
+    pub questions: u32,
+    /// How often each action took effect, by `task.key`.
+    pub effects: BTreeMap<String, u32>,
+    /// When it was over, in seconds.
+    pub seconds: u64,
+    /// The codes that were met, as far as the supervisor knows codes.
+    pub codes: BTreeSet<Code>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// The work that was done.
+    Completed,
+    /// Model calls.
+    Calls,
+    /// Questions.
+    Questions,
+    /// Actions that happened too often.
+    Duplicates,
+    /// Actions that did not happen although their task is done.
+    Lost,
+    /// The time it took.
+    Seconds,
+    /// The codes that were met.
+    Codes,
+}
+
+/// Something that was not as expected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Wrong {
+    /// What.
+    pub measure: Measure,
+    /// What it was, and what was expected.
+    pub said: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.said)
+    }
+}
+
+impl Measured {
+    /// Whether everything that can be completed was.
+    pub fn completed(&self, scenario: &Scenario) -> bool {
+        scenario.oracle.completable.iter().all(|task| self.done.contains(task))
+    }
+
+    /// How many of the tasks that can be completed were.
+    pub fn done_of(&self, scenario: &Scenario) -> usize {
+        scenario.oracle.completable.iter().filter(|task| self.done.contains(*task)).count()
+    }
+
+    /// How often actions happened beyond what is allowed.
+    pub fn duplicates(&self, scenario: &Scenario) -> u32 {
+        let allowed = |name: &String| scenario.oracle.effects.get(name).copied().unwrap_or(0);
+        self.effects.iter().map(|(name, count)| count.saturating_sub(allowed(name))).sum()
+    }
+
+    /// How often actions of tasks that count as done are missing.
+    pub fn lost(&self, scenario: &Scenario) -> u32 {
+        let is_done = |name: &str| self.done.contains(name.split('.').next().unwrap_or(name));
+        let happened = |name: &String| self.effects.get(name).copied().unwrap_or(0);
+        let wanted = scenario.oracle.effects.iter().filter(|(name, _)| is_done(name));
+        wanted.map(|(name, count)| count.saturating_sub(happened(name))).sum()
+    }
+
+    /// What is not as we expect of Unstuck: all that can be completed is, with at most a tenth more
+    /// calls than needed, exactly the necessary questions, every action as often as allowed, and every
+    /// code that the scenario is about was really met.
+    pub fn wrong(&self, scenario: &Scenario) -> Vec<Wrong> {
+        let oracle = &scenario.oracle;
+        let mut wrong = Vec::new();
+        let mut expect = |measure, holds: bool, said: String| {
+            if !holds {
+                wrong.push(Wrong { measure, said });
+            }
+        };
+        let completable: BTreeSet<String> = oracle.completable.iter().cloned().collect();
+        let said = format!("done: {:?}, not {completable:?}", self.done);
+        expect(Measure::Completed, self.done == completable, said);
+        let few = u64::from(self.calls) * 10 <= u64::from(oracle.least_calls) * 11;
+        let said = format!("{} calls, at least {}", self.calls, oracle.least_calls);
+        expect(Measure::Calls, few && self.calls >= oracle.least_calls, said);
+        let said = format!("{} questions, {} necessary", self.questions, oracle.questions);
+        expect(Measure::Questions, self.questions == oracle.questions, said);
+        let duplicates = self.duplicates(scenario);
+        expect(Measure::Duplicates, duplicates == 0, format!("{duplicates} duplicated actions"));
+        let lost = self.lost(scenario);
+        expect(Measure::Lost, lost == 0, format!("{lost} lost actions"));
+        let said = format!("over after {} s, at least {}", self.seconds, oracle.least_seconds);
+        expect(Measure::Seconds, self.seconds >= oracle.least_seconds, said);
+        let missed: Vec<&Code> =
+            scenario.codes.iter().filter(|code| !self.codes.contains(code)).collect();
+        expect(Measure::Codes, missed.is_empty(), format!("{missed:?} not met"));
+        wrong
+    }
+}

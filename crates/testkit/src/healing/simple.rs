@@ -1,0 +1,176 @@
+//! Simpler ways to supervise, in the same scenarios: loops that do a failed task again. They know no
+//! types, so every failure is like every other; no ledger, so a task that is done again does its
+//! actions again; and no questions, so they give up where a person is needed. They know which tasks
+//! are done, also after they were killed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::measure::Measured;
+use super::scenario::{Scenario, Task};
+use super::site::{Acted, How, RESTART, Site};
+
+/// An agent whose command fails tries it this often by itself.
+const COMMAND_TRIES: u32 = 3;
+
+/// A way to do a failed task again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// How long to wait before the task is done again.
+    pub wait: Duration,
+    /// How often a task is tried.
+    pub tries: u32,
+    /// Failures in a row, of whatever tasks, at which everything stops.
+    pub in_a_row: Option<u32>,
+}
+
+impl Loop {
+    /// Again at once, ten tries.
+    pub const RETRY: Self = Self { wait: Duration::ZERO, tries: 10, in_a_row: None };
+    /// Again after half a minute, ten tries.
+    pub const BACKOFF: Self = Self { wait: Duration::from_secs(30), tries: 10, in_a_row: None };
+    /// Again at once until three failures in a row. Successes in between start the count over; a
+    /// task gets a hundred tries at most.
+    pub const COUNTING: Self = Self { wait: Duration::ZERO, tries: 100, in_a_row: Some(3) };
+}
+
+/// How a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Open,
+    Done,
+    GivenUp,
+}
+
+/// What all tasks of a loop share.
+struct Shared {
+    site: Site,
+    how: Loop,
+    standings: watch::Sender<BTreeMap<String, Standing>>,
+    failures: Mutex<u32>,
+    places: Semaphore,
+}
+
+/// Plays a scenario to its end. To be called where time is paused and passes by itself. What comes to
+/// the mind of an agent that is not told what failed is drawn by `draw`.
+pub async fn play(scenario: &Arc<Scenario>, how: Loop, draw: u64) -> Measured {
+    let open = scenario.tasks.iter().map(|task| (task.name.clone(), Standing::Open)).collect();
+    let shared = Arc::new(Shared {
+        site: Site::new(Arc::clone(scenario), draw),
+        how,
+        standings: watch::Sender::new(open),
+        failures: Mutex::new(0),
+        places: Semaphore::new(usize::try_from(scenario.slots()).unwrap_or(usize::MAX)),
+    });
+    loop {
+        let mut working = JoinSet::new();
+        for task in scenario.tasks.iter().filter(|task| shared.stands(&task.name, Standing::Open)) {
+            let (shared, task) = (Arc::clone(&shared), task.clone());
+            working.spawn(async move { shared.work(&task).await });
+        }
+        tokio::select! {
+            biased;
+            () = shared.site.killed() => {
+                working.shutdown().await;
+                tokio::time::sleep(RESTART).await;
+            }
+            () = async { while working.join_next().await.is_some() {} } => break,
+        }
+    }
+    let standings = shared.standings.borrow();
+    let done = standings.iter().filter(|(_, standing)| **standing == Standing::Done);
+    Measured {
+        done: done.map(|(name, _)| name.clone()).collect(),
+        calls: shared.site.calls(),
+        effects: shared.site.effects(),
+        seconds: shared.site.passed().as_secs(),
+        ..Measured::default()
+    }
+}
+
+impl Shared {
+    fn stands(&self, task: &str, standing: Standing) -> bool {
+        self.standings.borrow().get(task) == Some(&standing)
+    }
+
+    async fn work(&self, task: &Task) {
+        let standing = if self.needs_are_done(task).await {
+            self.tries(task).await
+        } else {
+            Standing::GivenUp
+        };
+        self.standings.send_modify(|standings| {
+            standings.insert(task.name.clone(), standing);
+        });
+    }
+
+    async fn needs_are_done(&self, task: &Task) -> bool {
+        let all = |standings: &BTreeMap<String, Standing>, wanted: fn(Standing) -> bool| {
+            task.needs.iter().all(|need| standings.get(need).copied().is_some_and(wanted))
+        };
+        let mut standings = self.standings.subscribe();
+        let known = standings.wait_for(|now| all(now, |standing| standing != Standing::Open)).await;
+        known.is_ok_and(|now| all(&now, |standing| standing == Standing::Done))
+    }
+
+    async fn tries(&self, task: &Task) -> Standing {
+        let Ok(_place) = self.places.acquire().await else { return Standing::GivenUp };
+        for number in 0..self.how.tries {
+            if self.has_stopped() {
+                break;
+            }
+            if number > 0 {
+                tokio::time::sleep(self.how.wait).await;
+            }
+            let done = self.tried(task).await;
+            self.count(done);
+            if done {
+                return Standing::Done;
+            }
+        }
+        Standing::GivenUp
+    }
+
+    /// The whole task, from its beginning; whether it was done.
+    async fn tried(&self, task: &Task) -> bool {
+        let (site, name) = (&self.site, task.name.as_str());
+        if site.call(name, How::default()).await.is_err() || !self.commands(name).await {
+            return false;
+        }
+        if site.check(name).await.is_err() || site.commit(name).await.is_err() {
+            return false;
+        }
+        for action in &task.actions {
+            if !matches!(site.act(name, action).await, Acted::Applied) {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn commands(&self, task: &str) -> bool {
+        if !self.site.runs_commands(task) {
+            return true;
+        }
+        for _ in 0..COMMAND_TRIES {
+            if self.site.command(task).await.is_ok() {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn count(&self, done: bool) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        *failures = if done { 0 } else { *failures + 1 };
+    }
+
+    fn has_stopped(&self) -> bool {
+        let failures = *self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        self.how.in_a_row.is_some_and(|most| failures >= most)
+    }
+}

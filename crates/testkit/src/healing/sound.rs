@@ -1,0 +1,92 @@
+//! Whether a scenario says what can be: everything it names is there.
+
+use std::collections::BTreeSet;
+
+use super::plan::plan;
+use super::scenario::{Kill, Scenario, Task};
+use super::trouble::{Ends, Place, Trouble};
+
+/// The first thing that is wrong with a scenario, and in which field.
+pub(super) fn first_wrong(scenario: &Scenario) -> Option<String> {
+    let names: BTreeSet<&str> = scenario.tasks.iter().map(|task| task.name.as_str()).collect();
+    if names.is_empty() {
+        return Some("task: there is none".to_owned());
+    }
+    if names.len() < scenario.tasks.len() {
+        return Some("task.name: two tasks have the same".to_owned());
+    }
+    scenario
+        .tasks
+        .iter()
+        .find_map(|task| of_task(task, &names))
+        .or_else(|| scenario.kills.iter().find_map(|kill| of_kill(scenario, kill)))
+        .or_else(|| of_oracle(scenario, &names))
+        .or_else(|| plan(scenario).err().map(|wrong| format!("task: {wrong}")))
+}
+
+fn of_task(task: &Task, names: &BTreeSet<&str>) -> Option<String> {
+    let said = |field: &str, wrong: &str| Some(format!("task {:?}: {field}: {wrong}", task.name));
+    if let Some(need) = task.needs.iter().find(|need| !names.contains(need.as_str())) {
+        return said("needs", &format!("there is no task {need:?}"));
+    }
+    let keys: BTreeSet<&str> = task.actions.iter().map(|action| action.key.as_str()).collect();
+    if keys.len() < task.actions.len() {
+        return said("action.key", "two actions have the same");
+    }
+    task.troubles.iter().find_map(|trouble| of_trouble(task, trouble)).and_then(|wrong| {
+        let (field, wrong) = wrong;
+        said(&format!("trouble.{field}"), &wrong)
+    })
+}
+
+fn of_trouble(task: &Task, trouble: &Trouble) -> Option<(&'static str, String)> {
+    let acts = matches!(trouble.at, Place::Act(_));
+    if let Place::Act(key) | Place::LookUp(key) = &trouble.at
+        && !task.actions.iter().any(|action| action.key == *key)
+    {
+        return Some(("at", format!("there is no action {key:?}")));
+    }
+    if (trouble.happened || trouble.reply_lost) && !acts {
+        return Some(("happened", format!("nothing happens at {}", trouble.at)));
+    }
+    if trouble.happened && !trouble.reply_lost {
+        return Some(("happened", "what happened and was heard of is no trouble".to_owned()));
+    }
+    match &trouble.ends {
+        Ends::Approach(approach) if task.takes.last() != Some(approach) => {
+            Some(("ends", format!("{approach:?} is not the last of what the agent takes")))
+        }
+        Ends::Approach(_) | Ends::Compacted if trouble.at == Place::Command => {
+            Some(("ends", "a command is only waited for, or a person helps".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn of_kill(scenario: &Scenario, kill: &Kill) -> Option<String> {
+    let Some(task) = scenario.task(&kill.task) else {
+        return Some(format!("kill.task: there is no task {:?}", kill.task));
+    };
+    match &kill.at {
+        Place::Act(key) | Place::LookUp(key)
+            if !task.actions.iter().any(|action| action.key == *key) =>
+        {
+            Some(format!("kill.at: there is no action {key:?}"))
+        }
+        _ if kill.nth == 0 => Some("kill.nth: it is counted from 1".to_owned()),
+        _ => None,
+    }
+}
+
+fn of_oracle(scenario: &Scenario, names: &BTreeSet<&str>) -> Option<String> {
+    let oracle = &scenario.oracle;
+    if let Some(unknown) = oracle.completable.iter().find(|name| !names.contains(name.as_str())) {
+        return Some(format!("oracle.completable: there is no task {unknown:?}"));
+    }
+    let named = |name: &String| {
+        let (task, key) = name.split_once('.').unwrap_or((name, ""));
+        scenario.task(task).is_some_and(|task| task.actions.iter().any(|a| a.key == key))
+    };
+    let unknown = oracle.effects.keys().find(|name| !named(name))?;
+    Some(format!("oracle.effects: there is no action {unknown:?}; they are named task.key"))
+}
