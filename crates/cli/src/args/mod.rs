@@ -17,6 +17,7 @@ mod kick;
 mod land;
 mod log;
 mod mcp;
+mod notify;
 mod pause;
 mod report;
 mod retry;
@@ -43,6 +44,7 @@ pub(crate) use kick::Kick;
 pub(crate) use land::Land;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
+pub(crate) use notify::{Notify, NotifyCommand};
 pub(crate) use pause::Pause;
 pub(crate) use report::Report;
 pub(crate) use retry::Retry;
@@ -113,6 +115,7 @@ pub(crate) enum Command {
     Forget(Forget),
     Config(Config),
     Schema(Schema),
+    Notify(Notify),
     Explain(Explain),
     Classify(Classify),
     Drill(Drill),

@@ -25,7 +25,7 @@ use unstuck_world::tool::Declarable;
 
 use crate::error::Error;
 use crate::problem::Problem;
-use crate::settings::{Agent, Dialect, Permissions, Provider, Settings};
+use crate::settings::{Agent, Dialect, Permissions, Provider, Settings, variable};
 
 /// Agent programs in the order they are looked for.
 const INSTALLED: [(Provider, &str); 2] =
@@ -267,7 +267,7 @@ impl Agents<'_> {
     }
 
     fn credential(&self, provider: Provider) -> Option<Credential> {
-        env::var(self.variable(provider)).ok().and_then(|key| Credential::new(&key))
+        variable(&self.variable(provider)).and_then(|key| Credential::new(&key))
     }
 }
 

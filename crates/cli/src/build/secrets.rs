@@ -8,7 +8,7 @@ const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDE
 const VALUE_BYTES_MIN: usize = 8;
 
 /// The secrets of the environment.
-pub(super) fn secrets() -> Vec<String> {
+pub(crate) fn secrets() -> Vec<String> {
     let named = |(name, value): (String, String)| is_secret(&name, &value).then_some(value);
     let readable = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

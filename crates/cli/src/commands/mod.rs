@@ -18,6 +18,7 @@ mod kick;
 mod land;
 mod log;
 mod mcp;
+mod notify;
 mod pause;
 mod report;
 mod retry;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Report(args) => report::run(&args, dir, terminal),
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Config(args) => config::run(&args, dir, terminal),
+        Command::Notify(args) => notify::run(&args, dir, terminal),
         Command::Schema(args) => config::schema_of(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),

@@ -10,7 +10,6 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
 use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock, Turns};
 use unstuck_store::{Holder, SqliteStore, Store};
@@ -28,8 +27,8 @@ const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 pub(crate) struct Project {
     root: PathBuf,
     name: Arc<str>,
-    /// The limits, where they were read already.
-    policy: Option<Arc<Policy>>,
+    /// The settings, where they were read already.
+    settings: Option<Arc<Resolved>>,
 }
 
 impl Project {
@@ -49,7 +48,7 @@ impl Project {
         let marked = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
         let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
         let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
-        Ok(Self { name: Arc::from(name.as_ref()), root, policy: None })
+        Ok(Self { name: Arc::from(name.as_ref()), root, settings: None })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -60,18 +59,23 @@ impl Project {
         &self.name
     }
 
-    /// The same project, with these limits instead of those of its settings.
+    /// The same project, with settings that were read already.
     #[must_use]
-    pub(crate) fn limited_by(self, policy: Policy) -> Self {
-        Self { policy: Some(Arc::new(policy)), ..self }
+    pub(crate) fn with(self, settings: Resolved) -> Self {
+        Self { settings: Some(Arc::new(settings)), ..self }
+    }
+
+    /// Its settings.
+    pub(crate) fn settings(&self) -> Result<Arc<Resolved>, Error> {
+        match &self.settings {
+            Some(settings) => Ok(Arc::clone(settings)),
+            None => Ok(Arc::new(Resolved::load(&self.root, None, &Flags::new())?)),
+        }
     }
 
     /// What the loop needs to work on it for a verb.
     pub(crate) fn setup(&self, store: &Arc<dyn Store>, verb: &str) -> Result<Setup, Error> {
-        let policy = match &self.policy {
-            Some(policy) => Arc::clone(policy),
-            None => Arc::new(Resolved::load(&self.root, None, &Flags::new())?.policy),
-        };
+        let policy = Arc::new(self.settings()?.policy.clone());
         Ok(Setup {
             store: Arc::clone(store),
             project: Arc::clone(&self.name),

@@ -1,5 +1,6 @@
 //! The project a command is about: its folder, its store, and whoever holds it.
 
+mod channels;
 mod desk;
 mod folder;
 mod look;
@@ -7,6 +8,7 @@ mod seat;
 mod signals;
 pub(crate) mod which;
 
+pub(crate) use channels::channels;
 pub(crate) use desk::{Line, current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder};
 pub(crate) use look::{task, tasks_of};

@@ -7,9 +7,11 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use unstuck_core::engine::{BuildId, Command, Recorded, Standing, State};
 use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
+use unstuck_runner::notify::Sender;
 use unstuck_runner::{CommandError, Decider, Ended, Handle, Notice, Runner, Scope, World};
 use unstuck_store::{Store, StoreError};
 
+use super::channels::{GRACE, sender};
 use super::folder::{Project, holder};
 use crate::error::Error;
 
@@ -25,6 +27,8 @@ pub(crate) enum Seat {
         handle: Handle,
         running: JoinHandle<Ended>,
         notices: broadcast::Receiver<Notice>,
+        /// Tells people who are elsewhere.
+        sender: Option<Sender>,
         _server: Server,
     },
     /// Somebody else does.
@@ -49,7 +53,7 @@ impl Seat {
         let mut tries = TRIES;
         loop {
             match Runner::open(project.setup(store, verb)?).await {
-                Ok(runner) => return Self::hold(project, runner, verb).await,
+                Ok(runner) => return Self::hold(project, store, runner, verb).await,
                 Err(StoreError::Held(by)) => {
                     tries -= 1;
                     match Self::join(project).await {
@@ -71,7 +75,13 @@ impl Seat {
         }
     }
 
-    async fn hold(project: &Project, runner: Runner, verb: &str) -> Result<Self, Error> {
+    async fn hold(
+        project: &Project,
+        store: &Arc<dyn Store>,
+        runner: Runner,
+        verb: &str,
+    ) -> Result<Self, Error> {
+        let sender = sender(project, store).await?;
         let handle = runner.handle();
         let unusable = |place: String| move |source| Error::Folder { place, source };
         let (key, socket) = (project.token_key(), project.socket());
@@ -82,7 +92,7 @@ impl Seat {
         let running = tokio::spawn(runner.run());
         // What was answered while nobody was here counts before anything is looked at.
         handle.take_answers().await?;
-        Ok(Self::Holder { handle, running, notices, _server: server })
+        Ok(Self::Holder { handle, running, notices, sender, _server: server })
     }
 
     async fn join(project: &Project) -> std::io::Result<Self> {
@@ -199,9 +209,13 @@ impl Seat {
     /// free.
     pub(crate) async fn leave(self) -> Result<(), Error> {
         match self {
-            Self::Holder { handle, running, .. } => {
+            Self::Holder { handle, running, sender, .. } => {
                 handle.shut_down(false).await;
-                running.await.map_err(|_| CommandError::Ended)??;
+                let ended = running.await.map_err(|_| CommandError::Ended)?;
+                if let Some(sender) = sender {
+                    sender.finish(GRACE).await;
+                }
+                ended?;
             }
             Self::Guest { client, .. } => {
                 // A holder that is gone finds out by itself.

@@ -3,6 +3,7 @@
 mod expand;
 mod keys;
 mod layer;
+mod notify;
 mod policy;
 #[cfg(test)]
 mod reference;
@@ -12,6 +13,7 @@ mod units;
 
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;
-pub(crate) use resolve::{FILE, Flags, Resolved, Shown};
+pub(crate) use notify::Notify;
+pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
 pub(crate) use sections::{Agent, Baseline, Dialect, Mode, Permissions, Provider, Settings};
 pub(crate) use units::{Length, Money};

@@ -40,8 +40,12 @@ fn reference() -> String {
     let mut page = HEAD.to_owned();
     for (name, section) in schema["properties"].as_object().unwrap() {
         let words = section["description"].as_str().unwrap();
-        write!(page, "\n## {name}\n\n{words}\n\n| key | default | |\n| --- | --- | --- |\n")
-            .unwrap();
+        write!(page, "\n## {name}\n\n{words}\n").unwrap();
+        if section.get("properties").is_none() {
+            page.push_str("See [notifications](notifications.md).\n");
+            continue;
+        }
+        page.push_str("\n| key | default | |\n| --- | --- | --- |\n");
         rows(&mut page, section, defaults.get(name), "");
     }
     page

@@ -82,6 +82,11 @@ fn find<'t>(table: &'t Table, path: &str) -> Option<&'t Value> {
     }
 }
 
+/// What a variable of the environment holds, where that is text.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var_os(name)?.into_string().ok()
+}
+
 /// The user's own file.
 fn user_file() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -111,7 +116,7 @@ impl Resolving {
             }
             Err(source) => return Err(Error::Input { place, source }),
         };
-        match Layer::of_file(&place, &text, &|name| env::var(name).ok()) {
+        match Layer::of_file(&place, &text, &variable) {
             Ok(layer) => self.put(layer, &Origin::File(place)),
             Err(problems) => self.problems.extend(problems),
         }
@@ -125,7 +130,7 @@ impl Resolving {
         }
         for path in Keys::all().paths() {
             let name = format!("{PREFIX}{}", path.to_uppercase().replace('.', "_"));
-            if let Ok(value) = env::var(&name) {
+            if let Some(value) = variable(&name) {
                 self.value(Origin::Variable(name), &path, &value);
             }
         }

@@ -3,9 +3,12 @@
 //! The words over each field are its documentation everywhere: in the schema, in the reference of
 //! the guide, and in an editor that knows the schema.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::notify::Notify;
 use super::units::{Length, Money};
 
 /// Settings of a project.
@@ -30,6 +33,9 @@ pub(crate) struct Settings {
     pub(crate) wait: Wait,
     /// What may be spent.
     pub(crate) budget: Budget,
+    /// Who is told what happened, by a name of your choice.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) notify: BTreeMap<String, Notify>,
 }
 
 /// Who works on the tasks.

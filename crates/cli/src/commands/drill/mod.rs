@@ -3,10 +3,9 @@
 mod checks;
 mod place;
 
-use std::io::Write as _;
-use std::time::Instant;
-
 use serde::Serialize;
+use std::io::Write as _;
+use tokio::time::Instant;
 
 use crate::args::Drill;
 use crate::error::Error;

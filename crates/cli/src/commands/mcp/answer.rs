@@ -120,7 +120,7 @@ async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, N
 
 /// What the run says that actions may use; nothing where it does not say.
 fn declarable() -> Declarable {
-    let told = env::var(DECLARABLE).ok();
+    let told = variable(DECLARABLE);
     told.and_then(|told| serde_json::from_str(&told).ok()).unwrap_or_default()
 }
 

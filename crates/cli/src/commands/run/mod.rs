@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     let resolved =
         Resolved::load(project.root(), args.follow.config.path.as_deref(), &args.flags())?;
     let tasks = tasks::tasks(&project, &args.work, dir)?;
-    let project = project.limited_by(resolved.policy.clone());
+    let project = project.with(resolved.clone());
     project::runtime()?.block_on(async {
         let crew = Crew::gather(&project, resolved).await?;
         let plan = crew.plan(tasks)?;
@@ -60,7 +60,7 @@ pub(crate) fn resume(
     let project = Project::find(dir)?;
     let config = args.follow.config.path.as_deref();
     let resolved = Resolved::load(project.root(), config, &Flags::new())?;
-    let project = project.limited_by(resolved.policy.clone());
+    let project = project.with(resolved.clone());
     // Whoever never ran anything here has nothing to go on with.
     project.store()?;
     project::runtime()?.block_on(async {

@@ -1,0 +1,55 @@
+//! The channels on which people are told what happened.
+
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use unstuck_runner::SystemClock;
+use unstuck_runner::notify::{Outgoing, Sender};
+use unstuck_store::Store;
+use unstuck_world::notify::{Channel, Means};
+use unstuck_world::redact::Redactor;
+
+use super::folder::Project;
+use super::own_guard;
+use crate::build::secrets;
+use crate::error::Error;
+
+/// How long we stay to tell the last news.
+pub(super) const GRACE: Duration = Duration::from_secs(10);
+
+/// The channels of a project.
+pub(crate) fn channels(project: &Project) -> Result<Vec<Channel>, Error> {
+    let resolved = project.settings()?;
+    if resolved.settings.notify.is_empty() {
+        return Ok(Vec::new());
+    }
+    let secrets = secrets();
+    let means = Means {
+        redactor: Arc::new(Redactor::new(secrets.iter().map(String::as_str))),
+        zone: TimeZone::system(),
+        guard: own_guard()?,
+        locks: project.runs(),
+        directory: project.root().to_owned(),
+        path: env::var_os("PATH"),
+    };
+    let channel = |(name, settings): (&String, &crate::settings::Notify)| {
+        Ok(Channel::new(name, settings.channel().clone(), &means)?)
+    };
+    resolved.settings.notify.iter().map(channel).collect()
+}
+
+/// Tells people what happens, where somebody wants to be told.
+pub(super) async fn sender(
+    project: &Project,
+    store: &Arc<dyn Store>,
+) -> Result<Option<Sender>, Error> {
+    let channels = channels(project)?;
+    if channels.is_empty() {
+        return Ok(None);
+    }
+    let (store, name) = (Arc::clone(store), Arc::clone(project.name()));
+    let outgoing = Outgoing { store, project: name, clock: Arc::new(SystemClock), channels };
+    Ok(Some(Sender::start(outgoing).await?))
+}

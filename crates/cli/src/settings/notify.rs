@@ -1,0 +1,97 @@
+//! `[notify.NAME]`: who is told what happened, and how.
+
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::{Table, Value};
+use unstuck_world::notify::ChannelSettings;
+
+/// Keys whose values let somebody in, or let somebody write.
+const SECRET: [&str; 5] = ["url", "secret", "token", "topic", "password"];
+/// What stands for such a value.
+const HIDDEN: &str = "(hidden)";
+
+/// One channel, and how it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Notify {
+    written: Table,
+    channel: ChannelSettings,
+}
+
+impl Notify {
+    pub(crate) const fn channel(&self) -> &ChannelSettings {
+        &self.channel
+    }
+}
+
+impl<'de> Deserialize<'de> for Notify {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Table::deserialize(deserializer)?;
+        let channel = ChannelSettings::deserialize(written.clone());
+        let channel = channel.map_err(|error| D::Error::custom(error.message()))?;
+        Ok(Self { written, channel })
+    }
+}
+
+impl Serialize for Notify {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut shown = self.written.clone();
+        for (name, value) in &mut shown {
+            if SECRET.contains(&name.as_str()) {
+                *value = Value::String(HIDDEN.to_owned());
+            }
+        }
+        shown.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Notify {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Notify".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "required": ["kind"],
+            "properties": {
+                "kind": {
+                    "description": "How it is reached.",
+                    "enum": ["desktop", "webhook", "slack", "command", "discord", "telegram", "ntfy", "email"],
+                },
+                "level": {
+                    "description": "How much it wants to hear.",
+                    "enum": ["questions", "failures", "all"],
+                },
+                "quiet_hours": {
+                    "description": "When it wants to be left alone: what happens meanwhile is told afterwards.",
+                    "type": "string",
+                    "examples": ["22:00-07:00"],
+                },
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // TX16, B9
+    #[test]
+    fn what_lets_somebody_in_is_not_shown() {
+        let text = "kind = \"webhook\"\nurl = \"https://canary.example\"\nsecret = \"canary\"\n";
+        let notify: Notify = toml::from_str(text).unwrap();
+        let shown = toml::to_string(&notify).unwrap();
+        assert!(!shown.contains("canary"), "{shown}");
+        assert!(!format!("{notify:?}").contains("secret = \"canary"), "{notify:?}");
+    }
+
+    #[test]
+    fn an_unknown_key_of_a_channel_is_refused() {
+        let read = |text: &str| toml::from_str::<Notify>(text).map_err(|error| error.to_string());
+        assert!(read("kind = \"slack\"\nurll = \"x\"\n").is_err());
+        assert!(read("kind = \"pigeon\"\n").is_err());
+        assert!(read("kind = \"desktop\"\nquiet_hours = \"22:00-07:00\"\n").is_ok());
+    }
+}
