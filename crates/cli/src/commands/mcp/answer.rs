@@ -1,6 +1,5 @@
 //! What a call comes to: reported, and put into words for whoever called.
 
-use std::env;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -17,6 +16,7 @@ use super::check::check;
 use super::desk::{Desk, No};
 use super::words;
 use crate::project;
+use crate::settings::variable;
 
 /// Where an agent's own words are raised.
 const SOURCE: &str = "agent";
