@@ -47,6 +47,6 @@ async fn the_longest_conversation_goes_over_the_socket() {
     client.command(Command::Skip { task: TaskId(0) }).await.unwrap();
     let late = client.checkpoint(effect, Progress::default(), said("late")).await.unwrap_err();
     let refusal = Rejected::Stale(effect).to_string();
-    assert_eq!(late, ClientError::Refused { why: Refusal::Rejected, message: refusal });
+    assert_eq!(late, ClientError::Refused { why: Refusal::Stale, message: refusal });
     assert_eq!(kept().await, None);
 }

@@ -66,7 +66,9 @@ fn played(scenario: &Arc<Scenario>, supervisor: Supervisor) -> Result<Vec<Measur
         Supervisor::Backoff => Loop::BACKOFF,
         Supervisor::Counting => Loop::COUNTING,
     };
-    let draw = |draw| Ok(in_virtual_time()?.block_on(simple::play(scenario, how, draw)));
+    let draw = |draw| -> Result<Measured, Stuck> {
+        Ok(in_virtual_time()?.block_on(simple::play(scenario, how, draw)))
+    };
     (0..DRAWS).map(draw).collect()
 }
 

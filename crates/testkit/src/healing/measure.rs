@@ -139,9 +139,9 @@ impl Measured {
         expect(Measure::Lost, lost == 0, format!("{lost} lost actions"));
         let said = format!("over after {} s, at least {}", self.seconds, oracle.least_seconds);
         expect(Measure::Seconds, self.seconds >= oracle.least_seconds, said);
-        let missed: Vec<&Code> =
-            scenario.codes.iter().filter(|code| !self.codes.contains(code)).collect();
-        expect(Measure::Codes, missed.is_empty(), format!("{missed:?} not met"));
+        let missed = scenario.codes.iter().filter(|code| !self.codes.contains(code));
+        let missed: Vec<&str> = missed.map(|code| code.as_str()).collect();
+        expect(Measure::Codes, missed.is_empty(), format!("{} not met", missed.join(", ")));
         wrong
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Call<'git> {
     environment: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
     reference: Option<String>,
+    /// Whether paths are taken as they are, which not every command of git can be told.
+    literal: bool,
 }
 
 /// A git command that ended with a status that was expected.
@@ -91,6 +93,7 @@ impl Git {
             environment: Vec::new(),
             input: Vec::new(),
             reference: None,
+            literal: true,
         }
     }
 }
@@ -98,6 +101,12 @@ impl Git {
 impl Call<'_> {
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// For a command that refuses to be told how paths are written.
+    pub(crate) fn with_plain_paths(mut self) -> Self {
+        self.literal = false;
         self
     }
 
@@ -193,7 +202,8 @@ impl Call<'_> {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        command.args(["--literal-pathspecs", "--no-pager"]).args(&self.arguments);
+        command.args(self.literal.then_some("--literal-pathspecs"));
+        command.arg("--no-pager").args(&self.arguments);
         command.current_dir(existing(&self.git.directory)).process_group(0).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -91,7 +91,8 @@ impl Git {
     /// Whether git is told not to know this folder, which need not be there.
     pub async fn ignores_folder(&self, path: &str) -> Result<bool, Fault> {
         let folder = format!("{}/", path.trim_end_matches('/'));
-        let call = self.call(Operation::Look).args(["check-ignore", "--quiet", "--", &folder]);
+        let call = self.call(Operation::Look).with_plain_paths();
+        let call = call.args(["check-ignore", "--quiet", "--", &folder]);
         Ok(call.run_expecting(&[0, 1]).await?.status == 0)
     }
 

@@ -240,13 +240,18 @@ impl Stand<'_> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::civil::time;
+    use jiff::civil::{date, time};
 
     use super::*;
 
+    /// A zone whose rules need no database.
+    fn at(evening: jiff::civil::DateTime, rules: &str) -> Zoned {
+        evening.to_zoned(jiff::tz::TimeZone::posix(rules).unwrap()).unwrap()
+    }
+
     #[test]
     fn a_time_of_day_is_the_next_one_also_over_midnight() {
-        let now: Zoned = "2026-11-15T23:00:00[UTC]".parse().unwrap();
+        let now = at(date(2026, 11, 15).at(23, 0, 0, 0), "UTC0");
         assert_eq!(until(&now, time(23, 30, 0, 0)), Duration::from_mins(30));
         assert_eq!(until(&now, time(7, 0, 0, 0)), Duration::from_hours(8));
         assert_eq!(until(&now, time(23, 0, 0, 0)), Duration::from_hours(24));
@@ -254,7 +259,8 @@ mod tests {
 
     #[test]
     fn a_night_with_a_change_of_the_clock_is_as_long_as_it_is() {
-        let now: Zoned = "2026-10-24T23:00:00[Europe/Berlin]".parse().unwrap();
+        let rules = "CET-1CEST,M3.5.0,M10.5.0/3";
+        let now = at(date(2026, 10, 24).at(23, 0, 0, 0), rules);
         assert_eq!(until(&now, time(7, 0, 0, 0)), Duration::from_hours(9));
     }
 }
