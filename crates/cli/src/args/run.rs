@@ -46,11 +46,11 @@ pub(crate) struct Run {
     pub(crate) in_place: bool,
 
     /// Show what would be done, and do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[arg(long = "dry-run")]
+    pub(crate) dry: bool,
 
     /// Go on in the background
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with = "dry")]
     pub(crate) detach: bool,
 
     #[command(flatten)]

@@ -274,7 +274,7 @@ impl Agents<'_> {
 /// The names under which Claude Code reads a key or a long-lived token.
 const OWN: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-/// The name under which OpenAI and those who speak like it read a key.
+/// The name under which `OpenAI` and those who speak like it read a key.
 const OPENAI: &str = "OPENAI_API_KEY";
 
 /// Every variable that holds a key where nobody names another.

@@ -57,7 +57,7 @@ impl Resolved {
         }
         resolving.variables();
         for (path, value, flag) in flags {
-            resolving.value(Origin::Flag(flag), path, value);
+            resolving.value(&Origin::Flag(flag), path, value);
         }
         resolving.finish()
     }
@@ -131,14 +131,14 @@ impl Resolving {
         for path in Keys::all().paths() {
             let name = format!("{PREFIX}{}", path.to_uppercase().replace('.', "_"));
             if let Some(value) = variable(&name) {
-                self.value(Origin::Variable(name), &path, &value);
+                self.value(&Origin::Variable(name), &path, &value);
             }
         }
     }
 
-    fn value(&mut self, origin: Origin, path: &str, text: &str) {
-        match Layer::of_value(&origin, path, text) {
-            Ok(layer) => self.put(layer, &origin),
+    fn value(&mut self, origin: &Origin, path: &str, text: &str) {
+        match Layer::of_value(origin, path, text) {
+            Ok(layer) => self.put(layer, origin),
             Err(problem) => self.problems.push(problem),
         }
     }

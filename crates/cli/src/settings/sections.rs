@@ -356,6 +356,7 @@ impl Default for Wait {
 /// What may be spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_field_names, reason = "they are written like this in the file")]
 pub(crate) struct Budget {
     /// By one task.
     pub(crate) per_task: Cap,

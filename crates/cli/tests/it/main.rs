@@ -1,6 +1,7 @@
 //! The program as a person and a script meet it.
 
 #![expect(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::print_stderr,
     reason = "all of it is test code, which clippy sees in test functions only"

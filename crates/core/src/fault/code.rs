@@ -318,6 +318,6 @@ impl std::str::FromStr for Code {
 /// The codes whose names are most like what was given.
 fn near(wanted: &str) -> Vec<Code> {
     let names = nearest(wanted, Code::ALL.iter().map(|code| code.as_str()));
-    let named = |name: &str| Code::ALL.iter().copied().find(|code| code.as_str() == name);
-    names.into_iter().filter_map(named).collect()
+    let code = |name: &str| Code::ALL.iter().copied().find(|code| code.as_str() == name);
+    names.into_iter().filter_map(code).collect()
 }

@@ -52,12 +52,12 @@ fn sum(seed: u64, parts: &[&Scenario]) -> Scenario {
         effects: BTreeMap::new(),
     };
     for part in parts {
-        let named = |name: &String| format!("{}-{name}", part.name);
-        oracle.completable.extend(part.oracle.completable.iter().map(named));
+        let of_part = |name: &String| format!("{}-{name}", part.name);
+        oracle.completable.extend(part.oracle.completable.iter().map(of_part));
         oracle.least_calls += part.oracle.least_calls;
         oracle.questions += part.oracle.questions;
         oracle.least_seconds = oracle.least_seconds.max(part.oracle.least_seconds);
-        oracle.effects.extend(part.oracle.effects.iter().map(|(name, n)| (named(name), *n)));
+        oracle.effects.extend(part.oracle.effects.iter().map(|(name, n)| (of_part(name), *n)));
     }
     Scenario {
         name: format!("seed-{seed:02}"),
@@ -76,15 +76,15 @@ fn sum(seed: u64, parts: &[&Scenario]) -> Scenario {
 
 /// A task of a part under a name, an account and errors that no other part has.
 fn own(part: &Scenario, task: &Task) -> Task {
-    let named = |name: &String| format!("{}-{name}", part.name);
+    let of_part = |name: &String| format!("{}-{name}", part.name);
     let said = |trouble: &Trouble| {
         let message = Some(format!("{}: {}", part.name, trouble.words()));
         Trouble { message, ..trouble.clone() }
     };
     Task {
-        name: named(&task.name),
-        needs: task.needs.iter().map(named).collect(),
-        account: named(&task.account),
+        name: of_part(&task.name),
+        needs: task.needs.iter().map(of_part).collect(),
+        account: of_part(&task.account),
         troubles: task.troubles.iter().map(said).collect(),
         ..task.clone()
     }

@@ -83,10 +83,10 @@ fn of_oracle(scenario: &Scenario, names: &BTreeSet<&str>) -> Option<String> {
     if let Some(unknown) = oracle.completable.iter().find(|name| !names.contains(name.as_str())) {
         return Some(format!("oracle.completable: there is no task {unknown:?}"));
     }
-    let named = |name: &String| {
+    let exists = |name: &String| {
         let (task, key) = name.split_once('.').unwrap_or((name, ""));
         scenario.task(task).is_some_and(|task| task.actions.iter().any(|a| a.key == key))
     };
-    let unknown = oracle.effects.keys().find(|name| !named(name))?;
-    Some(format!("oracle.effects: there is no action {unknown:?}; they are named task.key"))
+    let unknown = oracle.effects.keys().find(|name| !exists(name))?;
+    Some(format!("oracle.effects: there is no action {unknown:?}; they are exists task.key"))
 }

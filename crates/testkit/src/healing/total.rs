@@ -48,7 +48,9 @@ impl Total {
         for row in rows {
             let played = row.measured.get(&supervisor).map_or(&[][..], Vec::as_slice);
             total.draws = total.draws.max(played.len() as u64);
-            played.iter().for_each(|measured| total.add(&row.scenario, measured));
+            for measured in played {
+                total.add(&row.scenario, measured);
+            }
         }
         total
     }

@@ -173,7 +173,7 @@ mod tests {
         match protocol().line(line.as_bytes()) {
             Heard::Nothing => Value::Null,
             Heard::Reply(reply) => {
-                assert_eq!(reply.iter().filter(|byte| **byte == b'\n').count(), 1);
+                assert_eq!(memchr::memchr_iter(b'\n', &reply).count(), 1);
                 serde_json::from_slice(&reply).unwrap()
             }
             Heard::Call(call) => panic!("{call:?}"),
@@ -267,7 +267,7 @@ mod tests {
         #[test]
         fn any_line_gets_at_most_one_line(line in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Heard::Reply(reply) = protocol().line(&line) {
-                prop_assert_eq!(reply.iter().filter(|byte| **byte == b'\n').count(), 1);
+                prop_assert_eq!(memchr::memchr_iter(b'\n', &reply).count(), 1);
                 let said: Value = serde_json::from_slice(&reply).unwrap();
                 prop_assert_eq!(&said["jsonrpc"], "2.0");
             }

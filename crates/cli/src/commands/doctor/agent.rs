@@ -114,8 +114,8 @@ fn without_program(agents: &Agents<'_>, provider: Provider, task: &TaskSpec) -> 
 
 /// Which variables hold a key: their names, and nothing of what they hold.
 fn keys(agents: &Agents<'_>) -> Finding {
-    let named = agents.settings.agent.key_env.iter().map(String::as_str);
-    let mut names: Vec<&str> = KEYS.into_iter().chain(named).collect();
+    let own = agents.settings.agent.key_env.iter().map(String::as_str);
+    let mut names: Vec<&str> = KEYS.into_iter().chain(own).collect();
     names.dedup();
     let set: Vec<&str> = names.iter().copied().filter(|name| env::var_os(name).is_some()).collect();
     let holds = |name: &str| {

@@ -102,8 +102,8 @@ async fn person(git: &Git) -> Result<Finding, Fault> {
 /// is in the way.
 async fn tree(git: &Git, in_place: bool) -> Result<Finding, Fault> {
     let changed = git.status().await?.len();
-    let changes = words::number(changed, "path differs", "paths differ");
-    let says = format!("{changes} from the last commit");
+    let paths = words::number(changed, "path differs", "paths differ");
+    let says = format!("{paths} from the last commit");
     Ok(match (changed, in_place) {
         (0, _) => Finding::good(TREE, "clean"),
         (_, true) => {

@@ -84,7 +84,7 @@ async fn look(project: &Project, resolved: Option<&Resolved>) -> Result<Vec<Find
         None => {
             findings.extend([agent::AGENT, agent::KEYS_ROW, checks::CHECKS].map(|about| {
                 Finding::skipped(about, "not looked at before the settings can be read")
-            }))
+            }));
         }
     }
     let (stored, newest) = store::look(project).await;

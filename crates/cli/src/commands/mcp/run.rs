@@ -38,9 +38,9 @@ impl Run {
             match self.client().await?.command(command(effect)).await {
                 Ok(events) => return Ok(events),
                 Err(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. }) => {
-                    self.client = None
+                    self.client = None;
                 }
-                Err(ClientError::Refused { why: Refusal::Rejected, message }) => {
+                Err(ClientError::Refused { why: Refusal::Rejected | Refusal::Stale, message }) => {
                     return Err(self.rejected(message).await);
                 }
                 Err(error) => return Err(No(error.to_string())),

@@ -189,7 +189,7 @@ impl Board {
 mod tests {
     use std::sync::Arc;
 
-    use unstuck_core::engine::{BuildId, BuildState, Next, Start, TaskState as State};
+    use unstuck_core::engine::{BuildId, BuildState, Counters, Next, Start, TaskState as State};
     use unstuck_core::plan::TaskSpec;
     use unstuck_core::policy::Amount;
     use unstuck_store::tables::TaskChange;
@@ -205,7 +205,7 @@ mod tests {
             last_run: None,
             firing: 0,
             attempts: 2,
-            counters: Default::default(),
+            counters: Counters::default(),
             failure: None,
             spent: Amount { money_micros: 310_000, ..Amount::ZERO },
             changed_at: NOW,
@@ -247,8 +247,7 @@ mod tests {
                 State::Pending { run: None },
             ),
         ];
-        let mut board = Board::default();
-        board.builds = vec![(build(5), tasks)];
+        let mut board = Board { builds: vec![(build(5), tasks)], ..Board::default() };
         let next = Next::attempt(Start::Fresh);
         let run = RunId(5);
         for task in [1, 2] {

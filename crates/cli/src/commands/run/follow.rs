@@ -37,9 +37,9 @@ enum Waiting {
 }
 
 impl Patience {
-    pub(super) fn new(follow: &Follow) -> Result<Self, Error> {
+    pub(super) fn new(follow: &Follow) -> Self {
         let until = follow.until.map(|time| Instant::now() + until(&Zoned::now(), time));
-        Ok(Self { until, max_wait: follow.max_wait, waiting: None })
+        Self { until, max_wait: follow.max_wait, waiting: None }
     }
 
     /// When it is over, because nothing but waiting was left for too long.

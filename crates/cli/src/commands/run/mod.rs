@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     project::runtime()?.block_on(async {
         let crew = Crew::gather(&project, resolved).await?;
         let plan = crew.plan(tasks)?;
-        if args.dry_run {
+        if args.dry {
             return dry::show(&crew, &plan, args.follow.json, terminal);
         }
         crew.check(&plan).await?;
@@ -113,7 +113,7 @@ impl Work<'_> {
         view: &mut View<'_>,
     ) -> Result<Ending, Error> {
         let verb = if plan.is_some() { "run" } else { "resume" };
-        let mut patience = Patience::new(self.follow)?;
+        let mut patience = Patience::new(self.follow);
         // Answers that wait to be taken up may end a build as soon as we sit.
         let (mut plan, mut builds) = match plan {
             Some(plan) => (Some(plan), Vec::new()),

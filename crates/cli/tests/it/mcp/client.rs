@@ -50,6 +50,7 @@ impl Client {
     }
 
     /// What a tool says, and whether it failed.
+    #[expect(clippy::needless_pass_by_value, reason = "it is written where it is called")]
     pub(super) fn call(&mut self, tool: &str, input: Value) -> (String, bool) {
         let said = self.ask("tools/call", &json!({ "name": tool, "arguments": input }));
         let text = said["content"][0]["text"].as_str().unwrap().to_owned();

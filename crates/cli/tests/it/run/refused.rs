@@ -2,11 +2,14 @@
 
 use super::stage::Stage;
 
+/// Variables, options, how it ends, and what it says.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], i32, &'a str);
+
 // T4.14, T4.28, TX12: settings and surroundings are 78, a missing key is 77, and nothing is started
 #[test]
 fn what_cannot_begin_is_told_before_anything_is_started() {
     let stage = Stage::new();
-    let cases: [(&[(&str, &str)], &[&str], i32, &str); 6] = [
+    let cases: [Case<'_>; 6] = [
         (&[("UNSTUCK_AGENT_PROVIDER", "claude-cli")], &[], 78, "there is no program `claude`"),
         (&[("UNSTUCK_AGENT_PROVIDER", "anthropic-api")], &[], 78, "which model"),
         (
