@@ -1,7 +1,7 @@
 //! `unstuck report`: what a build came to.
 //!
-//! What there is to say is made by the runner's [`Report`](unstuck_runner::report::Report); here it
-//! becomes a [`Page`](page::Page), and that becomes text, Markdown or HTML.
+//! What there is to say is made by the runner's [`Report`]; here it
+//! becomes a [`Page`], and that becomes text, Markdown or HTML.
 
 mod html;
 mod markdown;
