@@ -207,13 +207,13 @@ fn each_language_has_its_commands() {
 }
 
 /// Files, and the checks that are found in them.
-type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+type Target<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
 
 #[test]
 fn a_target_counts_where_no_language_has_a_command() {
     let makefile = ("Makefile", "all:\n\tcc main.c\n\ntest: all\n\t./run-tests\n");
     let justfile = ("justfile", "test filter='':\n    ./run-tests\n");
-    let cases: [Case<'_>; 5] = [
+    let cases: [Target<'_>; 5] = [
         (&[makefile], &["make test"]),
         (&[makefile, justfile], &["just test"]),
         (&[makefile, ("go.mod", "")], &["go test ./..."]),
