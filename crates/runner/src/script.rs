@@ -17,7 +17,7 @@ use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_world::mcp;
 use unstuck_world::process::{
-    Deadlines, Ended, Guard, How, Input, Launch, Output, Process, Session, Waiting, verdict,
+    Deadlines, Ended, Guard, How, Input, Launch, Output, Process, Session, Turn, Waiting, verdict,
 };
 
 use crate::control::TokenKey;
@@ -25,7 +25,7 @@ use crate::lock::lock;
 use crate::probe::{idempotency_key, look_up};
 use crate::results::Results;
 use crate::runs::Runs;
-use crate::turn::{Turn, Turns};
+use crate::turn::Turns;
 use crate::world::{Order, Report, World};
 
 /// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.

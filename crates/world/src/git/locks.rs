@@ -13,8 +13,8 @@ const NAMES: [&str; 5] =
 
 /// A lock file that is there. Whoever asks has just seen a command fail.
 pub(super) fn held(git: &Git, reference: Option<&str>) -> Option<PathBuf> {
-    let git_dir = git.own_dir.clone().or_else(|| find(&git.directory))?;
-    let common = common_dir(&git_dir);
+    let git_dir = git_dir(git)?;
+    let common = shared(&git_dir);
     let of_index = git.index.iter().map(|index| with_suffix(index));
     let of_reference = reference.iter().map(|name| with_suffix(&common.join(name)));
     let named = [&git_dir, &common].into_iter().flat_map(|dir| NAMES.map(|name| dir.join(name)));
@@ -27,8 +27,17 @@ fn with_suffix(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// What all working trees of a repository share.
+pub(super) fn common_dir(git: &Git) -> Option<PathBuf> {
+    git_dir(git).map(|own| shared(&own))
+}
+
+fn git_dir(git: &Git) -> Option<PathBuf> {
+    git.own_dir.clone().or_else(|| find(&git.directory))
+}
+
 /// What the folder of a worktree shares with all others.
-fn common_dir(git_dir: &Path) -> PathBuf {
+fn shared(git_dir: &Path) -> PathBuf {
     match fs::read(git_dir.join("commondir")) {
         Ok(path) => git_dir.join(OsString::from_vec(path.trim_ascii_end().to_vec())),
         Err(_) => git_dir.to_owned(),

@@ -5,36 +5,37 @@ use std::path::Path;
 
 use unstuck_core::fault::Fault;
 
+use super::call::{Call, Done};
 use super::fail::Operation;
 use super::git::Git;
+use super::locks;
 use super::oid::Oid;
 use super::worktrees::{self, Worktree};
+use crate::process::Turn;
+
+/// Held, in what all working trees share, while git looks at all of them.
+const TURN: &str = "unstuck-worktrees.lock";
 
 impl Git {
     /// All working trees, the main one first.
     pub async fn worktrees(&self) -> Result<Vec<Worktree>, Fault> {
         let call = self.call(Operation::Look).args(["worktree", "list", "--porcelain", "-z"]);
-        let done = call.run().await?;
+        let done = self.alone(call).await?;
         worktrees::parse(&done.stdout).map_err(|_| self.unreadable(Operation::Look))
     }
 
-    /// Makes a working tree of `commit` at `path`, on no branch.
+    /// Makes a working tree of `commit` at `path`, on no branch. One that git still knows there, and
+    /// whose folder is gone, is forgotten first; so is one that a kill left half made.
     pub async fn add_worktree(&self, path: &Path, commit: &Oid) -> Result<(), Fault> {
-        let call = self.call(Operation::Worktree).args(["worktree", "add", "--detach", "--force"]);
-        let call = call.args([path.as_os_str(), OsStr::new(commit.as_str())]);
-        call.about(commit.as_str()).run().await.map(drop)
-    }
-
-    /// Forgets working trees whose folder is gone.
-    pub async fn prune_worktrees(&self) -> Result<(), Fault> {
-        let call = self.call(Operation::Worktree).args(["worktree", "prune", "--expire=now"]);
-        call.run().await.map(drop)
+        let call = self.call(Operation::Worktree).args(["worktree", "add", "--detach"]);
+        let call = call.args(["--force", "--force"]).args([path.as_os_str()]);
+        self.alone(call.args([OsStr::new(commit.as_str())]).about(commit.as_str())).await.map(drop)
     }
 
     /// Puts the two sides of a working tree in touch again after its folder was moved.
     pub async fn repair_worktree(&self, path: &Path) -> Result<(), Fault> {
         let call = self.call(Operation::Worktree).args(["worktree", "repair"]).args([path]);
-        call.run().await.map(drop)
+        self.alone(call).await.map(drop)
     }
 
     /// Removes a working tree with all that is in it. Whoever asks has seen to it that nothing in
@@ -42,7 +43,17 @@ impl Git {
     pub async fn remove_worktree(&self, path: &Path) -> Result<(), Fault> {
         let call =
             self.call(Operation::Worktree).args(["worktree", "remove", "--force", "--force"]);
-        call.args([path]).run().await.map(drop)
+        self.alone(call.args([path])).await.map(drop)
+    }
+
+    /// Runs a command that reads what git keeps about every working tree: it dies of one that another
+    /// process is just making or removing. Where there can be no lock nothing is made either.
+    async fn alone(&self, call: Call<'_>) -> Result<Done, Fault> {
+        let _turn = match locks::common_dir(self) {
+            Some(shared) => Turn::take(&shared.join(TURN)).await.ok(),
+            None => None,
+        };
+        call.run().await
     }
 
     /// The branch that `HEAD` is on, in full; nothing where it is on none.

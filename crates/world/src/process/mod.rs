@@ -22,6 +22,7 @@ mod output;
 mod process;
 mod reap;
 mod tree;
+mod turn;
 mod verdict;
 mod waiting;
 
@@ -35,6 +36,7 @@ pub use output::Kept;
 pub(crate) use output::last_lines;
 pub use process::{Process, Stop};
 pub use reap::reap;
+pub use turn::Turn;
 pub use verdict::verdict;
 pub(crate) use verdict::with_facts;
 pub use waiting::Waiting;

@@ -236,7 +236,6 @@ impl Workspace {
 async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Result<(), Fault> {
     let place = wanted.place;
     let state = project.state(place);
-    project.git.prune_worktrees().await?;
     let base = match project.git.commit_of(&place.base()).await? {
         Some(base) if wanted.start != Start::Fresh => base,
         _ => wanted.head.clone(),

@@ -15,6 +15,7 @@ mod remote;
 #[path = "../support/repo.rs"]
 mod repo;
 mod snapshot;
+mod worktrees;
 
 use unstuck_world::git::Git;
 
