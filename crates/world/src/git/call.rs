@@ -183,7 +183,7 @@ impl Call<'_> {
         Ok((status, out, complaints))
     }
 
-    fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.git.program);
         for name in REMOVED {
             command.env_remove(name);
@@ -216,7 +216,8 @@ fn existing(directory: &Path) -> &Path {
 }
 
 /// Ends the whole group when it is dropped: git starts other programs.
-struct Group(Child);
+#[derive(Debug)]
+pub(super) struct Group(pub(super) Child);
 
 impl Drop for Group {
     fn drop(&mut self) {

@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use unstuck_core::fault::{Fault, Missing};
 
 use super::fail::Operation;
+use super::lookup::Lookup;
 use super::status::{self, Entry};
 
 /// How long one git command may take, unless the caller says otherwise. Cloning and fetching are not
@@ -22,6 +24,8 @@ pub struct Git {
     pub(super) own_dir: Option<PathBuf>,
     pub(super) index: Option<PathBuf>,
     pub(super) patience: Duration,
+    /// One for all that work on the same repository.
+    pub(super) lookup: Arc<Lookup>,
 }
 
 /// Where the parts of a repository are, and what kind of repository it is.
@@ -40,9 +44,11 @@ pub struct Layout {
 impl Git {
     /// The `program` for the repository that `directory` belongs to.
     pub fn at(program: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
+        let directory = directory.into();
         Self {
             program: program.into(),
-            directory: directory.into(),
+            lookup: Arc::new(Lookup::at(directory.clone())),
+            directory,
             own_dir: None,
             index: None,
             patience: PATIENCE,

@@ -17,6 +17,7 @@ mod fail;
 mod git;
 mod history;
 mod locks;
+mod lookup;
 mod merge;
 mod mode;
 mod oid;

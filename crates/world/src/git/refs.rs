@@ -7,6 +7,7 @@ use unstuck_core::fault::{Fault, Missing};
 
 use super::fail::Operation;
 use super::git::Git;
+use super::lookup::Meaning;
 use super::oid::Oid;
 
 /// One ref to be moved.
@@ -46,6 +47,11 @@ impl Git {
     }
 
     async fn resolve(&self, name: &str) -> Result<Option<Oid>, Fault> {
+        match self.lookup.ask(self, name).await {
+            Some(Meaning::Object(oid)) => return Ok(Some(oid)),
+            Some(Meaning::Nothing) => return Ok(None),
+            None => {}
+        }
         let call = self.call(Operation::Look).args(["rev-parse", "--verify", "--quiet"]);
         let done = call.args(["--end-of-options", name]).run_expecting(&[0, 1]).await?;
         match done.status {
@@ -70,6 +76,9 @@ impl Git {
 
     /// Whether every commit of `older` is in `newer`.
     pub async fn is_ancestor(&self, older: &Oid, newer: &Oid) -> Result<bool, Fault> {
+        if older == newer {
+            return Ok(true);
+        }
         let call = self.call(Operation::Look).args(["merge-base", "--is-ancestor"]);
         let done = call.args([older.as_str(), newer.as_str()]).run_expecting(&[0, 1]).await?;
         Ok(done.status == 0)

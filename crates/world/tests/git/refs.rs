@@ -58,3 +58,43 @@ fn the_same_parts_make_the_same_commit() {
     assert!(shown.starts_with("Grace grace@example.org 1000000000\nA title"), "{shown}");
     assert!(shown.ends_with("# kept"), "{shown}");
 }
+
+// What a ref means is asked of a git that stays; what others do meanwhile is seen by the next question.
+#[tokio::test]
+async fn a_ref_that_somebody_else_moves_is_seen_at_once() {
+    let repo = Repo::with(&[("a", "1")]);
+    let (git, first) = (git(&repo), repo.oid("HEAD"));
+    let name = "refs/heads/moving";
+    assert_eq!(git.commit_of(name).await.unwrap(), None);
+    repo.run(["branch", "moving"]);
+    assert_eq!(git.commit_of(name).await.unwrap(), Some(first.clone()));
+    repo.run(["pack-refs", "--all"]);
+    repo.write("a", "2");
+    let second = repo.commit("second");
+    repo.run(["branch", "--force", "moving", "HEAD"]);
+    assert_eq!(git.commit_of(name).await.unwrap(), Some(second.clone()));
+    assert_eq!(git.tree_of(second.as_str()).await.unwrap(), Some(repo.oid("HEAD^{tree}")));
+    repo.run(["pack-refs", "--all"]);
+    repo.run(["gc", "--quiet"]);
+    assert_eq!(git.commit_of(name).await.unwrap(), Some(second));
+    repo.run(["branch", "--delete", "--force", "moving"]);
+    assert_eq!(git.commit_of(name).await.unwrap(), None);
+    assert_eq!(git.commit_of(first.as_str()).await.unwrap(), Some(first));
+}
+
+#[tokio::test]
+async fn a_git_that_is_killed_between_two_questions_is_started_again() {
+    let repo = Repo::with(&[("a", "1")]);
+    let (git, first) = (git(&repo), repo.oid("HEAD"));
+    let staying = repo.beside("staying-git");
+    // Answers one question and dies.
+    let script = "#!/bin/sh\nfor word in \"$@\"; do [ \"$word\" = cat-file ] && read -r name && \
+                  git rev-parse \"$name\" && exit; done\nexec git \"$@\"\n";
+    std::fs::write(&staying, script).unwrap();
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&staying, all).unwrap();
+    let dying = unstuck_world::git::Git::at(&staying, git.directory());
+    for _ in 0..3 {
+        assert_eq!(dying.commit_of("refs/heads/main").await.unwrap(), Some(first.clone()));
+    }
+}

@@ -1,0 +1,137 @@
+//! What names mean, asked of one git that stays: most of what a task asks git is where a ref stands,
+//! and starting a process for each answer takes longer than everything else together.
+//!
+//! Only names that mean the same from every working tree are asked here: full names of refs and
+//! objects. Git reads refs from the disk each time. Where it does not answer as it should, whoever
+//! asked starts a git of its own, which also says what is wrong.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use super::call::Group;
+use super::fail::Operation;
+use super::git::Git;
+use super::oid::Oid;
+
+/// Longer than any name of ours with the word behind it.
+const ANSWER_BYTES_MAX: u64 = 4_096;
+
+/// One git that says what names mean, for all who share a repository. It is started when somebody asks.
+#[derive(Debug)]
+pub(super) struct Lookup {
+    /// Not a task's worktree: those come and go, and agents change what is in them.
+    directory: PathBuf,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    ask: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    _child: Group,
+}
+
+/// What a name means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Object(Oid),
+    Nothing,
+}
+
+impl Lookup {
+    pub(super) fn at(directory: PathBuf) -> Self {
+        Self { directory, running: Mutex::default() }
+    }
+
+    /// What a name means; nothing where that has to be asked in another way.
+    pub(super) async fn ask(&self, git: &Git, name: &str) -> Option<Meaning> {
+        if !is_same_everywhere(name) {
+            return None;
+        }
+        let mut kept = self.running.lock().await;
+        // Taken out: one whose answer nobody waited for would give it to the next.
+        let mut running = match kept.take() {
+            Some(running) => running,
+            None => self.start(git)?,
+        };
+        let meaning = timeout(git.patience, running.ask(name)).await.ok()??;
+        *kept = Some(running);
+        Some(meaning)
+    }
+
+    fn start(&self, git: &Git) -> Option<Running> {
+        let repository = Git { directory: self.directory.clone(), own_dir: None, ..git.clone() };
+        let call = repository.call(Operation::Look);
+        let call = call.args(["cat-file", "--batch-check=%(objectname)"]);
+        let mut child = Group(call.command().stderr(Stdio::null()).spawn().ok()?);
+        let (ask, answers) = (child.0.stdin.take()?, child.0.stdout.take()?);
+        Some(Running { ask, answers: BufReader::new(answers), _child: child })
+    }
+}
+
+impl Running {
+    async fn ask(&mut self, name: &str) -> Option<Meaning> {
+        self.ask.write_all(format!("{name}\n").as_bytes()).await.ok()?;
+        let mut answer = Vec::new();
+        let mut answers = (&mut self.answers).take(ANSWER_BYTES_MAX);
+        answers.read_until(b'\n', &mut answer).await.ok()?;
+        meaning(name, &answer)
+    }
+}
+
+/// Reads one line of git's; nothing where it is no answer to this question.
+fn meaning(name: &str, answer: &[u8]) -> Option<Meaning> {
+    let line = answer.strip_suffix(b"\n")?;
+    if let Some(oid) = Oid::read(line) {
+        return Some(Meaning::Object(oid));
+    }
+    let word = line.strip_prefix(name.as_bytes())?;
+    (word == b" missing").then_some(Meaning::Nothing)
+}
+
+/// Whether a name means the same from every working tree, and fits on a line.
+fn is_same_everywhere(name: &str) -> bool {
+    let bare = name.split("^{").next().unwrap_or_default();
+    let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+    let of_all = bare.starts_with("refs/") && !own.iter().any(|prefix| bare.starts_with(prefix));
+    (of_all || Oid::read(bare.as_bytes()).is_some()) && !name.contains(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_an_answer_is_read_as_one() {
+        let (name, oid) = ("refs/heads/a^{commit}", "1".repeat(40));
+        let object = Meaning::Object(Oid::read(oid.as_bytes()).unwrap());
+        let rows = [
+            (format!("{oid}\n"), Some(object)),
+            (format!("{name} missing\n"), Some(Meaning::Nothing)),
+            (format!("{name} ambiguous\n"), None),
+            ("refs/heads/b^{commit} missing\n".to_owned(), None),
+            (oid, None),
+            ("\n".to_owned(), None),
+            (String::new(), None),
+        ];
+        for (answer, wanted) in rows {
+            assert_eq!(meaning(name, answer.as_bytes()), wanted, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_one_working_tree_alone_are_asked_there() {
+        let oid = "1".repeat(40);
+        for name in ["refs/heads/a^{commit}", &oid, &format!("{oid}^{{tree}}")] {
+            assert!(is_same_everywhere(name), "{name}");
+        }
+        for name in ["HEAD", "main", "refs/bisect/bad", "refs/heads/a\nrefs/heads/b", "1234"] {
+            assert!(!is_same_everywhere(name), "{name}");
+        }
+    }
+}
