@@ -74,9 +74,14 @@ impl Signatures {
         self.seen(signature, at);
     }
 
-    /// Remembers what failed.
+    /// Remembers what failed, once: an approach that was only checked again is no other one.
     pub fn remember(&mut self, signature: Signature, approach: &Arc<Approach>, code: Code) {
         let Some(record) = self.0.get_mut(&signature) else { return };
+        let digest = approach.digest;
+        let same = |failed: &FailedApproach| failed.tried.approach.digest == digest;
+        if digest.is_some() && record.failed.iter().any(|failed| same(failed) && failed.confirmed) {
+            return;
+        }
         if record.failed.len() == APPROACHES_KEPT_MAX {
             record.failed.remove(0);
         }

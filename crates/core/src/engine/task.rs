@@ -10,6 +10,7 @@ use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
 use super::run::{Next, Operation};
 use super::signatures::Signatures;
+use crate::attempt::Approach;
 use crate::fault::{Code, Fault, Work};
 use crate::plan::{GateKey, MutationSpec, TaskSpec};
 use crate::policy::Amount;
@@ -252,6 +253,9 @@ pub struct Task {
     pub failure: Option<Arc<Fault>>,
     /// How often an agent began on it anew.
     pub attempts: u32,
+    /// What its agent did in the attempt that is being checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approach: Option<Arc<Approach>>,
     /// What the checks said of its latest attempt, one entry for each gate it came to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<Arc<Checked>>,
@@ -301,6 +305,7 @@ impl Task {
             retrying: None,
             failure: None,
             attempts: 0,
+            approach: None,
             checked: Vec::new(),
             unsettled: None,
             declared: Vec::new(),

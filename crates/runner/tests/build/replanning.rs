@@ -37,6 +37,27 @@ async fn a_red_check_is_in_the_next_prompt_and_the_tree_is_kept_once() {
     assert_eq!(codes, [Code::ValidationPreCommit, Code::ValidationPreCommit]);
 }
 
+// B1: what failed is listed for the next attempt, and doing it a third time is not even checked.
+#[tokio::test]
+async fn an_approach_that_failed_is_named_and_not_paid_for_again() {
+    let same = || vec![write("page.txt", "bad\n"), run("echo checked-by-hand >&2")];
+    let attempts = [same(), same(), same(), vec![write("page.txt", "good\n")]];
+    let count = "echo >> ../../../checks";
+    let job = Job::new("page", attempts.each_ref().map(Vec::as_slice));
+    let job = job.checked(&format!("{count}; {CHECK}"));
+    let stage = Stage::build(Repo::with(&[]), vec![job]).await;
+    stage.done().await;
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    let red = Code::ValidationPreCommit;
+    assert_eq!(codes, [red, red, Code::LogicRepeatedApproach]);
+    for told in &stage.assignments("page")[1..] {
+        assert!(told.prompt.contains("checked-by-hand"), "{}", told.prompt);
+    }
+    let checks = std::fs::read_to_string(stage.repo.root.join("checks")).unwrap();
+    // Once before anybody began, twice the same, once the other.
+    assert_eq!(checks.lines().count(), 4);
+}
+
 // B12: every attempt that failed is kept, and its patch applies.
 #[tokio::test]
 async fn the_attempts_that_failed_are_kept() {

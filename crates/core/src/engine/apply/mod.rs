@@ -81,8 +81,8 @@ impl State {
                 self.fault_met(*run, fault, approach.as_ref(), *ends, *passing, at);
             }
             Event::Observed { run, signature, tree } => self.observed(*run, *signature, *tree),
-            Event::ApproachTaken { approach, confirms, .. } => {
-                self.approach_taken(approach, *confirms);
+            Event::ApproachTaken { run, approach, confirms } => {
+                self.approach_taken(*run, approach, *confirms);
             }
             Event::Checked { run, checked } => self.checked(*run, checked),
             Event::Declared { run, mutation } => self.declared(*run, mutation),

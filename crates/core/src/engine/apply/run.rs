@@ -8,7 +8,7 @@ use crate::engine::checked::Checked;
 use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
 use crate::engine::state::{Owner, State};
-use crate::engine::task::{TaskState, Transient};
+use crate::engine::task::{Task, TaskState, Transient};
 use crate::plan::MutationSpec;
 use crate::policy::Amount;
 use crate::signature::Signature;
@@ -57,6 +57,11 @@ impl State {
     /// The run is at `step` now, and the outside owes what the step needs.
     pub(super) fn run_step(&mut self, id: RunId, step: Step, seq: u64) {
         self.leave_merge(id);
+        if let Step::Attempt { .. } | Step::Emit = step
+            && let Some(task) = self.task_of_run(id)
+        {
+            task.approach = None;
+        }
         let Some(run) = self.runs.get_mut(&id) else { return };
         run.step = step;
         let task = run.task;
@@ -150,9 +155,7 @@ impl State {
 
     /// What a person allowed once holds for the run that goes on after the answer.
     pub(super) fn allowance_used(&mut self, id: RunId) {
-        if let Some(task) = self.runs.get(&id).map(|run| run.task)
-            && let Some(task) = self.tasks.get_mut(&task)
-        {
+        if let Some(task) = self.task_of_run(id) {
             task.allowance = None;
             task.allowed_commands.clear();
         }
@@ -190,7 +193,15 @@ impl State {
         }
     }
 
-    pub(super) fn approach_taken(&mut self, approach: &Arc<Approach>, confirms: Option<Signature>) {
+    pub(super) fn approach_taken(
+        &mut self,
+        id: RunId,
+        approach: &Arc<Approach>,
+        confirms: Option<Signature>,
+    ) {
+        if let Some(task) = self.task_of_run(id) {
+            task.approach = Some(Arc::clone(approach));
+        }
         if let (Some(signature), Some(digest)) = (confirms, approach.digest) {
             self.signatures.confirm(signature, digest);
         }
@@ -198,18 +209,14 @@ impl State {
 
     /// The latest word of a gate counts: it may have been asked again on another head.
     pub(super) fn checked(&mut self, id: RunId, checked: &Arc<Checked>) {
-        if let Some(task) = self.runs.get(&id).map(|run| run.task)
-            && let Some(task) = self.tasks.get_mut(&task)
-        {
+        if let Some(task) = self.task_of_run(id) {
             task.checked.retain(|known| known.gate != checked.gate);
             task.checked.push(Arc::clone(checked));
         }
     }
 
     pub(super) fn declared(&mut self, id: RunId, mutation: &Arc<MutationSpec>) {
-        if let Some(task) = self.runs.get(&id).map(|run| run.task)
-            && let Some(task) = self.tasks.get_mut(&task)
-        {
+        if let Some(task) = self.task_of_run(id) {
             task.declared.push(Arc::clone(mutation));
         }
     }
@@ -227,6 +234,11 @@ impl State {
         }
         let build = build.id;
         self.stir(build);
+    }
+
+    fn task_of_run(&mut self, id: RunId) -> Option<&mut Task> {
+        let task = self.runs.get(&id)?.task;
+        self.tasks.get_mut(&task)
     }
 
     pub(super) fn build_of_run(&mut self, id: RunId) -> Option<&mut Build> {

@@ -17,7 +17,7 @@ pub(super) use budget::{caps, day_number};
 
 use super::event::Event;
 use super::flow;
-use super::ids::RunId;
+use super::ids::{RunId, TaskId};
 use super::run::{Next, Status, Step};
 use super::task::TaskState;
 use super::turn::Turn;
@@ -33,6 +33,7 @@ pub(super) fn fail(
     approach: Option<Arc<Approach>>,
 ) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    let approach = approach.or_else(|| checked_approach(turn, task, fault));
     meet(turn, run, fault, approach, true);
     if flow::open_mutations(turn, task) > 0 {
         flow::reconcile(turn, task, run, Some(Arc::clone(fault)), Next::EXECUTE);
@@ -42,6 +43,12 @@ pub(super) fn fail(
     } else {
         react(turn, run, fault);
     }
+}
+
+/// What the agent did that is now found wanting. An outage says nothing about it.
+fn checked_approach(turn: &Turn<'_>, task: TaskId, fault: &Fault) -> Option<Arc<Approach>> {
+    let approach = turn.state.task(task)?.approach.clone();
+    approach.filter(|_| fault.class() == Class::CodeError)
 }
 
 /// A fault inside a running attempt that another way may get past: the agent hears of it and goes
