@@ -50,7 +50,12 @@ impl Shared {
         let settings = &self.settings;
         let head = settings.project.build_head(order.build, &settings.start).await?;
         workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
-        self.pass(order, task, &task.gates.pre_commit, workspace).await?;
+        let checks = &task.gates.pre_commit;
+        self.pass(order, task, checks, workspace).await?;
+        // Nothing was run that could have left anything.
+        if checks.commands().is_empty() {
+            return Ok(());
+        }
         self.sweep(order, task, workspace).await
     }
 
