@@ -92,8 +92,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// All errors ever met, the latest first.
     async fn signatures(&self, project: &str) -> Result<Vec<SignatureRow>, StoreError>;
 
-    /// What was spent, by day and task.
-    async fn costs(&self, project: &str) -> Result<Vec<CostRow>, StoreError>;
+    /// What was spent on this day and later, by day and task. Days are those of the budget.
+    async fn costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError>;
 
     /// Takes a person's answer down. Success is the acknowledgement: whoever holds the project
     /// takes it up, at once or at its next start. There is one answer per question.

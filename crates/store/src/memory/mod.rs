@@ -201,8 +201,9 @@ impl Store for MemoryStore {
         Ok(all)
     }
 
-    async fn costs(&self, project: &str) -> Result<Vec<CostRow>, StoreError> {
-        Ok(self.read(project, |content| content.costs.values().copied().collect()))
+    async fn costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError> {
+        let from = (since_day, TaskId(0));
+        Ok(self.read(project, |content| content.costs.range(from..).map(|(_, row)| *row).collect()))
     }
 
     async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError> {

@@ -227,8 +227,8 @@ impl Store for SqliteStore {
         self.read(project, signature::all).await
     }
 
-    async fn costs(&self, project: &str) -> Result<Vec<CostRow>, StoreError> {
-        self.read(project, cost::all).await
+    async fn costs(&self, project: &str, since_day: u64) -> Result<Vec<CostRow>, StoreError> {
+        self.read(project, move |conn, project| cost::since(conn, project, since_day)).await
     }
 
     async fn answer(&self, project: &str, answer: Answer) -> Result<(), AnswerError> {

@@ -72,7 +72,7 @@ impl Dump {
             checkpoints,
             gates: store.gates(project).await?,
             signatures: store.signatures(project).await?,
-            costs: store.costs(project).await?,
+            costs: store.costs(project, 0).await?,
         })
     }
 

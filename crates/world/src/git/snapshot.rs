@@ -39,7 +39,24 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Held {
     mode: u32,
+    #[serde(with = "bytes_as_text")]
     bytes: Vec<u8>,
+}
+
+/// Bytes as text with one character for each: a list of numbers would be four times as long, and
+/// this is written and read for every attempt.
+mod bytes_as_text {
+    use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&bytes.iter().copied().map(char::from).collect::<String>())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(from)?;
+        let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
+        bytes.map_err(de::Error::custom)
+    }
 }
 
 /// What was put back.
@@ -205,4 +222,17 @@ fn write(path: &Path, held: &Held) -> io::Result<()> {
 fn unreadable(common_dir: &Path, error: &io::Error) -> Fault {
     let message = format!("{} cannot be compared", common_dir.display());
     Operation::Status.fault(message, None, None).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_kept() {
+        let held = Held { mode: 0o755, bytes: (0..=255).collect() };
+        let text = serde_json::to_string(&held).unwrap();
+        assert_eq!(serde_json::from_str::<Held>(&text).unwrap(), held);
+        assert!(serde_json::from_str::<Held>(r#"{"mode":1,"bytes":"\u0100"}"#).is_err());
+    }
 }

@@ -82,7 +82,8 @@ impl Workspace {
 
     /// The message as the hooks leave it.
     async fn worded(&self, wording: &Wording, shell: &Shell) -> Result<String, Fault> {
-        let file = self.state.write("message", wording.message.as_bytes())?;
+        let file = self.state.message();
+        fs::write(&file, &wording.message).map_err(|error| failed(&file, &error))?;
         self.hook(Hook::PrepareMessage, shell).await?;
         self.hook(Hook::Message, shell).await?;
         fs::read_to_string(&file).map_err(|error| failed(&file, &error))

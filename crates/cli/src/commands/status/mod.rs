@@ -10,7 +10,7 @@ use unstuck_core::engine::QuestionId;
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{
-    BuildRow, CostRow, GateRow, QuestionRow, QuestionStatus, SignatureRow, TaskRow,
+    BuildRow, GateRow, QuestionRow, QuestionStatus, SignatureRow, TaskRow,
 };
 use unstuck_store::{Answer, Holder, Store, StoreError};
 
@@ -89,7 +89,7 @@ impl Standing {
             answers: store.answers(project).await?,
             gates: store.gates(project).await?,
             signatures: store.signatures(project).await?,
-            spent_today: spent(&store.costs(project).await?, now),
+            spent_today: spent_on(store, project, today(now)).await?,
         })
     }
 
@@ -99,32 +99,28 @@ impl Standing {
     }
 }
 
-/// What was spent in the budget window of now.
-fn spent(costs: &[CostRow], now: Time) -> Amount {
+async fn spent_on(store: &dyn Store, project: &str, day: u64) -> Result<Amount, StoreError> {
+    let costs = store.costs(project, day).await?;
+    let of_day = costs.iter().filter(|cost| cost.day == day);
+    Ok(of_day.fold(Amount::ZERO, |sum, cost| sum.plus(cost.spent)))
+}
+
+/// The number of the budget's day that `now` is in.
+fn today(now: Time) -> u64 {
     let starts = Policy::default().budget.day_starts_ms;
-    let today = (now - starts).as_millis() / Span::from_hours(24).as_millis();
-    let today = costs.iter().filter(|cost| cost.day == today);
-    today.fold(Amount::ZERO, |sum, cost| sum.plus(cost.spent))
+    (now - starts).as_millis() / Span::from_hours(24).as_millis()
 }
 
 #[cfg(test)]
 mod tests {
-    use unstuck_core::engine::TaskId;
-
     use super::*;
 
     #[test]
-    fn only_what_was_spent_today_is_counted() {
-        let cost = |day, task, tokens| CostRow {
-            day,
-            task: TaskId(task),
-            spent: Amount { tokens, ..Amount::ZERO },
-        };
-        let costs = [cost(9, 1, 1), cost(10, 1, 20), cost(10, 2, 300)];
+    fn a_day_begins_when_the_budget_does() {
         let starts = Policy::default().budget.day_starts_ms;
         let day = |number: u64| Time::EPOCH + Span::from_hours(24).times(number) + starts;
-        assert_eq!(spent(&costs, day(10)).tokens, 320);
-        assert_eq!(spent(&costs, day(11) - Span::from_millis(1)).tokens, 320);
-        assert!(spent(&costs, day(11)).is_zero());
+        assert_eq!(today(day(10)), 10);
+        assert_eq!(today(day(11) - Span::from_millis(1)), 10);
+        assert_eq!(today(day(11)), 11);
     }
 }

@@ -27,13 +27,13 @@ pub(crate) fn add(conn: &Connection, project: i64, row: &CostRow) -> rusqlite::R
     Ok(())
 }
 
-/// What was spent, by day and task.
-pub(crate) fn all(conn: &Connection, project: i64) -> rusqlite::Result<Vec<CostRow>> {
+/// What was spent on this day and later, by day and task.
+pub(crate) fn since(conn: &Connection, project: i64, day: u64) -> rusqlite::Result<Vec<CostRow>> {
     let mut find = conn.prepare_cached(
         "SELECT day, task, money_micros, tokens, time_ms FROM costs
-         WHERE project = ?1 ORDER BY day, task",
+         WHERE project = ?1 AND day >= ?2 ORDER BY day, task",
     )?;
-    let found = find.query_map([project], read)?;
+    let found = find.query_map([project, int(day)], read)?;
     found.collect()
 }
 

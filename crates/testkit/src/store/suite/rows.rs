@@ -131,7 +131,10 @@ pub async fn costs_add_up(place: &dyn Place) -> Checked {
     stage.attempt("a").await?;
     stage.attempt("b").await?;
     stage.settle("a", Outcome::Done).await?;
-    let rows = stage.store.costs(PROJECT).await?;
+    let rows = stage.store.costs(PROJECT, 0).await?;
     let tokens: Vec<u64> = rows.iter().map(|row| row.spent.tokens).collect();
-    same("each task has its own", &tokens, &vec![14, 7])
+    same("each task has its own", &tokens, &vec![14, 7])?;
+    let day = rows[0].day;
+    same("a day has its own", &stage.store.costs(PROJECT, day).await?, &rows)?;
+    same("days before are left out", &stage.store.costs(PROJECT, day + 1).await?, &Vec::new())
 }
