@@ -16,6 +16,7 @@ mod fail;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod git;
 mod history;
+mod hooks;
 mod locks;
 mod lookup;
 mod merge;
@@ -34,6 +35,7 @@ pub mod worktrees;
 pub use commit::{NewCommit, Person};
 pub use git::{Git, Layout};
 pub use history::Commit;
+pub use hooks::Hooks;
 pub use merge::Merged;
 pub use mode::Mode;
 pub use oid::Oid;

@@ -9,7 +9,7 @@ use super::hooks::Hook;
 use super::shell::Shell;
 use super::state::failed;
 use super::workspace::Workspace;
-use crate::git::{NewCommit, Oid, Person};
+use crate::git::{Hooks, NewCommit, Oid, Person};
 
 /// The words of a commit and whose they are.
 #[derive(Clone, Debug)]
@@ -49,9 +49,9 @@ impl Workspace {
             return Ok(Committed::Nothing);
         }
         self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;
-        self.hook(Hook::PreCommit, shell).await?;
-        let tree = self.git.write_tree().await?;
-        let message = self.worded(wording, shell).await?;
+        let hooks = self.hooks().await?;
+        let tree = self.past_hook(checked.clone(), &hooks, shell).await?;
+        let message = self.worded(wording, &hooks, shell).await?;
         let new = NewCommit {
             tree: &tree,
             parents: std::slice::from_ref(&base),
@@ -66,7 +66,7 @@ impl Workspace {
             self.git.set_head(&self.branch).await?;
         }
         // It may do what it likes; the commit is made.
-        let _ = self.hook(Hook::PostCommit, shell).await;
+        let _ = self.hook(Hook::PostCommit, &hooks, shell).await;
         Ok(Committed::As { commit, by_hook: tree != checked })
     }
 
@@ -80,12 +80,26 @@ impl Workspace {
         Ok(made.unwrap_or(base))
     }
 
+    /// The tree as the hook leaves it.
+    async fn past_hook(&self, tree: Oid, hooks: &Hooks, shell: &Shell) -> Result<Oid, Fault> {
+        if !hooks.may_have(Hook::PreCommit.name()) {
+            return Ok(tree);
+        }
+        self.hook(Hook::PreCommit, hooks, shell).await?;
+        self.git.write_tree().await
+    }
+
     /// The message as the hooks leave it.
-    async fn worded(&self, wording: &Wording, shell: &Shell) -> Result<String, Fault> {
+    async fn worded(
+        &self,
+        wording: &Wording,
+        hooks: &Hooks,
+        shell: &Shell,
+    ) -> Result<String, Fault> {
         let file = self.state.message();
         fs::write(&file, &wording.message).map_err(|error| failed(&file, &error))?;
-        self.hook(Hook::PrepareMessage, shell).await?;
-        self.hook(Hook::Message, shell).await?;
+        self.hook(Hook::PrepareMessage, hooks, shell).await?;
+        self.hook(Hook::Message, hooks, shell).await?;
         fs::read_to_string(&file).map_err(|error| failed(&file, &error))
     }
 }

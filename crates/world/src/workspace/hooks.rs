@@ -9,7 +9,7 @@ use unstuck_core::fault::{Fault, Validation};
 
 use super::shell::Shell;
 use super::workspace::Workspace;
-use crate::git::Oid;
+use crate::git::{Hooks, Oid};
 use crate::process::{How, verdict};
 
 /// A hook that a commit passes, or a push.
@@ -30,7 +30,7 @@ hook=$("$0" rev-parse --git-path hooks/pre-push) || exit
 "#;
 
 impl Hook {
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::PreCommit => "pre-commit",
             Self::PrepareMessage => "prepare-commit-msg",
@@ -52,6 +52,9 @@ impl Workspace {
         reference: &str,
         shell: &Shell,
     ) -> Result<(), Fault> {
+        if !self.hooks().await?.may_have(Hook::PrePush.name()) {
+            return Ok(());
+        }
         let there = self.git.ls_remote(remote, reference).await?;
         let there = there.map_or_else(|| "0".repeat(commit.as_str().len()), |oid| oid.to_string());
         // What git itself tells it: what is sent, by name and by hash, and what it is to replace.
@@ -63,8 +66,16 @@ impl Workspace {
         self.run_hook(Hook::PrePush, OsStr::new("sh"), &arguments, shell).await
     }
 
+    /// Where its hooks may be.
+    pub(super) async fn hooks(&self) -> Result<Hooks, Fault> {
+        self.git.hooks(&self.project.layout.common_dir.join("hooks")).await
+    }
+
     /// Runs a hook of a commit, if there is one. One that refuses is `VALIDATION_PRE_COMMIT`.
-    pub(super) async fn hook(&self, hook: Hook, shell: &Shell) -> Result<(), Fault> {
+    pub(super) async fn hook(&self, hook: Hook, of: &Hooks, shell: &Shell) -> Result<(), Fault> {
+        if !of.may_have(hook.name()) {
+            return Ok(());
+        }
         let message = self.state.message().into_os_string();
         let after: &[OsString] = match hook {
             Hook::PrepareMessage => &["--".into(), message, "message".into()],

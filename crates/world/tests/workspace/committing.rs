@@ -85,3 +85,21 @@ fn a_commit_that_git_cannot_make_can_be_made_later() {
     fs::remove_file(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock")).unwrap();
     assert!(matches!(commit(), Ok(Committed::As { .. })));
 }
+
+// Hooks need not be where they usually are, and what is not said here is for git to know.
+#[test]
+fn hooks_in_another_folder_are_respected() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2");
+    let commit = || block_on(workspace.commit(&wording("x"), &stage.shell()));
+    hook(&stage, "pre-commit", "exit 3");
+    stage.repo.run(["config", "core.hooksPath", "no-such-folder"]);
+    assert!(matches!(commit(), Ok(Committed::As { by_hook: false, .. })), "the usual one is off");
+    let folder = stage.repo.beside("hooks");
+    stage.repo.run(["config", "core.hooksPath", folder.to_str().unwrap()]);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("pre-commit"), "#!/bin/sh\nexit 3\n").unwrap();
+    fs::set_permissions(folder.join("pre-commit"), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(commit().unwrap_err().code(), Code::ValidationPreCommit);
+}

@@ -195,6 +195,9 @@ impl State {
     pub(super) fn set_task(&mut self, id: TaskId, state: TaskState) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         let old = std::mem::replace(&mut task.state, state);
+        if task.state.has_ended() {
+            task.approach = None;
+        }
         let (new, ready, gate) = (&task.state, task.needs_left == 0, task.gate_needed());
         let (place, beside) = ((Reverse(task.spec.priority), id), task.beside);
         if let TaskState::BackingOff { until, gate, .. } = old {
