@@ -29,6 +29,7 @@ impl Night {
         let night = Child::new(env!("CARGO_BIN_EXE_unstuck"))
             .args(["demo", "--auto", "--gently", "--night"])
             .arg(&kept)
+            .env("TZ", "UTC")
             .output()
             .unwrap();
         assert!(night.status.success(), "{night:?}");
