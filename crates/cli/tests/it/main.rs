@@ -31,6 +31,7 @@ mod program;
 mod pty;
 mod report;
 mod run;
+mod schema;
 mod shop;
 mod status;
 mod terminal;
