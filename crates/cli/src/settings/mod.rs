@@ -10,6 +10,7 @@ mod reference;
 mod resolve;
 mod sections;
 mod units;
+mod wrong;
 
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;
