@@ -102,6 +102,14 @@ pub(crate) enum Error {
         /// Which one.
         folder: PathBuf,
     },
+    /// What was named is not there.
+    #[error("there is no file {name}")]
+    NoSuchTask {
+        /// As it was named.
+        name: String,
+        /// What in that folder is called much like it.
+        near: Option<String>,
+    },
     /// Tasks that make no plan.
     #[error("{0}")]
     Plan(#[from] PlanError),
@@ -259,6 +267,7 @@ impl Error {
             | Self::NoCommand
             | Self::NoTasks
             | Self::NoTasksIn { .. }
+            | Self::NoSuchTask { .. }
             | Self::NothingHere { .. }
             | Self::NoBuild { .. }
             | Self::Unknown { .. }
@@ -369,6 +378,11 @@ impl Error {
             ],
             Self::NoTasksIn { .. } => {
                 vec!["tasks are files that end in .md; `unstuck init` writes an example".to_owned()]
+            }
+            Self::NoSuchTask { near, .. } => {
+                let near = near.as_ref().map(|near| format!("did you mean {near}?"));
+                let goal = "a goal goes in quotes: `unstuck run \"make the login test pass\"`";
+                near.into_iter().chain([goal.to_owned()]).collect()
             }
             Self::Plan(_) => vec!["nothing was started; mend the plan and run it again".to_owned()],
             Self::Problems(problems) => {

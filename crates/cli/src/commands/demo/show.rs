@@ -17,7 +17,8 @@ const NEXT: [(&str, &str); 3] = [
     ("unstuck report", "what shipped, what was checked, what waits for you."),
     ("unstuck why r0", "which rule took each decision about a run."),
 ];
-const QUICK_START: &str = "The quick start, docs/guide/quick-start.md, leads there in five minutes.";
+const QUICK_START: &str =
+    "The quick start, docs/guide/quick-start.md, leads there in five minutes.";
 
 pub(super) fn opening(
     out: &mut impl Write,
