@@ -227,6 +227,26 @@ pub(crate) enum Error {
     /// Git does not know who commits.
     #[error("git does not know your name, so it cannot make a commit")]
     NoName,
+    /// The token for pull requests is missing.
+    #[error("{variable} is not set, so no pull request can be opened")]
+    NoToken {
+        /// The variable that is expected to hold it.
+        variable: String,
+    },
+    /// Nobody knows where the pull request belongs.
+    #[error(
+        "the remote {remote} is not at GitHub, so it is not known where to open a pull request"
+    )]
+    NotAtGithub {
+        /// Its name.
+        remote: String,
+    },
+    /// A person decided to leave the pull request out.
+    #[error("it was decided to leave this pull request out")]
+    PullRequestLeftOut,
+    /// The answer was lost, and it cannot be looked up.
+    #[error("nobody can tell whether the pull request was opened")]
+    PullRequestUnknown,
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -257,6 +277,10 @@ impl Error {
                 exit => exit,
             },
             Self::NoAnswer { .. } => Exit::Limited,
+            Self::NoToken { .. } => Exit::Denied,
+            Self::NotAtGithub { .. } => Exit::Config,
+            Self::PullRequestLeftOut => Exit::SomeFailed,
+            Self::PullRequestUnknown => Exit::Waiting,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
             | Self::Command(CommandError::Ended) => Exit::Internal,
             Self::Answer(AnswerError::Store(error))
@@ -368,6 +392,20 @@ impl Error {
             }
             Self::NobodyToAsk { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
+            }
+            Self::NoToken { variable } => vec![
+                format!("`export {variable}=…` with a token that may open pull requests"),
+                "`github.token_env` in unstuck.toml names another variable".to_owned(),
+            ],
+            Self::NotAtGithub { .. } => vec![
+                "set `github.repository` and `github.base_url` in unstuck.toml, or `run.remote`"
+                    .to_owned(),
+            ],
+            Self::PullRequestLeftOut => {
+                vec!["`unstuck land --merge` brings the work into your branch".to_owned()]
+            }
+            Self::PullRequestUnknown => {
+                vec!["look whether it is there, then say so with `unstuck inbox`".to_owned()]
             }
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]

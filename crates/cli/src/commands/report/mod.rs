@@ -52,6 +52,14 @@ pub(crate) fn show(out: &mut impl Write, report: Report, width: usize) -> io::Re
     text::write(out, &Page::of(&report.public()), true, width)
 }
 
+/// A report as everybody may read it, in Markdown.
+pub(crate) fn as_markdown(report: Report) -> String {
+    let mut written = Vec::new();
+    // Nothing can fail in memory.
+    let _ = markdown::write(&mut written, &Page::of(&report.public()));
+    String::from_utf8_lossy(&written).into_owned()
+}
+
 fn read(args: &args::Report, project: &Project) -> Result<Report, Error> {
     let store = project.store()?;
     let facts = project::runtime()?.block_on(async {
