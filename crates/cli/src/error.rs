@@ -102,6 +102,14 @@ pub(crate) enum Error {
         /// Which one.
         folder: PathBuf,
     },
+    /// What was named is not there.
+    #[error("there is no file {name}")]
+    NoSuchTask {
+        /// As it was named.
+        name: String,
+        /// What in that folder is called much like it.
+        near: Option<String>,
+    },
     /// Tasks that make no plan.
     #[error("{0}")]
     Plan(#[from] PlanError),
@@ -219,6 +227,26 @@ pub(crate) enum Error {
     /// Git does not know who commits.
     #[error("git does not know your name, so it cannot make a commit")]
     NoName,
+    /// The token for pull requests is missing.
+    #[error("{variable} is not set, so no pull request can be opened")]
+    NoToken {
+        /// The variable that is expected to hold it.
+        variable: String,
+    },
+    /// Nobody knows where the pull request belongs.
+    #[error(
+        "the remote {remote} is not at GitHub, so it is not known where to open a pull request"
+    )]
+    NotAtGithub {
+        /// Its name.
+        remote: String,
+    },
+    /// A person decided to leave the pull request out.
+    #[error("it was decided to leave this pull request out")]
+    PullRequestLeftOut,
+    /// The answer was lost, and it cannot be looked up.
+    #[error("nobody can tell whether the pull request was opened")]
+    PullRequestUnknown,
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -249,6 +277,10 @@ impl Error {
                 exit => exit,
             },
             Self::NoAnswer { .. } => Exit::Limited,
+            Self::NoToken { .. } => Exit::Denied,
+            Self::NotAtGithub { .. } => Exit::Config,
+            Self::PullRequestLeftOut => Exit::SomeFailed,
+            Self::PullRequestUnknown => Exit::Waiting,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
             | Self::Command(CommandError::Ended) => Exit::Internal,
             Self::Answer(AnswerError::Store(error))
@@ -259,6 +291,7 @@ impl Error {
             | Self::NoCommand
             | Self::NoTasks
             | Self::NoTasksIn { .. }
+            | Self::NoSuchTask { .. }
             | Self::NothingHere { .. }
             | Self::NoBuild { .. }
             | Self::Unknown { .. }
@@ -360,6 +393,20 @@ impl Error {
             Self::NobodyToAsk { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
             }
+            Self::NoToken { variable } => vec![
+                format!("`export {variable}=…` with a token that may open pull requests"),
+                "`github.token_env` in unstuck.toml names another variable".to_owned(),
+            ],
+            Self::NotAtGithub { .. } => vec![
+                "set `github.repository` and `github.base_url` in unstuck.toml, or `run.remote`"
+                    .to_owned(),
+            ],
+            Self::PullRequestLeftOut => {
+                vec!["`unstuck land --merge` brings the work into your branch".to_owned()]
+            }
+            Self::PullRequestUnknown => {
+                vec!["look whether it is there, then say so with `unstuck inbox`".to_owned()]
+            }
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
             }
@@ -369,6 +416,11 @@ impl Error {
             ],
             Self::NoTasksIn { .. } => {
                 vec!["tasks are files that end in .md; `unstuck init` writes an example".to_owned()]
+            }
+            Self::NoSuchTask { near, .. } => {
+                let near = near.as_ref().map(|near| format!("did you mean {near}?"));
+                let goal = "a goal goes in quotes: `unstuck run \"make the login test pass\"`";
+                near.into_iter().chain([goal.to_owned()]).collect()
             }
             Self::Plan(_) => vec!["nothing was started; mend the plan and run it again".to_owned()],
             Self::Problems(problems) => {

@@ -32,25 +32,53 @@ fn apart(wanted: &str, name: &str) -> Option<usize> {
     }
 }
 
-/// Insertions, deletions and replacements that lead from one name to the other.
+/// Insertions, deletions, replacements and swaps of two neighbours that lead from one name to the
+/// other.
 fn distance(from: &str, to: &str) -> usize {
-    let to = to.as_bytes();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, &a) in from.as_bytes().iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+    let (from, to) = (from.as_bytes(), to.as_bytes());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=to.len()).collect();
+    for (i, &a) in from.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, &b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+            let replaced = last[j] + usize::from(a != b);
+            let mut least = replaced.min(row[j] + 1).min(last[j + 1] + 1);
+            if i > 0 && j > 0 && a == to[j - 1] && from[i - 1] == b {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[to.len()]
+    last[to.len()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_neighbours_that_changed_places_are_one_step() {
+        let cases = [
+            ("jbos", "jobs", 1),
+            ("titel", "title", 1),
+            ("ojbs", "jobs", 1),
+            ("josb", "jobs", 1),
+            ("sobj", "jobs", 2),
+            ("jobs", "jobs", 0),
+            ("jobz", "jobs", 1),
+            ("job", "jobs", 1),
+            ("jjobs", "jobs", 1),
+            ("", "jobs", 4),
+        ];
+        for (given, name, steps) in cases {
+            assert_eq!(distance(given, name), steps, "{given} to {name}");
+            assert_eq!(distance(name, given), steps, "{name} to {given}");
+        }
+        let names = ["jobs", "title", "in_place"];
+        assert_eq!(nearest("jbos", names.into_iter()), ["jobs"]);
+        assert_eq!(nearest("titel", names.into_iter()), ["title"]);
+    }
 
     #[test]
     fn the_nearest_name_comes_first_and_a_stranger_gets_none() {

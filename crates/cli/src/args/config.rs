@@ -36,10 +36,28 @@ pub(crate) struct ConfigFile {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// Write the JSON schema of the settings, for editors and programs
+/// Write the JSON schema of the settings or of the events, for editors and programs
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = SCHEMA_EXAMPLES)]
-pub(crate) struct Schema {}
+#[command(
+    long_about = "Writes a JSON schema: of the settings in unstuck.toml, or of the events that `run \
+        --json` and `log --json` write, one per line. Later versions may add fields and kinds of \
+        events; a reader skips what it does not know.",
+    after_long_help = SCHEMA_EXAMPLES
+)]
+pub(crate) struct Schema {
+    /// What it describes
+    #[arg(value_name = "OF", value_enum, default_value_t = SchemaOf::Settings)]
+    pub(crate) of: SchemaOf,
+}
+
+/// What a schema describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The settings of a project
+    Settings,
+    /// What happens, as it is written with `--json`
+    Events,
+}
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
@@ -51,4 +69,5 @@ Examples:
 const SCHEMA_EXAMPLES: &str = "\
 Examples:
   unstuck schema > unstuck.schema.json
-  # then, in unstuck.toml: #:schema ./unstuck.schema.json";
+  # then, in unstuck.toml: #:schema ./unstuck.schema.json
+  unstuck schema events > events.schema.json";

@@ -31,7 +31,7 @@ pub(crate) use cancel::Cancel;
 pub(crate) use classify::Classify;
 pub(crate) use clean::Clean;
 pub(crate) use completions::Completions;
-pub(crate) use config::{Config, Schema};
+pub(crate) use config::{Config, Schema, SchemaOf};
 pub(crate) use demo::Demo;
 pub(crate) use doctor::Doctor;
 pub(crate) use drill::Drill;

@@ -166,7 +166,7 @@ impl Agents<'_> {
         let path = self.root.join(name.replace("{task}", &spec.name));
         let place = path.display().to_string();
         let text = fs::read_to_string(&path)
-            .map_err(|source| Error::Input { place: place.clone(), source })?;
+            .map_err(|source| Error::Folder { place: place.clone(), source })?;
         Ok(ScriptedAgent::new(Script::read(&text, &place)?, self.guard.clone()))
     }
 

@@ -2,13 +2,20 @@
 
 use std::env;
 
+use unstuck_world::redact::Redactor;
+
 /// A variable with one of these words in its name holds a secret.
 const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE"];
 /// Shorter values are words of every text.
 const VALUE_BYTES_MIN: usize = 8;
 
+/// What takes the secrets of the environment out of whatever is kept or shown.
+pub(crate) fn redactor() -> Redactor {
+    Redactor::new(secrets().iter().map(String::as_str))
+}
+
 /// The secrets of the environment.
-pub(crate) fn secrets() -> Vec<String> {
+pub(super) fn secrets() -> Vec<String> {
     let named = |(name, value): (String, String)| is_secret(&name, &value).then_some(value);
     let readable = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::args::{Config, Schema};
+use crate::args::{Config, Schema, SchemaOf};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::Project;
@@ -44,10 +44,13 @@ pub(crate) fn run(args: &Config, dir: Option<&Path>, terminal: &Terminal) -> Res
 }
 
 /// Writes the schema.
-pub(crate) fn schema_of(_args: &Schema, terminal: &Terminal) -> Result<Exit, Error> {
+pub(crate) fn schema_of(args: &Schema, terminal: &Terminal) -> Result<Exit, Error> {
     let mut out = terminal.plain();
-    serde_json::to_writer_pretty(&mut out, &schema()).map_err(std::io::Error::from)?;
-    writeln!(out)?;
+    let schema = match args.of {
+        SchemaOf::Settings => schema(),
+        SchemaOf::Events => render::event_schema(),
+    };
+    render::json(&mut out, &schema)?;
     out.flush()?;
     Ok(Exit::Done)
 }

@@ -9,11 +9,10 @@ use unstuck_runner::SystemClock;
 use unstuck_runner::notify::{Outgoing, Sender};
 use unstuck_store::Store;
 use unstuck_world::notify::{Channel, Means};
-use unstuck_world::redact::Redactor;
 
 use super::folder::Project;
 use super::own_guard;
-use crate::build::secrets;
+use crate::build::redactor;
 use crate::error::Error;
 
 /// How long we stay to tell the last news.
@@ -25,9 +24,8 @@ pub(crate) fn channels(project: &Project) -> Result<Vec<Channel>, Error> {
     if resolved.settings.notify.is_empty() {
         return Ok(Vec::new());
     }
-    let secrets = secrets();
     let means = Means {
-        redactor: Arc::new(Redactor::new(secrets.iter().map(String::as_str))),
+        redactor: Arc::new(redactor()),
         zone: TimeZone::system(),
         guard: own_guard()?,
         locks: project.runs(),

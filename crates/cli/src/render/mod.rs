@@ -16,7 +16,7 @@ mod wrap;
 
 pub(crate) use agreed::agreed;
 pub(crate) use error::{error, note};
-pub(crate) use event::event_json;
+pub(crate) use event::{event_json, event_schema};
 pub(crate) use happened::{happened, stands};
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;

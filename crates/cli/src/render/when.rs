@@ -1,6 +1,7 @@
 //! Points in time as a person says them: how long ago, how soon, and what the clock shows.
 
 use jiff::Timestamp;
+use jiff::civil::date;
 use jiff::tz::TimeZone;
 use unstuck_core::time::{Span, Time};
 
@@ -41,6 +42,19 @@ pub(crate) fn stamp(at: Time) -> String {
 /// The local date and time to the minute: `15 Nov 07:12`.
 pub(crate) fn minute(at: Time) -> String {
     local(at, "%d %b %H:%M")
+}
+
+/// The local time of day to the second: `07:12:09`.
+pub(crate) fn second(at: Time) -> String {
+    local(at, "%H:%M:%S")
+}
+
+/// 23:00 where we are, on the first evening that the clock of computers knows: it belongs to no
+/// real night.
+pub(crate) fn first_evening() -> Time {
+    let evening = date(1970, 1, 1).at(23, 0, 0, 0).to_zoned(TimeZone::system());
+    let millis = evening.map(|at| at.timestamp().as_millisecond()).unwrap_or_default();
+    Time::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
 /// The local time of day, with the day where it is not near.

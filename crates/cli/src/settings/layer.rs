@@ -3,14 +3,13 @@
 use std::fmt;
 
 use serde::Deserialize as _;
-use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Table, Value};
+use toml::de::DeTable;
+use toml::{Table, Value};
 use unstuck_core::fault::Code;
-use unstuck_core::nearest::nearest;
 
 use super::expand::expand;
-use super::keys::Keys;
 use super::sections::Settings;
+use super::wrong;
 use crate::problem::Problem;
 
 /// More than this is no settings file.
@@ -49,31 +48,29 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// Reads a file, or tells everything that is wrong with it.
+    /// Reads a file: what can be used of it, and everything that is wrong with the rest.
     pub(super) fn of_file(
         place: &str,
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, Vec<Problem>> {
+    ) -> (Self, Vec<Problem>) {
         let (read, broken) = DeTable::parse_recoverable(text);
         if !broken.is_empty() {
-            return Err(broken.iter().map(|error| syntax(place, text, error)).collect());
+            let problems = broken.iter().map(|error| syntax(place, text, error)).collect();
+            return (Self::default(), problems);
         }
-        let mut problems = Vec::new();
-        let unknown = Unknown { place, text, problems: &mut problems };
-        unknown.look(read.get_ref(), &Keys::all(), "");
         let table: Table = match toml::from_str(text) {
             Ok(table) => table,
-            Err(error) => return Err(vec![syntax(place, text, &error)]),
+            Err(error) => return (Self::default(), vec![syntax(place, text, &error)]),
         };
         let mut layer = Self { table, written: Vec::new() };
-        layer.put_variables_in(place, variable, &mut problems);
-        if problems.is_empty()
-            && let Err(error) = Settings::deserialize(layer.table.clone())
-        {
-            problems.push(wrong_value(place, text, &error));
+        let unset = layer.put_variables_in(place, variable);
+        for (path, _) in &unset {
+            take(&mut layer.table, &names(path));
         }
-        if problems.is_empty() { Ok(layer) } else { Err(problems) }
+        let mut problems = wrong::take_out(place, text, read.get_ref(), &mut layer.table);
+        problems.extend(unset.into_iter().map(|(_, problem)| problem));
+        (layer, problems)
     }
 
     /// One value at a path, as it is written in a variable or an option.
@@ -82,7 +79,7 @@ impl Layer {
         // Numbers, lists and switches are written as in a file; all else is text.
         for value in [scalar(text), Some(Value::String(text.to_owned()))].into_iter().flatten() {
             let mut table = Table::new();
-            insert(&mut table, path, value);
+            insert(&mut table, &names(path), value);
             match Settings::deserialize(table.clone()) {
                 Ok(_) => return Ok(Self { table, written: Vec::new() }),
                 Err(error) => first = first.or(Some(error)),
@@ -93,12 +90,13 @@ impl Layer {
         Err(Problem::at(Code::ConfigInvalid, place, format!("{path}: {message}")))
     }
 
+    /// Puts variables in; tells for which paths that cannot be done.
     fn put_variables_in(
         &mut self,
         place: &str,
         variable: &dyn Fn(&str) -> Option<String>,
-        problems: &mut Vec<Problem>,
-    ) {
+    ) -> Vec<(String, Problem)> {
+        let mut unset = Vec::new();
         let mut left = super::expand::EXPANSIONS_MAX;
         let written = &mut self.written;
         each_text(&mut self.table, "", &mut |path, value| {
@@ -115,10 +113,11 @@ impl Layer {
                 }
                 Err(missing) => {
                     let problem = Problem::at(missing.code(), place, format!("{path}: {missing}"));
-                    problems.push(problem);
+                    unset.push((path.to_owned(), problem));
                 }
             }
         });
+        unset
     }
 }
 
@@ -134,16 +133,37 @@ fn scalar(text: &str) -> Option<Value> {
     (table.len() == 1 && !value.is_str()).then_some(value)
 }
 
-/// Puts a value at a path such as `run.jobs`.
-pub(super) fn insert(table: &mut Table, path: &str, value: Value) {
-    match path.split_once('.') {
-        None => {
-            table.insert(path.to_owned(), value);
+/// The names of a path such as `run.jobs`.
+fn names(path: &str) -> Vec<&str> {
+    path.split('.').collect()
+}
+
+/// Puts a value at a path such as `run`, `jobs`.
+pub(super) fn insert(table: &mut Table, path: &[&str], value: Value) {
+    match path {
+        [] => {}
+        [name] => {
+            table.insert((*name).to_owned(), value);
         }
-        Some((name, rest)) => {
-            let under = table.entry(name).or_insert_with(|| Value::Table(Table::new()));
+        [name, rest @ ..] => {
+            let under = table.entry(*name).or_insert_with(|| Value::Table(Table::new()));
             if let Value::Table(under) = under {
                 insert(under, rest, value);
+            }
+        }
+    }
+}
+
+/// Takes away what is at a path such as `run`, `jobs`.
+pub(super) fn take(table: &mut Table, path: &[&str]) {
+    match path {
+        [] => {}
+        [name] => {
+            table.remove(*name);
+        }
+        [name, rest @ ..] => {
+            if let Some(Value::Table(under)) = table.get_mut(*name) {
+                take(under, rest);
             }
         }
     }
@@ -161,61 +181,10 @@ fn each_text(table: &mut Table, before: &str, act: &mut dyn FnMut(&str, &mut Val
     }
 }
 
-/// Looks for keys that nobody knows.
-struct Unknown<'a> {
-    place: &'a str,
-    text: &'a str,
-    problems: &'a mut Vec<Problem>,
-}
-
-impl Unknown<'_> {
-    fn look(mut self, table: &DeTable<'_>, keys: &Keys, path: &str) {
-        self.look_in(table, keys, path);
-    }
-
-    fn look_in(&mut self, table: &DeTable<'_>, keys: &Keys, path: &str) {
-        for (name, value) in table {
-            let path = if path.is_empty() {
-                name.get_ref().to_string()
-            } else {
-                format!("{path}.{}", name.get_ref())
-            };
-            match (keys.under(name.get_ref()), value.get_ref()) {
-                (None, _) => self.tell(name, keys, &path),
-                (Some(under), DeValue::Table(table)) if !under.is_value() => {
-                    self.look_in(table, under, &path);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn tell(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>, keys: &Keys, path: &str) {
-        let problem =
-            Problem::at(Code::ConfigInvalid, self.place, format!("there is no setting {path}"));
-        let problem = problem.in_text(self.text, name.span().start);
-        let near = nearest(name.get_ref(), keys.names());
-        self.problems.push(if near.is_empty() {
-            problem.hinting("`unstuck config` lists all settings")
-        } else {
-            problem.hinting(format!("did you mean {}?", near.join(" or ")))
-        });
-    }
-}
-
 fn syntax(place: &str, text: &str, error: &toml::de::Error) -> Problem {
     let problem = Problem::at(Code::ConfigParseError, place, error.message());
     match error.span() {
         Some(span) => problem.in_text(text, span.start),
         None => problem,
     }
-}
-
-/// A value of the wrong kind. The text knows where it stands, unless a variable was put in.
-fn wrong_value(place: &str, text: &str, error: &toml::de::Error) -> Problem {
-    let located = toml::from_str::<Settings>(text).err();
-    let error = located.as_ref().filter(|located| located.span().is_some()).unwrap_or(error);
-    let mut problem = syntax(place, text, error);
-    problem.code = Code::ConfigInvalid;
-    problem
 }

@@ -10,10 +10,13 @@ mod reference;
 mod resolve;
 mod sections;
 mod units;
+mod wrong;
 
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;
 pub(crate) use notify::Notify;
 pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
-pub(crate) use sections::{Agent, Baseline, Dialect, Mode, Permissions, Provider, Settings};
+pub(crate) use sections::{
+    Agent, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings,
+};
 pub(crate) use units::{Length, Money};

@@ -114,12 +114,11 @@ impl Resolving {
                 self.problems.push(problem.hinting("`unstuck init` writes one"));
                 return Ok(());
             }
-            Err(source) => return Err(Error::Input { place, source }),
+            Err(source) => return Err(Error::Folder { place, source }),
         };
-        match Layer::of_file(&place, &text, &variable) {
-            Ok(layer) => self.put(layer, &Origin::File(place)),
-            Err(problems) => self.problems.extend(problems),
-        }
+        let (layer, problems) = Layer::of_file(&place, &text, &variable);
+        self.put(layer, &Origin::File(place));
+        self.problems.extend(problems);
         Ok(())
     }
 
@@ -153,15 +152,16 @@ impl Resolving {
 
     fn finish(self) -> Result<Resolved, Error> {
         let Self { table, origins, written, mut problems } = self;
-        if problems.is_empty() {
-            // Each layer was read by itself, so together they can be read as well.
-            let settings = Settings::deserialize(table).unwrap_or_default();
-            match settings.policy() {
-                Ok(policy) => return Ok(Resolved { settings, policy, origins, written }),
-                Err(fault) => {
-                    let place = "settings".to_owned();
-                    problems.push(Problem::at(fault.code(), place, fault.message.clone()));
-                }
+        // Each value was read by itself, so together they can be read as well.
+        let settings = Settings::deserialize(table).unwrap_or_default();
+        match settings.policy() {
+            Ok(policy) if problems.is_empty() => {
+                return Ok(Resolved { settings, policy, origins, written });
+            }
+            Ok(_) => {}
+            Err(fault) => {
+                let place = "settings".to_owned();
+                problems.push(Problem::at(fault.code(), place, fault.message.clone()));
             }
         }
         Err(Error::Problems(problems))

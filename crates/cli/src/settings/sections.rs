@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) commands: Commands,
     /// What is checked before a change goes on.
     pub(crate) validate: Validate,
+    /// Where pull requests are opened.
+    pub(crate) github: Github,
     /// How often to try again before a person is asked.
     pub(crate) retry: Retry,
     /// How long to wait between tries.
@@ -163,6 +165,8 @@ pub(crate) struct Run {
     pub(crate) push: bool,
     /// Where it is pushed to.
     pub(crate) remote: String,
+    /// Open a pull request for a build that is over, as `unstuck land --pr` does.
+    pub(crate) pull_request: bool,
     /// With less room on the disk than this, in megabytes, no attempt begins. Worktrees of tasks that
     /// are done are removed at once.
     pub(crate) disk_free_mb: u64,
@@ -191,6 +195,7 @@ impl Default for Run {
             in_place: false,
             push: false,
             remote: "origin".to_owned(),
+            pull_request: false,
             disk_free_mb: 1_024,
             setup: Vec::new(),
             share: Vec::new(),
@@ -282,6 +287,34 @@ impl Default for Validate {
             pre_pr: Vec::new(),
             timeout: Length::mins(10),
             protect: Vec::new(),
+        }
+    }
+}
+
+/// Where pull requests are opened: at GitHub, or at whoever speaks like it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Github {
+    /// The variable that holds the token.
+    pub(crate) token_env: String,
+    /// Owner and name of the repository, such as `ada/shop`, when the remote's address does not say
+    /// it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repository: Option<String>,
+    /// Where the service is, when it is not GitHub's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) base_url: Option<String>,
+    /// Open them as drafts.
+    pub(crate) draft: bool,
+}
+
+impl Default for Github {
+    fn default() -> Self {
+        Self {
+            token_env: "GITHUB_TOKEN".to_owned(),
+            repository: None,
+            base_url: None,
+            draft: false,
         }
     }
 }

@@ -14,13 +14,17 @@ use crate::shop::{Shop, without_times};
 use crate::terminal::seen;
 
 /// A whole night of the demo in a folder: a real loop, a real store, a real repository.
-struct Night {
+pub(crate) struct Night {
     root: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 impl Night {
-    fn played() -> Self {
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn played() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // A project is named after its folder, and this is what the demo calls its own.
         let root = folder.path().join("demo-7");
@@ -29,6 +33,7 @@ impl Night {
         let night = Child::new(env!("CARGO_BIN_EXE_unstuck"))
             .args(["demo", "--auto", "--gently", "--night"])
             .arg(&kept)
+            .env("TZ", "UTC")
             .output()
             .unwrap();
         assert!(night.status.success(), "{night:?}");

@@ -20,6 +20,7 @@ const COMMAND_KEYS: &[&str] = &["command", "cmd"];
 
 /// What a tool is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// Reads a file or a page.

@@ -19,6 +19,7 @@ const COMMAND_CHARS_MAX: usize = 60;
 
 /// What one attempt did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Approach {
     /// Recognises it again; none when it changed nothing and did nothing.
     pub digest: Option<Digest>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Recognises the same approach again: a hash over the normalised change and the actions taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Digest(pub u64);
 

@@ -14,6 +14,7 @@ pub const CHECK_CHARS_MAX: usize = 200;
 /// The checks of one gate that were run, in their order. Without any, the gate has none: nothing
 /// was checked, which is not the same as green.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// Which gate.
     pub gate: Gate,
@@ -26,6 +27,7 @@ pub struct Checked {
 
 /// One check that was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Its command, without secrets.
     pub command: Arc<str>,
@@ -35,6 +37,7 @@ pub struct Check {
 
 /// What a check said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckVerdict {
     /// It is green.

@@ -35,6 +35,7 @@ pub struct Recorded {
 
 /// Why a build stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PauseCause {
     /// A person asked for it.
@@ -47,6 +48,7 @@ pub enum PauseCause {
 
 /// A limit that a person raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "limit", rename_all = "snake_case")]
 pub enum Raised {
     /// A build may have this many more open questions.
@@ -74,6 +76,7 @@ pub enum Raised {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data")]
 #[expect(missing_docs, reason = "the fields are the ids and facts their types name")]
 pub enum Event {
@@ -326,6 +329,7 @@ pub enum Event {
 
 /// What became of an action whose outcome had been unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reconciled {
     /// It happened.

@@ -14,6 +14,7 @@ use crate::time::Time;
 
 /// What a question is about. There is never more than one open question about one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "about", content = "id", rename_all = "snake_case")]
 pub enum Subject {
     /// One error, wherever it shows up.
@@ -26,6 +27,7 @@ pub enum Subject {
 
 /// An open question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Question {
     /// Its id.
     pub id: QuestionId,
@@ -54,6 +56,7 @@ impl Question {
 
 /// One attempt that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
     /// What it did.
     pub approach: Arc<Approach>,
@@ -63,6 +66,7 @@ pub struct Tried {
 
 /// How a question ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionEnd {
     /// A person answered, and the work goes on.

@@ -12,6 +12,7 @@ use crate::policy::Amount;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Nothing has left the workspace.
@@ -31,6 +32,7 @@ pub enum Phase {
 
 /// Why a run stands still, or that it does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Status {
     /// At work.
     #[default]
@@ -86,6 +88,7 @@ impl From<RunFailure> for Status {
 
 /// What a run is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
     /// The agent works.
@@ -207,6 +210,7 @@ impl Step {
 
 /// Where a task's next run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Next {
     /// The phase it begins in.
     pub phase: Phase,

@@ -144,6 +144,7 @@ impl TaskState {
 
 /// Why a task was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Left {
     /// A person decided so.
@@ -159,6 +160,7 @@ pub enum Left {
 
 /// What a person said to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guidance {
     /// What they chose.
     pub decision: Decision,
@@ -168,6 +170,7 @@ pub struct Guidance {
 
 /// What a person allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Allowance {
     /// The refusal it lifts.
     pub signature: Signature,

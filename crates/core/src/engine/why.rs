@@ -6,6 +6,7 @@ use crate::fault::{Charge, Code};
 
 /// The reason of one decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Why {
     /// The rule.
     pub rule: Rule,
@@ -19,6 +20,7 @@ pub struct Why {
 
 /// A counter as it stood at a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
     /// Which counter.
     pub counter: Charge,
@@ -51,6 +53,7 @@ macro_rules! rules {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
         /// The rules decisions follow.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Rule { $($(#[doc = $doc])+ $name,)+ }
 

@@ -14,6 +14,7 @@ macro_rules! vocabulary {
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
         )]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum $name { $($(#[$doc])* #[serde(rename = $wire)] $variant,)+ }
 
         impl $name {

@@ -12,6 +12,7 @@ macro_rules! contexts {
     ($($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $ty:ty,)* })+) => {$(
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(default)]
         pub struct $name { $($(#[$doc])* pub $field: $ty,)* }
     )+};
@@ -166,6 +167,7 @@ contexts! {
 
 /// A gate of checks that a change passes on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
     /// Before a commit.
@@ -178,6 +180,7 @@ pub enum Gate {
 
 /// A limit on one run's steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
     /// Iterations of the agent's loop.
@@ -191,6 +194,7 @@ pub enum LimitKind {
 
 /// A run used up its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// Which steps.
     pub kind: LimitKind,
@@ -200,6 +204,7 @@ pub struct Limit {
 
 /// What a budget covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetSpan {
     /// One task.
@@ -213,6 +218,7 @@ pub enum BudgetSpan {
 
 /// A budget that has no room for the next call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetSpent {
     /// What the budget covers.
     pub span: BudgetSpan,
@@ -222,6 +228,7 @@ pub struct BudgetSpent {
 
 /// An approach that already failed was tried again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeated {
     /// The error it failed with before, whose budget is charged, where it is known.
     pub of: Option<Signature>,

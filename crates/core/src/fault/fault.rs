@@ -182,6 +182,7 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
 
 /// The JSON form: what the table says stands beside what was stored, for readers without it.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Written<'a> {
     name: &'static str,
     #[serde(flatten)]
@@ -201,6 +202,17 @@ struct Written<'a> {
     cause: Option<&'a str>,
     classified_by: String,
     signature: Signature,
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Fault {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Fault".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Written::json_schema(generator)
+    }
 }
 
 #[derive(Deserialize)]

@@ -24,6 +24,7 @@ macro_rules! faults {
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
         )]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Code { $($(#[doc = $doc])+ #[serde(rename = $tag)] $variant,)+ }
 
         impl Code {
@@ -63,6 +64,7 @@ macro_rules! faults {
 
         /// A failure with the facts that belong to its code.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "code", content = "context")]
         pub enum Kind { $($(#[doc = $doc])+ #[serde(rename = $tag)] $variant($context),)+ }
 

@@ -12,6 +12,7 @@ const TIMEOUT: Span = Span::from_mins(1);
 
 /// What is called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Call {
     /// A pull request is opened.
@@ -24,6 +25,7 @@ pub enum Call {
 
 /// A pull request at GitHub, or at whoever speaks like it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PullRequest {
     /// Owner and name: `ada/shop`.
@@ -64,6 +66,7 @@ impl Default for PullRequest {
 
 /// A request. Our key goes with it as `Idempotency-Key`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HttpCall {
     /// Its method.
@@ -99,6 +102,7 @@ impl Default for HttpCall {
 
 /// A header whose value is not kept anywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SecretHeader {
     /// Its name.
@@ -111,6 +115,7 @@ pub struct SecretHeader {
 
 /// A command, run in the task's worktree. It finds our key in `UNSTUCK_IDEMPOTENCY_KEY`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CommandCall {
     /// The program.

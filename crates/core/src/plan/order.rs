@@ -8,6 +8,7 @@ use super::TaskSpec;
 
 /// Tasks with their dependencies resolved; there is no cycle among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     tasks: Vec<TaskSpec>,
     /// For each task the positions of the tasks it needs.

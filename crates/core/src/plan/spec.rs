@@ -14,6 +14,7 @@ use crate::time::Span;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct GateKey(pub u64);
 
@@ -25,6 +26,7 @@ impl fmt::Display for GateKey {
 
 /// One unit of work: an agent's task, or a script that is kept alive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TaskSpec {
     /// Its name within the plan.
@@ -83,6 +85,7 @@ impl TaskSpec {
 /// What a task may change, as globs from the root of the project. Where it allows nothing by name,
 /// the project's settings say what it may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ScopeSpec {
     /// What it may change.
@@ -100,6 +103,7 @@ impl ScopeSpec {
 
 /// How a script is kept alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct JobSpec {
     /// A repair is only ever proposed, never used by itself.
@@ -110,6 +114,7 @@ pub struct JobSpec {
 
 /// An irreversible action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MutationSpec {
     /// Its name within its occurrence; the same key is never performed twice.
@@ -168,6 +173,7 @@ impl MutationSpec {
 /// its standard output is then what came back; it did not when it ends with 1. However else it ends,
 /// it cannot tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProbeCommand {
     /// The program.
@@ -196,6 +202,7 @@ impl MutationKind {
 
 /// The kinds of irreversible action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MutationKind {
     /// Bringing the task's commits onto the build's branch.
     #[serde(rename = "git.merge")]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a call costs or may cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Amount {
     /// Money, in millionths of the account's currency.

@@ -144,6 +144,7 @@ pub struct CodeLimits {
 
 /// Other limits for one task. A limit of the task wins over one of the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
     /// Re-attempts for one error.

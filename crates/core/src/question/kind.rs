@@ -9,6 +9,7 @@ use crate::fault::Asks;
 
 /// What is asked of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
     /// Do something only a person can: renew a key, install a program, make room.
@@ -27,6 +28,7 @@ pub enum QuestionKind {
 
 /// A person's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// "I have fixed it, try again."

@@ -110,6 +110,21 @@ impl Serialize for Signature {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Signature {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Signature".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "What recognises the same error again: its code and a hash.",
+            "type": "string",
+            "pattern": "^[A-Z_]+:[0-9a-f]{12}$",
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for Signature {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;

@@ -1,7 +1,7 @@
 //! What an agent is asked to do after a failure or an answer, by code and by decision.
 
 use super::replan::Replan;
-use crate::fault::{Code, Reaction};
+use crate::fault::{Code, Reaction, Work};
 use crate::question::Decision;
 
 /// What a person's choice means for the next attempt.
@@ -30,18 +30,23 @@ pub(super) const fn meaning(decision: Decision) -> &'static str {
 
 /// What is now asked of the agent.
 pub(super) fn instruction(context: &Replan<'_>) -> String {
-    let last = if context.attempt >= context.of {
+    advice(context.failure.code, context.work, (context.attempt, context.of))
+}
+
+/// What is asked of an agent after this failure: at which attempt it is, and of how many.
+pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
+    let last = if attempt >= of {
         "\nThis is the last attempt. If you see no way that is really different, say so plainly \
          and name what you would need from a person; that is a good result too."
     } else {
         ""
     };
-    let told = match context.failure.code.reaction(context.work) {
+    let told = match code.reaction(work) {
         Reaction::Repair => REPAIR,
         Reaction::ReplanHarder => HARDER,
         _ => DIFFERENT,
     };
-    match hint(context.failure.code) {
+    match hint(code) {
         Some(hint) => format!("{told}\n{hint}{last}"),
         None => format!("{told}{last}"),
     }

@@ -17,6 +17,7 @@ mod replan;
 mod waited;
 
 pub use context::{context, result};
+pub use instruct::advice;
 pub use message::{MESSAGE_BYTES_MAX, Message, Tally};
 pub use narrate::{Narration, narrate};
 pub use narration::narration;

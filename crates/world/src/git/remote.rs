@@ -22,13 +22,33 @@ impl Git {
     /// Sends `commit` to be `reference` (a full name) at `remote`. Nothing is forced. The hook that
     /// may refuse it is asked before: [`pass_push_hook`](crate::workspace::Workspace::pass_push_hook).
     pub async fn push(&self, remote: &str, commit: &Oid, reference: &str) -> Result<(), Fault> {
-        let call = self.call(Operation::Push).args(["push", "--porcelain", "--no-verify"]);
+        self.send(&["--no-verify"], remote, commit, reference).await
+    }
+
+    /// The same as a person would do it: the repository's own hook is asked by git.
+    pub async fn push_with_hook(
+        &self,
+        remote: &str,
+        commit: &Oid,
+        reference: &str,
+    ) -> Result<(), Fault> {
+        self.send(&[], remote, commit, reference).await
+    }
+
+    async fn send(
+        &self,
+        options: &[&str],
+        remote: &str,
+        commit: &Oid,
+        reference: &str,
+    ) -> Result<(), Fault> {
+        let call = self.call(Operation::Push).args(["push", "--porcelain"]).args(options);
         let refspec = format!("{commit}:{reference}");
         call.args(["--end-of-options", remote, &refspec]).about(reference).run().await.map(drop)
     }
 
     /// The address that `remote` is pushed to. What is no name of a remote is an address itself.
-    pub(crate) async fn push_url(&self, remote: &str) -> Result<String, Fault> {
+    pub async fn push_url(&self, remote: &str) -> Result<String, Fault> {
         let call = self.call(Operation::Look).args(["remote", "get-url", "--push"]);
         let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
         let url = String::from_utf8_lossy(done.stdout.trim_ascii_end());

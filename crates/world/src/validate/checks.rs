@@ -1,6 +1,6 @@
 //! The checks of one gate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::{Fault, Gate};
@@ -106,6 +106,18 @@ impl Checks {
             }
         }
         Ok(Verdict::Green(seen))
+    }
+
+    /// Runs the checks in a folder that holds a finished commit: nobody works there, so there is
+    /// nothing to put back, and nothing is an excuse.
+    pub async fn run_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
+        for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
+            match check.run(directory, shell).await {
+                Checked::Green => {}
+                Checked::Red(fault) | Checked::Failed(fault) => return Err(fault),
+            }
+        }
+        Ok(())
     }
 
     /// Puts back protected paths that were changed, unless the task's own scope names them.

@@ -38,6 +38,7 @@ pub use names::Place;
 pub use prepare::Preparation;
 pub use project::Project;
 pub use remove::{Removed, Why};
+pub use share::share;
 pub use shell::Shell;
 pub use take_back::TakenBack;
 pub use workspace::Workspace;

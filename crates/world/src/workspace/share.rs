@@ -17,20 +17,29 @@ impl Workspace {
         if self.in_place {
             return Ok(());
         }
-        for path in &self.shared {
-            let (from, to) = (self.project.root.join(path), self.directory.join(path));
-            let Ok(found) = fs::metadata(&from) else { continue };
-            if fs::symlink_metadata(&to).is_ok() {
-                continue;
-            }
-            let put = || {
-                fs::create_dir_all(to.parent().unwrap_or(&to))?;
-                if found.is_dir() { symlink(&from, &to) } else { fs::copy(&from, &to).map(drop) }
-            };
-            put().map_err(|error| failed(&to, &error))?;
-        }
-        Ok(())
+        put(&self.project.root, &self.directory, &self.shared)
     }
+}
+
+/// Puts what worktrees share with the person's tree at `root` into another folder.
+pub fn share(root: &Path, directory: &Path, paths: &[String]) -> Result<(), Fault> {
+    put(root, directory, &shareable(paths)?)
+}
+
+fn put(root: &Path, directory: &Path, paths: &[PathBuf]) -> Result<(), Fault> {
+    for path in paths {
+        let (from, to) = (root.join(path), directory.join(path));
+        let Ok(found) = fs::metadata(&from) else { continue };
+        if fs::symlink_metadata(&to).is_ok() {
+            continue;
+        }
+        let put = || {
+            fs::create_dir_all(to.parent().unwrap_or(&to))?;
+            if found.is_dir() { symlink(&from, &to) } else { fs::copy(&from, &to).map(drop) }
+        };
+        put().map_err(|error| failed(&to, &error))?;
+    }
+    Ok(())
 }
 
 /// Shared paths, if they are inside the project and nobody's private business.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{BuildState, Command, QuestionId, Recorded, State, Task};
+use unstuck_core::engine::{Command, QuestionId, Recorded, State};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::build::BuildWorld;
+use unstuck_runner::report::{Facts, Report};
 use unstuck_runner::{Clock as _, CommandError, Ended, Handle, Notice, Runner, Scope, Setup};
 use unstuck_store::tables::QuestionRow;
 use unstuck_store::{Answer, Page, SqliteStore, Store};
@@ -19,9 +20,8 @@ use super::story;
 use super::world::{Paced, settings};
 use crate::error::Error;
 use crate::project;
+use crate::render::when;
 
-/// 23:00 on some evening.
-const EVENING: Time = Time::from_millis(23 * 3_600_000);
 /// A person needs this long to see a question and act on it.
 const ANSWER_TAKES: Span = Span::from_mins(6);
 /// How many events are read at once.
@@ -56,7 +56,7 @@ impl Night {
     pub(super) async fn begin(folder: &Path, seed: u64) -> Result<Self, Error> {
         let project: Arc<str> = Arc::from(format!("demo-{seed}"));
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder.join("state.db"))?);
-        let clock = Arc::new(NightClock::starting_at(EVENING));
+        let clock = Arc::new(NightClock::starting_at(when::first_evening()));
         let setup = Setup {
             store: Arc::clone(&store),
             project: Arc::clone(&project),
@@ -71,7 +71,7 @@ impl Night {
         if read_back > 0 {
             let page = Page { after: read_back - 1, limit: 1 };
             let last = store.events(&project, page).await?;
-            clock.at_least(last.first().map_or(EVENING, |recorded| recorded.at));
+            clock.at_least(last.first().map_or(clock.now(), |recorded| recorded.at));
         }
         clock.belongs_to(handle.clone());
         let notices = handle.watch();
@@ -140,14 +140,11 @@ impl Night {
         Ok(())
     }
 
-    pub(super) async fn tasks(&self) -> Result<Vec<Task>, Error> {
-        Ok(self.handle.look(|state| state.tasks().cloned().collect()).await?)
-    }
-
-    pub(super) async fn is_complete(&self) -> Result<bool, Error> {
-        let complete =
-            |state: &State| state.builds().all(|build| build.state == BuildState::Completed);
-        Ok(self.handle.look(complete).await?)
+    /// What the night came to, as anybody would be told it in the morning.
+    pub(super) async fn report(&self) -> Result<Option<Report>, Error> {
+        let seen = (false, self.now());
+        let facts = Facts::read(self.store.as_ref(), &self.project, None, seen).await?;
+        Ok(facts.as_ref().map(Report::of))
     }
 
     pub(super) async fn journal(&self) -> Result<Vec<Recorded>, Error> {

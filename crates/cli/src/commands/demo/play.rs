@@ -14,6 +14,7 @@ use super::night::{Look, Night};
 use super::shop::Shop;
 use super::show;
 use crate::args::Demo;
+use crate::commands::report;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::render::Terminal;
@@ -51,8 +52,12 @@ pub(super) async fn night(args: &Demo, folder: &Path, terminal: &Terminal) -> Re
             die();
         }
     }
-    show::morning(&mut out, &night.tasks().await?, night.is_complete().await?)?;
     show::why(&mut out, &night.journal().await?, width)?;
+    if let Some(morning) = night.report().await? {
+        show::morning(&mut out)?;
+        report::show(&mut out, morning, width)?;
+    }
+    show::next(&mut out, width)?;
     out.flush()?;
     night.end().await?;
     Ok(Exit::Done)

@@ -28,6 +28,8 @@ const FILES: [(&str, &str); 11] = [
 const HOOK: &str = include_str!("shop/reference-transaction");
 /// Whose shop it is.
 pub(super) const PERSON: (&str, &str) = ("Ada", "ada@example.org");
+/// When its first commit was made, so that the same night leads to the same commits.
+const OPENED: &str = "@43200 +0000";
 
 /// Where everything of the shop is.
 pub(super) struct Shop {
@@ -102,6 +104,7 @@ fn git(directory: &Path, args: &[&str]) -> Result<(), Error> {
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     for who in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{who}_NAME"), name).env(format!("GIT_{who}_EMAIL"), email);
+        command.env(format!("GIT_{who}_DATE"), OPENED);
     }
     let Output { status, stderr, .. } = command.output().map_err(|error| {
         let tool = Tool { command: Some("git".to_owned()), ..Tool::default() };

@@ -2,15 +2,23 @@
 
 use std::io::{self, Write};
 
-use unstuck_core::engine::{Recorded, Task, TaskState};
+use unstuck_core::engine::Recorded;
 use unstuck_core::question::QuestionText;
 use unstuck_core::time::{Span, Time};
 
 use super::ask::Answer;
-use crate::render::{style, wrapped};
+use crate::render::{style, when, wrapped};
 
 /// Where the sentences begin.
 const INDENT: usize = 14;
+/// Commands that lead on from here, and what for.
+const NEXT: [(&str, &str); 3] = [
+    ("unstuck init", "looks at it and writes its settings; then `unstuck run \"a goal\"`."),
+    ("unstuck report", "what shipped, what was checked, what waits for you."),
+    ("unstuck why r0", "which rule took each decision about a run."),
+];
+const QUICK_START: &str =
+    "The quick start, docs/guide/quick-start.md, leads there in five minutes.";
 
 pub(super) fn opening(
     out: &mut impl Write,
@@ -45,13 +53,7 @@ pub(super) fn happening(
     let (mark, color) = style::mark(&recorded.event);
     let dim = style::DIM;
     let sentence = wrapped(sentence, INDENT, width);
-    writeln!(out, "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}", clock(recorded.at))
-}
-
-/// The time of day in the story.
-fn clock(at: Time) -> String {
-    let secs = at.as_millis() / 1_000;
-    format!("{:02}:{:02}:{:02}", secs / 3_600 % 24, secs / 60 % 60, secs % 60)
+    writeln!(out, "  {dim}{}{dim:#}  {color}{mark}{color:#} {sentence}", when::second(recorded.at))
 }
 
 pub(super) fn killed(out: &mut impl Write) -> io::Result<()> {
@@ -64,7 +66,7 @@ pub(super) fn read_back(out: &mut impl Write, at: Time, events: u64) -> io::Resu
     writeln!(
         out,
         "  {dim}{}{dim:#}  {dim}▸{dim:#} {events} events read back by another process; it goes on.",
-        clock(at)
+        when::second(at)
     )
 }
 
@@ -88,30 +90,6 @@ pub(super) fn answered(out: &mut impl Write, answer: &Answer) -> io::Result<()> 
     let dim = style::DIM;
     let who = if answer.scripted { "taken for you" } else { "your answer" };
     writeln!(out, "  {dim}{who}: {}{dim:#}\n", answer.decision)
-}
-
-pub(super) fn morning(out: &mut impl Write, tasks: &[Task], complete: bool) -> io::Result<()> {
-    let (title, dim) = (style::TITLE, style::DIM);
-    let said = if complete { "In the morning" } else { "So far" };
-    writeln!(out, "\n{title}{said}{title:#}")?;
-    for task in tasks {
-        let (mark, color) = match task.state {
-            TaskState::Done => ("✔", style::HINT),
-            _ => ("✘", style::ERROR),
-        };
-        let cents = task.spent.money_micros / 10_000;
-        let tries = if task.attempts == 1 { "attempt " } else { "attempts" };
-        writeln!(
-            out,
-            "  {color}{mark}{color:#} {:24} {:>2} {tries}  {dim}${}.{:02}  {}{dim:#}",
-            task.spec.title,
-            task.attempts,
-            cents / 100,
-            cents % 100,
-            task.state.standing().as_str(),
-        )?;
-    }
-    Ok(())
 }
 
 /// Why things were decided: one decision of each kind.
@@ -143,6 +121,22 @@ pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> i
          code."
     );
     writeln!(out, "\n{dim}{}{dim:#}", wrapped(&closing, 0, width))
+}
+
+/// What comes below is what anybody is told of a build of their own.
+pub(super) fn morning(out: &mut impl Write) -> io::Result<()> {
+    let (title, dim) = (style::TITLE, style::DIM);
+    writeln!(out, "\n{title}In the morning{title:#} {dim}· this is `unstuck report`{dim:#}\n")
+}
+
+/// Where to look next: nothing of the night is kept, so all of it is about other work.
+pub(super) fn next(out: &mut impl Write, width: usize) -> io::Result<()> {
+    let (title, code) = (style::TITLE, style::CODE);
+    writeln!(out, "\n{title}Next, in a project of your own{title:#}")?;
+    for (command, does) in NEXT {
+        writeln!(out, "  {code}{command:14}{code:#} {}", wrapped(does, 17, width))?;
+    }
+    writeln!(out, "  {}", wrapped(QUICK_START, 2, width))
 }
 
 fn length(journal: &[Recorded]) -> Span {

@@ -9,10 +9,11 @@ use unstuck_world::git::raw::What;
 use unstuck_world::git::{Commit, Git, Oid};
 use unstuck_world::workspace;
 
+use super::pull::Opened;
 use crate::error::Error;
 
 /// What a branch is called in full, before its name.
-const HEADS: &str = "refs/heads/";
+pub(super) const HEADS: &str = "refs/heads/";
 
 /// What a build would bring to the person's branch, or has brought.
 #[derive(Serialize)]
@@ -31,6 +32,9 @@ pub(super) struct Coming {
     pub(super) unfinished: bool,
     /// The commit that the person's branch is at since.
     pub(super) landed: Option<Oid>,
+    /// Its pull request, where one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pull_request: Option<Opened>,
     #[serde(skip)]
     pub(super) found: Found,
 }
@@ -89,6 +93,7 @@ impl Coming {
             conflicts: if commits.is_empty() { Vec::new() } else { merged.conflicts },
             unfinished: !build.state.has_ended(),
             landed: None,
+            pull_request: None,
             found: Found { git, head, tip, tree, commits },
         })
     }

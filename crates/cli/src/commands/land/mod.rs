@@ -6,18 +6,28 @@
 mod bring;
 mod coming;
 mod page;
+mod pull;
+mod ready;
+mod request;
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_core::engine::BuildId;
+use unstuck_core::plan::PullRequest;
+use unstuck_store::Store;
+use unstuck_world::connector::Credentials;
 
 use crate::args::Land;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::{self, Project, which};
+use crate::project::{self, Project, Seat, which};
 use crate::render::{self, Terminal};
 
 use self::bring::How;
-use self::coming::Coming;
+use self::coming::{Coming, Found, HEADS};
+use self::pull::Opened;
 
 /// Carries it out.
 pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
@@ -34,6 +44,14 @@ pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Resul
         if let Some(how) = how {
             bring::bring(&mut coming, how).await?;
         }
+        if args.pr
+            && let Some(asked) = send(&project, &store, &coming).await?
+        {
+            let seat = Seat::take(&project, &store, "land").await?;
+            let opened = open(&seat, asked).await;
+            seat.leave().await?;
+            coming.pull_request = Some(opened?);
+        }
         Ok::<_, Error>(coming)
     })?;
     let mut out = terminal.styled();
@@ -44,4 +62,60 @@ pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Resul
     }
     out.flush()?;
     Ok(Exit::Done)
+}
+
+/// Opens the pull request of a build for whoever has just ended it; nothing where there is no commit.
+pub(crate) async fn pull_request(
+    project: &Project,
+    store: &Arc<dyn Store>,
+    seat: &Seat,
+    build: BuildId,
+) -> Result<Option<String>, Error> {
+    let build = which::any_build(store.as_ref(), project.name(), Some(build)).await?;
+    let coming = match Coming::find(project.root(), &build).await {
+        // In place, the commits are where they belong.
+        Err(Error::NoBranch { .. }) => return Ok(None),
+        found => found?,
+    };
+    match send(project, store, &coming).await? {
+        Some(asked) => open(seat, asked).await.map(|opened| Some(opened.url)),
+        None => Ok(None),
+    }
+}
+
+/// Checks it and sends its branch; tells what to ask for then.
+async fn send(
+    project: &Project,
+    store: &Arc<dyn Store>,
+    coming: &Coming,
+) -> Result<Option<(PullRequest, Credentials)>, Error> {
+    if coming.commits.is_empty() {
+        return Ok(None);
+    }
+    let resolved = project.settings()?;
+    let settings = &resolved.settings;
+    let token = request::token(&settings.github)?;
+    let wanted = request::wanted(project, store.as_ref(), settings, coming).await?;
+    let Found { git, tip, .. } = &coming.found;
+    let (remote, branch) = (&settings.run.remote, format!("{HEADS}{}", coming.branch));
+    if git.ls_remote(remote, &branch).await?.as_ref() != Some(tip) {
+        ready::pass(project, settings, git, tip).await?;
+        git.push_with_hook(remote, tip, &branch).await?;
+    }
+    Ok(Some((wanted, [(settings.github.token_env.clone(), token)].into())))
+}
+
+/// Opens it, where we decide ourselves.
+async fn open(
+    seat: &Seat,
+    (wanted, credentials): (PullRequest, Credentials),
+) -> Result<Opened, Error> {
+    match seat.holder() {
+        Some(handle) => pull::open(handle, wanted, credentials).await,
+        None => Err(Error::NotNow {
+            verb: "open a pull request",
+            said: "another `unstuck` is at work in this project".to_owned(),
+            hint: "the branch is sent; ask again when that has ended".to_owned(),
+        }),
+    }
 }

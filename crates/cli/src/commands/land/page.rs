@@ -22,6 +22,13 @@ pub(super) fn write(out: &mut impl Write, coming: &Coming, width: usize) -> io::
         writeln!(out, "{onto} has the {commits} of build {build} now. It is at {at}.")?;
         return unfinished(out, coming);
     }
+    if let Some(opened) = &coming.pull_request {
+        let (said, code) = (if opened.before { "is" } else { "is now" }, style::CODE);
+        let url = words::plain_line(&opened.url);
+        writeln!(out, "A pull request for the {commits} of build {build} {said} open to {onto}:")?;
+        writeln!(out, "  {code}{url}{code:#}")?;
+        return unfinished(out, coming);
+    }
     let files = words::number(coming.files.len(), "file", "files");
     let title = style::TITLE;
     writeln!(out, "{title}Build {build} brings {commits} to {onto}, in {files}.{title:#}\n")?;
@@ -76,6 +83,5 @@ fn fits(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
         writeln!(out, "{}", wrapped(&line, 0, width))?;
         writeln!(out, "  {dim}`git merge {branch}` lets you join them by hand.{dim:#}")?;
     }
-    let push = format!("git push origin {branch}");
-    writeln!(out, "  {dim}`{push}` sends it for a pull request.{dim:#}")
+    writeln!(out, "  {dim}`unstuck land {build} --pr` opens a pull request for it.{dim:#}")
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use unstuck_core::engine::{Command, Note, Work};
-use unstuck_core::fault::{Fault, Input};
+use unstuck_core::fault::{Fault, Input, Work as Kind};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::mcp::{DECLARABLE, ReportFailure, Wanted};
@@ -73,12 +73,12 @@ async fn narrate(desk: &mut Desk, redactor: &Redactor, text: &str) -> Result<Str
 
 /// A person is needed. The agent's words go with the fault; who reads them sees to their form.
 async fn asks(desk: &mut Desk, redactor: &Redactor, words: &str) -> Result<String, No> {
-    for_agents(desk).await?;
+    let work = for_agents(desk).await?;
     let asked = redactor.text(words).into_owned();
     let fault = Arc::new(Fault::precondition_input(SOURCE, asked.clone(), Input { asked }));
     let events =
         desk.command(|effect| Command::Raise { effect, fault: Arc::clone(&fault) }).await?;
-    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_))))
+    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_)), work))
 }
 
 /// What is stated is raised; what only was read from a program's output may be a step on the way.
@@ -87,7 +87,7 @@ async fn reports(
     redactor: &Redactor,
     report: &ReportFailure,
 ) -> Result<String, No> {
-    for_agents(desk).await?;
+    let work = for_agents(desk).await?;
     let message = redactor.text(&report.message).into_owned();
     let report = ReportFailure { message, ..report.clone() };
     let fault = Arc::new(report.fault().map_err(|fault| No(fault.message))?);
@@ -100,7 +100,7 @@ async fn reports(
             }
         })
         .await?;
-    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_))))
+    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_)), work))
 }
 
 /// An irreversible action is declared: it runs after the checks of the task.
@@ -138,9 +138,10 @@ async fn finish(desk: &mut Desk, redactor: &Redactor, summary: &str) -> Result<S
 }
 
 /// Scripts have their own ways; only an agent's attempt can be asked about or declare something.
-async fn for_agents(desk: &mut Desk) -> Result<(), No> {
+async fn for_agents(desk: &mut Desk) -> Result<Kind, No> {
     match desk.effect().await?.what {
-        Work::Attempt { .. } | Work::Repair { .. } => Ok(()),
+        Work::Attempt { .. } => Ok(Kind::Task),
+        Work::Repair { .. } => Ok(Kind::Job),
         _ => Err(No(words::ONLY_A_SCRIPT.to_owned())),
     }
 }

@@ -1,6 +1,8 @@
 //! What an agent reads: before it begins, and about what was decided.
 
 use unstuck_core::engine::{Event, QuestionId, Recorded};
+use unstuck_core::fault::{Charge, Code, Work as Kind};
+use unstuck_core::tell;
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
@@ -20,6 +22,7 @@ pub(super) const ONLY_IN_A_RUN: &str = "not taken: an action is declared for aft
      back.";
 pub(super) const CHECKED_NOW: &str = "noted. Stop here: your work is checked when you have ended.";
 pub(super) const SESSION_OVER: &str = "noted.";
+const NEXT_BEGINS_SO: &str = "This run ends here, and the next one begins with this. Stop here.";
 const NOTHING_YET: &str = "noted; this alone changes nothing. Go on.";
 
 /// What a client's model is told about the server as a whole.
@@ -73,7 +76,7 @@ pub(super) fn asked(question: QuestionId, in_run: bool) -> String {
 }
 
 /// What the decision about a failure means for whoever reported it.
-pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool) -> String {
+pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) -> String {
     if let Some(question) = question(events) {
         return asked(question, in_run);
     }
@@ -87,21 +90,27 @@ pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool) -> String {
         Event::TaskBackingOff { until: Some(until), .. } => {
             Some(format!("This passes by itself. Stop here; it goes on in {}.", until.since(now)))
         }
-        Event::Retrying { attempt, code, .. } => Some(format!(
-            "{code}: {}. This is attempt {attempt} at it. Step back: say why it failed, and choose a \
-             fundamentally different approach. The same call again is not one.",
-            code.summary(),
-        )),
+        Event::Retrying { attempt, code, .. } => Some(another_way(recorded, *attempt, *code, work)),
         _ => None,
     });
     let ended = events.iter().any(|recorded| ends_a_run(&recorded.event));
     match said {
+        Some(said) if ended && in_run => format!("{said}\n{NEXT_BEGINS_SO}"),
         Some(said) => said,
         None if ended => {
             "This run ends here; it is taken up again by itself. Stop here.".to_owned()
         }
         None => NOTHING_YET.to_owned(),
     }
+}
+
+/// What the next prompt would say about it.
+fn another_way(recorded: &Recorded, attempt: u32, code: Code, work: Kind) -> String {
+    let counts = recorded.why.iter().flat_map(|why| &why.counts);
+    let of = counts.filter(|count| count.counter == Charge::Signature).map(|count| count.limit);
+    let of = of.max().unwrap_or(u32::MAX);
+    let (summary, advice) = (code.summary(), tell::advice(code, work, (attempt, of)));
+    format!("{code}: {summary}. This is attempt {attempt} at it.\n{advice}")
 }
 
 /// How a question stands.

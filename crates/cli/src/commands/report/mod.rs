@@ -46,6 +46,20 @@ pub(crate) fn run(
     Ok(Exit::Done)
 }
 
+/// Writes a report as on a terminal, for a verb that ends with one and itself says what else there
+/// is to see.
+pub(crate) fn show(out: &mut impl Write, report: Report, width: usize) -> io::Result<()> {
+    text::write(out, &Page::of(&report.public()), true, width)
+}
+
+/// A report as everybody may read it, in Markdown.
+pub(crate) fn as_markdown(report: Report) -> String {
+    let mut written = Vec::new();
+    // Nothing can fail in memory.
+    let _ = markdown::write(&mut written, &Page::of(&report.public()));
+    String::from_utf8_lossy(&written).into_owned()
+}
+
 fn read(args: &args::Report, project: &Project) -> Result<Report, Error> {
     let store = project.store()?;
     let facts = project::runtime()?.block_on(async {

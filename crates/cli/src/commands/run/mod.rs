@@ -15,10 +15,12 @@ mod tick;
 use std::path::Path;
 use std::sync::Arc;
 
+use unstuck_core::engine::BuildId;
 use unstuck_store::Store;
 use unstuck_world::process::Guard;
 
 use crate::args::{Follow, Resume, Run};
+use crate::commands::land;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
@@ -138,9 +140,41 @@ impl Work<'_> {
                 // Whoever held the project is gone, and what we do goes on.
                 Ok(Ending::HolderGone) => {}
                 Err(error) if seat.is_left_by(&error) => {}
+                Ok(over @ (Ending::Done | Ending::SomeNotDone)) => {
+                    return self.send(seat, store, &builds, view, over).await;
+                }
                 ended => return ended,
             }
         }
+    }
+
+    /// Opens the pull requests that the settings ask for. What is in their way takes nothing back of
+    /// what was done.
+    async fn send(
+        &self,
+        seat: &Seat,
+        store: &Arc<dyn Store>,
+        builds: &[BuildId],
+        view: &mut View<'_>,
+        mut ending: Ending,
+    ) -> Result<Ending, Error> {
+        if !self.crew.settings().run.pull_request {
+            return Ok(ending);
+        }
+        for build in builds {
+            match land::pull_request(self.project, store, seat, *build).await {
+                Ok(Some(url)) => view.say(&format!("unstuck: pull request of {build}: {url}"))?,
+                Ok(None) => {}
+                Err(error) => {
+                    view.say(&format!(
+                        "unstuck: {build} has no pull request: {error}. `unstuck land {build} --pr` \
+                         tries again."
+                    ))?;
+                    ending = Ending::SomeNotDone;
+                }
+            }
+        }
+        Ok(ending)
     }
 }
 

@@ -219,7 +219,8 @@ impl<'a> View<'a> {
         self.draw().await
     }
 
-    fn say(&mut self, text: &str) -> Result<(), Error> {
+    /// Says something beside what happens.
+    pub(super) fn say(&mut self, text: &str) -> Result<(), Error> {
         match &mut self.kind {
             Kind::Live(live) => live.say(text)?,
             _ => render::note(text),

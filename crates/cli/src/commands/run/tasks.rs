@@ -5,15 +5,20 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Code;
+use unstuck_core::nearest::nearest;
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::plan::file::{self, FILE_BYTES_MAX, Source};
 
 use crate::error::Error;
 use crate::problem::Problem;
 use crate::project::Project;
+use crate::render::words::plain_line;
 
 /// Where tasks are looked for when none are named.
 const FOLDERS: [&str; 2] = ["tasks", ".ai/tasks"];
+
+/// So many names of a folder are looked at for one that is much like another.
+const NEAR_ENTRIES_MAX: usize = 10_000;
 
 /// The tasks, or everything that is wrong with them.
 pub(super) fn tasks(
@@ -39,8 +44,10 @@ pub(super) fn tasks(
         let path = here.join(name);
         if path.is_dir() {
             files.extend(task_files(&path)?);
-        } else {
+        } else if path.exists() {
             files.push(path);
+        } else {
+            return Err(Error::NoSuchTask { name: plain_line(name), near: near(here, name) });
         }
     }
     read(project, files)
@@ -52,9 +59,22 @@ fn looks_like_a_path(name: &str) -> bool {
     !sentence && (name.contains('/') || Path::new(name).extension().is_some_and(|of| of == "md"))
 }
 
+/// What is called much like it, in the folder where it should be.
+fn near(here: &Path, name: &str) -> Option<String> {
+    let named = Path::new(name);
+    let folder = named.parent().unwrap_or(Path::new(""));
+    let there = fs::read_dir(here.join(folder)).ok()?.take(NEAR_ENTRIES_MAX).flatten();
+    let candidates = there.filter(|entry| entry.path().is_dir() || is_task_file(&entry.path()));
+    let names: Vec<String> =
+        candidates.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let wanted = named.file_name()?.to_str()?;
+    let best = *nearest(wanted, names.iter().map(String::as_str)).first()?;
+    Some(plain_line(&folder.join(best).to_string_lossy()))
+}
+
 /// The task files of a folder, by name.
 fn task_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let unreadable = |source| Error::Input { place: folder.display().to_string(), source };
+    let unreadable = |source| Error::Folder { place: folder.display().to_string(), source };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -84,7 +104,7 @@ fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> 
         let shown = shown(project, &path);
         match bytes(&path) {
             Ok(bytes) => texts.push((shown, bytes)),
-            Err(source) => return Err(Error::Input { place: shown, source }),
+            Err(source) => return Err(Error::Folder { place: shown, source }),
         }
     }
     let mut sources = Vec::new();

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use unstuck_core::engine::{Event, Recorded, TaskState};
-use unstuck_core::fault::Code;
+use unstuck_core::fault::{Code, Work};
+use unstuck_core::tell;
 use unstuck_store::tables::QuestionStatus;
 
 use super::client::Client;
@@ -110,10 +111,14 @@ fn a_failure_is_answered_with_what_to_do() {
         client.call("report_failure", input)
     };
     let (said, failed) = report(Some("LOGIC_ERROR"), "assertion failed: left == right");
-    assert!(
-        said.contains("attempt 1") && said.contains("fundamentally different") && !failed,
-        "{said}"
-    );
+    // What the next prompt would say: the same words, for the same code and the same attempt.
+    let advice = |code, at| tell::advice(code, Work::Task, at);
+    assert!(said.contains("attempt 1") && !failed, "{said}");
+    assert!(said.ends_with(&advice(Code::LogicError, (1, 3))), "{said}");
+    let (said, _) = report(Some("TOOL_MISSING"), "there is no jq");
+    assert!(said.starts_with("TOOL_MISSING"), "{said}");
+    assert!(said.ends_with(&advice(Code::ToolMissing, (1, 3))), "{said}");
+    assert!(said.contains("Use what is installed"), "{said}");
     let (said, _) = report(Some("ENV_DNS"), "no such host");
     assert!(said.starts_with("ENV_DNS") && said.contains("Wait for"), "{said}");
     let (said, _) = report(None, "test shop::adds ... FAILED");

@@ -2,6 +2,7 @@
 
 mod alone;
 mod client;
+mod in_run;
 mod in_script;
 mod in_task;
 mod real;

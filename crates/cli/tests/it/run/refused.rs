@@ -18,7 +18,7 @@ fn what_cannot_begin_is_told_before_anything_is_started() {
             77,
             "ANTHROPIC_API_KEY is not set",
         ),
-        (&[("UNSTUCK_AGENT_SCRIPT", "nowhere.toml")], &[], 2, "nowhere.toml"),
+        (&[("UNSTUCK_AGENT_SCRIPT", "nowhere.toml")], &[], 78, "nowhere.toml"),
         (&[("UNSTUCK_RUN_JOBS", "many")], &[], 78, "$UNSTUCK_RUN_JOBS"),
         (&[], &["--config", "other.toml"], 78, "other.toml: there is no such file"),
     ];
@@ -54,4 +54,26 @@ fn outside_of_a_repository_it_says_so() {
     let ran = crate::program::ran(run.output().unwrap());
     assert_eq!(ran.exit, 78, "{ran}");
     assert!(ran.stderr.contains("is not in a git repository"), "{ran}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told_with_what_may_have_been_meant() {
+    let stage = Stage::new();
+    stage.write("tasks/login.md", "# Login\n");
+    stage.write("tasks/notes.txt", "no task\n");
+    let goal = "hint: a goal goes in quotes: `unstuck run \"make the login test pass\"`";
+    for (named, says, near) in [
+        ("tasks/lgoin.md", "there is no file tasks/lgoin.md", Some("tasks/login.md")),
+        ("taks/", "there is no file taks/", Some("tasks")),
+        ("tasks/notes.md", "there is no file tasks/notes.md", None),
+        ("nowhere/login.md", "there is no file nowhere/login.md", None),
+    ] {
+        let ran = stage.run(&["run", named]);
+        assert_eq!(ran.exit, 2, "{ran}");
+        assert!(ran.stderr.contains(says) && ran.stderr.contains(goal), "{ran}");
+        assert!(!ran.stderr.contains("standard input"), "{ran}");
+        let meant = ran.stderr.lines().find_map(|line| line.split_once("did you mean "));
+        assert_eq!(meant.map(|(_, near)| near.trim_end_matches('?')), near, "{ran}");
+    }
+    assert!(!stage.path(".unstuck/state.db").exists(), "nothing was started");
 }

@@ -31,6 +31,22 @@ fn everything_wrong_with_a_file_is_told_with_its_place() {
     let two = told("[run]\njobz = 2\n[agent]\nmodel = \"${NOBODY}\"\n");
     assert!(two.contains("unstuck.toml:2:1: there is no setting run.jobz (did you mean jobs?)"));
     assert!(two.contains("agent.model: the variable NOBODY is not set"), "{two}");
+    let all = told(
+        "[run]\njbos = 2\nidle = \"soon\"\nshare = [\"target\", 7]\n[retry]\nfresh_start_at = 0\n\
+         [notify.me]\nkind = \"pigeon\"\n[agent]\nprovider = \"nobody\"\nmodel = \"${NOBODY}\"\n",
+    );
+    for says in [
+        "unstuck.toml:2:1: there is no setting run.jbos (did you mean jobs?)",
+        "unstuck.toml:3:8: run.idle:",
+        "unstuck.toml:4:20: run.share:",
+        ": notify.me:",
+        "unstuck.toml:10:12: agent.provider:",
+        "agent.model: the variable NOBODY is not set",
+        "retry.fresh_start_at",
+    ] {
+        assert!(all.contains(says), "{says}: {all}");
+    }
+    assert_eq!(told("[run]\njobs = \"${NOBODY}\"\n").matches("run.jobs").count(), 1);
     assert!(told("[run\n").contains("unstuck.toml:1:"));
     assert!(told("[run]\n\njobs = \"many\"\n").contains("unstuck.toml:3:8:"));
     assert!(told("[retry]\nfresh_start_at = 0\n").contains("retry.fresh_start_at"));
@@ -46,6 +62,12 @@ fn what_was_put_in_from_a_variable_is_shown_by_its_name() {
     let shown = ran(config.output().unwrap());
     assert!(shown.stdout.contains("http://${CANARY}@localhost"), "{shown}");
     assert!(!format!("{shown}").contains("4711"), "{shown}");
+    // Neither where it is of the wrong kind.
+    stage.write("unstuck.toml", "[agent]\nprovider = \"${CANARY}\"\n");
+    let mut config = stage.unstuck(&["config"]);
+    let shown = ran(config.env("CANARY", "canary-4711").output().unwrap());
+    assert!(shown.stderr.contains("unstuck.toml:2:12: agent.provider:"), "{shown}");
+    assert!(!shown.stderr.contains("4711"), "{shown}");
 }
 
 #[test]

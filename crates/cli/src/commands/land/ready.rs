@@ -1,0 +1,89 @@
+//! Whether what a build did may be sent: the checks before a push and before a pull request, run on
+//! its last commit in a worktree of its own.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+use unstuck_core::fault::Gate;
+use unstuck_world::commands::Environment;
+use unstuck_world::git::{Git, Oid};
+use unstuck_world::validate::Checks;
+use unstuck_world::workspace::{self, Shell};
+
+use crate::error::Error;
+use crate::project::{Project, own_guard};
+use crate::settings::Settings;
+
+/// Where the worktree is, beside what else is kept.
+const FOLDER: &str = "landing";
+
+/// Passes when every check is green. Nothing is compared here: what is sent has to be green.
+pub(super) async fn pass(
+    project: &Project,
+    settings: &Settings,
+    git: &Git,
+    tip: &Oid,
+) -> Result<(), Error> {
+    let validate = &settings.validate;
+    let gates = [(Gate::PrePush, &validate.pre_push), (Gate::PrePr, &validate.pre_pr)];
+    if gates.iter().all(|(_, commands)| commands.is_empty()) {
+        return Ok(());
+    }
+    let place = Place { git, path: project.folder().join(FOLDER) };
+    place.clear().await?;
+    git.add_worktree(&place.path, tip).await?;
+    let checked = place.check(project, settings, &gates).await;
+    place.clear().await?;
+    checked
+}
+
+/// The worktree.
+struct Place<'a> {
+    git: &'a Git,
+    path: PathBuf,
+}
+
+impl Place<'_> {
+    /// One that was cut short may have left it.
+    async fn clear(&self) -> Result<(), Error> {
+        if self.path.exists() {
+            let place = self.path.display().to_string();
+            fs::remove_dir_all(&self.path).map_err(|source| Error::Folder { place, source })?;
+        }
+        Ok(self.git.prune_worktrees().await?)
+    }
+
+    async fn check(
+        &self,
+        project: &Project,
+        settings: &Settings,
+        gates: &[(Gate, &Vec<String>)],
+    ) -> Result<(), Error> {
+        workspace::share(project.root(), &self.path, &settings.run.share)?;
+        let shell = shell(project, settings)?;
+        for command in &settings.run.setup {
+            let ended = shell.run(&self.path, command).await?;
+            if let Some(fault) = unstuck_world::process::verdict(&ended, "setup", command) {
+                return Err(fault.into());
+            }
+        }
+        for (gate, commands) in gates {
+            // Nothing is put back in a commit that is made, so no pattern is needed.
+            let Ok(checks) = Checks::new(*gate, commands, &[]) else { continue };
+            checks.run_at(&self.path, &shell).await?;
+        }
+        Ok(())
+    }
+}
+
+fn shell(project: &Project, settings: &Settings) -> Result<Shell, Error> {
+    let environment = Environment::usual(env::vars_os(), &settings.commands.env);
+    Ok(Shell {
+        guard: own_guard()?,
+        lock: project.runs().join("landing.lock"),
+        inherits_environment: false,
+        environment: environment.into_iter().map(|(name, value)| (name, Some(value))).collect(),
+        timeout: settings.validate.timeout.0.into(),
+    })
+}

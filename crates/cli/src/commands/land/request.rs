@@ -1,0 +1,127 @@
+//! The pull request that a build asks for: where it goes, and what it says.
+
+use unstuck_core::plan::PullRequest;
+use unstuck_runner::report::{Facts, Report};
+use unstuck_store::Store;
+use unstuck_world::provider::Credential;
+
+use super::coming::Coming;
+use crate::build::redactor;
+use crate::commands::report;
+use crate::error::Error;
+use crate::project::{self, Project};
+use crate::settings::{Github, Settings, variable};
+
+/// The service that needs no address.
+const GITHUB: &str = "github.com";
+/// What it takes of a text, with room for what it adds.
+const BODY_CHARS_MAX: usize = 60_000;
+/// What it takes of a title.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// The token for it, or who has to set it.
+pub(super) fn token(github: &Github) -> Result<Credential, Error> {
+    let name = &github.token_env;
+    let found = variable(name).as_deref().and_then(Credential::new);
+    found.ok_or_else(|| Error::NoToken { variable: name.clone() })
+}
+
+/// What is asked for.
+pub(super) async fn wanted(
+    project: &Project,
+    store: &dyn Store,
+    settings: &Settings,
+    coming: &Coming,
+) -> Result<PullRequest, Error> {
+    let Some(base) = coming.onto.clone() else { return Err(Error::NoBranchHere) };
+    let url = coming.found.git.push_url(&settings.run.remote).await?;
+    let github = &settings.github;
+    let read = repository(&url);
+    let at_github = read.as_ref().is_some_and(|(host, _)| host == GITHUB);
+    let named = github.repository.clone().or(read.map(|(_, name)| name));
+    let Some(repository) = named.filter(|_| at_github || github.base_url.is_some()) else {
+        return Err(Error::NotAtGithub { remote: settings.run.remote.clone() });
+    };
+    let seen = (false, project::now());
+    let facts = Facts::read(store, project.name(), Some(coming.build), seen).await?;
+    let body = facts.map(|facts| report::as_markdown(Report::of(&facts))).unwrap_or_default();
+    Ok(PullRequest {
+        repository,
+        head: Some(coming.branch.clone()),
+        base,
+        title: cut(&title(coming), TITLE_CHARS_MAX),
+        body: cut(&redactor().text(&body), BODY_CHARS_MAX),
+        draft: github.draft,
+        base_url: github.base_url.clone(),
+        token_variable: github.token_env.clone(),
+        ..PullRequest::default()
+    })
+}
+
+/// The title of its first commit, and how many more there are.
+fn title(coming: &Coming) -> String {
+    let first = coming.commits.first().map_or("", |commit| commit.title.as_str());
+    match coming.commits.len() {
+        0 | 1 => first.to_owned(),
+        commits => format!("{first}, and {} more", commits - 1),
+    }
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// The host of a remote's address, and the owner and name of the repository there.
+fn repository(url: &str) -> Option<(String, String)> {
+    let (authority, path) = match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let known = matches!(scheme, "https" | "http" | "ssh" | "git");
+            rest.split_once('/').filter(|_| known)?
+        }
+        // As ssh writes it: `git@host:owner/name`. A path on this machine has no host.
+        None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
+    };
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let host = host.split(':').next().unwrap_or(host).to_lowercase();
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let parts: Vec<&str> = path.split('/').collect();
+    let [owner, name] = parts[..] else { return None };
+    let plain = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);
+    (!host.is_empty() && plain(owner) && plain(name)).then(|| (host, format!("{owner}/{name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_says_where_its_pull_requests_are() {
+        let cases = [
+            ("https://github.com/ada/shop.git", Some(("github.com", "ada/shop"))),
+            ("https://github.com/ada/shop/", Some(("github.com", "ada/shop"))),
+            ("https://ada:secret@GitHub.com/ada/shop", Some(("github.com", "ada/shop"))),
+            ("git@github.com:ada/shop.git", Some(("github.com", "ada/shop"))),
+            ("ssh://git@git.example:2222/ada/shop.git", Some(("git.example", "ada/shop"))),
+            ("/srv/git/shop.git", None),
+            ("../shop", None),
+            ("file:///srv/git/shop.git", None),
+            ("https://github.com/ada", None),
+            ("https://git.example/group/ada/shop", None),
+            ("", None),
+        ];
+        for (url, expected) in cases {
+            let expected = expected.map(|(host, name)| (host.to_owned(), name.to_owned()));
+            assert_eq!(repository(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_signs() {
+        assert_eq!(cut("grün", 4), "grün");
+        assert_eq!(cut("grün", 3), "grü…");
+    }
+}
