@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use unstuck_core::engine::{BuildId, QuestionId};
-use unstuck_core::fault::{Fault, UnknownCode};
+use unstuck_core::fault::{Code, Fault, UnknownCode};
 use unstuck_core::plan::PlanError;
 use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
@@ -281,6 +281,28 @@ impl Error {
             | Self::NotInARow { .. }
             | Self::NoName
             | Self::NobodyToAsk { .. } => Exit::Usage,
+        }
+    }
+
+    /// The code of what is in the way; none for a command that makes no sense or comes at the wrong
+    /// time, which is no failure of anything.
+    pub(crate) fn code(&self) -> Option<Code> {
+        match self {
+            Self::Fault(fault) => Some(fault.code()),
+            Self::Problems(problems) => problems.first().map(|problem| problem.code),
+            Self::Plan(_) => Some(Code::ConfigInvalid),
+            Self::NoAnswer { .. } => Some(Code::OperationTimeout),
+            Self::Output(source) if source.kind() == io::ErrorKind::StorageFull => {
+                Some(Code::EnvDiskFull)
+            }
+            Self::Command(CommandError::Ended) => Some(Code::InternalError),
+            Self::Folder { .. }
+            | Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
+            | Self::Answer(AnswerError::Store(_))
+            | Self::Command(CommandError::Store(_))
+            | Self::Store(_) => Some(Code::InternalStore),
+            Self::Input { .. } if self.exit() != Exit::Usage => Some(Code::ConfigParseError),
+            _ => None,
         }
     }
 

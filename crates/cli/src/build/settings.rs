@@ -37,7 +37,7 @@ pub(crate) async fn build_settings(
     tasks: impl Iterator<Item = &TaskSpec>,
 ) -> Result<BuildSettings, Error> {
     let settings = agents.settings;
-    let secrets = secrets();
+    let secrets = secrets(settings);
     let hidden = || secrets.iter().map(String::as_str);
     let person = repository.git().person().await?.unwrap_or_else(|| Person {
         name: "Unstuck".to_owned(),

@@ -25,7 +25,7 @@ pub(crate) fn channels(project: &Project) -> Result<Vec<Channel>, Error> {
     if resolved.settings.notify.is_empty() {
         return Ok(Vec::new());
     }
-    let secrets = secrets();
+    let secrets = secrets(&resolved.settings);
     let means = Means {
         redactor: Arc::new(Redactor::new(secrets.iter().map(String::as_str))),
         zone: TimeZone::system(),

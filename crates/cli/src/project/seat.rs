@@ -13,6 +13,7 @@ use unstuck_store::{Store, StoreError};
 
 use super::channels::{GRACE, sender};
 use super::folder::{Project, holder};
+use crate::build::redactor;
 use crate::error::Error;
 
 /// How often it is tried to reach a holder that is just coming or going.
@@ -86,8 +87,10 @@ impl Seat {
         let unusable = |place: String| move |source| Error::Folder { place, source };
         let (key, socket) = (project.token_key(), project.socket());
         let token_key = TokenKey::open(&key).map_err(unusable(key.display().to_string()))?;
-        let server = Server::start(&socket, handle.clone(), token_key, holder(verb))
-            .map_err(unusable(socket.display().to_string()))?;
+        let redactor = Arc::new(redactor(project));
+        let server =
+            Server::start_redacting(&socket, handle.clone(), token_key, holder(verb), redactor)
+                .map_err(unusable(socket.display().to_string()))?;
         let notices = handle.watch();
         let running = tokio::spawn(runner.run());
         // What was answered while nobody was here counts before anything is looked at.

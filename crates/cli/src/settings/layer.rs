@@ -90,7 +90,11 @@ impl Layer {
         }
         let message = first.map_or_else(String::new, |error| error.message().to_owned());
         let place = origin.to_string();
-        Err(Problem::at(Code::ConfigInvalid, place, format!("{path}: {message}")))
+        let problem = Problem::at(Code::ConfigInvalid, place, format!("{path}: {message}"));
+        Err(problem.about(path).from_variable(match origin {
+            Origin::Variable(name) => Some(name),
+            Origin::Default | Origin::File(_) | Origin::Flag(_) => None,
+        }))
     }
 
     fn put_variables_in(
@@ -115,7 +119,7 @@ impl Layer {
                 }
                 Err(missing) => {
                     let problem = Problem::at(missing.code(), place, format!("{path}: {missing}"));
-                    problems.push(problem);
+                    problems.push(problem.about(path).from_variable(missing.variable()));
                 }
             }
         });
@@ -193,7 +197,7 @@ impl Unknown<'_> {
     fn tell(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>, keys: &Keys, path: &str) {
         let problem =
             Problem::at(Code::ConfigInvalid, self.place, format!("there is no setting {path}"));
-        let problem = problem.in_text(self.text, name.span().start);
+        let problem = problem.in_text(self.text, name.span().start).about(path);
         let near = nearest(name.get_ref(), keys.names());
         self.problems.push(if near.is_empty() {
             problem.hinting("`unstuck config` lists all settings")
@@ -215,7 +219,24 @@ fn syntax(place: &str, text: &str, error: &toml::de::Error) -> Problem {
 fn wrong_value(place: &str, text: &str, error: &toml::de::Error) -> Problem {
     let located = toml::from_str::<Settings>(text).err();
     let error = located.as_ref().filter(|located| located.span().is_some()).unwrap_or(error);
-    let mut problem = syntax(place, text, error);
-    problem.code = Code::ConfigInvalid;
-    problem
+    let problem = Problem::at(Code::ConfigInvalid, place, error.message());
+    let Some(span) = error.span() else { return problem };
+    let problem = problem.in_text(text, span.start);
+    match DeTable::parse(text).ok().and_then(|table| setting_at(table.get_ref(), span.start)) {
+        Some(path) => problem.about(path),
+        None => problem,
+    }
+}
+
+/// The path of the setting whose value stands at a byte.
+fn setting_at(table: &DeTable<'_>, at: usize) -> Option<String> {
+    let (name, value) = table.iter().find(|(_, value)| match value.get_ref() {
+        // A table has no end that is known before the next one begins.
+        DeValue::Table(table) => setting_at(table, at).is_some(),
+        _ => value.span().contains(&at),
+    })?;
+    Some(match value.get_ref() {
+        DeValue::Table(table) => format!("{}.{}", name.get_ref(), setting_at(table, at)?),
+        _ => name.get_ref().to_string(),
+    })
 }

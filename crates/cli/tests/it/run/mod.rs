@@ -4,8 +4,11 @@
 mod ending;
 mod killed;
 mod live;
+mod models;
 mod refused;
+mod secrets;
 mod settings;
 pub(crate) mod stage;
 mod tasks;
+mod telling;
 mod together;
