@@ -284,8 +284,7 @@ impl Error {
         }
     }
 
-    /// The code of what is in the way; none for a command that makes no sense or comes at the wrong
-    /// time, which is no failure of anything.
+    /// The code of what is in the way; none for a mistyped command, which is no failure of anything.
     pub(crate) fn code(&self) -> Option<Code> {
         match self {
             Self::Fault(fault) => Some(fault.code()),
@@ -296,8 +295,12 @@ impl Error {
                 Some(Code::EnvDiskFull)
             }
             Self::Command(CommandError::Ended) => Some(Code::InternalError),
+            Self::Refused(ClientError::Refused { why, .. }) => Some(why.code()),
+            Self::Refused(ClientError::Gone) => Some(Code::EnvUnavailable),
+            Self::Command(CommandError::Rejected(_)) | Self::NotNow { .. } => {
+                Some(Code::LogicPhaseViolation)
+            }
             Self::Folder { .. }
-            | Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
             | Self::Answer(AnswerError::Store(_))
             | Self::Command(CommandError::Store(_))
             | Self::Store(_) => Some(Code::InternalStore),

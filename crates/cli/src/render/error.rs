@@ -30,7 +30,7 @@ struct Told<'a> {
 #[derive(Serialize)]
 struct Failure<'a> {
     message: String,
-    /// Absent where nothing failed: the command itself makes no sense, or not now.
+    /// Absent where nothing failed: the command itself is mistyped.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! From what the store knows to a report. Nothing here reads or decides anything.
 
-use unstuck_core::engine::{Standing, TaskState};
+use unstuck_core::engine::{Left, Standing, TaskState};
 use unstuck_core::question::Decision;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
@@ -102,6 +102,7 @@ fn not_done(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<NotDon
     let (row, moved) = (&task.row, &task.row.moved);
     let code = match moved.state {
         TaskState::Failed { code } => Some(code),
+        TaskState::Skipped { left: Left::Denied } => moved.failure.as_ref().map(|f| f.code()),
         _ => None,
     };
     let (why, landed) = (words::why(&moved.state, facts.build.state, names)?, checks::landed(task));

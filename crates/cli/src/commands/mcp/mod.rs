@@ -65,7 +65,7 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
             Heard::Reply(reply) => write(&reply)?,
             Heard::Call(call) => {
                 let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
-                write(&call.answer(&redactor.text(&said.text), said.failed))?;
+                write(&call.answer(&redactor.text(&said.text), said.failed, said.about))?;
             }
         }
     }
