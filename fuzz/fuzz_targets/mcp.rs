@@ -27,7 +27,7 @@ fn said(protocol: &Protocol, bytes: &[u8], piece: usize) -> Vec<Vec<u8>> {
                 Heard::Reply(reply) => said.push(reply),
                 Heard::Call(call) => {
                     let wanted = Wanted::read(&call.tool, &call.input);
-                    said.push(call.answer(&format!("{wanted:?}"), wanted.is_err()));
+                    said.push(call.answer(&format!("{wanted:?}"), wanted.is_err(), None));
                 }
             }
         });

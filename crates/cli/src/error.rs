@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use unstuck_core::engine::{BuildId, QuestionId};
-use unstuck_core::fault::{Fault, UnknownCode};
+use unstuck_core::fault::{Code, Fault, UnknownCode};
 use unstuck_core::plan::PlanError;
 use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
@@ -314,6 +314,31 @@ impl Error {
             | Self::NotInARow { .. }
             | Self::NoName
             | Self::NobodyToAsk { .. } => Exit::Usage,
+        }
+    }
+
+    /// The code of what is in the way; none for a mistyped command, which is no failure of anything.
+    pub(crate) fn code(&self) -> Option<Code> {
+        match self {
+            Self::Fault(fault) => Some(fault.code()),
+            Self::Problems(problems) => problems.first().map(|problem| problem.code),
+            Self::Plan(_) => Some(Code::ConfigInvalid),
+            Self::NoAnswer { .. } => Some(Code::OperationTimeout),
+            Self::Output(source) if source.kind() == io::ErrorKind::StorageFull => {
+                Some(Code::EnvDiskFull)
+            }
+            Self::Command(CommandError::Ended) => Some(Code::InternalError),
+            Self::Refused(ClientError::Refused { why, .. }) => Some(why.code()),
+            Self::Refused(ClientError::Gone) => Some(Code::EnvUnavailable),
+            Self::Command(CommandError::Rejected(_)) | Self::NotNow { .. } => {
+                Some(Code::LogicPhaseViolation)
+            }
+            Self::Folder { .. }
+            | Self::Answer(AnswerError::Store(_))
+            | Self::Command(CommandError::Store(_))
+            | Self::Store(_) => Some(Code::InternalStore),
+            Self::Input { .. } if self.exit() != Exit::Usage => Some(Code::ConfigParseError),
+            _ => None,
         }
     }
 

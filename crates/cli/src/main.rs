@@ -23,12 +23,12 @@ fn main() -> ExitCode {
         return guard::main();
     }
     let args = args::parse();
-    let no_color = args.no_color;
-    let terminal = render::Terminal::new(no_color);
+    let telling = render::Telling { json: args::wants_json(), no_color: args.no_color };
+    let terminal = render::Terminal::new(telling.no_color);
     match commands::run(args, &terminal) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            render::error(&error, no_color);
+            render::error(&error, telling);
             error.exit().into()
         }
     }

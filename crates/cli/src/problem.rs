@@ -2,22 +2,35 @@
 
 use std::fmt;
 
-use unstuck_core::fault::Code;
+use serde::Serialize;
+use unstuck_core::fault::{Category, Code};
 
 /// One mistake. There may be many, and all of them are told at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
     /// What kind of mistake.
     pub(crate) code: Code,
+    /// Where such mistakes belong.
+    pub(crate) category: Category,
     /// The file, the variable or the option.
+    #[serde(rename = "path")]
     pub(crate) place: String,
     /// The line, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<usize>,
     /// The column, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) column: Option<usize>,
+    /// The setting, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) field: Option<String>,
+    /// The variable of the environment that it needs or comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) variable: Option<String>,
     /// What is wrong.
     pub(crate) message: String,
     /// What would be right.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
 }
 
@@ -26,9 +39,12 @@ impl Problem {
     pub(crate) fn at(code: Code, place: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code,
+            category: code.row().category,
             place: place.into(),
             line: None,
             column: None,
+            field: None,
+            variable: None,
             message: message.into(),
             hint: None,
         }
@@ -41,6 +57,20 @@ impl Problem {
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         self.line = Some(1 + before.matches('\n').count());
         self.column = Some(1 + before[line_start..].chars().count());
+        self
+    }
+
+    /// The same, about this setting.
+    #[must_use]
+    pub(crate) fn about(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// The same, about a setting that needs this variable or comes from it.
+    #[must_use]
+    pub(crate) fn from_variable(mut self, variable: Option<&str>) -> Self {
+        self.variable = variable.map(str::to_owned);
         self
     }
 

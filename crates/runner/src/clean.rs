@@ -1,7 +1,7 @@
 //! Taking secrets out of what is more than a text.
 
 use serde_json::Value;
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Kind};
 use unstuck_world::redact::Redactor;
 
 /// Longer texts in an input are known by their hash: what was done has to be recognised, not kept.
@@ -9,8 +9,15 @@ const TEXT_BYTES_MAX: usize = 1_024;
 
 /// A fault without secrets in any of its texts. What makes it the same error stays.
 pub(crate) fn fault(redactor: &Redactor, fault: Fault) -> Fault {
-    let Ok(written) = serde_json::to_value(&fault) else { return fault };
-    serde_json::from_value(value(redactor, &written)).unwrap_or(fault)
+    let written = serde_json::to_value(&fault).ok();
+    let read = written.and_then(|written| serde_json::from_value(value(redactor, &written)).ok());
+    read.unwrap_or_else(|| {
+        // Whatever stood in the way, nothing goes on as it was.
+        let message = redactor.text(&fault.message).into_owned();
+        let source = redactor.text(&fault.source).into_owned();
+        let bare = Fault::new(Kind::bare(fault.code()), source, message);
+        Fault { signature: fault.signature, origin: fault.origin, ..bare }
+    })
 }
 
 /// A value without secrets in any of its texts.
@@ -45,7 +52,7 @@ fn map(from: &Value, text: &impl Fn(&str) -> String) -> Value {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use unstuck_core::fault::{Code, Kind, Tool};
+    use unstuck_core::fault::{Code, Tool};
 
     use super::*;
 

@@ -19,7 +19,9 @@ use unstuck_world::mcp;
 use unstuck_world::process::{
     Deadlines, Ended, Guard, How, Input, Launch, Output, Process, Session, Turn, Waiting, verdict,
 };
+use unstuck_world::redact::Redactor;
 
+use crate::clean;
 use crate::control::TokenKey;
 use crate::lock::lock;
 use crate::probe::{idempotency_key, look_up};
@@ -57,6 +59,8 @@ pub struct Script {
     pub key: TokenKey,
     /// Where long results of its actions are kept.
     pub results: Results,
+    /// Takes secrets out of what is remembered of its failures.
+    pub redactor: Arc<Redactor>,
 }
 
 /// A script that is performed here. Clones are the same one.
@@ -285,7 +289,10 @@ impl Shared {
         let command = self.script.program.to_string_lossy();
         let outcome = match verdict(ended, source, &command) {
             None => Outcome::Done,
-            Some(fault) => Outcome::Failed { fault: Arc::new(fault), approach: None },
+            Some(fault) => {
+                let fault = Arc::new(clean::fault(&self.script.redactor, fault));
+                Outcome::Failed { fault, approach: None }
+            }
         };
         let time_ms = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
         Some(Report { outcome, spent: Amount { time_ms, ..Amount::ZERO } })

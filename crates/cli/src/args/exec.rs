@@ -39,6 +39,10 @@ pub(crate) struct Exec {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
+    /// Say what happens as events, one JSON object a line, on standard error
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,

@@ -141,6 +141,11 @@ pub(crate) fn parse() -> Args {
     Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
+/// Whether a program reads what is said: every verb that writes JSON has the flag under this name.
+pub(crate) fn wants_json() -> bool {
+    std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json")
+}
+
 /// The command line as a value, for help and completions.
 pub(crate) fn command(color: ColorChoice) -> clap::Command {
     let exit_codes = format!("{EXAMPLES}\n\nExit codes:\n{}", exit::section());

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -160,13 +161,20 @@ impl Agents<'_> {
     fn scripted(&self, spec: &TaskSpec) -> Result<ScriptedAgent, Error> {
         let Some(name) = &self.agent().script else {
             let problem = Problem::at(Code::ConfigMissing, "agent.script", "it is not set");
+            let problem = problem.about("agent.script");
             let hint = "the script provider plays a file: agent.script = \"agent.toml\"";
             return Err(Error::Problems(vec![problem.hinting(hint)]));
         };
         let path = self.root.join(name.replace("{task}", &spec.name));
         let place = path.display().to_string();
-        let text = fs::read_to_string(&path)
-            .map_err(|source| Error::Folder { place: place.clone(), source })?;
+        let text = fs::read_to_string(&path).map_err(|source| {
+            let code = match source.kind() {
+                io::ErrorKind::NotFound => Code::ConfigMissing,
+                _ => Code::ConfigParseError,
+            };
+            let problem = Problem::at(code, place.clone(), format!("cannot read it: {source}"));
+            Error::Problems(vec![problem.about("agent.script")])
+        })?;
         Ok(ScriptedAgent::new(Script::read(&text, &place)?, self.guard.clone()))
     }
 
@@ -194,7 +202,8 @@ impl Agents<'_> {
         let Some(model) = self.model(spec) else {
             let message = format!("{} needs to know which model", provider.name());
             let problem = Problem::at(Code::ConfigMissing, "agent.model", message);
-            return Err(Error::Problems(vec![problem.hinting("set it, or use --model")]));
+            let problem = problem.about("agent.model").hinting("set it, or use --model");
+            return Err(Error::Problems(vec![problem]));
         };
         let run = &self.settings.run;
         Ok(provider::Settings {

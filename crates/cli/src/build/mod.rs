@@ -7,6 +7,6 @@ mod settings;
 mod task;
 
 pub(crate) use agents::{Agents, KEYS, installed};
-pub(crate) use secrets::redactor;
+pub(crate) use secrets::{environment_redactor, redactor};
 pub(crate) use settings::build_settings;
 pub(crate) use task::{complete, task_settings};

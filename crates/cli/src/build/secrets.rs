@@ -1,21 +1,44 @@
-//! What must not be shown: the values of variables whose names say that they are secret.
+//! What must not be shown: the values of variables whose names say that they are secret, and what
+//! the settings hold that lets somebody in.
 
 use std::env;
 
 use unstuck_world::redact::Redactor;
+
+use crate::project::Project;
+use crate::settings::{Notify, Settings, variable};
 
 /// A variable with one of these words in its name holds a secret.
 const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE"];
 /// Shorter values are words of every text.
 const VALUE_BYTES_MIN: usize = 8;
 
-/// What takes the secrets of the environment out of whatever is kept or shown.
-pub(crate) fn redactor() -> Redactor {
-    Redactor::new(secrets().iter().map(String::as_str))
+/// The secrets of the environment, and those of these settings.
+pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
+    let mut secrets = of_environment();
+    secrets.extend(settings.agent.key_env.as_deref().and_then(variable));
+    secrets.extend(variable(&settings.github.token_env));
+    secrets.extend(settings.notify.values().flat_map(Notify::secrets).map(str::to_owned));
+    secrets
 }
 
-/// The secrets of the environment.
-pub(super) fn secrets() -> Vec<String> {
+/// Takes all secrets that are known in a project out of what is said and kept. Where its settings
+/// cannot be read, whoever needs them says so.
+pub(crate) fn redactor(project: &Project) -> Redactor {
+    let secrets = project.settings().map(|resolved| secrets(&resolved.settings));
+    of_values(&secrets.unwrap_or_else(|_| of_environment()))
+}
+
+/// Takes out the secrets of the environment.
+pub(crate) fn environment_redactor() -> Redactor {
+    of_values(&of_environment())
+}
+
+fn of_values(secrets: &[String]) -> Redactor {
+    Redactor::new(secrets.iter().map(String::as_str))
+}
+
+fn of_environment() -> Vec<String> {
     let named = |(name, value): (String, String)| is_secret(&name, &value).then_some(value);
     let readable = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

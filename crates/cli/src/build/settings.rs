@@ -9,12 +9,13 @@ use unstuck_runner::build::{BuildSettings, Control};
 use unstuck_runner::control::TokenKey;
 use unstuck_world::commands::Environment;
 use unstuck_world::git::{Oid, Person};
+use unstuck_world::redact::Redactor;
 use unstuck_world::tool::Declarable;
 use unstuck_world::validate::Secrets;
 use unstuck_world::workspace;
 
 use super::agents::Agents;
-use super::secrets::{redactor, secrets};
+use super::secrets::secrets;
 use super::task::task_settings;
 use crate::error::Error;
 use crate::project::Project;
@@ -36,7 +37,8 @@ pub(crate) async fn build_settings(
     tasks: impl Iterator<Item = &TaskSpec>,
 ) -> Result<BuildSettings, Error> {
     let settings = agents.settings;
-    let secrets = secrets();
+    let secrets = secrets(settings);
+    let hidden = || secrets.iter().map(String::as_str);
     let person = repository.git().person().await?.unwrap_or_else(|| Person {
         name: "Unstuck".to_owned(),
         email: "unstuck@localhost".to_owned(),
@@ -54,8 +56,8 @@ pub(crate) async fn build_settings(
         person,
         command_timeout: settings.run.command.0.into(),
         environment: Environment::usual(env::vars_os(), &settings.commands.env),
-        redactor: Arc::new(redactor()),
-        secrets: Arc::new(Secrets::new(secrets.iter().map(String::as_str))),
+        redactor: Arc::new(Redactor::new(hidden())),
+        secrets: Arc::new(Secrets::new(hidden())),
         credentials: [].into(),
         results: Results::new(project.results()),
         control: Some(control(project)?),

@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 use unstuck_core::engine::{BuildId, Event, Recorded, RunId, TaskId, Why};
+use unstuck_core::fault::{Category, Code};
 use unstuck_core::time::Time;
 
 use super::json::json_line;
@@ -30,6 +31,12 @@ struct Envelope<'a> {
     /// The run it is about, where it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunId>,
+    /// The failure that it is about, so that nobody has to look for it in what follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<Code>,
+    /// The category of that failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<Category>,
     /// Why it was decided, where it was a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a Why>,
@@ -47,8 +54,9 @@ pub(crate) fn event_json(
     let Recorded { seq, at, why, event } = recorded;
     let about = event.about();
     let (build, task, run) = (about.build, about.task, about.run);
-    let (seq, at, why) = (*seq, *at, why.as_ref());
-    json_line(out, &Envelope { seq, at, project, build, task, run, why, event })
+    let (seq, at, why, code) = (*seq, *at, why.as_ref(), recorded.code());
+    let category = code.map(|code| code.row().category);
+    json_line(out, &Envelope { seq, at, project, build, task, run, code, category, why, event })
 }
 
 /// The JSON schema of such a line.

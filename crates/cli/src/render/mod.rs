@@ -15,10 +15,10 @@ pub(crate) mod words;
 mod wrap;
 
 pub(crate) use agreed::agreed;
-pub(crate) use error::{error, note};
+pub(crate) use error::{Telling, error, note};
 pub(crate) use event::{event_json, event_schema};
 pub(crate) use happened::{happened, stands};
-pub(crate) use json::json;
+pub(crate) use json::{json, json_line};
 pub(crate) use markdown::markdown;
 pub(crate) use terminal::Terminal;
 pub(crate) use wrap::wrapped;

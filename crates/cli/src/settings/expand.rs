@@ -28,6 +28,14 @@ impl Unusable {
             Self::TooMuch => Code::ConfigInvalid,
         }
     }
+
+    /// The variable that it is about.
+    pub(super) fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Unset(name) | Self::Name(name) => Some(name),
+            Self::Open | Self::TooMuch => None,
+        }
+    }
 }
 
 /// The text with its variables put in; none where it has none. What a variable holds is taken as it

@@ -87,7 +87,11 @@ impl Layer {
         }
         let message = first.map_or_else(String::new, |error| error.message().to_owned());
         let place = origin.to_string();
-        Err(Problem::at(Code::ConfigInvalid, place, format!("{path}: {message}")))
+        let problem = Problem::at(Code::ConfigInvalid, place, format!("{path}: {message}"));
+        Err(problem.about(path).from_variable(match origin {
+            Origin::Variable(name) => Some(name),
+            Origin::Default | Origin::File(_) | Origin::Flag(_) => None,
+        }))
     }
 
     /// Puts variables in; tells for which paths that cannot be done.
@@ -113,6 +117,7 @@ impl Layer {
                 }
                 Err(missing) => {
                     let problem = Problem::at(missing.code(), place, format!("{path}: {missing}"));
+                    let problem = problem.about(path).from_variable(missing.variable());
                     unset.push((path.to_owned(), problem));
                 }
             }

@@ -8,6 +8,8 @@ use unstuck_world::notify::ChannelSettings;
 
 /// Keys whose values let somebody in, or let somebody write.
 const SECRET: [&str; 5] = ["url", "secret", "token", "topic", "password"];
+/// A shorter path of an address is a name.
+const DRAWN_BYTES_MIN: usize = 16;
 /// What stands for such a value.
 const HIDDEN: &str = "(hidden)";
 
@@ -22,6 +24,21 @@ impl Notify {
     pub(crate) const fn channel(&self) -> &ChannelSettings {
         &self.channel
     }
+
+    /// The values in it that let somebody in, wherever they show up.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.written.iter().filter_map(|(name, value)| match (name.as_str(), value.as_str()?) {
+            ("secret" | "token" | "password", value) => Some(value),
+            // The host is known to everybody; what was drawn at random stands behind it.
+            ("url", address) => address.splitn(4, '/').nth(3).filter(|path| is_drawn(path)),
+            _ => None,
+        })
+    }
+}
+
+/// Whether a path can hardly be a name that somebody chose.
+fn is_drawn(path: &str) -> bool {
+    path.len() >= DRAWN_BYTES_MIN && path.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 impl<'de> Deserialize<'de> for Notify {
@@ -85,6 +102,19 @@ mod tests {
         let shown = toml::to_string(&notify).unwrap();
         assert!(!shown.contains("canary"), "{shown}");
         assert!(!format!("{notify:?}").contains("secret = \"canary"), "{notify:?}");
+    }
+
+    // TX16
+    #[test]
+    fn what_lets_somebody_in_is_a_secret_and_a_plain_address_is_none() {
+        let secrets = |text: &str| -> Vec<String> {
+            let notify: Notify = toml::from_str(text).unwrap();
+            notify.secrets().map(str::to_owned).collect()
+        };
+        let drawn = "kind = \"slack\"\nurl = \"https://hooks.example/services/T01/B02/aX9\"\n";
+        assert_eq!(secrets(drawn), ["services/T01/B02/aX9"]);
+        let plain = "kind = \"webhook\"\nurl = \"http://localhost:8080/hook\"\nsecret = \"s3\"\n";
+        assert_eq!(secrets(plain), ["s3"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
 use toml::{Table, Value};
-use unstuck_core::fault::Code;
+use unstuck_core::fault::{Code, Config, Fault, Kind};
 use unstuck_core::policy::Policy;
 
 use super::keys::Keys;
@@ -160,11 +160,19 @@ impl Resolving {
             }
             Ok(_) => {}
             Err(fault) => {
-                let place = "settings".to_owned();
-                problems.push(Problem::at(fault.code(), place, fault.message.clone()));
+                problems.push(unsound(&fault));
             }
         }
         Err(Error::Problems(problems))
+    }
+}
+
+/// Settings that cannot work together.
+fn unsound(fault: &Fault) -> Problem {
+    let problem = Problem::at(fault.code(), "settings", fault.message.clone());
+    match &fault.kind {
+        Kind::ConfigInvalid(Config { field: Some(field), .. }) => problem.about(field),
+        _ => problem,
     }
 }
 

@@ -65,7 +65,7 @@ impl Look<'_> {
         take(self.table, &names);
         let message = format!("there is no setting {}", names.join("."));
         let problem = Problem::at(Code::ConfigInvalid, self.place, message);
-        let problem = problem.in_text(self.text, name.span().start);
+        let problem = problem.in_text(self.text, name.span().start).about(names.join("."));
         self.problems.push(if near.is_empty() {
             problem.hinting("`unstuck config` lists all settings")
         } else {
@@ -86,7 +86,7 @@ impl Look<'_> {
         let message = format!("{}: {}", names.join("."), error.message());
         let at = error.span().unwrap_or_else(|| read.span()).start;
         let problem = Problem::at(Code::ConfigInvalid, self.place, message);
-        self.problems.push(problem.in_text(self.text, at));
+        self.problems.push(problem.in_text(self.text, at).about(names.join(".")));
     }
 }
 

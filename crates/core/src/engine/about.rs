@@ -1,7 +1,8 @@
 //! What an event is about.
 
-use super::event::{Event, Raised};
+use super::event::{Event, Raised, Recorded};
 use super::ids::{BuildId, RunId, TaskId};
+use crate::fault::Code;
 
 /// The things an event names by itself. What a run belongs to is known elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,5 +102,30 @@ impl Event {
             | Self::GateReleased { .. }
             | Self::GateGivenUp { .. } => About::default(),
         }
+    }
+
+    /// The code of the failure that it tells of by itself.
+    pub fn code(&self) -> Option<Code> {
+        match self {
+            Self::BuildFailed { fault, .. } | Self::FaultMet { fault, .. } => Some(fault.code()),
+            Self::TaskReconciling { fault, .. } => fault.as_ref().map(|fault| fault.code()),
+            Self::QuestionAsked { question } => question.code(),
+            Self::TaskParked { code, .. }
+            | Self::RunPaused { code, .. }
+            | Self::RunFailed { code, .. } => *code,
+            Self::TaskFailed { code, .. }
+            | Self::ToolWaiting { code, .. }
+            | Self::Warned { code, .. }
+            | Self::Retrying { code, .. }
+            | Self::GateWaiting { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+impl Recorded {
+    /// The code of the failure that it tells of, or that it was decided about.
+    pub fn code(&self) -> Option<Code> {
+        self.event.code().or_else(|| self.why.as_ref()?.code)
     }
 }

@@ -144,7 +144,15 @@ pub enum Event {
     TaskCancelled { task: TaskId },
     /// A task waits for a person.
     #[serde(rename = "task.parked")]
-    TaskParked { task: TaskId, question: QuestionId, run: Option<RunId>, next: Next },
+    TaskParked {
+        task: TaskId,
+        question: QuestionId,
+        run: Option<RunId>,
+        next: Next,
+        /// The code of the fault that the question is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<Code>,
+    },
     /// A task that waited for a person can go on.
     #[serde(rename = "task.unparked")]
     TaskUnparked {
@@ -176,13 +184,28 @@ pub enum Event {
     RunPhase { run: RunId, phase: Phase },
     /// A run stands still and can go on under the same id.
     #[serde(rename = "run.paused")]
-    RunPaused { run: RunId, status: Status, step: Step, stop: Option<EffectId> },
+    RunPaused {
+        run: RunId,
+        status: Status,
+        step: Step,
+        stop: Option<EffectId>,
+        /// The code of the fault that it stands still over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<Code>,
+    },
     /// A run goes on.
     #[serde(rename = "run.resumed")]
     RunResumed { run: RunId, step: Step },
     /// A run ended without success; its successor has another id.
     #[serde(rename = "run.failed")]
-    RunFailed { run: RunId, status: Status, stop: Option<EffectId> },
+    RunFailed {
+        run: RunId,
+        status: Status,
+        stop: Option<EffectId>,
+        /// The code of the fault that it ended with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<Code>,
+    },
     /// A run succeeded.
     #[serde(rename = "run.committed")]
     RunCommitted { run: RunId },

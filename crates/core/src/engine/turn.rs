@@ -8,6 +8,7 @@ use super::state::{Owner, State};
 use super::task::Task;
 use super::why::Why;
 use crate::chance::Rng;
+use crate::fault::Code;
 use crate::policy::Policy;
 use crate::time::Time;
 
@@ -84,16 +85,16 @@ impl<'a> Turn<'a> {
     }
 
     /// The run ends here; its successor, if there is one, has another id.
-    pub(super) fn end_run(&mut self, run: RunId, status: Status) {
+    pub(super) fn end_run(&mut self, run: RunId, status: Status, code: Code) {
         if let Some(stop) = self.state.run(run).map(|run| run.owes) {
-            self.emit(Event::RunFailed { run, status, stop });
+            self.emit(Event::RunFailed { run, status, stop, code: Some(code) });
         }
     }
 
-    /// The run stands still and can go on under its id.
-    pub(super) fn pause_run(&mut self, run: RunId, status: Status, step: Step) {
+    /// The run stands still, over a fault or because somebody holds it, and can go on under its id.
+    pub(super) fn pause_run(&mut self, run: RunId, status: Status, step: Step, code: Option<Code>) {
         if let Some(stop) = self.state.run(run).map(|run| run.owes) {
-            self.emit(Event::RunPaused { run, status, step, stop });
+            self.emit(Event::RunPaused { run, status, step, stop, code });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildState, Command, Event, Outcome, TaskState, Work};
+use unstuck_core::engine::{BuildState, Command, Event, Outcome, Start, TaskState, Work};
 use unstuck_core::fault::Code;
 use unstuck_core::plan::{MutationKind, MutationSpec, Plan};
 use unstuck_core::question::{Decision, QuestionKind};
@@ -81,6 +81,14 @@ fn a_change_that_cannot_be_taken_back_is_set_aside() {
     let mut stage = Stage::tasks(&["a"]);
     stage.fails("a", fault(Code::GitRevertFailed, "revert"));
     assert_eq!(stage.question().kind, QuestionKind::Ours);
+
+    // Also where it was seen while the work was checked: nothing more is done in that worktree.
+    let mut stage = Stage::tasks(&["a"]);
+    stage.attempt("a");
+    assert_eq!(stage.owed("a").what, Work::Check);
+    stage.fails("a", fault(Code::GitRevertFailed, "revert"));
+    stage.answer(Decision::TryAgain);
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::NewWorktree });
 
     let mut stage = Stage::new();
     let plan = Arc::new(Plan::new(vec![task("a"), task("b")]).unwrap());

@@ -122,10 +122,11 @@ impl Shared {
         // Those of a run that we are a child of ourselves lead to the wrong place.
         environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
         environment.extend(self.way_to_us(order)?);
+        let prompt = prompt(order, &task.brief, start, self.settings.control.is_some());
         Ok(Assignment {
             directory: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
-            prompt: prompt(order, &task.brief, start, self.settings.control.is_some()),
+            prompt: self.settings.redactor.text(&prompt).into_owned(),
             thread: self.thread(order, start).await,
             attempt: order.attempt,
             model: task.model.clone(),

@@ -337,7 +337,8 @@ const fn done(id: u64) -> Say {
 }
 
 fn refused(id: u64, why: Refusal, message: &dyn std::fmt::Display) -> Say {
-    Say::Refused { id, why, message: message.to_string() }
+    let (code, message) = (why.code(), message.to_string());
+    Say::Refused { id, why, code: Some(code), category: Some(code.row().category), message }
 }
 
 fn refused_by(id: u64, error: &CommandError) -> Say {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
+use unstuck_core::fault::{Category, Code};
 use unstuck_store::{CHECKPOINT_BYTES_MAX, Conversation, Holder};
 
 use crate::decider::{Look, Looked};
@@ -113,6 +114,12 @@ pub(super) enum Say {
         id: u64,
         /// Why.
         why: Refusal,
+        /// The same as a code, for whoever sorts failures by it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<Code>,
+        /// Where such failures come from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        category: Option<Category>,
         /// In words.
         message: String,
     },
@@ -154,4 +161,17 @@ pub enum Refusal {
     Store,
     /// The holder is ending.
     Ended,
+}
+
+impl Refusal {
+    /// What it is among failures.
+    pub const fn code(self) -> Code {
+        match self {
+            Self::Malformed => Code::LogicBadInput,
+            Self::Denied => Code::PermissionCommandBlocked,
+            Self::Rejected | Self::Stale | Self::Taken => Code::LogicPhaseViolation,
+            Self::Store => Code::InternalStore,
+            Self::Ended => Code::EnvUnavailable,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! From what the store knows to a report. Nothing here reads or decides anything.
 
-use unstuck_core::engine::{Standing, TaskState};
+use unstuck_core::engine::{Left, Standing, TaskState};
 use unstuck_core::question::Decision;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
@@ -14,6 +14,7 @@ impl Report {
     pub fn of(facts: &Facts) -> Self {
         let (names, build) = (Names::new(facts), &facts.build);
         let counts = counts(facts);
+        let code = build.failure.as_ref().map(|fault| fault.code());
         let tasks = || facts.tasks.iter();
         let pending = |row: &&QuestionRow| row.status == QuestionStatus::Pending;
         let (open, over): (Vec<_>, Vec<_>) = facts.questions.iter().partition(pending);
@@ -28,6 +29,8 @@ impl Report {
             counts,
             headline: words::headline(counts, build.state),
             remarks: words::remarks(facts),
+            code,
+            category: code.map(|code| code.row().category),
             shipped: tasks().filter_map(|task| shipped(facts, &names, task)).collect(),
             waiting: open.into_iter().map(|row| waiting(facts, &names, row)).collect(),
             answered: over.into_iter().filter_map(answered).collect(),
@@ -83,6 +86,8 @@ fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {
         tasks: row.tasks.iter().map(|task| names.of(*task)).collect(),
         asked_at: row.created_at,
         answered: facts.answers.iter().any(|answer| answer.question == row.id),
+        code: row.code,
+        category: row.code.map(|code| code.row().category),
     }
 }
 
@@ -97,11 +102,13 @@ fn not_done(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<NotDon
     let (row, moved) = (&task.row, &task.row.moved);
     let code = match moved.state {
         TaskState::Failed { code } => Some(code),
+        TaskState::Skipped { left: Left::Denied } => moved.failure.as_ref().map(|f| f.code()),
         _ => None,
     };
     let (why, landed) = (words::why(&moved.state, facts.build.state, names)?, checks::landed(task));
     let (task, title, attempts) = (row.id, names.of(row.id), moved.attempts);
-    Some(NotDone { task, title, why, attempts, landed, code })
+    let category = code.map(|code| code.row().category);
+    Some(NotDone { task, title, why, attempts, landed, code, category })
 }
 
 fn still(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Still> {

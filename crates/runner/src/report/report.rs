@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{BuildId, BuildState, Checked, QuestionId, RunId, TaskId};
-use unstuck_core::fault::Code;
+use unstuck_core::fault::{Category, Code};
 use unstuck_core::plan::MutationKind;
 use unstuck_core::policy::Amount;
 use unstuck_core::question::{Decision, QuestionOption};
@@ -32,6 +32,12 @@ pub struct Report {
     pub headline: String,
     /// Why the build stands as it does, where its tasks do not say it.
     pub remarks: Vec<String>,
+    /// For operators: the code that the build could not go on for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
+    /// For operators: where such faults come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
     /// What is done.
     pub shipped: Vec<Shipped>,
     /// What waits for a person, the oldest first.
@@ -169,6 +175,12 @@ pub struct Waiting {
     pub asked_at: Time,
     /// It was answered, and the answer waits for the next start.
     pub answered: bool,
+    /// For operators: the code it is about, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
+    /// For operators: where such faults come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
 }
 
 /// A question that a person answered.
@@ -198,6 +210,9 @@ pub struct NotDone {
     /// For operators: the code it failed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
+    /// For operators: where such faults come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
 }
 
 /// A task that has not ended and waits for nobody.
@@ -292,12 +307,16 @@ impl Report {
     #[must_use]
     pub fn public(mut self) -> Self {
         self.healed.clear();
+        (self.code, self.category) = (None, None);
+        for question in &mut self.waiting {
+            (question.code, question.category) = (None, None);
+        }
         for done in &mut self.shipped {
             done.checked.gates.clear();
             done.actions.each.clear();
         }
         for ended in &mut self.not_done {
-            ended.code = None;
+            (ended.code, ended.category) = (None, None);
         }
         self
     }

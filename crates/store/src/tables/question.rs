@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
     BuildId, Question, QuestionEnd, QuestionId, State, Subject, TaskId, Why,
 };
-use unstuck_core::fault::{Code, ErrorType};
+use unstuck_core::fault::{Category, Code, ErrorType};
 use unstuck_core::question::{Decision, QuestionKind, QuestionText};
 use unstuck_core::tell;
 use unstuck_core::time::Time;
@@ -27,6 +27,9 @@ pub struct QuestionRow {
     pub signature: String,
     /// The code it is about.
     pub code: Option<Code>,
+    /// Where such faults come from.
+    #[serde(default)]
+    pub category: Option<Category>,
     /// The type of that code.
     pub error_type: Option<ErrorType>,
     /// What is asked of a person.
@@ -116,6 +119,7 @@ impl QuestionRow {
             tasks: question.tasks.clone(),
             signature: key(state, question.subject),
             code: question.code(),
+            category: question.code().map(|code| code.row().category),
             error_type: question.code().map(|code| code.row().error_type),
             kind: question.kind,
             text,

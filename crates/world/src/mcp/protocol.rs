@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use unstuck_core::fault::Code;
 
 use super::NAME;
 use super::wire::{
@@ -136,9 +137,14 @@ impl Protocol {
 
 impl Call {
     /// The answer to it, as a line. What failed is a result as well: it is for the model to read.
-    pub fn answer(&self, text: &str, failed: bool) -> Vec<u8> {
+    /// Where it is about a failure, its code and category stand beside the words.
+    pub fn answer(&self, text: &str, failed: bool, about: Option<Code>) -> Vec<u8> {
         let content = json!([{ "type": "text", "text": text }]);
-        let result = json!({ "content": content, "isError": failed });
+        let mut result = json!({ "content": content, "isError": failed });
+        if let Some(code) = about {
+            let category = code.row().category;
+            result["structuredContent"] = json!({ "code": code, "category": category });
+        }
         Reply { jsonrpc: "2.0", id: Some(&self.id), outcome: Outcome::Result(result) }.written()
     }
 }
@@ -248,11 +254,13 @@ mod tests {
             "arguments":{"text":"hi"},"_meta":{"progressToken":1}}}"#;
         let Heard::Call(call) = protocol().line(line.as_bytes()) else { panic!("a call") };
         assert_eq!((call.tool.as_str(), &call.input), ("narrate", &json!({"text": "hi"})));
-        let said: Value = serde_json::from_slice(&call.answer("no\nway", true)).unwrap();
+        let about = Some(Code::ToolMissing);
+        let said: Value = serde_json::from_slice(&call.answer("no\nway", true, about)).unwrap();
         assert_eq!(
             said,
             json!({"jsonrpc": "2.0", "id": 9, "result": {
-            "content": [{"type": "text", "text": "no\nway"}], "isError": true}})
+            "content": [{"type": "text", "text": "no\nway"}], "isError": true,
+            "structuredContent": {"code": "TOOL_MISSING", "category": "tool"}}})
         );
         assert_eq!(answer(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)["result"], json!({}));
     }

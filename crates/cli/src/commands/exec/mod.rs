@@ -15,13 +15,15 @@ use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Results, Script, ScriptWorld};
 use unstuck_store::Store;
 use unstuck_world::process::Guard;
+use unstuck_world::redact::Redactor;
 
 use crate::args::Exec;
+use crate::build::redactor;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::Terminal;
-use tell::Teller;
+use tell::{Saying, Teller};
 use wait::Ending;
 
 /// Carries it out.
@@ -31,12 +33,15 @@ pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Resul
 }
 
 async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result<Exit, Error> {
+    let redactor = redactor(project);
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
+    // It is remembered and shown, and a command may spell a secret out.
+    let name = redactor.text(&name).into_owned();
     let guard = project::own_guard()?;
     let ahead = ScriptWorld::guard_ahead(&guard);
     let store = project.make_store()?;
-    let world = ScriptWorld::new(script(&args, guard, project, dir)?, ahead);
-    let teller = Teller::new(args.quiet, Arc::clone(&store), project);
+    let world = ScriptWorld::new(script(&args, guard, (project, redactor), dir)?, ahead);
+    let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
     let mut signals = Signals::new()?;
     let job = Job { project, store: &store, name: &name, world: &world, teller: &teller };
     let mut seat = None;
@@ -105,7 +110,7 @@ impl Job<'_> {
 fn script(
     args: &Exec,
     guard: Guard,
-    project: &Project,
+    (project, redactor): (&Project, Redactor),
     dir: Option<&Path>,
 ) -> Result<Script, Error> {
     let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
@@ -125,6 +130,7 @@ fn script(
         socket: project.socket(),
         key,
         results: Results::new(project.results()),
+        redactor: Arc::new(redactor),
     })
 }
 

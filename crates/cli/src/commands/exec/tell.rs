@@ -1,30 +1,65 @@
 //! What is said beside the command's own output: on standard error, a line at a time.
 
+use std::io;
 use std::sync::Arc;
 
+use serde::Serialize;
 use unstuck_core::engine::{Event, QuestionId, Recorded, TaskId, TaskState};
 use unstuck_core::time::Span;
 use unstuck_store::Store;
+use unstuck_store::tables::QuestionRow;
 
+use crate::args::Exec;
 use crate::error::Error;
 use crate::project::{self, Project};
-use crate::render;
+use crate::render::{self, event_json, json_line};
+
+/// How much is said, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saying {
+    /// A person reads what happens.
+    Words,
+    /// Somebody wants to hear of questions only.
+    Quiet,
+    /// A program reads each event.
+    Json,
+}
+
+impl Saying {
+    pub(super) const fn of(args: &Exec) -> Self {
+        match (args.json, args.quiet) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Quiet,
+            _ => Self::Words,
+        }
+    }
+}
+
+/// A question in its words, for a program.
+#[derive(Serialize)]
+struct Asked {
+    question: QuestionRow,
+}
 
 /// Says what happens.
 pub(super) struct Teller {
-    quiet: bool,
+    saying: Saying,
     store: Arc<dyn Store>,
     project: Arc<str>,
 }
 
 impl Teller {
-    pub(super) fn new(quiet: bool, store: Arc<dyn Store>, project: &Project) -> Self {
-        Self { quiet, store, project: Arc::clone(project.name()) }
+    pub(super) fn new(saying: Saying, store: Arc<dyn Store>, project: &Project) -> Self {
+        Self { saying, store, project: Arc::clone(project.name()) }
     }
 
     /// Something happened to the task, or to everybody.
     pub(super) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
         let concerns = recorded.event.about().task.is_none_or(|of| of == task);
+        if self.saying == Saying::Json && concerns {
+            // The reader is gone; the command is not.
+            let _ = event_json(&mut io::stderr(), &self.project, recorded);
+        }
         // That it runs and that it is done is seen without a word; a question says more itself. And
         // jobs never end as a build does: that was somebody else's.
         let plain = matches!(
@@ -39,7 +74,7 @@ impl Teller {
         if let Some(narration) = narration
             && concerns
             && !plain
-            && !self.quiet
+            && self.saying == Saying::Words
         {
             render::note(&format!("unstuck: {narration}"));
         }
@@ -47,13 +82,13 @@ impl Teller {
 
     /// Somebody else runs it just now.
     pub(super) fn in_line(&self, name: &str) {
-        if !self.quiet {
+        if self.saying == Saying::Words {
             render::note(&format!("unstuck: “{name}” is being run already. It is next."));
         }
     }
 
     pub(super) fn ending(&self) {
-        if !self.quiet {
+        if self.saying == Saying::Words {
             render::note("unstuck: ending. Once more to end at once.");
         }
     }
@@ -74,6 +109,10 @@ impl Teller {
     ) -> Result<bool, Error> {
         let found = self.store.question(&self.project, id).await?;
         let Some(question) = found else { return Ok(false) };
+        if self.saying == Saying::Json {
+            let _ = json_line(&mut io::stderr(), &Asked { question });
+            return Ok(true);
+        }
         let mut lines = vec![String::new(), format!("unstuck: {}", question.text.problem)];
         for option in &question.text.options {
             let (value, label) = (option.value, &option.label);

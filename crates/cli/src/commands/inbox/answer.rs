@@ -10,6 +10,7 @@ use unstuck_store::Answer;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::Desk;
+use crate::build::redactor;
 use crate::error::Error;
 use crate::project;
 use crate::render;
@@ -45,7 +46,10 @@ pub(super) async fn give(
     guidance: Option<&str>,
 ) -> Result<(Answer, bool), Error> {
     let (by, at) = (Arc::from(whoever()), project::now());
-    let answer = Answer { question, decision, guidance: guidance.map(Arc::from), by, at };
+    // It is kept, and told to an agent: a key belongs into the environment.
+    let redactor = redactor(&desk.project);
+    let guidance = guidance.map(|words| Arc::from(&*redactor.text(words)));
+    let answer = Answer { question, decision, guidance, by, at };
     desk.store.answer(desk.project.name(), answer.clone()).await?;
     // From here on the answer is given: whatever happens now, it is taken up sometime.
     let taken_up = project::take_answers(&desk.project).await?;

@@ -47,11 +47,12 @@ struct Place<'a> {
 impl Place<'_> {
     /// One that was cut short may have left it.
     async fn clear(&self) -> Result<(), Error> {
-        if self.path.exists() {
+        // What git does not know was never finished.
+        if self.path.exists() && self.git.remove_worktree(&self.path).await.is_err() {
             let place = self.path.display().to_string();
             fs::remove_dir_all(&self.path).map_err(|source| Error::Folder { place, source })?;
         }
-        Ok(self.git.prune_worktrees().await?)
+        Ok(())
     }
 
     async fn check(

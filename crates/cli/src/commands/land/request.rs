@@ -50,7 +50,7 @@ pub(super) async fn wanted(
         head: Some(coming.branch.clone()),
         base,
         title: cut(&title(coming), TITLE_CHARS_MAX),
-        body: cut(&redactor().text(&body), BODY_CHARS_MAX),
+        body: cut(&redactor(project).text(&body), BODY_CHARS_MAX),
         draft: github.draft,
         base_url: github.base_url.clone(),
         token_variable: github.token_env.clone(),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use unstuck_core::engine::{Command, Note, Work};
-use unstuck_core::fault::{Fault, Input, Work as Kind};
+use unstuck_core::engine::{Command, Note, Recorded, Work};
+use unstuck_core::fault::{Code, Fault, Input, Work as Kind};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::mcp::{DECLARABLE, ReportFailure, Wanted};
@@ -25,6 +25,20 @@ const SOURCE: &str = "agent";
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) failed: bool,
+    /// The failure that it is about.
+    pub(super) about: Option<Code>,
+}
+
+/// What is said where nothing stood in the way.
+struct Said {
+    text: String,
+    about: Option<Code>,
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Self {
+        Self { text, about: None }
+    }
 }
 
 /// What is read about an action that was declared.
@@ -45,24 +59,27 @@ pub(super) async fn answer(
 ) -> Answer {
     let said = match Wanted::read(tool, input) {
         Ok(wanted) => carry_out(desk, redactor, wanted).await,
-        Err(fault) => Err(No(fault.message)),
+        Err(fault) => Err(fault.into()),
     };
     match said {
-        Ok(text) => Answer { text, failed: false },
-        Err(No(text)) => Answer { text, failed: true },
+        Ok(Said { text, about }) => Answer { text, failed: false, about },
+        Err(No(code, text)) => Answer { text, failed: true, about: Some(code) },
     }
 }
 
-async fn carry_out(desk: &mut Desk, redactor: &Redactor, wanted: Wanted) -> Result<String, No> {
-    match wanted {
+async fn carry_out(desk: &mut Desk, redactor: &Redactor, wanted: Wanted) -> Result<Said, No> {
+    let text = match wanted {
         Wanted::Speak(Speak::Narrate(said)) => narrate(desk, redactor, &said.text).await,
-        Wanted::Speak(Speak::AskHuman(ask)) => asks(desk, redactor, &ask.words()).await,
-        Wanted::Speak(Speak::Blocked(blocked)) => asks(desk, redactor, &blocked.reason).await,
+        Wanted::Speak(Speak::AskHuman(ask)) => return asks(desk, redactor, &ask.words()).await,
+        Wanted::Speak(Speak::Blocked(blocked)) => {
+            return asks(desk, redactor, &blocked.reason).await;
+        }
         Wanted::Speak(Speak::Mutate(declaration)) => declare(desk, &declaration).await,
         Wanted::Speak(Speak::Done(done)) => finish(desk, redactor, &done.summary).await,
-        Wanted::ReportFailure(report) => reports(desk, redactor, &report).await,
+        Wanted::ReportFailure(report) => return reports(desk, redactor, &report).await,
         Wanted::CheckAnswer(asked) => check(desk, &asked.question).await,
-    }
+    };
+    text.map(Said::from)
 }
 
 async fn narrate(desk: &mut Desk, redactor: &Redactor, text: &str) -> Result<String, No> {
@@ -72,25 +89,21 @@ async fn narrate(desk: &mut Desk, redactor: &Redactor, text: &str) -> Result<Str
 }
 
 /// A person is needed. The agent's words go with the fault; who reads them sees to their form.
-async fn asks(desk: &mut Desk, redactor: &Redactor, words: &str) -> Result<String, No> {
+async fn asks(desk: &mut Desk, redactor: &Redactor, words: &str) -> Result<Said, No> {
     let work = for_agents(desk).await?;
     let asked = redactor.text(words).into_owned();
     let fault = Arc::new(Fault::precondition_input(SOURCE, asked.clone(), Input { asked }));
     let events =
         desk.command(|effect| Command::Raise { effect, fault: Arc::clone(&fault) }).await?;
-    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_)), work))
+    Ok(decided(desk, &events, &fault, work))
 }
 
 /// What is stated is raised; what only was read from a program's output may be a step on the way.
-async fn reports(
-    desk: &mut Desk,
-    redactor: &Redactor,
-    report: &ReportFailure,
-) -> Result<String, No> {
+async fn reports(desk: &mut Desk, redactor: &Redactor, report: &ReportFailure) -> Result<Said, No> {
     let work = for_agents(desk).await?;
     let message = redactor.text(&report.message).into_owned();
     let report = ReportFailure { message, ..report.clone() };
-    let fault = Arc::new(report.fault().map_err(|fault| No(fault.message))?);
+    let fault = Arc::new(report.fault()?);
     let events = desk
         .command(|effect| {
             let fault = Arc::clone(&fault);
@@ -100,17 +113,23 @@ async fn reports(
             }
         })
         .await?;
-    Ok(words::decided(&events, project::now(), matches!(desk, Desk::Run(_)), work))
+    Ok(decided(desk, &events, &fault, work))
+}
+
+/// What was decided about a failure.
+fn decided(desk: &Desk, events: &[Recorded], fault: &Fault, work: Kind) -> Said {
+    let text = words::decided(events, project::now(), matches!(desk, Desk::Run(_)), work);
+    Said { text, about: Some(fault.code()) }
 }
 
 /// An irreversible action is declared: it runs after the checks of the task.
 async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, No> {
     if let Desk::Sessions(_) = desk {
-        return Err(No(words::ONLY_IN_A_RUN.to_owned()));
+        return Err(No::not_now(words::ONLY_IN_A_RUN));
     }
     for_agents(desk).await?;
     let commands = Commands::new(&Rules::default());
-    let spec = declarable().action(declaration, &commands).map_err(|fault| No(fault.message))?;
+    let spec = declarable().action(declaration, &commands)?;
     desk.command(|effect| Command::Mutate { effect, mutation: spec.clone() }).await?;
     let (key, kind) = (spec.key.as_str(), spec.kind);
     let declared = Declared { key, kind, state: "declared", runs: "once, after the checks" };
@@ -142,6 +161,6 @@ async fn for_agents(desk: &mut Desk) -> Result<Kind, No> {
     match desk.effect().await?.what {
         Work::Attempt { .. } => Ok(Kind::Task),
         Work::Repair { .. } => Ok(Kind::Job),
-        _ => Err(No(words::ONLY_A_SCRIPT.to_owned())),
+        _ => Err(No::not_now(words::ONLY_A_SCRIPT)),
     }
 }

@@ -1,6 +1,7 @@
 //! Whether a person has answered.
 
 use unstuck_core::engine::QuestionId;
+use unstuck_core::fault::Code;
 use unstuck_store::tables::QuestionRow;
 
 use super::desk::{Desk, No};
@@ -32,5 +33,5 @@ async fn look(project: &Project, question: QuestionId) -> Result<Option<Question
 }
 
 fn unknown(name: &str) -> No {
-    No(format!("There is no question {name:?} that you asked."))
+    No(Code::LogicBadInput, format!("There is no question {name:?} that you asked."))
 }

@@ -1,6 +1,7 @@
 //! Where calls go: to the run we are a child of, or to sessions of our own.
 
 use unstuck_core::engine::{Command, Effect, EffectId, Recorded};
+use unstuck_core::fault::{Code, Fault};
 
 use super::run::Run;
 use super::session::Sessions;
@@ -14,14 +15,29 @@ pub(super) enum Desk {
     Sessions(Sessions),
 }
 
-/// Why something was not done, in words for whoever called.
+/// Why something was not done: its code, and words for whoever called.
 #[derive(Debug)]
-pub(super) struct No(pub(super) String);
+pub(super) struct No(pub(super) Code, pub(super) String);
+
+impl No {
+    /// It is not the time or the place for it.
+    pub(super) fn not_now(words: impl Into<String>) -> Self {
+        Self(Code::LogicPhaseViolation, words.into())
+    }
+}
 
 impl From<Error> for No {
     fn from(error: Error) -> Self {
+        let code = error.code().unwrap_or(Code::LogicBadInput);
         let hints = error.hints().join("; ");
-        Self(if hints.is_empty() { error.to_string() } else { format!("{error} ({hints})") })
+        let words = if hints.is_empty() { error.to_string() } else { format!("{error} ({hints})") };
+        Self(code, words)
+    }
+}
+
+impl From<Box<Fault>> for No {
+    fn from(fault: Box<Fault>) -> Self {
+        Self(fault.code(), fault.message)
     }
 }
 

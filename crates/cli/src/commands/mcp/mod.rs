@@ -22,6 +22,7 @@ use unstuck_world::mcp::{Heard, Line, Protocol, SOCKET, TOKEN, tools};
 use unstuck_world::redact::Redactor;
 
 use crate::args::Mcp;
+use crate::build::environment_redactor;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project};
@@ -31,13 +32,10 @@ use desk::Desk;
 use run::Run;
 use session::Sessions;
 
-/// Ends of names of variables that hold a secret.
-const SECRET: [&str; 5] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"];
-
 /// Carries it out.
 pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
     let desk = desk(dir)?;
-    let redactor = redactor();
+    let redactor = environment_redactor();
     project::runtime()?.block_on(serve(desk, &redactor))?;
     Ok(Exit::Done)
 }
@@ -67,7 +65,7 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
             Heard::Reply(reply) => write(&reply)?,
             Heard::Call(call) => {
                 let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
-                write(&call.answer(&redactor.text(&said.text), said.failed))?;
+                write(&call.answer(&redactor.text(&said.text), said.failed, said.about))?;
             }
         }
     }
@@ -102,12 +100,4 @@ fn write(line: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line)?;
     out.flush()
-}
-
-/// What is secret as far as it can be told from here: shapes, and variables that are named so.
-fn redactor() -> Redactor {
-    let secret = |name: &str| SECRET.iter().any(|end| name.to_uppercase().ends_with(end));
-    let named = env::vars_os().filter(|(name, _)| secret(&name.to_string_lossy()));
-    let values: Vec<String> = named.filter_map(|(_, value)| value.into_string().ok()).collect();
-    Redactor::new(values.iter().map(String::as_str))
 }

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::{Command, Effect, EffectId, Recorded};
+use unstuck_core::fault::Code;
 use unstuck_runner::control::{Client, ClientError, Refusal};
 
 use super::desk::No;
+use crate::error::Error;
 
 /// The run that we are a child of.
 pub(super) struct Run {
@@ -43,17 +45,17 @@ impl Run {
                 Err(ClientError::Refused { why: Refusal::Rejected | Refusal::Stale, message }) => {
                     return Err(self.rejected(message).await);
                 }
-                Err(error) => return Err(No(error.to_string())),
+                Err(error) => return Err(Error::from(error).into()),
             }
         }
-        Err(No(ClientError::Gone.to_string()))
+        Err(Error::from(ClientError::Gone).into())
     }
 
     /// A run that has ended since is the most likely reason, and the one that matters most.
     async fn rejected(&mut self, message: String) -> No {
         self.client = None;
         match self.effect().await {
-            Ok(_) => No(message),
+            Ok(_) => No::not_now(message),
             Err(no) => no,
         }
     }
@@ -64,11 +66,14 @@ impl Run {
         }
         match Client::connect(&self.socket, Some(self.token.clone())).await {
             Ok((client, _)) => Ok(self.client.insert(client).clone()),
-            Err(error) => Err(No(format!("Unstuck cannot be reached from here: {error}."))),
+            Err(error) => Err(No(
+                Code::EnvUnavailable,
+                format!("Unstuck cannot be reached from here: {error}."),
+            )),
         }
     }
 }
 
 fn over() -> No {
-    No("The run that you belong to has ended. Stop here.".to_owned())
+    No::not_now("The run that you belong to has ended. Stop here.")
 }

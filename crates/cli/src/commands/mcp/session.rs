@@ -8,6 +8,7 @@ use std::time::Duration;
 use unstuck_core::engine::{
     BuildId, Command, Effect, EffectId, Event, Recorded, TaskId, TaskState,
 };
+use unstuck_core::fault::Code;
 use unstuck_core::plan::{GateKey, Plan, TaskSpec};
 use unstuck_runner::{Notice, Scope};
 use unstuck_store::Store;
@@ -63,7 +64,7 @@ impl Sessions {
             Some(work) => work,
             None => open.begin().await?,
         };
-        within(work.begins()).await.flatten().ok_or_else(|| No(words::HELD_UP.to_owned()))
+        within(work.begins()).await.flatten().ok_or_else(|| No::not_now(words::HELD_UP))
     }
 
     pub(super) async fn command(
@@ -85,7 +86,7 @@ impl Sessions {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(No(words::HELD_UP.to_owned()))
+        Err(No::not_now(words::HELD_UP))
     }
 
     /// The client says that what it worked on is done.
@@ -139,7 +140,8 @@ impl Open {
             gate: GATE,
             ..TaskSpec::default()
         };
-        let plan = Plan::new(vec![task]).map_err(|error| No(error.to_string()))?;
+        let plan =
+            Plan::new(vec![task]).map_err(|error| No(Code::InternalError, error.to_string()))?;
         let plan = Arc::new(plan);
         let start = Command::StartBuild { plan, slots: 1, in_place: false };
         let events = self.seat.command(start).await?;

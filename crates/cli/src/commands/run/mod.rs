@@ -36,8 +36,8 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     let project = Project::find(dir)?;
     let resolved =
         Resolved::load(project.root(), args.follow.config.path.as_deref(), &args.flags())?;
-    let tasks = tasks::tasks(&project, &args.work, dir)?;
     let project = project.with(resolved.clone());
+    let tasks = tasks::tasks(&project, &args.work, dir)?;
     project::runtime()?.block_on(async {
         let crew = Crew::gather(&project, resolved).await?;
         let plan = crew.plan(tasks)?;

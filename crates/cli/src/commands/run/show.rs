@@ -9,8 +9,8 @@ use std::sync::Arc;
 use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, RunId, TaskId, TaskState};
 use unstuck_core::plan::TaskSpec;
 use unstuck_runner::Notice;
-use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
+use unstuck_store::{Page, Store};
 
 use super::ending::Ending;
 use super::live::{Act, Live};
@@ -21,6 +21,9 @@ use crate::error::Error;
 use crate::project::{Project, Seat};
 use crate::render::{self, Terminal, event_json, stand, style, when, words};
 
+/// Events that are read at a time.
+const PAGE_EVENTS: u32 = 500;
+
 /// What is shown.
 pub(super) struct View<'a> {
     kind: Kind,
@@ -30,6 +33,8 @@ pub(super) struct View<'a> {
     ours: Ours,
     /// Questions that were shown in full.
     asked: HashSet<QuestionId>,
+    /// The position of the last event that was heard of.
+    heard: Option<u64>,
 }
 
 /// For whom.
@@ -86,7 +91,7 @@ impl<'a> View<'a> {
             _ => Live::enter(terminal)?.map_or(Kind::Lines, |live| Kind::Live(Box::new(live))),
         };
         let (store, ours, asked) = (Arc::clone(store), Ours::default(), HashSet::new());
-        Ok(Self { kind, project, store, terminal, ours, asked })
+        Ok(Self { kind, project, store, terminal, ours, asked, heard: None })
     }
 
     /// The builds that are followed from now on.
@@ -121,11 +126,34 @@ impl<'a> View<'a> {
                 self.say(&format!("unstuck: {message}. Nothing happens until that is over."))
             }
             Notice::StoreBack => self.say("unstuck: it can be written again. It goes on."),
-            Notice::Gap => Ok(()),
+            Notice::Gap => self.catch_up().await,
         }
     }
 
+    /// What a program has not been told yet: it reads every event, also those that came so fast that
+    /// some were missed, and those after the one that showed that there is nothing to wait for.
+    async fn catch_up(&mut self) -> Result<(), Error> {
+        if !matches!(self.kind, Kind::Json) {
+            return Ok(());
+        }
+        while let Some(after) = self.heard {
+            let page = Page { after, limit: PAGE_EVENTS };
+            let events = self.store.events(self.project.name(), page).await?;
+            if events.is_empty() {
+                break;
+            }
+            for recorded in &events {
+                self.event(recorded, None).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn event(&mut self, recorded: &Recorded, narration: Option<&str>) -> Result<(), Error> {
+        if self.heard.is_some_and(|heard| recorded.seq <= heard) {
+            return Ok(());
+        }
+        self.heard = Some(recorded.seq);
         let task = self.ours.task(&recorded.event);
         if !self.ours.concerns(&recorded.event, task) {
             return Ok(());
@@ -238,6 +266,7 @@ impl<'a> View<'a> {
 
     /// How it all ended.
     pub(super) async fn close(&mut self, ending: &Ending) -> Result<(), Error> {
+        self.catch_up().await?;
         match std::mem::replace(&mut self.kind, Kind::Quiet) {
             Kind::Json | Kind::Quiet => return Ok(()),
             Kind::Live(live) => drop(live.give()?),

@@ -3,15 +3,19 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
 use unstuck_core::fault::Code;
 use unstuck_core::nearest::nearest;
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::plan::file::{self, FILE_BYTES_MAX, Source};
+use unstuck_world::redact::Redactor;
 
+use crate::build::redactor;
 use crate::error::Error;
 use crate::problem::Problem;
 use crate::project::Project;
+use crate::render;
 use crate::render::words::plain_line;
 
 /// Where tasks are looked for when none are named.
@@ -27,17 +31,19 @@ pub(super) fn tasks(
     dir: Option<&Path>,
 ) -> Result<Vec<TaskSpec>, Error> {
     let here = dir.unwrap_or(Path::new("."));
+    let redactor = redactor(project);
     if named.is_empty() {
         let folders = FOLDERS.map(|folder| project.root().join(folder));
         let folder = folders.into_iter().find(|folder| folder.is_dir()).ok_or(Error::NoTasks)?;
-        return read(project, task_files(&folder)?);
+        return read(project, &redactor, task_files(&folder)?);
     }
     if !named.iter().any(|name| here.join(name).exists() || looks_like_a_path(name)) {
         let wrong = |wrong: file::Wrong| {
             let problem = Problem::at(Code::ConfigInvalid, "the goal", wrong.to_string());
             Error::Problems(vec![problem])
         };
-        return Ok(vec![file::goal(&named.join(" ")).map_err(wrong)?]);
+        let goal = without_secrets(&redactor, "the goal", named.join(" "));
+        return Ok(vec![in_public(&redactor, file::goal(&goal).map_err(wrong)?)]);
     }
     let mut files = Vec::new();
     for name in named {
@@ -50,7 +56,7 @@ pub(super) fn tasks(
             return Err(Error::NoSuchTask { name: plain_line(name), near: near(here, name) });
         }
     }
-    read(project, files)
+    read(project, &redactor, files)
 }
 
 /// A goal is a sentence; a mistyped file is none.
@@ -97,14 +103,23 @@ fn is_task_file(path: &Path) -> bool {
 }
 
 /// Reads the files, and tells all problems of all of them at once.
-fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> {
+fn read(
+    project: &Project,
+    redactor: &Redactor,
+    files: Vec<PathBuf>,
+) -> Result<Vec<TaskSpec>, Error> {
     let mut problems = Vec::new();
     let mut texts: Vec<(String, Vec<u8>)> = Vec::new();
     for path in files {
         let shown = shown(project, &path);
         match bytes(&path) {
-            Ok(bytes) => texts.push((shown, bytes)),
-            Err(source) => return Err(Error::Folder { place: shown, source }),
+            Ok(bytes) => {
+                // What is no text is told as such by whoever reads it.
+                let text = String::from_utf8(bytes)
+                    .map(|text| without_secrets(redactor, &shown, text).into_bytes());
+                texts.push((shown, text.unwrap_or_else(FromUtf8Error::into_bytes)));
+            }
+            Err(source) => return Err(Error::Input { place: shown, source }),
         }
     }
     let mut sources = Vec::new();
@@ -115,12 +130,46 @@ fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> 
         }
     }
     match file::read(&sources) {
-        Ok(tasks) if problems.is_empty() => Ok(tasks),
-        Ok(_) => Err(Error::Problems(problems)),
+        Ok(tasks) => {
+            problems.extend(tasks.iter().filter_map(secret_check));
+            let tasks = tasks.into_iter().map(|task| in_public(redactor, task));
+            if problems.is_empty() { Ok(tasks.collect()) } else { Err(Error::Problems(problems)) }
+        }
         Err(more) => {
             problems.extend(more.into_iter().map(told));
             Err(Error::Problems(problems))
         }
+    }
+}
+
+/// A text that spells a secret out, without any. It is remembered, told to agents, and its title is
+/// read by everybody.
+fn without_secrets(redactor: &Redactor, place: &str, text: String) -> String {
+    if text.lines().all(|line| redactor.finds(line.as_bytes()).is_none()) {
+        return text;
+    }
+    let text = redactor.text(&text).into_owned();
+    render::note(&format!("unstuck: {place} holds a secret; agents read [redacted] instead."));
+    text
+}
+
+/// A check is run as it is written, so it has to be fit for keeping.
+fn secret_check(task: &TaskSpec) -> Option<Problem> {
+    let redacted = |command: &String| command.contains("[redacted");
+    task.validate.iter().flatten().find(|command| redacted(command))?;
+    let place = task.file.clone().unwrap_or_else(|| task.name.clone());
+    let problem = Problem::at(Code::ConfigInvalid, place, "a check spells a secret out");
+    Some(problem.about("validate").hinting("name its variable instead, such as $API_KEY"))
+}
+
+/// A task without anything in its words that looks like a secret.
+fn in_public(redactor: &Redactor, task: TaskSpec) -> TaskSpec {
+    let clean = |text: &str| redactor.text(text).into_owned();
+    TaskSpec {
+        title: clean(&task.title),
+        goal: clean(&task.goal),
+        brief: clean(&task.brief),
+        ..task
     }
 }
 

@@ -84,6 +84,7 @@ async fn sends_and_is_killed() {
 fn script(root: &Path) -> Script {
     let folder = root.join(".unstuck");
     Script {
+        redactor: Arc::default(),
         guard: Guard {
             executable: env!("CARGO_BIN_EXE_unstuck").into(),
             arguments: vec![guard::ARGUMENT.into()],

@@ -131,6 +131,35 @@ fn a_failure_is_answered_with_what_to_do() {
     assert_eq!(stage.question().code, Some(Code::AuthExpired));
 }
 
+// T4.29, T4.31: a refusal and a decision about a failure carry code and category beside the words
+#[test]
+fn every_answer_about_a_failure_has_its_code_and_category() {
+    let stage = Stage::new();
+    let mut client = client(&stage);
+    let failure = |code: &str| json!({ "code": code, "message": "as it is" });
+    for (tool, input, code, category) in [
+        ("narrate", json!({}), "LOGIC_BAD_INPUT", "logic"),
+        ("read_file", json!({}), "LOGIC_BAD_INPUT", "logic"),
+        ("check_answer", json!({ "question": "seven" }), "LOGIC_BAD_INPUT", "logic"),
+        (
+            "mutate",
+            json!({ "key": "out", "action": { "kind": "git.push" } }),
+            "LOGIC_PHASE_VIOLATION",
+            "logic",
+        ),
+        ("report_failure", failure("INTERNAL_STORE"), "LOGIC_BAD_INPUT", "logic"),
+        ("report_failure", failure("LOGIC_ERROR"), "LOGIC_ERROR", "logic"),
+        ("report_failure", failure("ENV_DNS"), "ENV_DNS", "environment"),
+        ("report_failure", failure("AUTH_EXPIRED"), "AUTH_EXPIRED", "permission"),
+        ("ask_human", json!({ "question": "Which?" }), "PRECONDITION_INPUT", "environment"),
+    ] {
+        let about = client.about(tool, input);
+        assert_eq!(about, (json!(code), json!(category)), "{tool}");
+    }
+    assert_eq!(client.about("narrate", json!({ "text": "fine" })), (Value::Null, Value::Null));
+    assert!(client.leave().success());
+}
+
 #[test]
 fn what_needs_a_task_says_so_and_nonsense_is_answered() {
     let stage = Stage::new();

@@ -57,6 +57,14 @@ impl Client {
         (text, said["isError"].as_bool().unwrap())
     }
 
+    /// The code and the category of what a tool's answer is about.
+    #[expect(clippy::needless_pass_by_value, reason = "it is written where it is called")]
+    pub(super) fn about(&mut self, tool: &str, input: Value) -> (Value, Value) {
+        let mut said = self.ask("tools/call", &json!({ "name": tool, "arguments": input }));
+        let about = &mut said["structuredContent"];
+        (about["code"].take(), about["category"].take())
+    }
+
     /// Asks it to end, as clients do.
     pub(super) fn terminate(mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();

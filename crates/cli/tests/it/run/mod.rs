@@ -1,11 +1,18 @@
 //! `unstuck run` and `unstuck resume` as a person meets them: real worktrees, real commits, and
 //! agents that follow a script.
 
+mod codes;
+mod config;
 mod ending;
+mod events;
 mod killed;
 mod live;
+mod models;
 mod refused;
+mod reverting;
+mod secrets;
 mod settings;
 pub(crate) mod stage;
 mod tasks;
+mod telling;
 mod together;

@@ -18,7 +18,7 @@ fn what_cannot_begin_is_told_before_anything_is_started() {
             77,
             "ANTHROPIC_API_KEY is not set",
         ),
-        (&[("UNSTUCK_AGENT_SCRIPT", "nowhere.toml")], &[], 78, "nowhere.toml"),
+        (&[("UNSTUCK_AGENT_SCRIPT", "nowhere.toml")], &[], 78, "nowhere.toml: cannot read it"),
         (&[("UNSTUCK_RUN_JOBS", "many")], &[], 78, "$UNSTUCK_RUN_JOBS"),
         (&[], &["--config", "other.toml"], 78, "other.toml: there is no such file"),
     ];

@@ -99,7 +99,12 @@ impl Stage {
 
     /// Runs it in a group of its own, as a shell would, and does not wait.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
-        let mut child = self.unstuck(args).process_group(0).spawn().unwrap();
+        Self::start_with(self.unstuck(args))
+    }
+
+    /// The same with what somebody else has made of it.
+    pub(crate) fn start_with(mut unstuck: Command) -> Running {
+        let mut child = unstuck.process_group(0).spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap());
         Running { child, said }
     }
@@ -152,6 +157,11 @@ impl Stage {
     pub(crate) fn on_branch(&self, branch: &str, path: &str) -> String {
         self.git(&["show", &format!("{branch}:{path}")])
     }
+}
+
+/// Services that the program talks to live beside it.
+pub(crate) fn outside() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
 /// Git as somebody without any settings of their own.

@@ -52,7 +52,7 @@ impl State {
             Event::TaskFailed { task, code } => self.task_failed(*task, *code),
             Event::TaskSkipped { task, left } => self.task_skipped(*task, *left),
             Event::TaskCancelled { task } => self.task_cancelled(*task),
-            Event::TaskParked { task, question, run, next } => {
+            Event::TaskParked { task, question, run, next, .. } => {
                 self.task_parked(*task, *question, *run, *next);
             }
             Event::TaskUnparked { task, next, guidance, allowance, fresh } => {

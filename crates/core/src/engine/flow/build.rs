@@ -17,6 +17,7 @@ use crate::fault::Fault;
 
 /// Holds a build by `event`: agents stop, everything else ends its step first.
 pub(in crate::engine) fn hold(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
+    let code = why.code;
     turn.decide(event, why);
     let Some(build) = turn.state.build(id) else { return };
     let status = build.state.holds_with();
@@ -24,7 +25,7 @@ pub(in crate::engine) fn hold(turn: &mut Turn<'_>, id: BuildId, event: Event, wh
         let Some(run) = turn.state.run(run) else { continue };
         if run.status == Status::Active && run.step.can_be_interrupted() {
             let (run, step) = (run.id, run.place().resumed().step);
-            turn.pause_run(run, status, step);
+            turn.pause_run(run, status, step, code);
         }
     }
 }

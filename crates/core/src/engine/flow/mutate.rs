@@ -58,7 +58,7 @@ pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
             | MutationState::Indeterminate,
         )) => {
             // Somebody else performs the same permanent action: look again later.
-            turn.pause_run(run, Status::PausedReconciliation, Step::Mutate { at: 0 });
+            turn.pause_run(run, Status::PausedReconciliation, Step::Mutate { at: 0 }, None);
             let until = turn.now + turn.policy.backoff.asked(SHARED_ACTION_AGAIN, turn.rng);
             let next = turn.state.run(run).map(|run| run.place().resumed());
             if let Some(next) = next {

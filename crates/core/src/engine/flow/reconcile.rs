@@ -38,7 +38,8 @@ pub(in crate::engine) fn reconcile(
     next: Next,
 ) {
     if let Some(step) = turn.state.run(run).map(|run| run.step) {
-        turn.pause_run(run, Status::PausedReconciliation, step);
+        let code = fault.as_ref().map(|fault| fault.code());
+        turn.pause_run(run, Status::PausedReconciliation, step, code);
     }
     turn.decide(Event::TaskReconciling { task, run, fault, next }, Why::rule(Rule::ProbeFirst));
     reconcile_rest(turn, task);

@@ -20,7 +20,7 @@ pub(in crate::engine) fn go(turn: &mut Turn<'_>, run: RunId, step: Step) {
         turn.cancel_run(run);
         cancel_task(turn, task);
     } else if !state.lets_work() {
-        turn.pause_run(run, state.holds_with(), step);
+        turn.pause_run(run, state.holds_with(), step, None);
     } else {
         let step = in_merge_order(turn, task, step);
         turn.emit(Event::RunStep { run, step });

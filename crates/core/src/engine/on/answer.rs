@@ -12,7 +12,7 @@ use crate::engine::run::{Next, Phase, Step};
 use crate::engine::task::{Allowance, Guidance, Left};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Class, Kind, Work};
+use crate::fault::{Class, Kind, Reaction, Work};
 use crate::plan::MutationKind;
 use crate::question::{Decision, QuestionKind};
 
@@ -78,7 +78,10 @@ fn about_error(
                 let how = if starts_over(question) { from_base } else { as_it_was };
                 unpark(turn, task, question, &guidance, how);
             }
-            Decision::TryAgain => unpark(turn, task, question, &guidance, new_worktree),
+            Decision::TryAgain => {
+                let how = if is_set_aside(question) { out_of_quarantine } else { new_worktree };
+                unpark(turn, task, question, &guidance, how);
+            }
         }
     }
 }
@@ -126,6 +129,20 @@ const fn new_worktree(work: Work, next: Next) -> Next {
         (Work::Task, Step::Attempt { .. }) => Next::attempt(Start::NewWorktree),
         _ => next,
     }
+}
+
+/// Nothing more is done in a worktree that was set aside, so what was only there starts over.
+const fn out_of_quarantine(work: Work, next: Next) -> Next {
+    match (work, next.step) {
+        (Work::Task, Step::AwaitMerge | Step::Check | Step::Commit) => {
+            Next::attempt(Start::NewWorktree)
+        }
+        _ => new_worktree(work, next),
+    }
+}
+
+fn is_set_aside(question: &Question) -> bool {
+    question.code().is_some_and(|code| code.row().reaction == Reaction::Quarantine)
 }
 
 /// Work that failed starts over from its base; work that was in the way of an outage does not.

@@ -48,7 +48,8 @@ pub(in crate::engine) fn ask(turn: &mut Turn<'_>, asked: Ask<'_>) {
         }
         None => open(turn, subject, kind, fault, vec![task], why),
     };
-    turn.emit(Event::TaskParked { task, question, run, next });
+    let code = fault.map(|fault| fault.code());
+    turn.emit(Event::TaskParked { task, question, run, next, code });
     if let Some(build) = turn.state.task(task).map(|task| task.build) {
         flow::pause_for_questions(turn, build);
     }

@@ -25,7 +25,7 @@ pub(super) fn back_off(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let operation = next.step.operation();
     let Some((until, why)) = repeat_or_ask(turn, run, operation, fault) else { return };
     let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
-    turn.end_run(run, Status::PausedTransient);
+    turn.end_run(run, Status::PausedTransient, fault.code());
     let errors = turn.state.gate(key).map_or(0, |gate| gate.errors);
     let closes = fault.code().row().reaction == Reaction::BackoffThenGate
         && errors >= ERRORS_THAT_CLOSE

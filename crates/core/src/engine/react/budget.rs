@@ -11,7 +11,7 @@ use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::run::Status;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{BudgetSpan, Fault, Kind};
+use crate::fault::{BudgetSpan, Code, Fault, Kind};
 use crate::policy::{Amount, Budget};
 use crate::time::{Span, Time};
 
@@ -73,7 +73,9 @@ fn with_build(turn: &mut Turn<'_>, run: RunId, hold: impl FnOnce(&mut Turn<'_>, 
         hold(turn, build);
     }
     match turn.state.run(run).map(|run| run.status) {
-        Some(Status::Active) => turn.pause_run(run, Status::PausedApproval, step),
+        Some(Status::Active) => {
+            turn.pause_run(run, Status::PausedApproval, step, Some(Code::BudgetExhausted));
+        }
         // It stood still over an action; it waits for its place once the build goes on.
         Some(Status::PausedReconciliation) => take_up(turn, run, step),
         _ => {}

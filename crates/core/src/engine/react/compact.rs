@@ -27,7 +27,7 @@ pub(super) fn compact(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         Step::Attempt { .. } => Next::attempt(Start::Compacted),
         _ => next,
     };
-    turn.end_run(run, Status::FailedLogic);
+    turn.end_run(run, Status::FailedLogic, fault.code());
     let ready = Event::TaskReady { task: id, run: None, next };
     turn.decide(ready, counted(Rule::ConversationShortened));
 }

@@ -25,7 +25,7 @@ pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         give_up(turn, run, key, fault, &why);
         return;
     }
-    turn.pause_run(run, Status::PausedTransient, next.step);
+    turn.pause_run(run, Status::PausedTransient, next.step, Some(fault.code()));
     if !is_closed_long_enough(turn, key, fault) {
         let until = reopens_at(turn, key, fault);
         close(turn, key, until, fault.code(), Rule::SharedGate);

@@ -131,10 +131,10 @@ pub(super) fn stand_still(turn: &mut Turn<'_>, run: RunId, fault: &Fault) -> Opt
     let status = Status::from(fault.error_type().run_status());
     if status == Status::PausedApproval {
         let step = turn.state.run(run)?.place().resumed().step;
-        turn.pause_run(run, status, step);
+        turn.pause_run(run, status, step, Some(fault.code()));
         Some(run)
     } else {
-        turn.end_run(run, status);
+        turn.end_run(run, status, fault.code());
         None
     }
 }
@@ -153,7 +153,7 @@ fn quarantine(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     };
     if turn.state.build(build).is_some_and(|build| build.in_place) {
         let why = Why::code(Rule::NeverRetried, fault.code());
-        turn.end_run(run, Status::FailedInternal);
+        turn.end_run(run, Status::FailedInternal, fault.code());
         flow::end_build(turn, build, Event::BuildFailed { build, fault: Arc::clone(fault) }, why);
     } else {
         never_retried(turn, run, fault);
@@ -163,7 +163,7 @@ fn quarantine(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 /// Settings that cannot work fail the one task they belong to, at once.
 fn fail_task(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
-    turn.end_run(run, Status::FailedConfig);
+    turn.end_run(run, Status::FailedConfig, fault.code());
     flow::finish(turn, Event::TaskFailed { task, code: fault.code() }, task);
     flow::skip_dependants(turn, task);
 }

@@ -32,7 +32,7 @@ fn try_another_way(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let fresh = count >= turn.policy.retry.fresh_start_at;
     let start = if fresh { Start::FromBase } else { Start::KeepTree };
     let next = if place.step == Step::TakeBack { place } else { Next::attempt(start) };
-    turn.end_run(run, Status::FailedLogic);
+    turn.end_run(run, Status::FailedLogic, fault.code());
     turn.emit(Event::TaskReady { task, run: None, next });
 }
 
@@ -90,7 +90,7 @@ pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         Some(place) if place.step == Step::TakeBack => place,
         _ => Next { phase: Phase::Preparing, step: Step::Repair { propose } },
     };
-    turn.end_run(run, Status::FailedLogic);
+    turn.end_run(run, Status::FailedLogic, fault.code());
     turn.decide(Event::TaskReady { task: id, run: None, next }, counted(rule));
 }
 

@@ -125,6 +125,7 @@ pub(super) fn question(status: QuestionStatus, fault: &Fault) -> QuestionRow {
         tasks: vec![TaskId(0)],
         signature: fault.signature.key("shop"),
         code: Some(fault.code()),
+        category: Some(fault.category()),
         error_type: None,
         kind: QuestionKind::Hands,
         text: text(&asked),
