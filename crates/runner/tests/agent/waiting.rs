@@ -32,6 +32,31 @@ async fn a_limited_account_pauses_the_run_and_the_conversation_goes_on() {
     assert_eq!(stage.happened().iter().filter(resumed).count(), 1);
 }
 
+// TX11: as long as the service says, and a little more so that not all come back at once.
+#[tokio::test]
+async fn a_wait_that_the_service_asks_for_is_kept_to() {
+    let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(30)));
+    let mut stage = Stage::new(Script::new([limit], done())).await;
+    let began = stage.clock.now();
+    stage.completed().await;
+    let waited = stage.clock.now().since(began);
+    assert!((Span::from_secs(30)..=Span::from_secs(33)).contains(&waited), "{waited:?}");
+    assert_eq!(stage.asked_of("a").len(), 2);
+}
+
+// TX11: the time that may be waited ends it, not the number of calls.
+#[tokio::test]
+async fn an_account_that_stays_limited_ends_in_a_question() {
+    let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Unsaid));
+    let mut stage = Stage::new(Script::from(limit)).await;
+    let began = stage.clock.now();
+    stage.asked().await;
+    assert!(stage.clock.now().since(began) >= Policy::default().wait.limited_ms);
+    let calls = stage.asked_of("a").len();
+    assert!(calls < 50, "{calls} calls");
+    assert!(stage.faults().iter().all(|code| *code == Code::ProviderRateLimit));
+}
+
 // T1.1
 #[tokio::test]
 async fn trouble_of_the_service_is_never_the_works() {

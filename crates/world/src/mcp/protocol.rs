@@ -260,7 +260,7 @@ mod tests {
             said,
             json!({"jsonrpc": "2.0", "id": 9, "result": {
             "content": [{"type": "text", "text": "no\nway"}], "isError": true,
-            "structuredContent": {"code": "TOOL_MISSING", "category": "tool"}}})
+            "structuredContent": {"code": "TOOL_MISSING", "category": "environment"}}})
         );
         assert_eq!(answer(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)["result"], json!({}));
     }

@@ -1,6 +1,7 @@
 //! How a run ends: everything done, something not, a person needed, paused.
 
-use unstuck_core::engine::Event;
+use unstuck_core::engine::{Event, Recorded};
+use unstuck_core::fault::Code;
 
 use super::stage::Stage;
 
@@ -32,6 +33,29 @@ fn a_red_check_is_healed_by_another_approach() {
     assert!(ran.stdout.contains("another way"), "{ran}");
     assert_eq!(stage.tasks()[0].moved.attempts, 2);
     assert_eq!(stage.questions().len(), 0);
+}
+
+// B1: the same again is checked once more at most, and the agent is told that it was the same
+#[test]
+fn an_approach_that_comes_back_is_not_checked_a_third_time() {
+    let stage = Stage::new();
+    stage.agent("write-a", &[RED, RED, RED, GREEN]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    let faults: Vec<Code> = stage.events().iter().filter_map(fault).collect();
+    let red = Code::ValidationPreCommit;
+    assert_eq!(faults, [red, red, Code::LogicRepeatedApproach]);
+    let why = stage.run(&["why", "r2"]);
+    assert!(why.stdout.contains("LOGIC_REPEATED_APPROACH"), "{why}");
+    assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
+}
+
+fn fault(recorded: &Recorded) -> Option<Code> {
+    match &recorded.event {
+        Event::FaultMet { fault, .. } => Some(fault.code()),
+        _ => None,
+    }
 }
 
 // T2.4, B18, TX12: a person is needed (3), answers from another process, and the next start goes on
