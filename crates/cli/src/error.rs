@@ -269,8 +269,10 @@ impl Error {
             },
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
-            Self::Output(_) => Exit::SomeFailed,
-            Self::Folder { .. } | Self::Problems(_) | Self::Plan(_) => Exit::Config,
+            Self::Output(_) | Self::PullRequestLeftOut => Exit::SomeFailed,
+            Self::Folder { .. } | Self::Problems(_) | Self::Plan(_) | Self::NotAtGithub { .. } => {
+                Exit::Config
+            }
             // What has to be there before anything begins is the surroundings, not the work.
             Self::Fault(fault) => match Exit::of(fault.code()) {
                 Exit::SomeFailed => Exit::Config,
@@ -278,8 +280,6 @@ impl Error {
             },
             Self::NoAnswer { .. } => Exit::Limited,
             Self::NoToken { .. } => Exit::Denied,
-            Self::NotAtGithub { .. } => Exit::Config,
-            Self::PullRequestLeftOut => Exit::SomeFailed,
             Self::PullRequestUnknown => Exit::Waiting,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
             | Self::Command(CommandError::Ended) => Exit::Internal,
@@ -395,42 +395,20 @@ impl Error {
                 vec!["write more of the name, or the number, such as t12".to_owned()]
             }
             Self::NotNow { hint, .. } => vec![hint.clone()],
-            Self::NoBranch { .. } => {
-                vec!["`unstuck status` shows what became of its tasks".to_owned()]
-            }
-            Self::NothingInCommon { .. } => {
-                vec!["check out the branch that the build was started on".to_owned()]
-            }
-            Self::NoBranchHere => vec!["`git switch BRANCH` goes to one".to_owned()],
-            Self::Uncommitted { .. } => {
-                vec!["nothing was changed; commit them, or `git stash` puts them aside".to_owned()]
-            }
-            Self::InTheWay { .. } => {
-                vec!["nothing was changed; move them away, or commit them".to_owned()]
-            }
-            Self::Conflicts { branch, .. } => vec![format!(
-                "nothing was changed; `git merge {branch}` lets you join them by hand"
-            )],
-            Self::NotInARow { .. } => vec!["nothing was changed; take --merge instead".to_owned()],
-            Self::NoName => {
-                vec!["`git config user.name NAME` and `git config user.email ADDRESS`".to_owned()]
-            }
+            Self::NoBranch { .. }
+            | Self::NothingInCommon { .. }
+            | Self::NoBranchHere
+            | Self::Uncommitted { .. }
+            | Self::InTheWay { .. }
+            | Self::Conflicts { .. }
+            | Self::NotInARow { .. }
+            | Self::NoName
+            | Self::NoToken { .. }
+            | Self::NotAtGithub { .. }
+            | Self::PullRequestLeftOut
+            | Self::PullRequestUnknown => self.landing_hints(),
             Self::NobodyToAsk { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
-            }
-            Self::NoToken { variable } => vec![
-                format!("`export {variable}=…` with a token that may open pull requests"),
-                "`github.token_env` in unstuck.toml names another variable".to_owned(),
-            ],
-            Self::NotAtGithub { .. } => vec![
-                "set `github.repository` and `github.base_url` in unstuck.toml, or `run.remote`"
-                    .to_owned(),
-            ],
-            Self::PullRequestLeftOut => {
-                vec!["`unstuck land --merge` brings the work into your branch".to_owned()]
-            }
-            Self::PullRequestUnknown => {
-                vec!["look whether it is there, then say so with `unstuck inbox`".to_owned()]
             }
             Self::Fault(fault) => {
                 vec![format!("`unstuck explain {}` says what helps", fault.code())]
@@ -459,6 +437,47 @@ impl Error {
             Self::Refused(_) | Self::Command(_) => {
                 vec!["`unstuck status` shows where everything stands".to_owned()]
             }
+        }
+    }
+
+    /// Next steps when what a build did cannot be brought or sent.
+    fn landing_hints(&self) -> Vec<String> {
+        match self {
+            Self::NoBranch { .. } => {
+                vec!["`unstuck status` shows what became of its tasks".to_owned()]
+            }
+            Self::NothingInCommon { .. } => {
+                vec!["check out the branch that the build was started on".to_owned()]
+            }
+            Self::NoBranchHere => vec!["`git switch BRANCH` goes to one".to_owned()],
+            Self::Uncommitted { .. } => {
+                vec!["nothing was changed; commit them, or `git stash` puts them aside".to_owned()]
+            }
+            Self::InTheWay { .. } => {
+                vec!["nothing was changed; move them away, or commit them".to_owned()]
+            }
+            Self::Conflicts { branch, .. } => vec![format!(
+                "nothing was changed; `git merge {branch}` lets you join them by hand"
+            )],
+            Self::NotInARow { .. } => vec!["nothing was changed; take --merge instead".to_owned()],
+            Self::NoName => {
+                vec!["`git config user.name NAME` and `git config user.email ADDRESS`".to_owned()]
+            }
+            Self::NoToken { variable } => vec![
+                format!("`export {variable}=…` with a token that may open pull requests"),
+                "`github.token_env` in unstuck.toml names another variable".to_owned(),
+            ],
+            Self::NotAtGithub { .. } => vec![
+                "set `github.repository` and `github.base_url` in unstuck.toml, or `run.remote`"
+                    .to_owned(),
+            ],
+            Self::PullRequestLeftOut => {
+                vec!["`unstuck land --merge` brings the work into your branch".to_owned()]
+            }
+            Self::PullRequestUnknown => {
+                vec!["look whether it is there, then say so with `unstuck inbox`".to_owned()]
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -42,11 +42,11 @@ fn distance(from: &str, to: &str) -> usize {
         let mut row = vec![i + 1];
         for (j, &b) in to.iter().enumerate() {
             let replaced = last[j] + usize::from(a != b);
-            let mut least = replaced.min(row[j] + 1).min(last[j + 1] + 1);
+            let mut steps = replaced.min(row[j] + 1).min(last[j + 1] + 1);
             if i > 0 && j > 0 && a == to[j - 1] && from[i - 1] == b {
-                least = least.min(before[j - 1] + 1);
+                steps = steps.min(before[j - 1] + 1);
             }
-            row.push(least);
+            row.push(steps);
         }
         before = std::mem::replace(&mut last, row);
     }

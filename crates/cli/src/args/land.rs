@@ -17,6 +17,7 @@ use super::value::build;
         pull request is.",
     after_long_help = LAND_EXAMPLES
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each of them is a flag of its own")]
 pub(crate) struct Land {
     /// The build, such as `7` or `b7`; the newest without it
     #[arg(value_name = "BUILD", value_parser = build)]

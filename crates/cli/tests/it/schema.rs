@@ -85,8 +85,8 @@ impl Schema {
             "properties" => self.properties(says, value),
             "additionalProperties" => self.more(says, words, value),
             "items" => {
-                let items = value.as_array().into_iter().flatten();
-                items.map(|item| self.whole(says, item)).collect::<Result<(), _>>()?;
+                let mut items = value.as_array().into_iter().flatten();
+                items.try_for_each(|item| self.whole(says, item))?;
                 Ok(Known::new())
             }
             "oneOf" | "anyOf" => self.one_of(word == "oneOf", says, value),
@@ -122,7 +122,7 @@ impl Schema {
         if says == &json!(false) {
             return if rest.is_empty() { Ok(Known::new()) } else { Err(format!("more: {value}")) };
         }
-        rest.iter().map(|(_, value)| self.whole(says, value)).collect::<Result<(), _>>()?;
+        rest.iter().try_for_each(|(_, value)| self.whole(says, value))?;
         Ok(names(object))
     }
 

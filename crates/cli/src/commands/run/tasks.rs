@@ -67,13 +67,13 @@ fn looks_like_a_path(name: &str) -> bool {
 
 /// What is called much like it, in the folder where it should be.
 fn near(here: &Path, name: &str) -> Option<String> {
-    let named = Path::new(name);
-    let folder = named.parent().unwrap_or(Path::new(""));
+    let wanted = Path::new(name);
+    let folder = wanted.parent().unwrap_or(Path::new(""));
     let there = fs::read_dir(here.join(folder)).ok()?.take(NEAR_ENTRIES_MAX).flatten();
     let candidates = there.filter(|entry| entry.path().is_dir() || is_task_file(&entry.path()));
     let names: Vec<String> =
         candidates.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let wanted = named.file_name()?.to_str()?;
+    let wanted = wanted.file_name()?.to_str()?;
     let best = *nearest(wanted, names.iter().map(String::as_str)).first()?;
     Some(plain_line(&folder.join(best).to_string_lossy()))
 }
