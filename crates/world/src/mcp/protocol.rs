@@ -254,11 +254,13 @@ mod tests {
             "arguments":{"text":"hi"},"_meta":{"progressToken":1}}}"#;
         let Heard::Call(call) = protocol().line(line.as_bytes()) else { panic!("a call") };
         assert_eq!((call.tool.as_str(), &call.input), ("narrate", &json!({"text": "hi"})));
-        let said: Value = serde_json::from_slice(&call.answer("no\nway", true)).unwrap();
+        let line = call.answer("no\nway", true, Some(Code::AuthExpired));
+        let said: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(
             said,
             json!({"jsonrpc": "2.0", "id": 9, "result": {
-            "content": [{"type": "text", "text": "no\nway"}], "isError": true}})
+            "content": [{"type": "text", "text": "no\nway"}], "isError": true,
+            "structuredContent": {"code": "AUTH_EXPIRED", "category": "permission"}}})
         );
         assert_eq!(answer(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)["result"], json!({}));
     }

@@ -73,7 +73,7 @@ fn what_is_wrong_with_settings_has_its_code_and_place() {
         for (name, wanted) in facts.as_object().unwrap() {
             match (name.as_str(), wanted.as_str()) {
                 ("path", Some(file)) => {
-                    assert!(problem[name].as_str().unwrap().ends_with(file), "{error}")
+                    assert!(problem[name].as_str().unwrap().ends_with(file), "{error}");
                 }
                 _ => assert_eq!(&problem[name], wanted, "{name}: {error}"),
             }
