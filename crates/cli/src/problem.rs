@@ -69,7 +69,7 @@ impl Problem {
 
     /// The same, about a setting that needs this variable or comes from it.
     #[must_use]
-    pub(crate) fn from_variable(mut self, variable: Option<&str>) -> Self {
+    pub(crate) fn of_variable(mut self, variable: Option<&str>) -> Self {
         self.variable = variable.map(str::to_owned);
         self
     }

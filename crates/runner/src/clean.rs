@@ -8,8 +8,8 @@ use unstuck_world::redact::Redactor;
 const TEXT_BYTES_MAX: usize = 1_024;
 
 /// A fault without secrets in any of its texts. What makes it the same error stays.
-pub(crate) fn fault(redactor: &Redactor, fault: Fault) -> Fault {
-    let written = serde_json::to_value(&fault).ok();
+pub(crate) fn fault(redactor: &Redactor, fault: &Fault) -> Fault {
+    let written = serde_json::to_value(fault).ok();
     let read = written.and_then(|written| serde_json::from_value(value(redactor, &written)).ok());
     read.unwrap_or_else(|| {
         // Whatever stood in the way, nothing goes on as it was.
@@ -63,7 +63,7 @@ mod tests {
         let context = Tool { command: Some("curl -u a:hunter2-hunter2".into()), ..Tool::default() };
         let before = Fault::tool_access_denied("shell", "no: hunter2-hunter2", context)
             .caused_by("hunter2-hunter2");
-        let after = fault(&redactor, before.clone());
+        let after = fault(&redactor, &before);
         assert_eq!((after.code(), after.signature), (Code::ToolAccessDenied, before.signature));
         assert!(!format!("{after:?}").contains("hunter2"), "{after:?}");
         let Kind::ToolAccessDenied(tool) = after.kind else { panic!("{after}") };

@@ -290,7 +290,7 @@ impl Shared {
         let outcome = match verdict(ended, source, &command) {
             None => Outcome::Done,
             Some(fault) => {
-                let fault = Arc::new(clean::fault(&self.script.redactor, fault));
+                let fault = Arc::new(clean::fault(&self.script.redactor, &fault));
                 Outcome::Failed { fault, approach: None }
             }
         };

@@ -74,7 +74,7 @@ impl Layer {
     }
 
     /// One value at a path, as it is written in a variable or an option.
-    pub(super) fn of_value(origin: &Origin, path: &str, text: &str) -> Result<Self, Problem> {
+    pub(super) fn of_value(origin: &Origin, path: &str, text: &str) -> Result<Self, Box<Problem>> {
         let mut first = None;
         // Numbers, lists and switches are written as in a file; all else is text.
         for value in [scalar(text), Some(Value::String(text.to_owned()))].into_iter().flatten() {
@@ -88,10 +88,11 @@ impl Layer {
         let message = first.map_or_else(String::new, |error| error.message().to_owned());
         let place = origin.to_string();
         let problem = Problem::at(Code::ConfigInvalid, place, format!("{path}: {message}"));
-        Err(problem.about(path).from_variable(match origin {
-            Origin::Variable(name) => Some(name),
+        let variable = match origin {
+            Origin::Variable(name) => Some(name.as_str()),
             Origin::Default | Origin::File(_) | Origin::Flag(_) => None,
-        }))
+        };
+        Err(Box::new(problem.about(path).of_variable(variable)))
     }
 
     /// Puts variables in; tells for which paths that cannot be done.
@@ -117,7 +118,7 @@ impl Layer {
                 }
                 Err(missing) => {
                     let problem = Problem::at(missing.code(), place, format!("{path}: {missing}"));
-                    let problem = problem.about(path).from_variable(missing.variable());
+                    let problem = problem.about(path).of_variable(missing.variable());
                     unset.push((path.to_owned(), problem));
                 }
             }

@@ -138,7 +138,7 @@ impl Resolving {
     fn value(&mut self, origin: &Origin, path: &str, text: &str) {
         match Layer::of_value(origin, path, text) {
             Ok(layer) => self.put(layer, origin),
-            Err(problem) => self.problems.push(problem),
+            Err(problem) => self.problems.push(*problem),
         }
     }
 

@@ -253,7 +253,7 @@ impl Working<'_> {
         self.spent = self.spent.plus(cost::spent(&usage, turn.is_ok().then_some(most)));
         self.took(began);
         self.measured = Some(cost::Measured::of(&usage, &self.memory));
-        Ok(Some(turn.map_err(|failure| self.cleaned(failure))))
+        Ok(Some(turn.map_err(|failure| self.cleaned(&failure))))
     }
 
     /// The model ended a turn with words alone.
@@ -306,8 +306,8 @@ impl Working<'_> {
         self.spent = self.spent.plus(Amount { time_ms, ..Amount::ZERO });
     }
 
-    fn cleaned(&self, failure: Failure) -> Failure {
-        let fault = Box::new(clean::fault(self.redactor, *failure.fault));
-        Failure { fault, ..failure }
+    fn cleaned(&self, failure: &Failure) -> Failure {
+        let fault = Box::new(clean::fault(self.redactor, &failure.fault));
+        Failure { fault, usage: failure.usage }
     }
 }

@@ -118,7 +118,7 @@ impl Working<'_> {
         fault: Fault,
         output: Option<String>,
     ) -> Result<Answered, Over> {
-        let fault = Arc::new(clean::fault(self.redactor, fault));
+        let fault = Arc::new(clean::fault(self.redactor, &fault));
         let seen = output.clone().unwrap_or_else(|| format!("{}: {}", fault.code(), fault.message));
         // The decision may end the run: whoever goes on has to know how this call came out.
         self.memory.answer(&call.id, &self.redactor.text(&seen), true);

@@ -12,13 +12,13 @@ use crate::clean;
 pub(super) fn outcome(redactor: &Redactor, outcome: &mut Outcome) {
     match outcome {
         Outcome::Failed { fault: met, approach: did } => {
-            *met = Arc::new(clean::fault(redactor, (**met).clone()));
+            *met = Arc::new(clean::fault(redactor, met));
             if let Some(did) = did {
                 approach(redactor, Arc::make_mut(did));
             }
         }
         Outcome::Attempted { approach: did } => approach(redactor, Arc::make_mut(did)),
-        Outcome::Unknown { fault: met } => *met = Arc::new(clean::fault(redactor, (**met).clone())),
+        Outcome::Unknown { fault: met } => *met = Arc::new(clean::fault(redactor, met)),
         Outcome::Applied { result } => *result = redactor.text(result).into(),
         Outcome::Done | Outcome::NotApplied | Outcome::CannotTell | Outcome::HeadMoved => {}
     }

@@ -14,11 +14,11 @@ pub(super) fn redacted(redactor: &Redactor, command: Command) -> Result<Command,
     Ok(match command {
         Command::Note { effect, note } => Command::Note { effect, note: noted(redactor, note) },
         Command::Raise { effect, fault } => {
-            let fault = Arc::new(clean::fault(redactor, Arc::unwrap_or_clone(fault)));
+            let fault = Arc::new(clean::fault(redactor, &fault));
             Command::Raise { effect, fault }
         }
         Command::Observe { effect, fault, tree } => {
-            let fault = Arc::new(clean::fault(redactor, Arc::unwrap_or_clone(fault)));
+            let fault = Arc::new(clean::fault(redactor, &fault));
             Command::Observe { effect, fault, tree }
         }
         Command::Mutate { mutation, .. } if holds_secret(redactor, &mutation) => {

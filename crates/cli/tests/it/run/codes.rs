@@ -2,6 +2,8 @@
 //! wherever a program reads it.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 use unstuck_core::fault::{Code, Reaction};
@@ -127,13 +129,13 @@ fn what_holds_up_everybody_says_its_code_and_category_too() {
 // T4.29, T4.31: a script that fails says the same on standard error, beside its own words
 #[test]
 fn a_script_that_fails_says_its_code_and_category() {
-    let cases: [(&[&str], &str, i32, &str); 4] = [
-        (&[], "echo 'fatal: Authentication failed' >&2; exit 128", 3, "AUTH_INVALID"),
-        (&[], "kill -SEGV $$", 75, "TOOL_CRASH"),
-        (&[], "echo \"NameError: name 'x' is not defined\" >&2; exit 1", 3, "LOGIC_ERROR"),
-        (&["--timeout", "10ms"], "sleep 60", 75, "OPERATION_TIMEOUT"),
+    let cases: [(&[&str], &str, &str); 4] = [
+        (&[], "echo 'fatal: Authentication failed' >&2; exit 128", "AUTH_INVALID"),
+        (&[], "kill -SEGV $$", "TOOL_CRASH"),
+        (&[], "echo \"NameError: name 'x' is not defined\" >&2; exit 1", "LOGIC_ERROR"),
+        (&["--timeout", "10ms"], "sleep 60", "OPERATION_TIMEOUT"),
     ];
-    for (options, line, _, code) in cases {
+    for (options, line, code) in cases {
         let stage = Stage::new();
         stage.set(AT_ONCE);
         let args = [&["exec", "--json", "--max-wait", "0"], options, &["--", "sh", "-c", line]];
@@ -152,7 +154,6 @@ fn a_script_that_fails_says_its_code_and_category() {
 // T4.31: what the control socket refuses has a code too
 #[test]
 fn a_refusal_of_the_control_socket_has_a_code() {
-    use std::io::{BufRead as _, BufReader, Write as _};
     let stage = Stage::new();
     for fifo in ["up", "go"] {
         stage.fifo(fifo);
@@ -160,7 +161,7 @@ fn a_refusal_of_the_control_socket_has_a_code() {
     let holder = stage.start(&["exec", "--", "sh", "-c", "echo > up; cat go"]);
     stage.hear("up");
     let path = stage.path(".unstuck/control.sock");
-    let mut socket = std::os::unix::net::UnixStream::connect(path).unwrap();
+    let mut socket = UnixStream::connect(path).unwrap();
     let mut answers = BufReader::new(socket.try_clone().unwrap()).lines();
     for ask in [
         json!({ "id": 1, "do": "hello", "token": "made up" }),

@@ -2,8 +2,11 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
+use unstuck_core::engine::{BuildId, Command, Counters};
+use unstuck_core::fault::{Fault, Kind};
 
 use super::stage::Stage;
 use crate::program::ran;
@@ -70,7 +73,7 @@ fn what_is_wrong_with_settings_has_its_code_and_place() {
         for (name, wanted) in facts.as_object().unwrap() {
             match (name.as_str(), wanted.as_str()) {
                 ("path", Some(file)) => {
-                    assert!(problem[name].as_str().unwrap().ends_with(file), "{error}")
+                    assert!(problem[name].as_str().unwrap().ends_with(file), "{error}");
                 }
                 _ => assert_eq!(&problem[name], wanted, "{name}: {error}"),
             }
@@ -122,7 +125,7 @@ fn settings_of_one_task_fail_that_task_at_once() {
         let [a, b] = &stage.tasks()[..] else { panic!("{ran}") };
         assert_eq!(b.moved.state.standing().as_str(), "done");
         assert_eq!(a.moved.attempts, 1, "{code} is not tried again");
-        assert_eq!(a.moved.counters, Default::default(), "{code} moves no counter");
+        assert_eq!(a.moved.counters, Counters::default(), "{code} moves no counter");
         assert_eq!(stage.questions().len(), 0, "{code} asks nobody");
         let report: Value = serde_json::from_str(&stage.run(&["report", "--json"]).stdout).unwrap();
         let told = &report["not_done"][0];
@@ -149,7 +152,7 @@ fn settings_of_a_build_end_it_at_once() {
         let failed = said.lines().find(|line| line.contains("\"build.failed\"")).unwrap();
         let failed: Value = serde_json::from_str(failed).unwrap();
         assert_eq!((&failed["code"], &failed["category"]), (&json!(code), &json!("config")));
-        assert_eq!(stage.tasks()[0].moved.counters, Default::default());
+        assert_eq!(stage.tasks()[0].moved.counters, Counters::default());
         for verb in ["status", "report"] {
             let told: Value = serde_json::from_str(&stage.run(&[verb, "--json"]).stdout).unwrap();
             let about = if verb == "status" { &told["builds"][0]["failure"] } else { &told };
@@ -160,15 +163,8 @@ fn settings_of_a_build_end_it_at_once() {
 
 /// Has whoever holds the project end its build, as one does that finds the settings unusable.
 fn abort(stage: &Stage, code: &str) {
-    let fault = unstuck_core::fault::Fault::new(
-        unstuck_core::fault::Kind::bare(code.parse().unwrap()),
-        "settings",
-        "as it is",
-    );
-    let command = unstuck_core::engine::Command::Abort {
-        build: unstuck_core::engine::BuildId(0),
-        fault: std::sync::Arc::new(fault),
-    };
+    let fault = Fault::new(Kind::bare(code.parse().unwrap()), "settings", "as it is");
+    let command = Command::Abort { build: BuildId(0), fault: Arc::new(fault) };
     let ask = json!({ "id": 1, "do": "command", "command": command });
     let mut socket = UnixStream::connect(stage.path(".unstuck/control.sock")).unwrap();
     writeln!(socket, "{ask}").unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use unstuck_world::fake::receiver::Receiver;
-use unstuck_world::fake::server::{Answer, HttpError, Server};
+use unstuck_world::fake::server::{Answer, HttpError, Seen, Server};
 
 use super::models::ANTHROPIC;
 use super::stage::{Stage, outside};
@@ -70,7 +70,7 @@ fn a_run_tells_its_question_and_its_end() {
     assert_eq!(stage.run(&["inbox", "answer", "0", "skip_feature"]).exit, 0);
     let ran = stage.run(&["resume"]);
     assert_eq!(ran.exit, 1, "{ran}");
-    let told: Vec<Value> = receiver.seen().iter().map(|seen| seen.json()).collect();
+    let told: Vec<Value> = receiver.seen().iter().map(Seen::json).collect();
     let titles: Vec<&str> = told.iter().map(|body| body["title"].as_str().unwrap()).collect();
     assert_eq!(titles.len(), 2, "{titles:?}");
     assert!(titles[0].starts_with("[ENVIRONMENT] Your answer is needed"), "{titles:?}");
