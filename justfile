@@ -29,6 +29,11 @@ bench *ARGS:
 bench-healing *ARGS:
     ./scripts/bench-healing {{ARGS}}
 
+# Draw the README's picture from a real run
+picture:
+    cargo build --release -p unstuck
+    ./scripts/picture docs/pictures/demo.svg --until "Why? Every" -- target/release/unstuck demo --auto
+
 # Simulate builds with faults and crashes over seeds
 simulate *ARGS:
     ./scripts/simulate {{ARGS}}
