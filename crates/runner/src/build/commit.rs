@@ -18,13 +18,14 @@ impl Shared {
 
     async fn try_commit(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
-        self.settings.secrets.check(&workspace).await?;
+        let content = workspace.content().await?;
+        self.settings.secrets.check(&workspace.patch_of(&content).await?)?;
         let wording = Wording {
             message: message(order),
             person: self.settings.person.clone(),
             at: self.clock.now(),
         };
-        match workspace.commit(&wording, &self.shell(order)).await? {
+        match workspace.commit(&content, &wording, &self.shell(order)).await? {
             // A hook put its own hand to it, so it is not what was checked.
             Committed::As { by_hook: true, .. } => {
                 self.pass(order, task, &task.gates.pre_commit, &workspace).await

@@ -205,7 +205,8 @@ impl Call<'_> {
         command.args(self.literal.then_some("--literal-pathspecs"));
         command.arg("--no-pager").args(&self.arguments);
         command.current_dir(existing(&self.git.directory)).process_group(0).kill_on_drop(true);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 }

@@ -68,7 +68,8 @@ impl Lookup {
         let repository = Git { directory: self.directory.clone(), own_dir: None, ..git.clone() };
         let call = repository.call(Operation::Look);
         let call = call.args(["cat-file", "--batch-check=%(objectname)"]);
-        let mut child = Group(call.command().stderr(Stdio::null()).spawn().ok()?);
+        let mut command = call.command();
+        let mut child = Group(command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?);
         let (ask, answers) = (child.0.stdin.take()?, child.0.stdout.take()?);
         Some(Running { ask, answers: BufReader::new(answers), _child: child })
     }
@@ -96,7 +97,7 @@ fn meaning(name: &str, answer: &[u8]) -> Option<Meaning> {
 
 /// Whether a name means the same from every working tree, and fits on a line.
 fn is_same_everywhere(name: &str) -> bool {
-    let bare = name.split("^{").next().unwrap_or_default();
+    let bare = name.split('^').next().unwrap_or_default();
     let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
     let of_all = bare.starts_with("refs/") && !own.iter().any(|prefix| bare.starts_with(prefix));
     (of_all || Oid::read(bare.as_bytes()).is_some()) && !name.contains(char::is_whitespace)
@@ -127,7 +128,8 @@ mod tests {
     #[test]
     fn names_of_one_working_tree_alone_are_asked_there() {
         let oid = "1".repeat(40);
-        for name in ["refs/heads/a^{commit}", &oid, &format!("{oid}^{{tree}}")] {
+        for name in ["refs/heads/a^{commit}", &oid, &format!("{oid}^{{tree}}"), &format!("{oid}^1")]
+        {
             assert!(is_same_everywhere(name), "{name}");
         }
         for name in ["HEAD", "main", "refs/bisect/bad", "refs/heads/a\nrefs/heads/b", "1234"] {

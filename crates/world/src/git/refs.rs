@@ -46,6 +46,11 @@ impl Git {
         self.resolve(&format!("{name}^{{tree}}")).await
     }
 
+    /// What a commit follows first, or nothing.
+    pub async fn parent_of(&self, commit: &Oid) -> Result<Option<Oid>, Fault> {
+        self.resolve(&format!("{commit}^1")).await
+    }
+
     async fn resolve(&self, name: &str) -> Result<Option<Oid>, Fault> {
         match self.lookup.ask(self, name).await {
             Some(Meaning::Object(oid)) => return Ok(Some(oid)),

@@ -4,7 +4,6 @@
 use unstuck_core::fault::{Fault, Validation};
 
 use crate::redact::Redactor;
-use crate::workspace::Workspace;
 
 const SOURCE: &str = "validate:secrets";
 const COMMAND: &str = "scan for secrets";
@@ -30,9 +29,9 @@ impl Secrets {
         Self(Redactor::new(values))
     }
 
-    /// Looks through the change of a worktree. A finding is a red check before the commit.
-    pub async fn check(&self, workspace: &Workspace) -> Result<(), Fault> {
-        let findings = self.scan(&workspace.patch().await?);
+    /// Looks through a change. A finding is a red check before the commit.
+    pub fn check(&self, patch: &[u8]) -> Result<(), Fault> {
+        let findings = self.scan(patch);
         if findings.is_empty() {
             return Ok(());
         }

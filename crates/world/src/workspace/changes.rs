@@ -42,6 +42,15 @@ pub struct Change {
     pub kind: ChangeKind,
 }
 
+/// What a worktree held at one time, so that what is looked through is what is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The commit that the change is counted from.
+    pub(super) base: Oid,
+    /// All of it as a tree.
+    pub(super) tree: Oid,
+}
+
 impl Workspace {
     /// Everything that differs from the base, whoever changed it.
     pub async fn changes(&self) -> Result<Vec<Change>, Fault> {
@@ -85,11 +94,21 @@ impl Workspace {
         scratch.write_tree().await
     }
 
+    /// What the worktree holds now.
+    pub async fn content(&self) -> Result<Content, Fault> {
+        self.finish_move().await?;
+        let base = self.base().await?;
+        Ok(Content { base, tree: self.tree(&self.changes().await?).await? })
+    }
+
     /// The change as one text, as the core reads it.
     pub async fn patch(&self) -> Result<Vec<u8>, Fault> {
-        let base = self.tree_of(&self.base().await?).await?;
-        let tree = self.tree(&self.changes().await?).await?;
-        self.git.patch(&base, &tree).await
+        self.patch_of(&self.content().await?).await
+    }
+
+    /// The same, of what it held then.
+    pub async fn patch_of(&self, content: &Content) -> Result<Vec<u8>, Fault> {
+        self.git.patch(&self.tree_of(&content.base).await?, &content.tree).await
     }
 }
 

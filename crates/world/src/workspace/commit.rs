@@ -5,6 +5,7 @@ use std::fs;
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
+use super::changes::Content;
 use super::hooks::Hook;
 use super::shell::Shell;
 use super::state::failed;
@@ -39,13 +40,16 @@ pub enum Committed {
 impl Workspace {
     /// Commits the whole change as one commit on the base, with the repository's hooks. The agent's
     /// own commits are in it and not behind it. Doing it twice gives the same commit.
-    pub async fn commit(&self, wording: &Wording, shell: &Shell) -> Result<Committed, Fault> {
-        self.finish_move().await?;
-        let base = self.base().await?;
-        let checked = self.tree(&self.changes().await?).await?;
-        if checked == self.tree_of(&base).await? {
+    pub async fn commit(
+        &self,
+        content: &Content,
+        wording: &Wording,
+        shell: &Shell,
+    ) -> Result<Committed, Fault> {
+        let Content { base, tree: checked } = content;
+        if *checked == self.tree_of(base).await? {
             // Whatever the agent committed on the way there and back is nobody's.
-            self.point_branch(&base, &base).await?;
+            self.point_branch(base, base).await?;
             return Ok(Committed::Nothing);
         }
         self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;
@@ -54,20 +58,20 @@ impl Workspace {
         let message = self.worded(wording, &hooks, shell).await?;
         let new = NewCommit {
             tree: &tree,
-            parents: std::slice::from_ref(&base),
+            parents: std::slice::from_ref(base),
             message: &message,
             person: &wording.person,
             at: wording.at,
             signed: true,
         };
         let commit = self.git.make_commit(new).await?;
-        self.point_branch(&base, &commit).await?;
-        if !self.in_place {
+        self.point_branch(base, &commit).await?;
+        if !self.in_place && !self.is_on_its_branch() {
             self.git.set_head(&self.branch).await?;
         }
         // It may do what it likes; the commit is made.
         let _ = self.hook(Hook::PostCommit, &hooks, shell).await;
-        Ok(Committed::As { commit, by_hook: tree != checked })
+        Ok(Committed::As { commit, by_hook: tree != *checked })
     }
 
     /// The commit that [`commit`](Self::commit) made; the base where there was nothing to commit.
@@ -78,6 +82,12 @@ impl Workspace {
         }
         let made = self.git.commit_of(&self.branch).await?;
         Ok(made.unwrap_or(base))
+    }
+
+    /// Whether an agent left the worktree on the branch that it was given.
+    fn is_on_its_branch(&self) -> bool {
+        let wanted = format!("ref: {}\n", self.branch);
+        fs::read(self.git_dir.join("HEAD")).is_ok_and(|head| head == wanted.as_bytes())
     }
 
     /// The tree as the hook leaves it.

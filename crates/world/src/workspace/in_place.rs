@@ -8,7 +8,7 @@
 use unstuck_core::fault::Fault;
 
 use super::names::Place;
-use super::prepare::{Preparation, base_at};
+use super::prepare::{Preparation, all_at};
 use super::project::{Project, missing};
 use super::workspace::Workspace;
 use crate::git::Oid;
@@ -38,7 +38,7 @@ impl Workspace {
             }
             let branch = git.branch().await?.unwrap_or_else(|| HEAD.to_owned());
             state.write(IN_PLACE, branch.as_bytes())?;
-            base_at(project, place, &head).await?;
+            all_at(project, [place.base()], &head).await?;
             state.copy(&project.layout.git_dir.join("index"), &state.index())?;
         }
         Self::in_place_at(project, place).await

@@ -33,11 +33,14 @@ impl Workspace {
             let message = format!("{name} is gone");
             return Err(super::project::missing(message, "the build's branch"));
         };
-        if self.git.is_ancestor(commit, &head).await? {
-            return Ok(Landed::Done);
-        }
-        if !self.git.is_ancestor(&head, commit).await? {
-            return Ok(Landed::HeadMoved { to: head });
+        // Mostly it is the next one, which needs no search through the history.
+        if self.git.parent_of(commit).await?.as_ref() != Some(&head) {
+            if self.git.is_ancestor(commit, &head).await? {
+                return Ok(Landed::Done);
+            }
+            if !self.git.is_ancestor(&head, commit).await? {
+                return Ok(Landed::HeadMoved { to: head });
+            }
         }
         let worktrees = self.project.git.worktrees().await?;
         let user = worktrees.into_iter().find(|tree| tree.branch.as_deref() == Some(&name));

@@ -29,7 +29,7 @@ mod take_back;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod workspace;
 
-pub use changes::{Change, ChangeKind};
+pub use changes::{Change, ChangeKind, Content};
 pub use commit::{Committed, Wording};
 pub use integrate::Integrated;
 pub use land::Landed;

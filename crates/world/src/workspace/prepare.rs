@@ -13,11 +13,12 @@ use unstuck_core::time::Time;
 use super::in_place::IN_PLACE;
 use super::names::Place;
 use super::project::{Project, missing};
+use super::save::all_moved;
 use super::share::shareable;
 use super::shell::Shell;
 use super::state::failed;
 use super::workspace::{QUARANTINE, Workspace};
-use crate::git::Oid;
+use crate::git::{Oid, RefChange};
 use crate::process::verdict;
 
 /// The run that works in the worktree, or did last.
@@ -240,10 +241,10 @@ async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Resu
         Some(base) if wanted.start != Start::Fresh => base,
         _ => wanted.head.clone(),
     };
-    base_at(project, place, &base).await?;
+    let refs = [place.base(), place.branch()];
+    all_at(project, refs, &base).await?;
     project.git.add_worktree(directory, &base).await?;
     let workspace = Workspace::at(project, place, &[])?;
-    workspace.point(&workspace.branch, &base).await?;
     workspace.git.set_head(&workspace.branch).await?;
     for name in [SETUP, QUARANTINE, RUN] {
         state.forget(name)?;
@@ -251,14 +252,23 @@ async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Resu
     state.copy(&workspace.git_dir.join("index"), &state.index())
 }
 
-pub(super) async fn base_at(project: &Project, place: Place, base: &Oid) -> Result<(), Fault> {
-    let name = place.base();
-    let old = project.git.commit_of(&name).await?;
-    if old.as_ref() == Some(base) {
+/// Lets refs of a task stand at its base.
+pub(super) async fn all_at(
+    project: &Project,
+    names: impl IntoIterator<Item = String>,
+    base: &Oid,
+) -> Result<(), Fault> {
+    let mut changes = Vec::new();
+    for name in names {
+        let old = project.git.commit_of(&name).await?;
+        if old.as_ref() != Some(base) {
+            changes.push(RefChange { name, old, new: Some(base.clone()) });
+        }
+    }
+    if changes.is_empty() {
         return Ok(());
     }
-    let change = crate::git::RefChange { name, old, new: Some(base.clone()) };
-    project.git.swap(&[change], "unstuck: begin a task").await.map(drop)
+    all_moved(project.git.swap(&changes, "unstuck: begin a task").await?)
 }
 
 /// Moves whatever lies where the worktree is to be out of the way. Nothing is deleted.

@@ -43,12 +43,17 @@ impl Workspace {
     pub(super) async fn point(&self, name: &str, to: &Oid) -> Result<(), Fault> {
         let old = self.git.commit_of(name).await?;
         let change = RefChange { name: name.to_owned(), old, new: Some(to.clone()) };
-        match self.git.swap(&[change], "unstuck").await? {
-            Swapped::Done => Ok(()),
-            Swapped::Moved { name, .. } => {
-                let message = format!("{name} is moved by somebody else");
-                Err(crate::git::Operation::Commit.fault(message, None, Some(&name)))
-            }
+        all_moved(self.git.swap(&[change], "unstuck").await?)
+    }
+}
+
+/// Refs of ours are nobody else's to move.
+pub(super) fn all_moved(swapped: Swapped) -> Result<(), Fault> {
+    match swapped {
+        Swapped::Done => Ok(()),
+        Swapped::Moved { name, .. } => {
+            let message = format!("{name} is moved by somebody else");
+            Err(crate::git::Operation::Commit.fault(message, None, Some(&name)))
         }
     }
 }

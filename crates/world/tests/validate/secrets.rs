@@ -12,9 +12,9 @@ fn a_secret_in_the_change_is_a_red_check_that_does_not_repeat_it() {
     let workspace = stage.fresh();
     let secrets = Secrets::new(["canary-value-1"]);
     put(&workspace, "a", "1\n2\n");
-    assert_eq!(block_on(secrets.check(&workspace)), Ok(()));
+    assert_eq!(secrets.check(&block_on(workspace.patch()).unwrap()), Ok(()));
     put(&workspace, "deep/new", "x\npassword = canary-value-1\n");
-    let fault = block_on(secrets.check(&workspace)).unwrap_err();
+    let fault = secrets.check(&block_on(workspace.patch()).unwrap()).unwrap_err();
     assert_eq!(fault.code(), Code::ValidationPreCommit);
     let Kind::ValidationPreCommit(context) = &fault.kind else { panic!() };
     assert_eq!(context.output, "deep/new:2: a secret (value)");

@@ -8,7 +8,7 @@ use unstuck_world::workspace::Committed;
 
 use super::repo::{block_on, run_in};
 use super::stage::{Stage, put};
-use super::wording;
+use super::{commit, wording};
 
 fn hook(stage: &Stage, name: &str, script: &str) {
     stage.repo.write(format!(".git/hooks/{name}"), &format!("#!/bin/sh\n{script}\n"));
@@ -20,7 +20,7 @@ fn hook(stage: &Stage, name: &str, script: &str) {
 fn one_commit_on_the_base_holds_the_whole_change() {
     let stage = Stage::with(&[("a", "1")]);
     let workspace = stage.fresh();
-    let commit = || block_on(workspace.commit(&wording("A title\n\nBody\n"), &stage.shell()));
+    let commit = || block_on(commit(&workspace, &wording("A title\n\nBody\n"), &stage));
     assert_eq!(commit(), Ok(Committed::Nothing));
     put(&workspace, "a", "2");
     run_in(workspace.directory(), ["commit", "-q", "-am", "the agent's own"]);
@@ -46,7 +46,7 @@ fn a_hook_that_refuses_is_a_check_that_failed() {
             name,
             &format!("echo not like this; git diff --cached --name-only; exit {code}"),
         );
-        let fault = block_on(workspace.commit(&wording("x"), &stage.shell())).unwrap_err();
+        let fault = block_on(commit(&workspace, &wording("x"), &stage)).unwrap_err();
         assert_eq!(fault.source, format!("hook:{name}"));
         let Kind::ValidationPreCommit(context) = &fault.kind else { panic!("{fault}") };
         assert_eq!((context.command.as_str(), context.exit), (name, Some(code)));
@@ -63,7 +63,7 @@ fn a_hook_may_change_what_is_committed_and_that_is_said() {
     put(&workspace, "a", "2");
     hook(&stage, "pre-commit", "echo formatted >a; git add a");
     hook(&stage, "commit-msg", "echo 'Checked-by: hook' >>\"$1\"");
-    let committed = block_on(workspace.commit(&wording("A title\n\n"), &stage.shell())).unwrap();
+    let committed = block_on(commit(&workspace, &wording("A title\n\n"), &stage)).unwrap();
     let Committed::As { commit, by_hook: true } = committed else { panic!("{committed:?}") };
     assert_eq!(stage.repo.run(["show", &format!("{commit}:a")]), "formatted");
     assert!(stage.repo.run(["show", "-s", "--format=%B", commit.as_str()]).contains("Checked-by"));
@@ -77,7 +77,7 @@ fn a_commit_that_git_cannot_make_can_be_made_later() {
     put(&workspace, "a", "2");
     stage.repo.run(["config", "commit.gpgSign", "true"]);
     stage.repo.run(["config", "gpg.program", "false"]);
-    let commit = || block_on(workspace.commit(&wording("x"), &stage.shell()));
+    let commit = || block_on(commit(&workspace, &wording("x"), &stage));
     assert_eq!(commit().unwrap_err().code(), Code::GitCommitFailed);
     stage.repo.run(["config", "commit.gpgSign", "false"]);
     fs::write(stage.repo.path(".git/refs/heads/unstuck/b1.t1.lock"), "").unwrap();
@@ -92,7 +92,7 @@ fn hooks_in_another_folder_are_respected() {
     let stage = Stage::with(&[("a", "1")]);
     let workspace = stage.fresh();
     put(&workspace, "a", "2");
-    let commit = || block_on(workspace.commit(&wording("x"), &stage.shell()));
+    let commit = || block_on(commit(&workspace, &wording("x"), &stage));
     hook(&stage, "pre-commit", "exit 3");
     stage.repo.run(["config", "core.hooksPath", "no-such-folder"]);
     assert!(matches!(commit(), Ok(Committed::As { by_hook: false, .. })), "the usual one is off");

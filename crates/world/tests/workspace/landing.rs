@@ -19,7 +19,7 @@ fn second(stage: &Stage) -> Workspace {
 }
 
 fn commit(stage: &Stage, workspace: &Workspace, message: &str) -> Oid {
-    match block_on(workspace.commit(&wording(message), &stage.shell())).unwrap() {
+    match block_on(super::commit(workspace, &wording(message), stage)).unwrap() {
         Committed::As { commit, by_hook: false } => commit,
         other => panic!("{other:?}"),
     }

@@ -21,10 +21,20 @@ mod repo;
 mod stage;
 mod taking_back;
 
+use unstuck_core::fault::Fault;
 use unstuck_world::git::Person;
-use unstuck_world::workspace::Wording;
+use unstuck_world::workspace::{Committed, Wording, Workspace};
 
 fn wording(message: &str) -> Wording {
     let person = Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() };
     Wording { message: message.to_owned(), person, at: stage::NOW }
+}
+
+/// Commits what the worktree holds.
+async fn commit(
+    workspace: &Workspace,
+    wording: &Wording,
+    stage: &stage::Stage,
+) -> Result<Committed, Fault> {
+    workspace.commit(&workspace.content().await?, wording, &stage.shell()).await
 }

@@ -8,7 +8,7 @@ use unstuck_world::workspace::{Committed, Project, Removed, Why, Workspace};
 
 use super::repo::{Repo, block_on};
 use super::stage::{NOW, PLACE, Stage, changed, paths, put};
-use super::wording;
+use super::{commit, wording};
 
 #[test]
 fn what_cannot_be_worked_on_is_said() {
@@ -59,7 +59,7 @@ fn in_place_needs_a_clean_tree_and_works_in_it() {
     let workspace = open().unwrap();
     assert_eq!(changed(&workspace), paths(&["a"]));
     assert_eq!(block_on(workspace.commit_made()).unwrap(), stage.repo.oid("main"));
-    let committed = block_on(workspace.commit(&wording("done"), &stage.shell())).unwrap();
+    let committed = block_on(commit(&workspace, &wording("done"), &stage)).unwrap();
     let Committed::As { commit, .. } = committed else { panic!() };
     assert_eq!(stage.repo.oid("main"), commit);
     assert_eq!(block_on(open().unwrap().commit_made()).unwrap(), commit);
