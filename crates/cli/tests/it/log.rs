@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Lines, Read as _};
 use std::process::{Child, ChildStdout, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
 use serde_json::Value;
 use unstuck_core::engine::Command;
 
@@ -89,6 +90,28 @@ fn positions_have_no_gap_and_a_part_can_be_had() {
     }
     assert_eq!(from(&["--after", &(newest - 3).to_string()]), all[all.len() - 3..]);
     assert_eq!(from(&["--after", &newest.to_string()]), Vec::<u64>::new());
+}
+
+/// What a program from long ago knows of an event.
+#[derive(Deserialize)]
+struct Known {
+    seq: u64,
+    #[serde(rename = "type")]
+    kind: String,
+    task: Option<u64>,
+}
+
+// T4.32: kinds and fields that it does not know do not disturb it.
+#[test]
+fn a_reader_that_knows_little_reads_everything() {
+    let shop = Shop::left_alone();
+    let ran = shop.unstuck(&["log", "--json", "--after", "0"]);
+    let read = |line| serde_json::from_str::<Known>(line).unwrap();
+    let known: Vec<Known> = ran.stdout.lines().map(read).collect();
+    assert!(known.iter().map(|known| known.seq).eq(1..=shop.newest()));
+    let begun = known.iter().filter(|known| known.kind == "run.started");
+    let begun: Vec<u64> = begun.filter_map(|known| known.task).collect();
+    assert!(begun.len() > 3 && begun.len() < known.len() / 2, "{begun:?}");
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn what_is_no_event_does_not_fit() {
     let mut without_seq = event("build.waiting", json!({"build": 3}));
     without_seq.as_object_mut().unwrap().remove("seq");
     for wrong in [
-        event("build.wating", json!({"build": 3})),
+        event("build.asleep", json!({"build": 3})),
         event("build.waiting", json!({})),
         event("build.waiting", json!({"build": "b3"})),
         event("build.waiting", json!({"build": -3})),
