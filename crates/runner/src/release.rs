@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Effect, Recorded, Work, effects};
+use unstuck_core::engine::{Effect, Recorded, Task, Work, effects};
+use unstuck_core::fault::{Fault, RunFailure};
 use unstuck_core::tell;
 
 use crate::notice::Notice;
@@ -38,7 +39,9 @@ impl Runner {
         let (build, spec) = (task.build, Arc::clone(&task.spec));
         let (firing, attempt) = (task.firing, task.attempts);
         let project = Arc::clone(&self.setup.project);
-        Some(Order { project, effect, build, task: spec, firing, attempt, mutation, context })
+        let mended = mended(task, &effect);
+        let task = spec;
+        Some(Order { project, effect, build, task, firing, attempt, mutation, context, mended })
     }
 
     /// What watchers are told; nothing is put into words when nobody watches.
@@ -52,4 +55,12 @@ impl Runner {
         };
         events.iter().map(tell).collect()
     }
+}
+
+/// A login or a right that a script stood still over and that is said to be mended.
+fn mended(task: &Task, effect: &Effect) -> Option<Arc<Fault>> {
+    let Work::Execute { retry: 1.. } = effect.what else { return None };
+    let paused =
+        |fault: &&Arc<Fault>| fault.error_type().run_status() == RunFailure::PausedApproval;
+    task.failure.as_ref().filter(paused).cloned()
 }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{BuildId, Effect, EffectId, Mutation, Outcome, TaskId, Work};
+use unstuck_core::fault::Fault;
 use unstuck_core::plan::{ProbeCommand, TaskSpec};
 use unstuck_core::policy::Amount;
 
@@ -51,6 +52,9 @@ pub struct Order {
     pub mutation: Option<Mutation>,
     /// What an agent has to know about what failed before.
     pub context: Option<String>,
+    /// What a script stood still over, which a person says is mended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mended: Option<Arc<Fault>>,
 }
 
 impl Order {

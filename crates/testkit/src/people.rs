@@ -37,7 +37,13 @@ pub fn begin(sim: &Sim, chance: &mut Chance) -> Option<Command> {
     if u64::from(sim.started) < builds + 2 && !sim.profile.apart {
         return Some(plans::define_job(&sim.profile, chance, sim.started));
     }
-    any_task(sim, chance).map(|task| Command::FireJob { task })
+    let task = any_task(sim, chance)?;
+    Some(match chance.below(6) {
+        0 => Command::HoldJob { task },
+        1 => Command::ReleaseJob { task },
+        2 | 3 => Command::JobDue { task },
+        _ => Command::FireJob { task },
+    })
 }
 
 fn answer(sim: &Sim, chance: &mut Chance) -> Option<Command> {

@@ -255,6 +255,9 @@ impl<'a> Scene<'a> {
             let tokens = 1 + self.chance.below(25);
             return Command::Reserve { effect, amount: Amount { tokens, ..Amount::ZERO } };
         }
+        if self.fails && self.chance.one_in(8) {
+            return Command::Blame { effect, fault: self.fault() };
+        }
         self.plain()
     }
 }

@@ -35,6 +35,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
 
         Event::JobDefined { .. } => "was taken into care".to_owned(),
         Event::JobFired { .. } => "is to run".to_owned(),
+        Event::JobHeld { .. } => "is left alone until you say so, as you asked".to_owned(),
+        Event::JobReleased { .. } => "runs again when its time comes".to_owned(),
         Event::JobFireLater { .. } => "still runs, and runs once more afterwards".to_owned(),
 
         Event::TaskBackingOff { until: Some(again), .. } => {
@@ -83,6 +85,10 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::Observed { .. } => {
             "a command of the agent failed; that counts for nothing yet".to_owned()
+        }
+        Event::Blamed { fault, .. } => {
+            let code = fault.code();
+            format!("says that it fails because {} ({code})", failed(code, false))
         }
         Event::ToolWaiting { code, until: again, .. } => {
             format!("a command waits until {}, because {}", until(again), failed(*code, false))

@@ -34,6 +34,8 @@ impl Event {
 
             Self::JobDefined { task, .. }
             | Self::JobFired { task }
+            | Self::JobHeld { task }
+            | Self::JobReleased { task }
             | Self::JobFireLater { task }
             | Self::TaskDone { task }
             | Self::TaskFailed { task, .. }
@@ -74,6 +76,7 @@ impl Event {
             | Self::RunCancelled { run, .. }
             | Self::RunProgress { run, .. }
             | Self::Observed { run, .. }
+            | Self::Blamed { run, .. }
             | Self::ToolWaiting { run, .. }
             | Self::ApproachTaken { run, .. }
             | Self::Checked { run, .. }
@@ -107,7 +110,9 @@ impl Event {
     /// The code of the failure that it tells of by itself.
     pub fn code(&self) -> Option<Code> {
         match self {
-            Self::BuildFailed { fault, .. } | Self::FaultMet { fault, .. } => Some(fault.code()),
+            Self::BuildFailed { fault, .. }
+            | Self::FaultMet { fault, .. }
+            | Self::Blamed { fault, .. } => Some(fault.code()),
             Self::TaskReconciling { fault, .. } => fault.as_ref().map(|fault| fault.code()),
             Self::QuestionAsked { question } => question.code(),
             Self::TaskParked { code, .. }

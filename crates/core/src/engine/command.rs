@@ -26,13 +26,28 @@ pub enum Command {
         /// The work happens in the user's own tree, which cannot be set aside.
         in_place: bool,
     },
-    /// Take a script into care.
+    /// Take a script into care, or care for it differently from its next firing on.
     DefineJob {
         /// The script.
         spec: Arc<TaskSpec>,
     },
     /// Run a job now.
     FireJob {
+        /// Which one.
+        task: TaskId,
+    },
+    /// A job's time has come: it runs unless it is held.
+    JobDue {
+        /// Which one.
+        task: TaskId,
+    },
+    /// Leave a job alone when its time comes.
+    HoldJob {
+        /// Which one.
+        task: TaskId,
+    },
+    /// Run a held job again when its time comes.
+    ReleaseJob {
         /// Which one.
         task: TaskId,
     },
@@ -74,6 +89,13 @@ pub enum Command {
         fault: Arc<Fault>,
         /// What the worktree looked like.
         tree: Option<Digest>,
+    },
+    /// A script says what it fails of. Whether it fails is seen when it ends.
+    Blame {
+        /// Which execution.
+        effect: EffectId,
+        /// What it blames.
+        fault: Arc<Fault>,
     },
     /// May the next call cost this much?
     Reserve {

@@ -114,6 +114,12 @@ pub enum Event {
     /// A job was started once more.
     #[serde(rename = "job.fired")]
     JobFired { task: TaskId },
+    /// A job is left alone when its time comes.
+    #[serde(rename = "job.held")]
+    JobHeld { task: TaskId },
+    /// A job runs again when its time comes.
+    #[serde(rename = "job.released")]
+    JobReleased { task: TaskId },
     /// A job that still runs will be started again when it is done.
     #[serde(rename = "job.fire_later")]
     JobFireLater { task: TaskId },
@@ -238,6 +244,9 @@ pub enum Event {
     /// A command of the agent failed without being a fault yet.
     #[serde(rename = "run.observed")]
     Observed { run: RunId, signature: Signature, tree: Option<Digest> },
+    /// A script said what it fails of.
+    #[serde(rename = "run.blamed")]
+    Blamed { run: RunId, fault: Arc<Fault> },
     /// The agent's command waits before it is reported back.
     #[serde(rename = "run.tool_waiting")]
     ToolWaiting { run: RunId, code: Code, until: Time },

@@ -1,11 +1,13 @@
 //! Runs: one attempt each.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::effect::Start;
 use super::ids::{BuildId, EffectId, RunId, TaskId};
 use crate::attempt::Seen;
-use crate::fault::RunFailure;
+use crate::fault::{Fault, RunFailure};
 use crate::policy::Amount;
 
 /// How far a run has come. Phases only move forward.
@@ -270,6 +272,9 @@ pub struct Run {
     pub reserved: Amount,
     /// Errors its commands have shown, with the tree they came from.
     pub seen: Seen,
+    /// What its script says it fails of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blamed: Option<Arc<Fault>>,
 }
 
 impl Run {

@@ -46,6 +46,10 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) allowed_commands: BTreeSet<String>,
     pub(super) jobs: Option<BuildId>,
+    /// Where a job's name leads. A state that was kept before there was this knows fewer names than
+    /// jobs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) job_names: BTreeMap<String, TaskId>,
     pub(super) day: Day,
     pub(super) ids: NextIds,
     /// Builds that something happened to since the last look; not part of what is remembered.
@@ -109,6 +113,7 @@ impl State {
             allowed: BTreeSet::new(),
             allowed_commands: BTreeSet::new(),
             jobs: None,
+            job_names: BTreeMap::new(),
             day: Day::default(),
             ids: NextIds::default(),
             stirred: Vec::new(),
@@ -148,6 +153,22 @@ impl State {
     /// All tasks that are remembered.
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.tasks.sorted().map(|(_, task)| task)
+    }
+
+    /// The build that all jobs live in, once there is a job.
+    pub const fn jobs(&self) -> Option<BuildId> {
+        self.jobs
+    }
+
+    /// The job with this name.
+    pub fn job(&self, name: &str) -> Option<&Task> {
+        let jobs = &self.build(self.jobs?)?.tasks;
+        if let Some(known) = self.job_names.get(name) {
+            return self.task(*known);
+        }
+        let unnamed = self.job_names.len() < jobs.len();
+        let mut all = jobs.iter().filter(|_| unnamed).filter_map(|id| self.task(*id));
+        all.find(|task| task.spec.name == name)
     }
 
     /// A run that is at work or can go on.

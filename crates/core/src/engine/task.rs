@@ -242,6 +242,12 @@ pub struct Task {
     pub last_run: Option<RunId>,
     /// How often a job was fired.
     pub firing: u32,
+    /// When it was last fired.
+    #[serde(default, skip_serializing_if = "is_epoch")]
+    pub fired_at: Time,
+    /// A job is left alone when its time comes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// How often this firing's script was started.
     pub executions: u32,
     /// A job is to be fired again when it is done.
@@ -301,6 +307,8 @@ impl Task {
             next,
             last_run: None,
             firing: 0,
+            fired_at: Time::EPOCH,
+            held: false,
             executions: 0,
             fire_later: false,
             counters: Counters::default(),
@@ -362,4 +370,9 @@ impl Task {
     pub const fn transient(&self, operation: Operation) -> Transient {
         self.counters.transient[operation as usize]
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_epoch(time: &Time) -> bool {
+    *time == Time::EPOCH
 }

@@ -1,8 +1,10 @@
 //! Scripts that stay alive: retried, repaired, paused, never run twice at once.
 
-use unstuck_core::engine::{Command, Outcome, Rule, TaskState, Work};
-use unstuck_core::fault::Code;
-use unstuck_core::plan::JobSpec;
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, Counters, Outcome, Rule, TaskId, TaskState, Work};
+use unstuck_core::fault::{Code, RunFailure};
+use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::question::Decision;
 
 use crate::stage::{Stage, action, fault, happened, task};
@@ -125,11 +127,80 @@ fn a_job_is_defined_once_and_only_jobs_are_fired() {
     let mut stage = Stage::tasks(&["a"]);
     stage.job("j", JobSpec::default());
     let again = task("j");
-    let spec = unstuck_core::plan::TaskSpec { job: Some(JobSpec::default()), ..again };
-    assert!(stage.try_to(Command::DefineJob { spec: std::sync::Arc::new(spec) }).is_err());
+    let spec = TaskSpec { job: Some(JobSpec::default()), ..again };
+    let define = |spec: &TaskSpec| Command::DefineJob { spec: Arc::new(spec.clone()) };
+    assert!(stage.try_to(define(&spec)).is_err());
+    let changed = TaskSpec { goal: "something else".to_owned(), ..spec };
+    stage.must(define(&changed));
+    let job = stage.state.job("j").unwrap();
+    assert_eq!((job.id, job.spec.goal.as_str()), (stage.id("j"), "something else"));
+    assert!(matches!(job.state, TaskState::Running { .. }), "what it is at goes on");
     let plain = stage.id("a");
     assert!(stage.try_to(Command::FireJob { task: plain }).is_err());
     assert!(stage.try_to(Command::Retry { task: stage.id("j") }).is_err());
+}
+
+#[test]
+fn a_held_job_runs_only_when_somebody_asks_for_it() {
+    let mut stage = Stage::new();
+    let task = stage.job("j", JobSpec::default());
+    stage.must(Command::HoldJob { task });
+    run_to_its_end(&mut stage);
+    assert!(stage.try_to(Command::JobDue { task }).is_err());
+    stage.must(Command::FireJob { task });
+    run_to_its_end(&mut stage);
+    assert!(stage.must(Command::HoldJob { task }).is_empty(), "it is held already");
+    stage.must(Command::ReleaseJob { task });
+    stage.must(Command::JobDue { task });
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert!(stage.try_to(Command::HoldJob { task: TaskId(99) }).is_err());
+}
+
+#[test]
+fn a_script_knows_best_what_it_failed_of() {
+    for code in Code::ALL {
+        let mut stage = Stage::new();
+        stage.job("j", JobSpec::default());
+        let effect = stage.effect_id("j");
+        stage.must(Command::Blame { effect, fault: Arc::new(fault(*code, "it says so")) });
+        let events = stage.fails("j", fault(Code::LogicError, "exit 1"));
+        assert!(happened(&events, "run.fault"), "{code}");
+        let met = stage.state.job("j").unwrap().failure.clone().unwrap();
+        assert_eq!(met.code(), *code);
+    }
+}
+
+#[test]
+fn what_a_script_blames_is_forgotten_when_it_succeeds_or_starts_over() {
+    let mut stage = Stage::new();
+    stage.job("j", JobSpec::default());
+    let blame =
+        |effect| Command::Blame { effect, fault: Arc::new(fault(Code::AuthExpired, "token")) };
+    let effect = stage.effect_id("j");
+    stage.must(blame(effect));
+    stage.fails("j", fault(Code::LogicError, "exit 1"));
+    assert!(stage.try_to(blame(effect)).is_err(), "nobody runs it");
+    stage.answer(Decision::ProvideCredentials);
+    stage.fails("j", fault(Code::NetworkUnavailable, "503"));
+    let met = stage.state.job("j").unwrap().failure.clone().unwrap();
+    assert_eq!(met.error_type().run_status(), RunFailure::PausedTransient);
+    stage.wait();
+    let effect = stage.effect_id("j");
+    stage.must(blame(effect));
+    run_to_its_end(&mut stage);
+}
+
+#[test]
+fn a_firing_has_its_own_budget_and_counts() {
+    let mut stage = Stage::new();
+    let task = stage.job("j", JobSpec::default());
+    stage.fails("j", fault(Code::NetworkUnavailable, "503"));
+    stage.must(Command::Skip { task });
+    assert_ne!(stage.state.task(task).unwrap().counters, Counters::default());
+    stage.must(Command::FireJob { task });
+    let job = stage.state.task(task).unwrap();
+    assert_eq!((job.counters, job.spent, job.failure.clone()), Default::default());
+    assert_eq!(job.fired_at, stage.now);
 }
 
 #[test]

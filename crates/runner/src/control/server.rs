@@ -254,6 +254,8 @@ impl Connection {
             | Command::StartBuild { .. }
             | Command::DefineJob { .. }
             | Command::FireJob { .. }
+            | Command::HoldJob { .. }
+            | Command::ReleaseJob { .. }
             | Command::CheckAgain { .. }
             | Command::Pause { .. }
             | Command::Resume { .. }
@@ -268,10 +270,12 @@ impl Connection {
             | Command::Note { effect, .. }
             | Command::Raise { effect, .. }
             | Command::Observe { effect, .. }
+            | Command::Blame { effect, .. }
             | Command::Reserve { effect, .. }
             | Command::Mutate { effect, .. } => self.only.is_none_or(|only| only == *effect),
             Command::Answer { .. }
             | Command::Settle { .. }
+            | Command::JobDue { .. }
             | Command::Wake
             | Command::Recover { .. } => false,
         }

@@ -17,6 +17,10 @@ pub(super) fn redacted(redactor: &Redactor, command: Command) -> Result<Command,
             let fault = Arc::new(clean::fault(redactor, &fault));
             Command::Raise { effect, fault }
         }
+        Command::Blame { effect, fault } => {
+            let fault = Arc::new(clean::fault(redactor, &fault));
+            Command::Blame { effect, fault }
+        }
         Command::Observe { effect, fault, tree } => {
             let fault = Arc::new(clean::fault(redactor, &fault));
             Command::Observe { effect, fault, tree }

@@ -33,6 +33,12 @@ pub struct TaskChange {
     pub last_run: Option<RunId>,
     /// How often a job was fired.
     pub firing: u32,
+    /// When a job was last fired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fired_at: Option<Time>,
+    /// A job is left alone when its time comes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// How often an agent or its script began on it anew.
     pub attempts: u32,
     /// What the checks said of its latest attempt, one entry for each gate it came to.
@@ -54,6 +60,8 @@ impl TaskChange {
             state: task.state.clone(),
             last_run: task.last_run,
             firing: task.firing,
+            fired_at: (task.firing > 0).then_some(task.fired_at),
+            held: task.held,
             attempts: task.attempts,
             checked: task.checked.clone(),
             counters: task.counters,

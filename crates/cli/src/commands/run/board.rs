@@ -204,6 +204,8 @@ mod tests {
             state,
             last_run: None,
             firing: 0,
+            fired_at: None,
+            held: false,
             attempts: 2,
             counters: Counters::default(),
             failure: None,

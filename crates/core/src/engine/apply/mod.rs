@@ -39,7 +39,9 @@ impl State {
             Event::BuildPaused { build, cause, .. } => self.build_paused(*build, *cause),
             Event::Sleeping { build, until } => self.build_sleeping(*build, *until),
             Event::JobDefined { task, spec } => self.job_defined(*task, spec),
-            Event::JobFired { task } => self.job_fired(*task),
+            Event::JobFired { task } => self.job_fired(*task, at),
+            Event::JobHeld { task } => self.job_held(*task, true),
+            Event::JobReleased { task } => self.job_held(*task, false),
             Event::JobFireLater { task } => self.job_fire_later(*task),
 
             Event::TaskBackingOff { task, until, gate, run, next } => {
@@ -81,6 +83,7 @@ impl State {
                 self.fault_met(*run, fault, approach.as_ref(), *ends, *passing, at);
             }
             Event::Observed { run, signature, tree } => self.observed(*run, *signature, *tree),
+            Event::Blamed { run, fault } => self.blamed(*run, fault),
             Event::ApproachTaken { run, approach, confirms } => {
                 self.approach_taken(*run, approach, *confirms);
             }

@@ -9,6 +9,7 @@ use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
 use crate::engine::state::{Owner, State};
 use crate::engine::task::{Task, TaskState, Transient};
+use crate::fault::Fault;
 use crate::plan::MutationSpec;
 use crate::policy::Amount;
 use crate::signature::Signature;
@@ -31,6 +32,7 @@ impl State {
                 tool_calls: 0,
                 reserved: Amount::ZERO,
                 seen: Seen::default(),
+                blamed: None,
             },
         );
         if let Some(task) = self.tasks.get_mut(&task) {
@@ -64,6 +66,7 @@ impl State {
         }
         let Some(run) = self.runs.get_mut(&id) else { return };
         run.step = step;
+        run.blamed = None;
         let task = run.task;
         match step {
             Step::AwaitMerge => {
@@ -184,6 +187,12 @@ impl State {
         if validated && let Some(task) = self.tasks.get_mut(&run.task) {
             task.counters.consecutive = 0;
             task.counters.transient[Operation::Tool as usize] = Transient::default();
+        }
+    }
+
+    pub(super) fn blamed(&mut self, id: RunId, fault: &Arc<Fault>) {
+        if let Some(run) = self.runs.get_mut(&id) {
+            run.blamed = Some(Arc::clone(fault));
         }
     }
 

@@ -12,6 +12,7 @@ use crate::engine::state::{State, Timer};
 use crate::engine::task::{Allowance, Counters, Guidance, Left, Task, TaskState};
 use crate::fault::{Code, Fault, Work};
 use crate::plan::{GateKey, TaskSpec};
+use crate::policy::Amount;
 use crate::time::Time;
 
 /// Jobs do not queue for places: each has its own time.
@@ -23,7 +24,12 @@ impl State {
             Some(build) => build,
             None => self.standing_build(),
         };
+        if let Some(known) = self.tasks.get_mut(&id) {
+            known.spec = Arc::clone(spec);
+            return;
+        }
         self.ids.task = self.ids.task.max(id.0.saturating_add(1));
+        self.job_names.insert(spec.name.clone(), id);
         let mut task = Task::new(id, build, Arc::clone(spec), 0);
         task.state = TaskState::Done;
         if let Some(build) = self.builds.get_mut(&build) {
@@ -41,17 +47,29 @@ impl State {
         id
     }
 
-    pub(super) fn job_fired(&mut self, id: TaskId) {
+    /// Everything starts over but what is remembered of its errors: a firing has its own budget.
+    pub(super) fn job_fired(&mut self, id: TaskId, at: Time) {
         let Some(mut task) = self.tasks.remove(&id) else { return };
         self.forget_ledger(&task);
         task.ledger.clear();
         task.firing += 1;
+        task.fired_at = at;
         task.attempts = 0;
         task.executions = 0;
         task.fire_later = false;
+        task.counters = Counters::default();
+        task.failure = None;
+        task.spent = Amount::ZERO;
+        task.raised = Amount::ZERO;
         task.next = Next::EXECUTE;
         self.tasks.insert(id, task);
         self.set_task(id, TaskState::Pending { run: None });
+    }
+
+    pub(super) fn job_held(&mut self, id: TaskId, held: bool) {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.held = held;
+        }
     }
 
     pub(super) fn job_fire_later(&mut self, id: TaskId) {

@@ -1,4 +1,4 @@
-//! A script is taken into care.
+//! A script is taken into care, or cared for differently.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::engine::turn::Turn;
 use crate::plan::TaskSpec;
 
 pub(super) fn on(turn: &mut Turn<'_>, spec: Arc<TaskSpec>) -> Result<(), Rejected> {
-    let known = turn
-        .state
-        .tasks()
-        .any(|task| Some(task.build) == turn.state.jobs && task.spec.name == spec.name);
-    if spec.job.is_none() || known {
-        let state = if known { "defined already" } else { "no job" };
-        return Err(Rejected::NotNow { what: spec.name.clone(), state });
-    }
-    let task = TaskId(turn.state.ids.task);
-    turn.emit(Event::JobDefined { task, spec });
-    Ok(())
+    let known = turn.state.job(&spec.name);
+    let state = match known {
+        _ if spec.job.is_none() => "no job",
+        Some(known) if known.spec == spec => "defined already",
+        _ => {
+            let task = known.map_or(TaskId(turn.state.ids.task), |known| known.id);
+            turn.emit(Event::JobDefined { task, spec });
+            return Ok(());
+        }
+    };
+    Err(Rejected::NotNow { what: spec.name.clone(), state })
 }

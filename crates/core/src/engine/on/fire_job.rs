@@ -3,19 +3,35 @@
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
+use crate::engine::task::Task;
 use crate::engine::turn::Turn;
 use crate::fault::Work;
 
+/// Somebody asked for it: a held job runs too.
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
-    let task = turn.task(id)?;
-    // A script in a plan runs once, when its turn comes: others may need it.
-    if task.work() != Work::Job || Some(task.build) != turn.state.jobs {
-        return Err(Rejected::NotNow { what: id.to_string(), state: "no job" });
-    }
+    let task = job(turn, id)?;
     if task.state.has_ended() {
         turn.emit(Event::JobFired { task: id });
     } else if !task.fire_later {
         turn.emit(Event::JobFireLater { task: id });
     }
     Ok(())
+}
+
+/// Its time has come.
+pub(super) fn on_due(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
+    if job(turn, id)?.held {
+        return Err(Rejected::NotNow { what: id.to_string(), state: "held" });
+    }
+    on(turn, id)
+}
+
+/// The job with this id. A script in a plan runs once, when its turn comes: others may need it.
+pub(super) fn job<'a>(turn: &'a Turn<'_>, id: TaskId) -> Result<&'a Task, Rejected> {
+    let task = turn.task(id)?;
+    if task.work() == Work::Job && Some(task.build) == turn.state.jobs {
+        Ok(task)
+    } else {
+        Err(Rejected::NotNow { what: id.to_string(), state: "no job" })
+    }
 }

@@ -2,11 +2,13 @@
 
 mod abort;
 mod answer;
+mod blame;
 mod cancel;
 mod check_again;
 mod define_job;
 mod fire_job;
 mod forget;
+mod hold_job;
 mod kick;
 mod mutate;
 mod note;
@@ -36,11 +38,15 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
         }
         Command::DefineJob { spec } => define_job::on(turn, spec),
         Command::FireJob { task } => fire_job::on(turn, task),
+        Command::JobDue { task } => fire_job::on_due(turn, task),
+        Command::HoldJob { task } => hold_job::on(turn, task),
+        Command::ReleaseJob { task } => hold_job::on_release(turn, task),
         Command::Settle { effect, outcome, spent } => settle::on(turn, effect, outcome, spent),
         Command::Progress { effect, report } => progress::on(turn, effect, report),
         Command::Note { effect, note } => note::on(turn, effect, note),
         Command::Raise { effect, fault } => raise::on(turn, effect, &fault),
         Command::Observe { effect, fault, tree } => observe::on(turn, effect, &fault, tree),
+        Command::Blame { effect, fault } => blame::on(turn, effect, fault),
         Command::Reserve { effect, amount } => reserve::on(turn, effect, amount),
         Command::Mutate { effect, mutation } => mutate::on(turn, effect, mutation),
         Command::Answer { question, decision, guidance, by } => {

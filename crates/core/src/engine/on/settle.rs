@@ -75,7 +75,9 @@ fn settle_run(
             if step.needs_gate() && proves_the_account(&fault) {
                 flow::call_succeeded(turn, task);
             }
-            fail(turn, id, &fault, approach);
+            // Whoever fails knows best of what.
+            let blamed = turn.state.run(id).and_then(|run| run.blamed.clone());
+            fail(turn, id, &blamed.unwrap_or(fault), approach);
         }
         _ => return Err(Rejected::Misfit(effect)),
     }

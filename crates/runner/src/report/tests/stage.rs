@@ -58,6 +58,8 @@ pub(super) fn task(id: u32, title: &str, state: TaskState) -> TaskFacts {
         state,
         last_run: Some(RunId(u64::from(id))),
         firing: 0,
+        fired_at: None,
+        held: false,
         attempts: 1,
         checked: Vec::new(),
         counters: Counters::default(),

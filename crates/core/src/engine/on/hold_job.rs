@@ -1,0 +1,21 @@
+//! A job is left alone when its time comes, or no longer. What it is at goes on.
+
+use super::fire_job::job;
+use crate::engine::command::Rejected;
+use crate::engine::event::Event;
+use crate::engine::ids::TaskId;
+use crate::engine::turn::Turn;
+
+pub(super) fn on(turn: &mut Turn<'_>, task: TaskId) -> Result<(), Rejected> {
+    if !job(turn, task)?.held {
+        turn.emit(Event::JobHeld { task });
+    }
+    Ok(())
+}
+
+pub(super) fn on_release(turn: &mut Turn<'_>, task: TaskId) -> Result<(), Rejected> {
+    if job(turn, task)?.held {
+        turn.emit(Event::JobReleased { task });
+    }
+    Ok(())
+}
