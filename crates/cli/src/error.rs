@@ -46,6 +46,21 @@ pub(crate) enum Error {
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
+    /// A failure of ours that is not for others to state.
+    #[error("{code} is about Unstuck itself")]
+    AboutUs {
+        /// Which one.
+        code: Code,
+    },
+    /// No script is being run around us.
+    #[error("the run around this is no script, or has ended")]
+    NoScript,
+    /// A key that cannot be used.
+    #[error("this key cannot be used: {why}")]
+    UnfitKey {
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// There is no command to run.
     #[error("there is no command to run")]
     NoCommand,
@@ -84,6 +99,12 @@ pub(crate) enum Error {
     NoAnswer {
         /// Who.
         holder: Holder,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Nobody answers where a run says that whoever holds its project is.
+    #[error("whoever runs this cannot be reached: {source}")]
+    Unreachable {
         /// What the system said.
         source: io::Error,
     },
@@ -278,7 +299,7 @@ impl Error {
                 Exit::SomeFailed => Exit::Config,
                 exit => exit,
             },
-            Self::NoAnswer { .. } => Exit::Limited,
+            Self::NoAnswer { .. } | Self::Unreachable { .. } => Exit::Limited,
             Self::NoToken { .. } => Exit::Denied,
             Self::PullRequestUnknown => Exit::Waiting,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
@@ -287,6 +308,9 @@ impl Error {
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => of_store(error),
             Self::UnknownCode(_)
+            | Self::AboutUs { .. }
+            | Self::NoScript
+            | Self::UnfitKey { .. }
             | Self::Line { .. }
             | Self::NoCommand
             | Self::NoTasks
@@ -329,7 +353,9 @@ impl Error {
             }
             Self::Command(CommandError::Ended) => Some(Code::InternalError),
             Self::Refused(ClientError::Refused { why, .. }) => Some(why.code()),
-            Self::Refused(ClientError::Gone) => Some(Code::EnvUnavailable),
+            Self::Refused(ClientError::Gone) | Self::Unreachable { .. } => {
+                Some(Code::EnvUnavailable)
+            }
             Self::Command(CommandError::Rejected(_)) | Self::NotNow { .. } => {
                 Some(Code::LogicPhaseViolation)
             }
@@ -353,6 +379,14 @@ impl Error {
                 vec!["without a file, or with `-`, the text is read from standard input".to_owned()]
             }
             Self::Output(_) => Vec::new(),
+            Self::AboutUs { .. } => vec![
+                "`unstuck explain` lists the codes; LOGIC_ERROR says that the script is wrong"
+                    .to_owned(),
+            ],
+            Self::UnfitKey { .. } => {
+                vec!["take a short name for what is done, such as invoice-2026-11".to_owned()]
+            }
+            Self::NoScript => vec!["run the script with `unstuck exec -- SCRIPT`".to_owned()],
             Self::NoCommand => vec!["write it after `--`: `unstuck exec -- COMMAND`".to_owned()],
             Self::NothingHere { .. } => {
                 vec!["`unstuck exec -- COMMAND` runs one; -C DIR names another project".to_owned()]
@@ -367,6 +401,10 @@ impl Error {
             Self::NoAnswer { .. } => {
                 vec!["wait until it is done, or stop it; then try again".to_owned()]
             }
+            Self::Unreachable { .. } => vec![
+                "the run that this belongs to has ended; start its script with `unstuck exec`"
+                    .to_owned(),
+            ],
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => vec![error.hint().to_owned()],

@@ -25,6 +25,10 @@ pub(crate) enum Exit {
     Denied,
     /// The settings cannot work.
     Config,
+    /// A person has to say whether an action happened.
+    Unsure,
+    /// An action is not to be performed.
+    Refused,
     /// Took too long.
     Timeout,
     /// Interrupted from the keyboard.
@@ -47,6 +51,8 @@ impl Exit {
         Self::Limited,
         Self::Denied,
         Self::Config,
+        Self::Unsure,
+        Self::Refused,
         Self::Timeout,
         Self::Interrupted,
         Self::Terminated,
@@ -64,6 +70,8 @@ impl Exit {
             Self::Limited => 75,
             Self::Denied => 77,
             Self::Config => 78,
+            Self::Unsure => 120,
+            Self::Refused => 121,
             Self::Timeout => 124,
             Self::Interrupted => 130,
             Self::Terminated => 143,
@@ -96,6 +104,8 @@ impl Exit {
             Self::Limited => "limited for now, try again later",
             Self::Denied => "credentials or permissions are missing",
             Self::Config => "the settings cannot work",
+            Self::Unsure => "`mutate`: a person has to say whether it happened",
+            Self::Refused => "`mutate`: not to be performed",
             Self::Timeout => "took too long",
             Self::Interrupted => "interrupted from the keyboard",
             Self::Terminated => "asked to end by a signal",

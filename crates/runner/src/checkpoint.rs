@@ -47,5 +47,5 @@ impl Runner {
 
 /// The task of the run that owes an effect.
 pub(crate) fn task_of(state: &State, effect: EffectId) -> Option<TaskId> {
-    state.runs().find(|run| run.owes == Some(effect)).map(|run| run.task)
+    state.effect(effect).map(|effect| effect.task)
 }

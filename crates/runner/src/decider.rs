@@ -7,9 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
-    Command, EffectId, MutationState, Progress, Recorded, Rejected, RunId, State, TaskId,
+    Command, EffectId, MutationState, Progress, Recorded, Rejected, RunId, State, TaskId, TaskState,
 };
 use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::plan::MutationSpec;
 use unstuck_core::policy::Policy;
 use unstuck_core::signature::Signature;
 use unstuck_core::tell;
@@ -17,7 +18,7 @@ use unstuck_store::Conversation;
 
 use crate::control::{Client, ClientError, Refusal};
 use crate::handle::{CommandError, Handle};
-use crate::ledger::known;
+use crate::ledger::{Action, Settled, known};
 
 /// Whoever decides.
 #[async_trait]
@@ -35,6 +36,14 @@ pub trait Decider: Send + Sync {
 
     /// Looks something up in the state of the project.
     async fn look(&self, look: Look) -> Result<Looked, Undecided>;
+
+    /// An irreversible action of an attempt or execution, through the ledger.
+    async fn mutate(
+        &self,
+        effect: EffectId,
+        spec: MutationSpec,
+        action: Arc<dyn Action>,
+    ) -> Result<Settled, Undecided>;
 }
 
 /// Why there is no decision.
@@ -46,6 +55,9 @@ pub enum Undecided {
     /// It does not fit the state of things.
     #[error("{0}")]
     Refused(String),
+    /// The key of an action was used for another one.
+    #[error("{0}")]
+    KeyReused(String),
     /// It could not be remembered.
     #[error("{0}")]
     Store(Box<Fault>),
@@ -82,6 +94,16 @@ pub enum Look {
         /// To this one.
         task: TaskId,
     },
+    /// The job with a name.
+    Job {
+        /// The name.
+        name: String,
+    },
+    /// Where a task stands.
+    Stands {
+        /// Which one.
+        task: TaskId,
+    },
     /// What an agent reads that has to find another way.
     AnotherWay {
         /// In this run.
@@ -101,11 +123,15 @@ pub enum Looked {
     Commands(BTreeSet<String>),
     /// This text, or none.
     Text(Option<Arc<str>>),
+    /// This job, and whether its last firing came to its end.
+    Job(Option<(TaskId, bool)>),
+    /// It stands like this.
+    Stands(Option<TaskState>),
 }
 
 impl Look {
     /// Looks it up.
-    pub(crate) fn at(&self, state: &State) -> Looked {
+    pub fn at(&self, state: &State) -> Looked {
         match self {
             Self::Allows { task, signature } => Looked::Is(state.allows(*task, *signature)),
             Self::AllowedCommands { task } => Looked::Commands(state.allowed_commands(*task)),
@@ -115,6 +141,12 @@ impl Look {
             }),
             Self::Guidance { task } => {
                 Looked::Is(state.task(*task).is_some_and(|task| task.guidance.is_some()))
+            }
+            Self::Job { name } => {
+                Looked::Job(state.job(name).map(|job| (job.id, job.state.has_ended())))
+            }
+            Self::Stands { task } => {
+                Looked::Stands(state.task(*task).map(|task| task.state.clone()))
             }
             Self::AnotherWay { run, policy } => {
                 Looked::Text(tell::result(state, policy, *run).map(Arc::from))
@@ -133,7 +165,7 @@ impl Looked {
     pub(crate) fn text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,
-            Self::Is(_) | Self::Commands(_) => None,
+            Self::Is(_) | Self::Commands(_) | Self::Job(_) | Self::Stands(_) => None,
         }
     }
 }
@@ -156,6 +188,15 @@ impl Decider for Handle {
     async fn look(&self, look: Look) -> Result<Looked, Undecided> {
         Ok(self.look(move |state| look.at(state)).await?)
     }
+
+    async fn mutate(
+        &self,
+        effect: EffectId,
+        spec: MutationSpec,
+        action: Arc<dyn Action>,
+    ) -> Result<Settled, Undecided> {
+        Ok(self.mutate(effect, spec, action).await?)
+    }
 }
 
 #[async_trait]
@@ -176,6 +217,15 @@ impl Decider for Client {
     async fn look(&self, look: Look) -> Result<Looked, Undecided> {
         Ok(self.look(look).await?)
     }
+
+    async fn mutate(
+        &self,
+        effect: EffectId,
+        spec: MutationSpec,
+        action: Arc<dyn Action>,
+    ) -> Result<Settled, Undecided> {
+        Ok(self.mutate(effect, spec, action).await?)
+    }
 }
 
 fn shared(events: Vec<Recorded>) -> Vec<Arc<Recorded>> {
@@ -186,6 +236,9 @@ impl From<CommandError> for Undecided {
     fn from(error: CommandError) -> Self {
         match error {
             CommandError::Rejected(Rejected::Stale(_)) => Self::Stale,
+            CommandError::Rejected(reused @ Rejected::KeyReused(_)) => {
+                Self::KeyReused(reused.to_string())
+            }
             CommandError::Rejected(rejected) => Self::Refused(rejected.to_string()),
             CommandError::Store(error) => Self::Store(Box::new(error.fault())),
             CommandError::Ended => Self::Ended,
@@ -202,6 +255,7 @@ impl From<ClientError> for Undecided {
                 let context = Internal { component: "store".to_owned() };
                 Self::Store(Box::new(Fault::internal_store("store", message, context)))
             }
+            ClientError::Refused { why: Refusal::KeyReused, message } => Self::KeyReused(message),
             ClientError::Refused { message, .. } => Self::Refused(message),
         }
     }

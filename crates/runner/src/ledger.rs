@@ -7,14 +7,15 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{
-    Command, EffectId, Event, Mutation, MutationId, MutationState, Outcome, Reconciled, Rejected,
-    State, TaskId, Work,
+    Command, EffectId, Event, MutationId, MutationState, Outcome, Reconciled, Rejected, State,
+    TaskId, Work,
 };
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
 
 use crate::checkpoint::task_of;
@@ -41,7 +42,8 @@ pub trait Action: Send + Sync {
 }
 
 /// What came of an action.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Settled {
     /// It happened, now or earlier, with this result.
     Applied(Arc<str>),
@@ -149,12 +151,13 @@ impl Handle {
 
 /// The action with this key that the task sees: its own, or one of the project.
 pub(crate) fn known(state: &State, task: TaskId, key: &str) -> Option<(MutationId, MutationState)> {
-    let of_task = |mutation: &&Mutation| {
-        mutation.spec.key == key && (mutation.task == task || mutation.spec.permanent)
-    };
-    // The latest: an earlier firing of the job had its own.
-    let mutation = state.mutations().filter(of_task).last()?;
-    Some((mutation.id, mutation.state.clone()))
+    state.action(task, key).map(|mutation| (mutation.id, mutation.state.clone()))
+}
+
+/// An action was to be sent by somebody who is gone.
+pub(crate) fn sender_gone() -> Arc<Fault> {
+    let context = Internal { component: "ledger".to_owned() };
+    Arc::new(Fault::internal_error("ledger", "whoever was to send the action is gone", context))
 }
 
 /// Performs one action for as long as its caller waits.

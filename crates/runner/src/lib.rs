@@ -9,6 +9,7 @@
     reason = "a fault is the error of everything that acts; it carries its facts, and it is rare"
 )]
 
+mod action_job;
 pub mod agent;
 mod answers;
 pub mod build;
@@ -38,14 +39,17 @@ mod turn;
 mod work;
 mod world;
 
+pub use action_job::{ActionJob, Said};
 pub use clock::{Clock, SystemClock};
 pub use decider::{Decider, Look, Looked, Undecided};
 pub use gates::GateMirror;
 pub use handle::{CommandError, Decided, Handle};
 pub use ledger::{Action, Settled};
 pub use notice::Notice;
+pub use probe::{IDEMPOTENCY_KEY, Prober};
 pub use results::{RESULT_BYTES_MAX, Results};
 pub use runner::{Ended, Runner, Setup};
+pub use runs::action_lock;
 pub use script::{Script, ScriptWorld};
 pub use turn::Turns;
 pub use world::{Order, Report, Scope, World};

@@ -1,14 +1,21 @@
 //! Looking up whether an action happened, by the command that was kept with it.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Mutation, Outcome};
+use unstuck_core::engine::{Effect, Mutation, Outcome};
 use unstuck_core::plan::ProbeCommand;
 use unstuck_world::connector::command;
-use unstuck_world::process::{Deadlines, How, Launch};
+use unstuck_world::process::{Deadlines, Guard, How, Launch};
 
 use crate::results::Results;
+use crate::runs::Runs;
+use crate::world::Order;
+
+/// The variable in which a command finds what the other side can recognise a repeated call by.
+pub const IDEMPOTENCY_KEY: &str = "UNSTUCK_IDEMPOTENCY_KEY";
 
 /// The statuses that mean something.
 const APPLIED: i32 = 0;
@@ -24,6 +31,42 @@ pub(crate) fn idempotency_key(project: &str, mutation: &Mutation) -> String {
 
 fn digest(named: &str) -> String {
     blake3::hash(named.as_bytes()).to_hex()[..32].to_owned()
+}
+
+/// What it takes to look an action up by the command that was kept with it.
+#[derive(Clone, Debug)]
+pub struct Prober {
+    /// What becomes the command's guard.
+    pub guard: Guard,
+    /// Where lock files of runs are.
+    pub runs: PathBuf,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Where long results are kept.
+    pub results: Results,
+}
+
+impl Prober {
+    /// Looks an action up. Where nothing was kept to do it with, nobody can.
+    pub(crate) async fn look_up(&self, order: &Order, stop: &CancellationToken) -> Option<Outcome> {
+        let (Some(mutation), Some(command)) = (&order.mutation, order.look_up()) else {
+            return Some(Outcome::CannotTell);
+        };
+        let Effect { id, task, .. } = order.effect;
+        // What sends it may be dying at this very moment: nothing of it is left when we look.
+        if !Runs::new(self.runs.clone()).clear_action(task, &mutation.spec.key, stop).await {
+            return None;
+        }
+        // Beside the script's own: that may be running, and recovery ends both.
+        let lock = self.runs.join(format!("{task}-{id}-probe.lock"));
+        let mut launch = Launch::new(self.guard.clone(), &lock, &self.directory, "");
+        let key = idempotency_key(&order.project, mutation);
+        launch.environment = vec![(IDEMPOTENCY_KEY.into(), Some(key.into()))];
+        let outcome = look_up(launch, command, &self.results, stop).await;
+        // The tree is gone, and with it the need for its lock.
+        let _ = fs::remove_file(lock);
+        outcome
+    }
 }
 
 /// Runs the command that looks an action up. `launch` says where and under which guard; nothing

@@ -1,7 +1,7 @@
 //! The lock files of runs: whoever holds one has processes of that run alive.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -10,6 +10,12 @@ use unstuck_world::process::reap;
 
 /// How long one look takes at whether an earlier process is gone.
 const REAP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The lock file of what performs one action of a task, in the folder of the runs.
+pub fn action_lock(runs: &Path, task: TaskId, key: &str) -> PathBuf {
+    let key = &blake3::hash(key.as_bytes()).to_hex()[..16];
+    runs.join(format!("{task}-action-{key}.lock"))
+}
 
 /// The folder of the lock files.
 #[derive(Clone, Debug)]
@@ -29,15 +35,31 @@ impl Runs {
 
     /// Ends whatever earlier runs of a task left; whether all of it is gone.
     pub(crate) async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
-        let (left, stop) = (self.left_by(task), stop.clone());
+        self.end(self.left_by(task), stop).await
+    }
+
+    async fn end(&self, left: Vec<PathBuf>, stop: &CancellationToken) -> bool {
         if left.is_empty() {
             return true;
         }
+        let stop = stop.clone();
         let cleared = tokio::task::spawn_blocking(move || end_all(left, &stop)).await;
         cleared.unwrap_or_else(|error| {
             tracing::error!(%error, "what earlier runs left could not be cleared away");
             false
         })
+    }
+
+    /// Ends what still performs an action; whether it is gone.
+    pub(crate) async fn clear_action(
+        &self,
+        task: TaskId,
+        key: &str,
+        stop: &CancellationToken,
+    ) -> bool {
+        let lock = action_lock(&self.folder, task, key);
+        let left = if lock.exists() { vec![lock] } else { Vec::new() };
+        self.end(left, stop).await
     }
 
     /// The lock files that earlier runs of a task left.

@@ -12,8 +12,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
-use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
+use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_world::mcp;
 use unstuck_world::process::{
@@ -23,8 +23,9 @@ use unstuck_world::redact::Redactor;
 
 use crate::clean;
 use crate::control::TokenKey;
+use crate::ledger::sender_gone;
 use crate::lock::lock;
-use crate::probe::{idempotency_key, look_up};
+use crate::probe::Prober;
 use crate::results::Results;
 use crate::runs::Runs;
 use crate::turn::Turns;
@@ -39,7 +40,7 @@ const SIGINT: i32 = 2;
 const STATUS_SIGINT: i32 = 130;
 
 /// A command, and what it needs to be run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Script {
     /// What becomes its guard.
     pub guard: Guard,
@@ -205,7 +206,7 @@ impl World for ScriptWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         match order.effect.what {
             Work::Execute { .. } => self.execute(order, stop).await,
-            Work::Probe { .. } => self.0.look_up(&order, &stop).await.map(Report::from),
+            Work::Probe { .. } => self.0.prober().look_up(&order, &stop).await.map(Report::from),
             // Whoever was about to send it is gone, and may have sent it.
             Work::Perform { .. } => Some(Outcome::Unknown { fault: sender_gone() }.into()),
             _ => Some(Outcome::Done.into()),
@@ -253,22 +254,9 @@ impl Shared {
         report
     }
 
-    /// Looks an action up by the command that was kept with it; without one nobody can.
-    async fn look_up(&self, order: &Order, stop: &CancellationToken) -> Option<Outcome> {
-        let (Some(mutation), Some(command)) = (&order.mutation, order.look_up()) else {
-            return Some(Outcome::CannotTell);
-        };
-        let Effect { id, task, .. } = order.effect;
-        // Beside the script's own: that may be running, and recovery ends both.
-        let lock = self.script.runs.join(format!("{task}-{id}-probe.lock"));
-        let Script { guard, directory, results, .. } = &self.script;
-        let mut launch = Launch::new(guard.clone(), &lock, directory, "");
-        let key = idempotency_key(&order.project, mutation);
-        launch.environment = vec![own("UNSTUCK_IDEMPOTENCY_KEY", key)];
-        let outcome = look_up(launch, command, results, stop).await;
-        // The tree is gone, and with it the need for its lock.
-        let _ = fs::remove_file(lock);
-        outcome
+    fn prober(&self) -> Prober {
+        let Script { guard, runs, directory, results, .. } = self.script.clone();
+        Prober { guard, runs, directory, results }
     }
 
     async fn report(
@@ -335,12 +323,6 @@ impl Shared {
 /// A variable of the environment.
 fn own(name: &str, value: impl Into<OsString>) -> (OsString, Option<OsString>) {
     (OsString::from(name), Some(value.into()))
-}
-
-/// An action was to be sent by somebody who is gone.
-fn sender_gone() -> Arc<Fault> {
-    let context = Internal { component: "ledger".to_owned() };
-    Arc::new(Fault::internal_error("ledger", "whoever was to send the action is gone", context))
 }
 
 async fn asked_to_stop(stop: &CancellationToken) -> bool {

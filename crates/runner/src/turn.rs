@@ -23,12 +23,12 @@ impl Turns {
     }
 
     /// Takes the turn at a task, unless another process has it.
-    pub(crate) fn try_take(&self, task: TaskId) -> io::Result<Option<Turn>> {
+    pub fn try_take(&self, task: TaskId) -> io::Result<Option<Turn>> {
         Turn::try_take(&self.path(task))
     }
 
     /// The same, waiting for it.
-    pub(crate) async fn take(&self, task: TaskId) -> io::Result<Turn> {
+    pub async fn take(&self, task: TaskId) -> io::Result<Turn> {
         Turn::take(&self.path(task)).await
     }
 

@@ -54,8 +54,11 @@ fn reach(profile: &Profile, spec: &mut TaskSpec) {
 /// A script taken into care.
 pub fn define_job(profile: &Profile, chance: &mut Chance, number: u32) -> Command {
     let mut spec = task(profile, chance, &format!("job{number}"));
-    spec.job =
-        Some(JobSpec { propose_only: chance.one_in(6), repair_after_mutation: chance.one_in(4) });
+    spec.job = Some(JobSpec {
+        propose_only: chance.one_in(6),
+        repair_after_mutation: chance.one_in(4),
+        ..JobSpec::default()
+    });
     spec.mutations.clear();
     Command::DefineJob { spec: Arc::new(spec) }
 }

@@ -10,6 +10,7 @@ mod doctor;
 mod drill;
 mod exec;
 mod explain;
+mod fail;
 mod forget;
 mod inbox;
 mod init;
@@ -17,6 +18,7 @@ mod kick;
 mod land;
 mod log;
 mod mcp;
+mod mutate;
 mod notify;
 mod pause;
 mod report;
@@ -37,6 +39,7 @@ pub(crate) use doctor::Doctor;
 pub(crate) use drill::Drill;
 pub(crate) use exec::Exec;
 pub(crate) use explain::Explain;
+pub(crate) use fail::Fail;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use init::Init;
@@ -44,6 +47,7 @@ pub(crate) use kick::Kick;
 pub(crate) use land::Land;
 pub(crate) use log::Log;
 pub(crate) use mcp::Mcp;
+pub(crate) use mutate::{KeyScope, Mutate};
 pub(crate) use notify::{Notify, NotifyCommand};
 pub(crate) use pause::Pause;
 pub(crate) use report::Report;
@@ -100,6 +104,8 @@ pub(crate) enum Command {
     Run(Run),
     Resume(Resume),
     Exec(Exec),
+    Mutate(Mutate),
+    Fail(Fail),
     Inbox(Inbox),
     Status(Status),
     Log(Log),

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use jiff::civil::Time;
 use unstuck_core::engine::{BuildId, QuestionId, RunId};
+use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
 
 use crate::settings::{Length, Money};
@@ -11,6 +12,17 @@ use crate::settings::{Length, Money};
 /// A length of time: a number with `s`, `m`, `h` or `d`; without one, seconds.
 pub(super) fn span(text: &str) -> Result<Span, String> {
     Length::read(text).map(|length| length.0)
+}
+
+/// A code of a fault; with the nearest ones where there is none like it.
+pub(super) fn code(text: &str) -> Result<Code, String> {
+    text.parse::<Code>().map_err(|unknown| {
+        let near: Vec<&str> = unknown.nearest.iter().map(|code| code.as_str()).collect();
+        match near.as_slice() {
+            [] => "no such code; `unstuck explain` lists all".to_owned(),
+            near => format!("no such code; did you mean {}?", near.join(" or ")),
+        }
+    })
 }
 
 /// An amount of money.

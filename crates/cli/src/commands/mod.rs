@@ -11,6 +11,7 @@ mod doctor;
 mod drill;
 mod exec;
 mod explain;
+mod fail;
 mod forget;
 mod inbox;
 mod init;
@@ -18,6 +19,7 @@ mod kick;
 mod land;
 mod log;
 mod mcp;
+mod mutate;
 mod notify;
 mod pause;
 mod report;
@@ -41,6 +43,8 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Run(args) => run::run(&args, dir, terminal),
         Command::Resume(args) => run::resume(&args, dir, terminal),
         Command::Exec(args) => exec::run(args, dir, terminal),
+        Command::Mutate(args) => mutate::run(&args, dir),
+        Command::Fail(args) => fail::run(&args),
         Command::Inbox(args) => inbox::run(&args, dir, terminal),
         Command::Status(args) => status::run(&args, dir, terminal),
         Command::Log(args) => log::run(&args, dir, terminal),

@@ -8,7 +8,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use unstuck_core::time::Time;
 use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock, Turns};
@@ -27,8 +27,8 @@ const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 pub(crate) struct Project {
     root: PathBuf,
     name: Arc<str>,
-    /// The settings, where they were read already.
-    settings: Option<Arc<Resolved>>,
+    /// The settings, once they were read.
+    settings: OnceLock<Arc<Resolved>>,
 }
 
 impl Project {
@@ -48,7 +48,7 @@ impl Project {
         let marked = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
         let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
         let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
-        Ok(Self { name: Arc::from(name.as_ref()), root, settings: None })
+        Ok(Self { name: Arc::from(name.as_ref()), root, settings: OnceLock::new() })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -62,15 +62,16 @@ impl Project {
     /// The same project, with settings that were read already.
     #[must_use]
     pub(crate) fn with(self, settings: Resolved) -> Self {
-        Self { settings: Some(Arc::new(settings)), ..self }
+        Self { settings: OnceLock::from(Arc::new(settings)), ..self }
     }
 
     /// Its settings.
     pub(crate) fn settings(&self) -> Result<Arc<Resolved>, Error> {
-        match &self.settings {
-            Some(settings) => Ok(Arc::clone(settings)),
-            None => Ok(Arc::new(Resolved::load(&self.root, None, &Flags::new())?)),
+        if let Some(settings) = self.settings.get() {
+            return Ok(Arc::clone(settings));
         }
+        let read = Arc::new(Resolved::load(&self.root, None, &Flags::new())?);
+        Ok(Arc::clone(self.settings.get_or_init(|| read)))
     }
 
     /// What the loop needs to work on it for a verb.

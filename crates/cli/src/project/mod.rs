@@ -1,14 +1,19 @@
 //! The project a command is about: its folder, its store, and whoever holds it.
 
 mod channels;
+mod child;
 mod desk;
 mod folder;
+pub(crate) mod job;
 mod look;
+pub(crate) mod once;
+mod patience;
 mod seat;
 mod signals;
 pub(crate) mod which;
 
 pub(crate) use channels::channels;
+pub(crate) use child::Child;
 pub(crate) use desk::{Line, current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder};
 pub(crate) use look::{task, tasks_of};

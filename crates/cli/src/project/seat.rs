@@ -8,18 +8,16 @@ use tokio::task::JoinHandle;
 use unstuck_core::engine::{BuildId, Command, Recorded, Standing, State};
 use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
 use unstuck_runner::notify::Sender;
-use unstuck_runner::{CommandError, Decider, Ended, Handle, Notice, Runner, Scope, World};
+use unstuck_runner::{
+    CommandError, Decider, Ended, Handle, Look, Looked, Notice, Runner, Scope, World,
+};
 use unstuck_store::{Store, StoreError};
 
 use super::channels::{GRACE, sender};
 use super::folder::{Project, holder};
+use super::patience::{PAUSE, TRIES};
 use crate::build::redactor;
 use crate::error::Error;
-
-/// How often it is tried to reach a holder that is just coming or going.
-const TRIES: u32 = 100;
-/// Between two tries.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Where we sit.
 pub(crate) enum Seat {
@@ -112,6 +110,14 @@ impl Seat {
             }
             Self::Guest { client, .. } => Ok(client.command(command).await?),
         }
+    }
+
+    /// Looks something up in the state of the project.
+    pub(crate) async fn look(&self, look: Look) -> Result<Looked, Error> {
+        Ok(match self {
+            Self::Holder { handle, .. } => handle.look(move |state| look.at(state)).await?,
+            Self::Guest { client, .. } => client.look(look).await?,
+        })
     }
 
     /// Performs the effects of `scope` from now on, as soon as nobody else does.

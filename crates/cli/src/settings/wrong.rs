@@ -23,6 +23,10 @@ pub(super) fn take_out(
     read: &DeTable<'_>,
     table: &mut Table,
 ) -> Vec<Problem> {
+    // Which keys there are is worth finding out only for a file that has something wrong.
+    if Settings::deserialize(table.clone()).is_ok() {
+        return Vec::new();
+    }
     let mut look = Look { place, text, table, problems: Vec::new() };
     look.at(read, &Keys::all(), &mut Vec::new());
     look.problems.sort_by_key(|problem| (problem.line, problem.column));

@@ -28,7 +28,7 @@ fn stop(state: &State, id: EffectId, event: &Event) -> Option<Effect> {
 
 impl State {
     /// The effect with this id, if somebody waits for it.
-    pub(super) fn effect(&self, id: EffectId) -> Option<Effect> {
+    pub fn effect(&self, id: EffectId) -> Option<Effect> {
         match self.owed.get(&id)? {
             Owner::Run(run) => self.effect_of_run(id, *run),
             Owner::Mutation(mutation) => {

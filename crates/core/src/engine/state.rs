@@ -46,10 +46,6 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) allowed_commands: BTreeSet<String>,
     pub(super) jobs: Option<BuildId>,
-    /// Where a job's name leads. A state that was kept before there was this knows fewer names than
-    /// jobs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) job_names: BTreeMap<String, TaskId>,
     pub(super) day: Day,
     pub(super) ids: NextIds,
     /// Builds that something happened to since the last look; not part of what is remembered.
@@ -113,7 +109,6 @@ impl State {
             allowed: BTreeSet::new(),
             allowed_commands: BTreeSet::new(),
             jobs: None,
-            job_names: BTreeMap::new(),
             day: Day::default(),
             ids: NextIds::default(),
             stirred: Vec::new(),
@@ -163,12 +158,7 @@ impl State {
     /// The job with this name.
     pub fn job(&self, name: &str) -> Option<&Task> {
         let jobs = &self.build(self.jobs?)?.tasks;
-        if let Some(known) = self.job_names.get(name) {
-            return self.task(*known);
-        }
-        let unnamed = self.job_names.len() < jobs.len();
-        let mut all = jobs.iter().filter(|_| unnamed).filter_map(|id| self.task(*id));
-        all.find(|task| task.spec.name == name)
+        jobs.iter().filter_map(|id| self.task(*id)).find(|task| task.spec.name == name)
     }
 
     /// A run that is at work or can go on.
@@ -204,6 +194,12 @@ impl State {
     /// An action.
     pub fn mutation(&self, id: MutationId) -> Option<&Mutation> {
         self.ledger.mutations.get(&id)
+    }
+
+    /// The action that a task sees under a key: its own, or one that holds for the whole project.
+    pub fn action(&self, task: TaskId, key: &str) -> Option<&Mutation> {
+        let own = self.ledger.find_key(self.task(task)?, false, key);
+        own.or_else(|| self.ledger.mutations.get(self.ledger.permanent.get(key)?))
     }
 
     /// All actions that still matter.

@@ -110,6 +110,9 @@ pub struct JobSpec {
     pub propose_only: bool,
     /// A repair may be used even after an action of this firing was applied.
     pub repair_after_mutation: bool,
+    /// It is a single action that somebody wanted done once, and no script.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_action: bool,
 }
 
 /// An irreversible action.

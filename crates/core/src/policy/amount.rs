@@ -67,6 +67,19 @@ impl Amount {
         }
     }
 
+    /// This cap with so much added to it; what has no cap gets none.
+    #[must_use]
+    pub const fn raised_by(self, more: Self) -> Self {
+        const fn raised(cap: u64, more: u64) -> u64 {
+            if cap == 0 { 0 } else { cap.saturating_add(more) }
+        }
+        Self {
+            money_micros: raised(self.money_micros, more.money_micros),
+            tokens: raised(self.tokens, more.tokens),
+            time_ms: raised(self.time_ms, more.time_ms),
+        }
+    }
+
     /// `percent` hundredths of it, rounded down.
     #[must_use]
     pub const fn percent(self, percent: u64) -> Self {

@@ -13,12 +13,14 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
+use unstuck_core::plan::MutationSpec;
 use unstuck_store::{Conversation, Holder};
 
 use super::path::SocketPath;
 use super::server::next_line;
 use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
 use crate::decider::{Look, Looked};
+use crate::ledger::{Action, Settled};
 use crate::lock::lock;
 use crate::notice::Notice;
 use crate::world::{Order, Scope, World};
@@ -55,6 +57,8 @@ struct Shared {
     waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<Say>>>>,
     worlds: Mutex<Vec<(Scope, Arc<dyn World>)>>,
     running: Mutex<BTreeMap<EffectId, CancellationToken>>,
+    /// Actions of ours, by what was asked.
+    acts: Mutex<BTreeMap<u64, Arc<dyn Action>>>,
     notices: broadcast::Sender<Notice>,
     gone: CancellationToken,
     belongs: OnceLock<Effect>,
@@ -78,6 +82,7 @@ impl Client {
             waiting: Mutex::new(Some(BTreeMap::new())),
             worlds: Mutex::new(Vec::new()),
             running: Mutex::new(BTreeMap::new()),
+            acts: Mutex::new(BTreeMap::new()),
             notices,
             gone: CancellationToken::new(),
             belongs: OnceLock::new(),
@@ -120,6 +125,23 @@ impl Client {
         match self.ask(what).await? {
             Say::Done { events, .. } => Ok(events),
             _ => Ok(Vec::new()),
+        }
+    }
+
+    /// An irreversible action of an attempt or execution, performed here when the holder says so.
+    pub async fn mutate(
+        &self,
+        effect: EffectId,
+        spec: MutationSpec,
+        action: Arc<dyn Action>,
+    ) -> Result<Settled, ClientError> {
+        let id = self.next_id();
+        lock(&self.0.acts).insert(id, action);
+        let said = self.ask_as(id, What::Act { effect, mutation: Box::new(spec) }).await;
+        lock(&self.0.acts).remove(&id);
+        match said? {
+            Say::Settled { settled, .. } => Ok(settled),
+            _ => Err(ClientError::Gone),
         }
     }
 
@@ -185,8 +207,15 @@ impl Client {
         self.0.gone.cancelled().await;
     }
 
+    fn next_id(&self) -> u64 {
+        self.0.next.fetch_add(1, Ordering::Relaxed)
+    }
+
     async fn ask(&self, what: What) -> Result<Say, ClientError> {
-        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        self.ask_as(self.next_id(), what).await
+    }
+
+    async fn ask_as(&self, id: u64, what: What) -> Result<Say, ClientError> {
         let line = line(&Ask { id, what })?;
         let (send, said) = oneshot::channel();
         match lock(&self.0.waiting).as_mut() {
@@ -216,7 +245,10 @@ impl Client {
 
     fn heard(&self, said: Say) {
         match said {
-            Say::Done { id, .. } | Say::Seen { id, .. } | Say::Refused { id, .. } => {
+            Say::Done { id, .. }
+            | Say::Seen { id, .. }
+            | Say::Settled { id, .. }
+            | Say::Refused { id, .. } => {
                 let waiting =
                     lock(&self.0.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
                 if let Some(waiting) = waiting {
@@ -224,6 +256,7 @@ impl Client {
                 }
             }
             Say::Perform(order) => self.perform(*order),
+            Say::Act { act, idempotency_key, look_up } => self.act(act, idempotency_key, look_up),
             Say::Stop(effect) => {
                 if let Some(stop) = lock(&self.0.running).get(&effect) {
                     stop.cancel();
@@ -250,6 +283,20 @@ impl Client {
             }
             // A holder that is gone finds out by itself.
             let _ = client.ask(What::Cleared { tasks }).await;
+        });
+    }
+
+    fn act(&self, act: u64, idempotency_key: String, look_up: bool) {
+        let Some(action) = lock(&self.0.acts).get(&act).cloned() else { return };
+        let client = self.clone();
+        tokio::spawn(async move {
+            let outcome = if look_up {
+                action.probe(&idempotency_key).await
+            } else {
+                action.call(&idempotency_key).await
+            };
+            // A holder that is gone finds out by itself what became of it.
+            let _ = client.ask(What::Acted { act, outcome }).await;
         });
     }
 

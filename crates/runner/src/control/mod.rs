@@ -4,6 +4,7 @@
 //! of a run comes with that run's token and can then report for its run only. Nobody answers a
 //! question here: answers are rows in the store, and the socket only says that there are some.
 
+mod acts;
 mod client;
 mod path;
 mod remote;

@@ -13,10 +13,12 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Semaphore, mpsc};
-use unstuck_core::engine::{Command, Effect, EffectId, Note, Rejected, State};
+use unstuck_core::engine::{Command, EffectId, Note, Rejected};
+use unstuck_core::plan::MutationSpec;
 use unstuck_store::Holder;
 use unstuck_world::redact::Redactor;
 
+use super::acts::Acts;
 use super::path::SocketPath;
 use super::remote::RemoteWorld;
 use super::token::TokenKey;
@@ -104,6 +106,8 @@ struct Connection {
     only: Option<EffectId>,
     /// What it performs, by the number of its attachment.
     attached: BTreeMap<u64, Arc<RemoteWorld>>,
+    /// Actions that it performs one by one.
+    acts: Acts,
     /// Whether it is told what happens.
     watches: bool,
 }
@@ -113,20 +117,27 @@ impl Connection {
         let (read, write) = stream.into_split();
         let (say, sayings) = mpsc::channel(SAYINGS_MAX);
         tokio::spawn(write_all(write, sayings));
-        let (lines, attached) = (BufReader::new(read), BTreeMap::new());
-        Self { talk, lines, say, only: None, attached, watches: false }
+        let (lines, acts) = (BufReader::new(read), Acts::new(say.clone()));
+        Self { talk, lines, say, only: None, attached: BTreeMap::new(), acts, watches: false }
     }
 
     async fn serve(mut self) {
         while let Some(line) = next_line(&mut self.lines).await {
             let said = match serde_json::from_slice::<Ask>(&line) {
-                Ok(ask) => self.answer(ask).await,
-                Err(error) => refused(0, Refusal::Malformed, &error),
+                Ok(Ask { id, what: What::Act { effect, mutation } }) => {
+                    // It is answered when it is settled; until then there is more to say.
+                    self.act(id, effect, *mutation)
+                }
+                Ok(ask) => Some(self.answer(ask).await),
+                Err(error) => Some(refused(0, Refusal::Malformed, &error)),
             };
-            if self.say.send(said).await.is_err() {
+            if let Some(said) = said
+                && self.say.send(said).await.is_err()
+            {
                 break;
             }
         }
+        self.acts.gone();
         for (number, world) in &self.attached {
             world.gone();
             // The loop may have ended.
@@ -139,6 +150,10 @@ impl Connection {
         match ask.what {
             What::Hello { token } => self.hello(id, token.as_deref()).await,
             What::Command { command } => self.command(id, *command).await,
+            What::Acted { act, outcome } => {
+                self.acts.acted(act, outcome);
+                done(id)
+            }
             _ if self.only.is_some() => {
                 refused(id, Refusal::Denied, &"a run can only report for itself")
             }
@@ -160,6 +175,8 @@ impl Connection {
                     Err(error) => refused_by(id, &error),
                 }
             }
+            // It has a way of its own.
+            What::Act { .. } => refused(id, Refusal::Malformed, &"not here"),
             What::Cleared { tasks } => {
                 for world in self.attached.values() {
                     world.cleared(&tasks);
@@ -224,7 +241,7 @@ impl Connection {
         }
         let effect = match self.only {
             Some(only) => {
-                self.talk.handle.look(move |state| owed(state, only)).await.ok().flatten()
+                self.talk.handle.look(move |state| state.effect(only)).await.ok().flatten()
             }
             None => None,
         };
@@ -244,6 +261,23 @@ impl Connection {
             },
         };
         said(id, self.talk.handle.command(command).await)
+    }
+
+    /// Has an action performed by the process at the other end, through the ledger; says something
+    /// at once only where it may not be.
+    fn act(&mut self, id: u64, effect: EffectId, mutation: MutationSpec) -> Option<Say> {
+        let wanted = Command::Mutate { effect, mutation };
+        if !self.may(&wanted) {
+            return Some(refused(id, Refusal::Denied, &"this is not yours to ask"));
+        }
+        match words::redacted(&self.talk.redactor, wanted) {
+            Ok(Command::Mutate { effect, mutation }) => {
+                self.acts.begin(&self.talk.handle, id, effect, mutation);
+                None
+            }
+            Ok(_) => None,
+            Err(why) => Some(refused(id, Refusal::Denied, &why)),
+        }
     }
 
     /// Answers come through the store, results from whoever performs, time from the clock.
@@ -320,11 +354,6 @@ async fn watch(mut notices: tokio::sync::broadcast::Receiver<Notice>, say: mpsc:
     }
 }
 
-/// The effect that is owed under this id.
-fn owed(state: &State, id: EffectId) -> Option<Effect> {
-    state.outstanding().into_iter().find(|effect| effect.id == id)
-}
-
 /// What is said of a decision.
 fn said(id: u64, decided: Result<Decided, CommandError>) -> Say {
     match decided {
@@ -345,9 +374,10 @@ fn refused(id: u64, why: Refusal, message: &dyn std::fmt::Display) -> Say {
     Say::Refused { id, why, code: Some(code), category: Some(code.row().category), message }
 }
 
-fn refused_by(id: u64, error: &CommandError) -> Say {
+pub(super) fn refused_by(id: u64, error: &CommandError) -> Say {
     let why = match error {
         CommandError::Rejected(Rejected::Stale(_)) => Refusal::Stale,
+        CommandError::Rejected(Rejected::KeyReused(_)) => Refusal::KeyReused,
         CommandError::Rejected(_) => Refusal::Rejected,
         CommandError::Store(_) => Refusal::Store,
         CommandError::Ended => Refusal::Ended,

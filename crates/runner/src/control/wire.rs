@@ -1,11 +1,13 @@
 //! What goes over the socket.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
+use unstuck_core::engine::{Command, Effect, EffectId, Outcome, Progress, Recorded, TaskId};
 use unstuck_core::fault::{Category, Code};
+use unstuck_core::plan::MutationSpec;
 use unstuck_store::{CHECKPOINT_BYTES_MAX, Conversation, Holder};
 
 use crate::decider::{Look, Looked};
+use crate::ledger::Settled;
 use crate::world::{Order, Report, Scope};
 
 /// The longest line that is read. An order or a result holds at most a few texts of 1 MB; a
@@ -45,6 +47,20 @@ pub(super) enum What {
         report: Progress,
         /// What was said.
         conversation: Conversation,
+    },
+    /// I perform this action of an attempt or execution: tell me when, and what comes of it.
+    Act {
+        /// By which attempt or execution.
+        effect: EffectId,
+        /// The action.
+        mutation: Box<MutationSpec>,
+    },
+    /// What I was told to do about an action has ended.
+    Acted {
+        /// What I had asked.
+        act: u64,
+        /// How.
+        outcome: Outcome,
     },
     /// There are answers to take up.
     Answers,
@@ -108,6 +124,22 @@ pub(super) enum Say {
         /// What was seen.
         seen: Looked,
     },
+    /// Perform the action that you asked for, or look it up.
+    Act {
+        /// What was asked.
+        act: u64,
+        /// The same whenever this action is sent.
+        idempotency_key: String,
+        /// It is looked up, not performed.
+        look_up: bool,
+    },
+    /// This came of an action.
+    Settled {
+        /// What was asked.
+        id: u64,
+        /// What.
+        settled: Settled,
+    },
     /// It was not done.
     Refused {
         /// What was asked.
@@ -153,6 +185,8 @@ pub enum Refusal {
     Denied,
     /// It does not fit the state of things.
     Rejected,
+    /// The key was used for something else.
+    KeyReused,
     /// Nobody waits for it any more.
     Stale,
     /// Somebody else performs it.
@@ -167,7 +201,7 @@ impl Refusal {
     /// What it is among failures.
     pub const fn code(self) -> Code {
         match self {
-            Self::Malformed => Code::LogicBadInput,
+            Self::Malformed | Self::KeyReused => Code::LogicBadInput,
             Self::Denied => Code::PermissionCommandBlocked,
             Self::Rejected | Self::Stale | Self::Taken => Code::LogicPhaseViolation,
             Self::Store => Code::InternalStore,

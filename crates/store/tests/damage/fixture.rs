@@ -34,9 +34,21 @@ async fn opens(schema: &str) {
     for recorded in &dump.events {
         replayed.apply(recorded);
     }
-    assert_eq!(replayed, claim.state);
+    assert_eq!(standing(&replayed), standing(&claim.state));
     let counts = [dump.events.len(), dump.tasks.len(), dump.runs.len(), dump.questions.len()];
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
+}
+
+/// What must not change however old the snapshot is. Counters may: a later version counts in its own
+/// way from the next event on.
+fn standing(state: &State) -> String {
+    let tasks: Vec<_> = state.tasks().map(|task| (task.id, &task.state, task.next)).collect();
+    let runs: Vec<_> = state.runs().map(|run| (run.id, run.phase, run.status, run.owes)).collect();
+    let questions: Vec<_> = state.questions().collect();
+    let actions: Vec<_> = state.mutations().collect();
+    let builds: Vec<_> = state.builds().map(|build| (build.id, build.state, build.spent)).collect();
+    let more = (state.seq(), state.next_wake(), state.outstanding());
+    format!("{more:#?} {builds:#?} {tasks:#?} {runs:#?} {questions:#?} {actions:#?}")
 }
 
 #[tokio::test]

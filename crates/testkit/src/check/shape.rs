@@ -144,10 +144,11 @@ fn held(state: &State, build: &Build) -> Result<(), Violation> {
 }
 
 fn budget(state: &State, build: &Build, policy: &Policy) -> Result<(), Violation> {
-    let cap = policy.budget.per_build.plus(build.raised);
-    let uncapped = policy.budget.per_build.is_zero();
+    let cap = policy.budget.per_build.raised_by(build.raised);
     let used = build.spent.plus(build.reserved);
-    require(uncapped || used.over(cap).is_none(), "I12", || format!("{}: {used:?}", build.id))?;
+    require(build.standing || used.over(cap).is_none(), "I12", || {
+        format!("{}: {used:?}", build.id)
+    })?;
     let tasks = || build.tasks.iter().filter_map(|id| state.task(*id));
     let reserved = tasks().fold(Amount::ZERO, |sum, task| sum.plus(task.reserved));
     let spent = tasks().fold(Amount::ZERO, |sum, task| sum.plus(task.spent));
@@ -159,7 +160,7 @@ fn budget(state: &State, build: &Build, policy: &Policy) -> Result<(), Violation
 fn task_agrees(state: &State, task: &Task, policy: &Policy) -> Result<(), Violation> {
     let own = task.spec.overrides.budget.unwrap_or(policy.budget.per_task);
     let used = task.spent.plus(task.reserved);
-    let within = own.is_zero() || used.over(own.plus(task.raised)).is_none();
+    let within = used.over(own.raised_by(task.raised)).is_none();
     require(within, "I12", || format!("{}: {used:?}", task.id))?;
     if let TaskState::Parked { question, .. } = task.state {
         let waits = state.question(question).is_some_and(|q| q.tasks.contains(&task.id));

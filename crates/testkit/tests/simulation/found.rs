@@ -79,8 +79,7 @@ fn a_call_that_failed_after_its_script_ended_does_not_hold_the_job_up() {
 fn a_budget_that_ran_out_over_an_action_holds_the_task_with_its_build() {
     let mut desk = Desk::new();
     desk.policy.budget.per_build.tokens = 10;
-    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
-    desk.give(Command::FireJob { task: T0 });
+    desk.start(1, vec![job("j")]);
     let script = desk.owed(T0).id;
     desk.give(Command::Mutate { effect: script, mutation: action("k") });
     let amount = Amount { tokens: 11, ..Amount::ZERO };

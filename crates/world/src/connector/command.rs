@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Crash, Fault};
 
-use crate::process::{Ended, How, Launch, Stop, verdict};
+use crate::process::{Ended, How, Launch, Process, Stop, verdict};
 
 /// The longest result: one that was cut would not be what came back.
 const RESULT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
@@ -19,17 +19,21 @@ pub async fn run(
     launch: Launch,
     stop: &CancellationToken,
 ) -> Result<(Ended, Option<Vec<u8>>), Fault> {
-    let mut process = launch.start().await?;
+    Ok(finish(launch.start().await?, stop).await)
+}
+
+/// The same for a program that was started already.
+pub async fn finish(mut process: Process, stop: &CancellationToken) -> (Ended, Option<Vec<u8>>) {
     let (stopper, stdout) = (process.stopper(), process.take_stdout());
     let run = async { tokio::join!(process.wait(), all(stdout, &stopper)) };
     tokio::pin!(run);
-    Ok(tokio::select! {
+    tokio::select! {
         ran = &mut run => ran,
         () = stop.cancelled() => {
             stopper.stop();
             run.await
         }
-    })
+    }
 }
 
 /// Performs the action that a command is. It happened when the command ends with 0; however else it

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 use super::Found;
 use super::forms::is_base64;
@@ -97,6 +97,8 @@ static ANCHORS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
+        // Most programs look at a line or two: a table for every state takes longer to make.
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .build(SHAPES.iter().map(|(anchor, _)| anchor))
         .ok()
 });

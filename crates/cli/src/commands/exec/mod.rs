@@ -33,12 +33,12 @@ pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Resul
 }
 
 async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result<Exit, Error> {
+    let guard = project::own_guard()?;
+    let ahead = ScriptWorld::guard_ahead(&guard);
     let redactor = redactor(project);
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
     // It is remembered and shown, and a command may spell a secret out.
     let name = redactor.text(&name).into_owned();
-    let guard = project::own_guard()?;
-    let ahead = ScriptWorld::guard_ahead(&guard);
     let store = project.make_store()?;
     let world = ScriptWorld::new(script(&args, guard, (project, redactor), dir)?, ahead);
     let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
@@ -92,8 +92,8 @@ impl Job<'_> {
     }
 
     async fn follow_from(&self, seat: &mut Seat, max_wait: Option<Span>) -> Result<Ending, Error> {
-        let Self { project, store, name, world, teller } = *self;
-        let task = job::take_up(seat, store, project, name, world, teller).await?;
+        let Self { project, name, world, teller, .. } = *self;
+        let task = job::take_up(seat, project, name, world, teller).await?;
         wait::until_it_ends(seat, task, teller, max_wait).await
     }
 

@@ -13,19 +13,18 @@ mod session;
 mod wait;
 mod words;
 
-use std::env;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use unstuck_world::mcp::{Heard, Line, Protocol, SOCKET, TOKEN, tools};
+use unstuck_world::mcp::{Heard, Line, Protocol, tools};
 use unstuck_world::redact::Redactor;
 
 use crate::args::Mcp;
 use crate::build::environment_redactor;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::{self, Project};
+use crate::project::{self, Child, Project};
 use crate::render::Terminal;
 use answer::answer;
 use desk::Desk;
@@ -42,13 +41,9 @@ pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Resu
 
 /// A child of a run belongs to it; anybody else has the project that they are in.
 fn desk(dir: Option<&Path>) -> Result<Desk, Error> {
-    let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-    match (given(SOCKET), given(TOKEN)) {
-        (Some(socket), Some(token)) => {
-            let token = token.to_string_lossy().into_owned();
-            Ok(Desk::Run(Run::new(socket.into(), token)))
-        }
-        _ => Ok(Desk::Sessions(Sessions::new(Project::find(dir)?))),
+    match Child::of_environment() {
+        Some(Child { socket, token }) => Ok(Desk::Run(Run::new(socket, token))),
+        None => Ok(Desk::Sessions(Sessions::new(Project::find(dir)?))),
     }
 }
 

@@ -44,7 +44,10 @@ impl Stage {
     /// The program in this project.
     pub(crate) fn unstuck(&self, args: &[&str]) -> Command {
         let mut unstuck = command(args);
-        unstuck.current_dir(&self.root).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        // Scripts call it by its name.
+        let own = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display();
+        let path = format!("{own}:/usr/local/bin:/usr/bin:/bin");
+        unstuck.current_dir(&self.root).env("PATH", path);
         unstuck.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         unstuck
     }

@@ -12,7 +12,6 @@ use crate::engine::state::{State, Timer};
 use crate::engine::task::{Allowance, Counters, Guidance, Left, Task, TaskState};
 use crate::fault::{Code, Fault, Work};
 use crate::plan::{GateKey, TaskSpec};
-use crate::policy::Amount;
 use crate::time::Time;
 
 /// Jobs do not queue for places: each has its own time.
@@ -29,7 +28,6 @@ impl State {
             return;
         }
         self.ids.task = self.ids.task.max(id.0.saturating_add(1));
-        self.job_names.insert(spec.name.clone(), id);
         let mut task = Task::new(id, build, Arc::clone(spec), 0);
         task.state = TaskState::Done;
         if let Some(build) = self.builds.get_mut(&build) {
@@ -59,8 +57,7 @@ impl State {
         task.fire_later = false;
         task.counters = Counters::default();
         task.failure = None;
-        task.spent = Amount::ZERO;
-        task.raised = Amount::ZERO;
+        task.raised = task.spent;
         task.next = Next::EXECUTE;
         self.tasks.insert(id, task);
         self.set_task(id, TaskState::Pending { run: None });

@@ -23,9 +23,11 @@ pub(in crate::engine) fn caps(turn: &Turn<'_>, id: TaskId) -> Option<[(BudgetSpa
     let build = turn.state.build(task.build)?;
     let budget = &turn.policy.budget;
     let own = task.spec.overrides.budget.unwrap_or(budget.per_task);
+    // The home of all jobs never ends, so what it costs in all is no measure.
+    let whole = if build.standing { Amount::ZERO } else { budget.per_build };
     Some([
-        (BudgetSpan::Task, own.plus(task.raised)),
-        (BudgetSpan::Build, budget.per_build.plus(build.raised)),
+        (BudgetSpan::Task, own.raised_by(task.raised)),
+        (BudgetSpan::Build, whole.raised_by(build.raised)),
         (BudgetSpan::Day, budget.per_day),
     ])
 }

@@ -1,0 +1,195 @@
+//! The command that is the action.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{Outcome, TaskId};
+use unstuck_core::fault::{Crash, ErrorType, Fault};
+use unstuck_runner::{Action, IDEMPOTENCY_KEY, Results, action_lock};
+use unstuck_world::connector::command;
+use unstuck_world::process::{
+    Deadlines, Ended, Guard, How, Input, Launch, NotStarted, Output, Process, Session, Waiting,
+    verdict,
+};
+use unstuck_world::redact::Redactor;
+
+use crate::args::Mutate;
+use crate::build::redactor;
+use crate::error::Error;
+use crate::project::{self, Project};
+
+/// Where its failures are raised.
+const SOURCE: &str = "mutate";
+/// The status a shell gives for a program that a signal ended is this much more than the signal.
+const BY_SIGNAL: u8 = 128;
+/// The status for what took too long.
+const TOOK_TOO_LONG: u8 = 124;
+
+/// The command that is the action.
+pub(super) struct CommandAction {
+    launch: Launch,
+    /// Comes up while it is written down what is about to happen.
+    ahead: Mutex<Option<Waiting>>,
+    key: String,
+    task: OnceLock<TaskId>,
+    project: Project,
+    redactor: Redactor,
+    is_probed: bool,
+    ran: Mutex<Ran>,
+}
+
+/// What came of running it.
+#[derive(Clone, Default)]
+struct Ran {
+    ran: bool,
+    status: Option<u8>,
+    written: Vec<u8>,
+    failed: Option<Arc<Fault>>,
+}
+
+impl CommandAction {
+    pub(super) fn new(args: &Mutate, project: &Project, dir: Option<&Path>) -> Result<Self, Error> {
+        let guard = project::own_guard()?;
+        let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
+        let here = dir.unwrap_or(Path::new("."));
+        let directory = std::path::absolute(here)
+            .map_err(|source| Error::Folder { place: here.display().to_string(), source })?;
+        Ok(Self {
+            ahead: Mutex::new(Waiting::start(&guard, &Input::Inherit).ok()),
+            launch: launch(guard, &directory, program, arguments, args),
+            key: args.key.trim().to_owned(),
+            task: OnceLock::new(),
+            project: project.clone(),
+            redactor: redactor(project),
+            is_probed: args.probe.is_some(),
+            ran: Mutex::default(),
+        })
+    }
+
+    /// The task that it belongs to, which is known before it is performed.
+    pub(super) fn belongs_to(&self, task: TaskId) {
+        self.task.get_or_init(|| task);
+    }
+
+    /// Where it runs, and under which guard.
+    pub(super) const fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// The status it ended with, where it was run here.
+    pub(super) fn status(&self) -> Option<u8> {
+        self.ran().status
+    }
+
+    /// Whether it ran here and could say itself what is wrong.
+    pub(super) fn has_run(&self) -> bool {
+        self.ran().ran
+    }
+
+    /// What it wrote, where it was run here and failed.
+    pub(super) fn written(&self) -> Vec<u8> {
+        self.ran().written
+    }
+
+    fn ran(&self) -> Ran {
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn start(&self, idempotency_key: &str) -> Result<Process, Fault> {
+        let mut launch = self.launch.clone();
+        let task = self.task.get().copied().unwrap_or_default();
+        launch.lock = action_lock(&self.project.runs(), task, &self.key);
+        launch.environment.push((IDEMPOTENCY_KEY.into(), Some(idempotency_key.into())));
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match ahead.and_then(Waiting::if_alive) {
+            Some(guard) => launch.start_under(guard).await,
+            None => launch.start().await,
+        }
+    }
+
+    /// What became of it, as far as the command can say. One that ended by itself without success
+    /// says that it did not do it; it is not believed where it lost its connection, nor where
+    /// somebody can look.
+    fn judge(&self, ended: &Ended, written: Option<Vec<u8>>) -> Outcome {
+        if let (How::Exited(0), Some(written)) = (ended.how, &written) {
+            // It happened; a result that cannot be kept is no reason to do it again.
+            let kept = Results::new(self.project.results()).keep(written);
+            return Outcome::Applied { result: kept.unwrap_or_default() };
+        }
+        let fault = Arc::new(self.fault(ended));
+        let (status, ran) = (status(ended.how), !matches!(ended.how, How::NotStarted(_)));
+        let failed = Some(Arc::clone(&fault));
+        let written = written.unwrap_or_default();
+        *self.ran.lock().unwrap_or_else(PoisonError::into_inner) =
+            Ran { ran, status, written, failed };
+        let certain = match ended.how {
+            How::NotStarted(_) => true,
+            How::Exited(_) => !self.is_probed && fault.error_type() != ErrorType::Network,
+            _ => false,
+        };
+        match certain {
+            true => Outcome::Failed { fault, approach: None },
+            false => Outcome::Unknown { fault },
+        }
+    }
+
+    fn fault(&self, ended: &Ended) -> Fault {
+        let program = self.launch.program.to_string_lossy();
+        let mut fault = verdict(ended, SOURCE, &program).unwrap_or_else(|| {
+            let message = format!("{program} wrote more than a result may be, and was ended");
+            Fault::tool_crash(SOURCE, message, Crash::default())
+        });
+        fault.message = self.redactor.text(&fault.message).into_owned();
+        fault
+    }
+}
+
+#[async_trait]
+impl Action for CommandAction {
+    async fn call(&self, idempotency_key: &str) -> Outcome {
+        // It was run, and somebody looked: it did not happen. Whether it is worth another try is for
+        // whoever asked to say.
+        if let Some(fault) = self.ran().failed {
+            return Outcome::Failed { fault, approach: None };
+        }
+        match self.start(idempotency_key).await {
+            Ok(process) => {
+                let (ended, written) = command::finish(process, &CancellationToken::new()).await;
+                self.judge(&ended, written)
+            }
+            Err(fault) => Outcome::Failed { fault: Arc::new(fault), approach: None },
+        }
+    }
+}
+
+fn launch(
+    guard: Guard,
+    directory: &Path,
+    program: &OsString,
+    arguments: &[OsString],
+    args: &Mutate,
+) -> Launch {
+    let mut launch = Launch::new(guard, "", directory, program);
+    launch.arguments = arguments.to_vec();
+    launch.input = Input::Inherit;
+    // Its standard output is what came back, and is taken; the rest is for whoever watches.
+    launch.output = Output::PassThrough;
+    launch.session = Session::Caller;
+    launch.deadlines = Deadlines { total: args.timeout.map(Into::into), ..Deadlines::default() };
+    launch
+}
+
+fn status(how: How) -> Option<u8> {
+    match how {
+        How::Exited(status) => u8::try_from(status).ok(),
+        How::Signalled(signal) => Some(BY_SIGNAL.saturating_add(u8::try_from(signal).ok()?)),
+        How::TimedOut { .. } => Some(TOOK_TOO_LONG),
+        // As a shell says it.
+        How::NotStarted(NotStarted::NotFound) => Some(127),
+        How::NotStarted(_) => Some(126),
+        How::Stopped | How::Lost { .. } => None,
+    }
+}

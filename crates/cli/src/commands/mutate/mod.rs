@@ -1,0 +1,99 @@
+//! `unstuck mutate`: does something that cannot be taken back, once.
+
+mod action;
+mod inside;
+mod outside;
+mod wanted;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use unstuck_runner::{Results, Settled, Undecided};
+
+use crate::args::Mutate;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Child, Project};
+use crate::render;
+use action::CommandAction;
+
+/// Carries it out: for the run around us, or for the project itself.
+pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
+    let child = Child::of_environment();
+    let root = child.as_ref().and_then(Child::root);
+    let project = Project::find(root.or(dir))?;
+    let spec = wanted::spec(args, child.is_none(), &project)?;
+    project::runtime()?.block_on(async {
+        let action = Arc::new(CommandAction::new(args, &project, dir)?);
+        let settled = match &child {
+            Some(child) => inside::settle(child, spec, &action).await?,
+            None => outside::settle(&project, spec, &action).await?,
+        };
+        tell(args, &project, &settled, &action)
+    })
+}
+
+/// Says what came of it, and how we end.
+fn tell(
+    args: &Mutate,
+    project: &Project,
+    settled: &Result<Settled, Undecided>,
+    action: &CommandAction,
+) -> Result<Exit, Error> {
+    let key = &args.key;
+    let say = |words: &str| {
+        if !args.quiet {
+            render::note(&format!("unstuck: {words}"));
+        }
+    };
+    match settled {
+        Ok(Settled::Applied(result)) => {
+            let result = Results::new(project.results()).read(result);
+            let result = result.map_err(|source| Error::Folder {
+                place: project.results().display().to_string(),
+                source,
+            })?;
+            io::stdout().write_all(&result)?;
+            io::stdout().flush()?;
+            Ok(Exit::Done)
+        }
+        Ok(Settled::Failed(fault)) => {
+            io::stdout().write_all(&action.written())?;
+            if !action.has_run() {
+                say(&format!("{key:?} did not happen: {}", fault.message));
+            }
+            Ok(action.status().map_or_else(|| Exit::of(fault.code()), Exit::Command))
+        }
+        Ok(Settled::Skipped) => {
+            say(&format!("it was decided to leave {key:?} out"));
+            Ok(Exit::Refused)
+        }
+        Ok(Settled::NeedsPerson) => {
+            say(&format!(
+                "nobody can tell whether {key:?} happened. `unstuck inbox` asks you; what you say \
+                 counts when this is run again."
+            ));
+            Ok(Exit::Unsure)
+        }
+        Err(Undecided::KeyReused(_)) => {
+            say(&format!(
+                "the key {key:?} was used for another command. Nothing was run; take another key."
+            ));
+            Ok(Exit::Refused)
+        }
+        Err(Undecided::Refused(why)) => {
+            say(&format!("{key:?} was not run: {why}"));
+            Ok(Exit::Refused)
+        }
+        Err(Undecided::Stale) => {
+            say(&format!("{key:?} was not run: the run around it has ended"));
+            Ok(Exit::Refused)
+        }
+        Err(Undecided::Store(fault)) => Err(Error::Fault(fault.clone())),
+        Err(Undecided::Ended) => {
+            say("whoever held the project is gone; run it again to see what became of it");
+            Ok(Exit::Limited)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Outside of any run: the action is a job of its own in the project.
+
+use std::sync::Arc;
+
+use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
+use unstuck_core::policy::Overrides;
+use unstuck_runner::{Prober, Results, Settled, Undecided};
+
+use super::action::CommandAction;
+use crate::error::Error;
+use crate::project::{Project, once};
+
+pub(super) async fn settle(
+    project: &Project,
+    spec: MutationSpec,
+    action: &Arc<CommandAction>,
+) -> Result<Arc<Result<Settled, Undecided>>, Error> {
+    let launch = action.launch();
+    let prober = Prober {
+        guard: launch.guard.clone(),
+        runs: project.runs(),
+        directory: launch.directory.clone(),
+        results: Results::new(project.results()),
+    };
+    let job = TaskSpec {
+        name: format!("mutate {}", spec.key),
+        title: spec.key.clone(),
+        goal: format!("Do {:?} once.", spec.key),
+        job: Some(JobSpec { one_action: true, ..JobSpec::default() }),
+        overrides: Overrides { repairs: Some(0), ..Overrides::default() },
+        ..TaskSpec::default()
+    };
+    let wanted = once::Once { verb: "mutate", job, spec, action: Arc::clone(action) as _, prober };
+    once::perform(project, wanted, |task| action.belongs_to(task)).await
+}

@@ -1,0 +1,44 @@
+//! A job of the project, by its name.
+
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, Event, TaskId};
+use unstuck_core::plan::TaskSpec;
+use unstuck_runner::{Look, Looked};
+
+use super::seat::Seat;
+use crate::error::Error;
+
+/// The job with this name, and whether its last firing came to its end.
+pub(crate) async fn find(seat: &Seat, name: &str) -> Result<Option<(TaskId, bool)>, Error> {
+    match seat.look(Look::Job { name: name.to_owned() }).await? {
+        Looked::Job(found) => Ok(found),
+        _ => Ok(None),
+    }
+}
+
+/// The job with the name of `spec`, made where there is none. Somebody else may make it at the same
+/// time: then theirs is as good.
+pub(crate) async fn make(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
+    let name = spec.name.clone();
+    if let Some((task, _)) = find(seat, &name).await? {
+        return Ok(task);
+    }
+    match define(seat, spec).await {
+        Ok(task) => Ok(task),
+        Err(error) => match find(seat, &name).await? {
+            Some((task, _)) => Ok(task),
+            None => Err(error),
+        },
+    }
+}
+
+async fn define(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
+    let name = spec.name.clone();
+    let events = seat.command(Command::DefineJob { spec: Arc::new(spec) }).await?;
+    let defined = events.iter().find_map(|recorded| match &recorded.event {
+        Event::JobDefined { task, .. } => Some(*task),
+        _ => None,
+    });
+    defined.ok_or(Error::Unknown { what: "job", name, list: "unstuck status" })
+}

@@ -1,0 +1,86 @@
+//! Inside a script: the key counts for one firing with all its retries.
+
+use crate::exec::stage::{Stage, text};
+
+// TX8: a retry after an applied action sees the original result.
+#[test]
+fn a_retry_gets_what_came_back_the_first_time() {
+    let stage = Stage::new();
+    let script = "r=$(unstuck mutate --key charge -- sh -c 'echo x >>charges; echo receipt-$$'); \
+                  echo $r >>receipts; [ -f up ] && exit 0; touch up; \
+                  exec unstuck fail --code NETWORK_UNAVAILABLE";
+    for firings in 1..=2 {
+        let ran = stage.run(&["--name", "pay"], script);
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        // The next firing is another occasion.
+        assert_eq!(stage.wrote("charges"), "x\n".repeat(firings));
+    }
+    let receipts = stage.wrote("receipts");
+    let receipts: Vec<&str> = receipts.lines().collect();
+    assert_eq!(receipts.len(), 3);
+    assert_eq!(receipts[0], receipts[1]);
+    assert_ne!(receipts[1], receipts[2]);
+}
+
+#[test]
+fn a_key_of_the_project_is_used_up_for_good() {
+    let stage = Stage::new();
+    let script = "unstuck mutate --key tell --scope project -- sh -c 'echo x >>told; echo told'";
+    for _ in 0..2 {
+        let ran = stage.run(&["--name", "pay"], script);
+        assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(0), "told\n"));
+    }
+    let outside = stage
+        .unstuck(&["mutate", "--key", "tell", "--", "sh", "-c", "echo x >>told; echo told"])
+        .output()
+        .unwrap();
+    assert_eq!((outside.status.code(), text(&outside.stdout).as_str()), (Some(0), "told\n"));
+    assert_eq!(stage.wrote("told"), "x\n");
+}
+
+#[test]
+fn the_other_side_can_recognise_the_same_action() {
+    let stage = Stage::new();
+    let script = "send='echo $UNSTUCK_IDEMPOTENCY_KEY >>keys; [ -f up ]'; \
+                  unstuck mutate --key a -- sh -c \"$send\" || { touch up; unstuck mutate --key a \
+                  -- sh -c \"$send\"; unstuck mutate --key b -- sh -c \"$send\"; }";
+    assert_eq!(stage.run(&["--name", "pay"], script).status.code(), Some(0));
+    let keys = stage.wrote("keys");
+    let keys: Vec<&str> = keys.lines().collect();
+    assert!(keys[0].len() == 32 && keys[0] == keys[1] && keys[1] != keys[2], "{keys:?}");
+}
+
+#[test]
+fn a_key_that_is_used_twice_is_refused_and_the_script_hears_it() {
+    let stage = Stage::new();
+    let script = "unstuck mutate --key a -- echo one; unstuck mutate --key a -- echo two; \
+                  echo \"status $?\"";
+    let ran = stage.run(&["--name", "pay"], script);
+    assert_eq!(text(&ran.stdout), "one\nstatus 121\n", "{}", text(&ran.stderr));
+}
+
+// B18: a child whose run is over has nothing to say any more.
+#[test]
+fn what_a_script_leaves_behind_does_nothing_for_it() {
+    let stage = Stage::new();
+    let script = "echo \"$UNSTUCK_SOCKET $UNSTUCK_TOKEN\" >way";
+    assert_eq!(stage.run(&["--name", "pay"], script).status.code(), Some(0));
+    stage.fifo("up");
+    stage.fifo("go");
+    let other = stage.start(&["--name", "other"], "echo >up; read line <go");
+    stage.hear("up");
+    let way = stage.wrote("way");
+    let (socket, token) = way.trim().split_once(' ').unwrap();
+    for (args, status) in [
+        (&["mutate", "--key", "k", "--", "touch", "done"][..], 121),
+        (&["fail", "--code", "AUTH_EXPIRED"][..], 77),
+    ] {
+        let mut late = stage.unstuck(args);
+        let late = late.env("UNSTUCK_SOCKET", socket).env("UNSTUCK_TOKEN", token).output().unwrap();
+        assert_eq!(late.status.code(), Some(status), "{}", text(&late.stderr));
+        assert!(text(&late.stderr).contains("has ended"), "{}", text(&late.stderr));
+    }
+    assert!(!stage.path("done").exists());
+    stage.let_go("go");
+    assert_eq!(other.status().code(), Some(0));
+}
