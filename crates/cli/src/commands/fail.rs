@@ -1,9 +1,7 @@
 //! `unstuck fail`: a script says what it fails of.
 
-use std::sync::Arc;
-
-use unstuck_core::engine::{Command, Work};
-use unstuck_core::fault::{Category, Fault, Kind, Origin};
+use unstuck_core::engine::Work;
+use unstuck_core::fault::{Category, Code};
 
 use crate::args::Fail;
 use crate::build::environment_redactor;
@@ -11,9 +9,6 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Child};
 use crate::render;
-
-/// Where such a failure is raised.
-const SOURCE: &str = "script";
 
 /// Carries it out. Whatever becomes of it, a script that ends with this ends with a failure.
 pub(crate) fn run(args: &Fail) -> Result<Exit, Error> {
@@ -24,13 +19,10 @@ pub(crate) fn run(args: &Fail) -> Result<Exit, Error> {
     let message = environment_redactor().text(message).into_owned();
     let colon = if message.is_empty() { "" } else { ": " };
     render::note(&format!("unstuck: {code}{colon}{message}"));
-    let fault = Fault::new(Kind::bare(*code), SOURCE, message).from_origin(Origin::Tool);
-    let fault = match retry_after {
-        Some(wait) => fault.retry_after(*wait),
-        None => fault,
-    };
+    // Parts of a second are a second: too early would only be told to wait again.
+    let wait = retry_after.map(|wait| wait.as_millis().div_ceil(1_000));
     if let Some(child) = Child::of_environment() {
-        let told = project::runtime()?.block_on(tell(&child, fault));
+        let told = project::runtime()?.block_on(tell(&child, *code, message, wait));
         if let Err(error) = told {
             render::note(&format!("unstuck: nobody was told: {error}"));
         }
@@ -39,12 +31,11 @@ pub(crate) fn run(args: &Fail) -> Result<Exit, Error> {
 }
 
 /// Tells whoever holds the project. Only a script that is being run can fail like this.
-async fn tell(child: &Child, fault: Fault) -> Result<(), Error> {
+async fn tell(child: &Child, code: Code, message: String, wait: Option<u64>) -> Result<(), Error> {
     let client = child.connect().await?;
     match client.belongs() {
         Some(effect) if matches!(effect.what, Work::Execute { .. }) => {
-            let (effect, fault) = (effect.id, Arc::new(fault));
-            client.command(Command::Blame { effect, fault }).await?;
+            client.fail(code, message, wait).await?;
             Ok(())
         }
         _ => Err(Error::NoScript),

@@ -15,6 +15,7 @@ mod control;
 mod demo;
 mod doctor;
 mod drill;
+mod examples;
 mod exec;
 mod explain;
 mod fail;

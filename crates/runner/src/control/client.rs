@@ -13,6 +13,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
+use unstuck_core::fault::Code;
 use unstuck_core::plan::MutationSpec;
 use unstuck_store::{Conversation, Holder};
 
@@ -126,6 +127,16 @@ impl Client {
             Say::Done { events, .. } => Ok(events),
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// A child of a run: its script fails of this, should it end without success.
+    pub async fn fail(
+        &self,
+        code: Code,
+        message: String,
+        retry_after_seconds: Option<u64>,
+    ) -> Result<(), ClientError> {
+        self.ask(What::Fail { code, message, retry_after_seconds }).await.map(drop)
     }
 
     /// An irreversible action of an attempt or execution, performed here when the holder says so.

@@ -5,6 +5,7 @@
 //! question here: answers are rows in the store, and the socket only says that there are some.
 
 mod acts;
+mod blame;
 mod client;
 mod path;
 mod remote;

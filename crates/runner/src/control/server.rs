@@ -19,6 +19,7 @@ use unstuck_store::Holder;
 use unstuck_world::redact::Redactor;
 
 use super::acts::Acts;
+use super::blame;
 use super::path::SocketPath;
 use super::remote::RemoteWorld;
 use super::token::TokenKey;
@@ -150,6 +151,17 @@ impl Connection {
         match ask.what {
             What::Hello { token } => self.hello(id, token.as_deref()).await,
             What::Command { command } => self.command(id, *command).await,
+            What::Fail { code, message, retry_after_seconds } => {
+                let Some(effect) = self.only else {
+                    return refused(id, Refusal::Denied, &"only a script can fail like this");
+                };
+                match blame::fault(code, &message, retry_after_seconds) {
+                    Ok(fault) => {
+                        self.command(id, Command::Blame { effect, fault: Arc::new(fault) }).await
+                    }
+                    Err(why) => refused(id, Refusal::Malformed, &why),
+                }
+            }
             What::Acted { act, outcome } => {
                 self.acts.acted(act, outcome);
                 done(id)

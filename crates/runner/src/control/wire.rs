@@ -62,6 +62,17 @@ pub(super) enum What {
         /// How.
         outcome: Outcome,
     },
+    /// My script fails of this, should it end without success.
+    Fail {
+        /// The code.
+        code: Code,
+        /// What went wrong.
+        #[serde(default)]
+        message: String,
+        /// How long the other side asked to wait.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_seconds: Option<u64>,
+    },
     /// There are answers to take up.
     Answers,
     /// I perform the effects of this from now on.

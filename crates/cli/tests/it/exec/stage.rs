@@ -74,7 +74,11 @@ impl Stage {
     /// Answers a question as a second process.
     pub(crate) fn answer(&self, question: &QuestionRow, decision: &str) -> Output {
         let id = question.id.to_string();
-        self.unstuck(&["inbox", "answer", &id, decision]).output().unwrap()
+        let mut answer = self.unstuck(&["inbox", "answer", &id, decision]);
+        if decision == "provide_guidance" {
+            answer.args(["--guidance", "try it once more"]);
+        }
+        answer.output().unwrap()
     }
 
     pub(crate) fn fifo(&self, name: &str) {
@@ -127,8 +131,12 @@ impl Stage {
         (row.status, row.result.to_string())
     }
 
+    pub(crate) fn questions(&self) -> Vec<QuestionRow> {
+        self.read(async |store, project| store.questions(project, None).await.unwrap())
+    }
+
     pub(crate) fn question(&self) -> QuestionRow {
-        let all = self.read(async |store, project| store.questions(project, None).await.unwrap());
+        let all = self.questions();
         let [question] = <[QuestionRow; 1]>::try_from(all).unwrap();
         question
     }
@@ -136,6 +144,19 @@ impl Stage {
     pub(crate) fn events(&self) -> Vec<Recorded> {
         let page = Page { after: 0, limit: 10_000 };
         self.read(async |store, project| store.events(project, page).await.unwrap())
+    }
+
+    /// All of them, however many there are.
+    pub(crate) fn all_events(&self) -> Vec<Recorded> {
+        let mut all: Vec<Recorded> = Vec::new();
+        loop {
+            let page = Page { after: all.last().map_or(0, |last| last.seq), limit: 10_000 };
+            let more = self.read(async |store, project| store.events(project, page).await.unwrap());
+            if more.is_empty() {
+                return all;
+            }
+            all.extend(more);
+        }
     }
 
     /// The lock files of runs that are left.

@@ -4,3 +4,4 @@ mod inside;
 mod killed;
 mod lost;
 mod outside;
+mod torture;
