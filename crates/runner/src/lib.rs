@@ -28,6 +28,7 @@ mod probe;
 mod recover;
 mod release;
 mod reload;
+pub mod repair;
 pub mod report;
 mod results;
 mod runner;

@@ -63,6 +63,7 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         Rule::RepairBudgetExhausted => {
             Reason::RepairBudgetExhausted { repairs: count(Charge::Repair).saturating_sub(1) }
         }
+        Rule::RepairProposed => Reason::RepairProposed,
         Rule::TooManyInARow => Reason::TooManyDifferentErrors,
         Rule::CrashedTooOften => Reason::TooManyCrashes,
         Rule::TooManyQuestions => {
