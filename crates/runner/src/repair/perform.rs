@@ -157,7 +157,8 @@ impl Repairer {
         only_propose: bool,
     ) -> Result<Option<String>, Fault> {
         let git = self.shared.settings.project.git();
-        let gone = || Fault::logic_no_progress("repair", "its commit is gone", NoProgress::default());
+        let gone =
+            || Fault::logic_no_progress("repair", "its commit is gone", NoProgress::default());
         let mut commit = made.commit().ok_or_else(gone)?;
         let mut moves = 0;
         let branch = loop {

@@ -138,7 +138,8 @@ impl Checks {
         now: Time,
     ) -> Result<Option<TakenBack>, Fault> {
         let changes = workspace.changes().await?;
-        let protected = |path: &PathBuf| self.protected.cover(path) && (self.firm || !scope.names(path));
+        let protected =
+            |path: &PathBuf| self.protected.cover(path) && (self.firm || !scope.names(path));
         let paths: Vec<PathBuf> =
             changes.into_iter().map(|change| change.path).filter(protected).collect();
         if paths.is_empty() {

@@ -34,19 +34,16 @@ impl Repair {
         dir: Option<&Path>,
         (spec, guard): (TaskSpec, &Guard),
     ) -> Result<Self, Error> {
-        let plain = || RepairWanted::off().limits(spec.clone());
         match Self::found(args, project, dir, (&spec, guard)).await {
-            Ok(Some(found)) => Ok(found),
-            Ok(None) => Ok(Self { spec: plain(), settings: None }),
+            Ok(Some(found)) => return Ok(found),
+            Ok(None) => {}
             // Nobody asked for it, so it is no reason not to run the command.
             Err(error) if args.repair.is_none() => {
-                if !args.quiet {
-                    render::note(&format!("unstuck: without an agent for repairs: {error}"));
-                }
-                Ok(Self { spec: plain(), settings: None })
+                note(args, &format!("unstuck: it is not repaired when it breaks: {error}"));
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(error),
         }
+        Ok(Self { spec: RepairWanted::off().limits(spec), settings: None })
     }
 
     async fn found(
@@ -60,7 +57,8 @@ impl Repair {
             Some(How::Propose) => RepairMode::Propose,
             Some(How::Commit) | None => RepairMode::Commit,
         };
-        let resolved = project.settings()?;
+        // Whoever needs them says what is wrong with them.
+        let Ok(resolved) = project.settings() else { return Ok(None) };
         let settings = &resolved.settings;
         let asked_for = args.repair.is_some();
         if !asked_for && (settings.agent.provider.is_none() || !is_repository(project)) {
@@ -69,8 +67,8 @@ impl Repair {
         let repository = workspace::Project::open("git", project.root()).await?;
         let scope = tracked(&repository, args, project, dir).await?;
         if scope.is_empty() {
-            if asked_for && !args.quiet {
-                render::note(NOTHING_NAMED);
+            if asked_for {
+                note(args, NOTHING_NAMED);
             }
             return Ok(None);
         }
@@ -109,6 +107,13 @@ impl Repair {
 /// Somebody asked for repairs of a command that names no script.
 const NOTHING_NAMED: &str = "unstuck: the command names no file of this project that git knows, so it \
                              cannot be repaired. Name its script on the command line.";
+
+/// Says something to a person; programs and those who want to hear little are not bothered.
+fn note(args: &Exec, text: &str) {
+    if !args.quiet && !args.json {
+        render::note(text);
+    }
+}
 
 fn is_repository(project: &Project) -> bool {
     project.root().join(".git").exists()
