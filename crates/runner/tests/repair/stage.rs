@@ -97,7 +97,7 @@ impl Stage {
     }
 
     /// Fires the job.
-    pub(crate) async fn fire(&self) -> TaskId {
+    pub(crate) async fn fire(&self) {
         let spec = TaskSpec {
             name: JOB.to_owned(),
             title: JOB.to_owned(),
@@ -110,8 +110,7 @@ impl Stage {
         let task = self.handle.look(|state| state.job(JOB).unwrap().id).await.unwrap();
         let world = Arc::new(self.world().await);
         self.handle.attach(Scope::Task(task), world).await.unwrap();
-        // Whoever defines a job fires it.
-        task
+        self.handle.command(Command::FireJob { task }).await.unwrap();
     }
 
     /// Waits until the job is over or asks.
@@ -182,7 +181,7 @@ impl Stage {
     async fn work(&self) -> BuildSettings {
         let path = std::env::var_os("PATH").unwrap();
         BuildSettings {
-            project: Project::open("git", &self.repo.root).await.unwrap(),
+            project: Project::open(&self.repo.program, &self.repo.root).await.unwrap(),
             start: Oid::read(self.repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap(),
             guard: guard(),
             runs: self.repo.beside("runs"),
