@@ -24,8 +24,8 @@ pub const OPERATOR_TEXT_BYTES_MAX: usize = 4 * 1_024;
 const OURS: &str = "Internal error. Please contact support.";
 
 /// What a person is told about a repair that is not used by itself.
-const REPAIR_READY: &str = "It broke, and I have a repair ready that passed its checks. I have not put \
-                            it to use: your own files are as they were.";
+const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put it to use: your own \
+                            files are as they were.";
 
 /// A question's public words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -73,7 +73,7 @@ impl BuildWorld {
     }
 
     async fn work(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
-        self.0.alone(order, self.outcome(order, stop), stop).await
+        self.0.alone(order, Box::pin(self.outcome(order, stop)), stop).await
     }
 
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {

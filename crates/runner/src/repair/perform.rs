@@ -55,7 +55,7 @@ impl Repairer {
         only_propose: bool,
         stop: &CancellationToken,
     ) -> Option<Report> {
-        self.shared.alone(order, self.repair(order, only_propose, stop), stop).await
+        self.shared.alone(order, Box::pin(self.repair(order, only_propose, stop)), stop).await
     }
 
     async fn repair(
@@ -68,13 +68,14 @@ impl Repairer {
         let start = if note.is_some() { Start::Resume } else { Start::Fresh };
         let (made, spent) = match note.and_then(|note| note.made) {
             Some(made) => (made, Amount::ZERO),
-            None => match self.make(order, start, stop).await? {
+            None => match Box::pin(self.make(order, start, stop)).await? {
                 Ok(done) => done,
                 Err(report) => return Some(*report),
             },
         };
         let approach = Arc::clone(&made.approach);
-        let used = stop.run_until_cancelled(self.put_to_use(order, made, only_propose)).await?;
+        let used = Box::pin(self.put_to_use(order, made, only_propose));
+        let used = stop.run_until_cancelled(used).await?;
         let outcome = match used {
             Ok(branch) => Outcome::Repaired { approach, branch: branch.map(Arc::from) },
             Err(fault) => self.unfit(order, fault, approach),
@@ -98,7 +99,7 @@ impl Repairer {
             Outcome::Attempted { approach } => approach,
             outcome => return Some(Err(Box::new(Report { outcome, spent }))),
         };
-        let proved = self.prove(order, &approach);
+        let proved = Box::pin(self.prove(order, &approach));
         let outcome = match stop.run_until_cancelled(proved).await? {
             Ok(commit) => return Some(Ok((Made::new(&commit, approach), spent))),
             Err(fault) => self.unfit(order, fault, approach),

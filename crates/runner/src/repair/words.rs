@@ -11,6 +11,8 @@ use crate::world::Order;
 
 /// The longest part of a commit's first line that says what was done, in characters.
 const SUMMARY_CHARS_MAX: usize = 60;
+/// The longest name of a job in it, in characters.
+const NAME_CHARS_MAX: usize = 40;
 /// The longest line about a failure, in characters.
 const FAILURE_CHARS_MAX: usize = 200;
 /// How many changed files are named.
@@ -20,31 +22,31 @@ const FILES_MAX: usize = 10;
 pub(super) fn for_agent(order: &Order, command: &str, start: Start) -> Order {
     let TaskSpec { title, goal, brief, .. } = &*order.task;
     let title = if title.is_empty() { &order.task.name } else { title };
-    let mut words =
-        format!("Repair the script of the job `{title}`. The job runs `{command}`, which failed.");
+    let mut parts = vec![format!(
+        "Repair the script of the job `{title}`. The job runs `{command}`, which failed."
+    )];
     if !goal.is_empty() && goal != command {
-        words.push_str(&format!("\n\nWhat the job is for: {goal}"));
+        parts.push(format!("What the job is for: {goal}"));
     }
     if !brief.is_empty() {
-        words.push_str(&format!("\n\n{brief}"));
+        parts.push(brief.clone());
     }
-    let task =
-        TaskSpec { title: format!("Repair {title}"), goal: words, ..TaskSpec::clone(&order.task) };
+    let (title, goal) = (format!("Repair {title}"), parts.join("\n\n"));
+    let task = TaskSpec { title, goal, ..TaskSpec::clone(&order.task) };
     let effect = Effect { what: Work::Attempt { start }, ..order.effect.clone() };
     Order { task: Arc::new(task), effect, ..order.clone() }
 }
 
 /// What the commit says: what was repaired, why, and by which run.
 pub(super) fn message(order: &Order, approach: &Approach) -> String {
-    let TaskSpec { name, title, .. } = &*order.task;
-    let title = if title.is_empty() { name } else { title };
+    let name = &order.task.name;
     let did = line(&approach.summary, SUMMARY_CHARS_MAX);
     let did = if did.is_empty() { "what failed" } else { did.trim_end_matches('.') };
     let failed = order.broke.as_deref().map(failure).unwrap_or_default();
     let changed = files(approach);
     format!(
         "Repair {}: {did}\n\n{failed}{changed}Unstuck-Job: {}\nUnstuck-Run: {}\n",
-        line(title, SUMMARY_CHARS_MAX),
+        line(name, NAME_CHARS_MAX),
         line(name, FAILURE_CHARS_MAX),
         order.effect.run
     )

@@ -205,8 +205,9 @@ impl Stage {
 
     fn task(&self) -> TaskSettings {
         let steps = self.job.repairs.iter();
-        let steps: String = steps.map(|s| format!("[[attempt]]\nsteps = [{s}]\n")).collect();
-        let agent = ScriptedAgent::new(script::Script::read(&steps, "script").unwrap(), guard());
+        let steps: Vec<String> = steps.map(|s| format!("[[attempt]]\nsteps = [{s}]\n")).collect();
+        let script = script::Script::read(&steps.concat(), "script").unwrap();
+        let agent = ScriptedAgent::new(script, guard());
         let list = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let rules = Rules { allowed: list(&self.job.scope), ..Rules::default() };
         let checks = |gate, commands: &[&str]| {

@@ -152,5 +152,5 @@ async fn define(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
         Event::JobDefined { task, .. } => Some(*task),
         _ => None,
     });
-    defined.ok_or_else(|| Error::Unknown { what: "job", name, list: "unstuck status" })
+    defined.ok_or(Error::Unknown { what: "job", name, list: "unstuck status" })
 }

@@ -85,8 +85,9 @@ impl Repair {
         let agents = agents(project, settings, &policy, guard, network);
         let spec = wanted.job(&agents, spec.clone())?;
         let command = super::job::name(&args.command);
-        let made = repair_settings(project, &agents, repository, (&spec, &wanted), command).await?;
-        Ok(Some(Self { spec, settings: Some(made) }))
+        let job = (&spec, &wanted);
+        let settings = repair_settings(project, &agents, repository, job, command).await?;
+        Ok(Some(Self { spec, settings: Some(settings) }))
     }
 
     /// From now on the script of `world` is repaired, with whoever decides at this seat.

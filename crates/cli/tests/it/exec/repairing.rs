@@ -63,7 +63,7 @@ impl Shop {
             fs::write(shop.0.path(name), text).unwrap();
         }
         let steps = repairs.iter().map(|steps| format!("[[attempt]]\nsteps = [{steps}]\n"));
-        fs::write(shop.0.path("agent.toml"), steps.collect::<String>()).unwrap();
+        fs::write(shop.0.path("agent.toml"), steps.collect::<Vec<_>>().concat()).unwrap();
         shop.git(&["init", "--quiet", "--initial-branch=main"]);
         shop.git(&["config", "user.name", "Ada"]);
         shop.git(&["config", "user.email", "ada@example.org"]);
@@ -222,7 +222,10 @@ fn when_the_repairs_are_used_up_a_person_is_asked_and_reads_what_was_tried() {
 #[test]
 fn a_proposed_repair_leaves_the_tree_alone_until_a_person_takes_it_over() {
     let shop = Shop::new(&[&right()]);
-    let question = shop.asks(&["--repair=propose"]);
+    let ran = shop.run(&["--repair=propose", "--max-wait", "0"]);
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    assert!(text(&ran.stderr).contains("git merge unstuck/repair/job"), "{}", text(&ran.stderr));
+    let question = shop.0.question();
     assert_eq!(shop.log(), ["first"]);
     assert_eq!(shop.0.wrote("sync.sh"), SCRIPT);
     assert_eq!(shop.branches(), "main\nunstuck/repair/job");
