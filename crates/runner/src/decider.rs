@@ -10,7 +10,7 @@ use unstuck_core::engine::{
     Command, EffectId, MutationState, Progress, Recorded, Rejected, RunId, State, TaskId, TaskState,
 };
 use unstuck_core::fault::{Fault, Internal};
-use unstuck_core::plan::MutationSpec;
+use unstuck_core::plan::{MutationSpec, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::signature::Signature;
 use unstuck_core::tell;
@@ -123,10 +123,21 @@ pub enum Looked {
     Commands(BTreeSet<String>),
     /// This text, or none.
     Text(Option<Arc<str>>),
-    /// This job, and whether its last firing came to its end.
-    Job(Option<(TaskId, bool)>),
+    /// This job.
+    Job(Option<KnownJob>),
     /// It stands like this.
     Stands(Option<TaskState>),
+}
+
+/// A job that is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownJob {
+    /// Its id.
+    pub task: TaskId,
+    /// Its last firing came to its end.
+    pub is_over: bool,
+    /// What it is.
+    pub spec: Arc<TaskSpec>,
 }
 
 impl Look {
@@ -142,9 +153,11 @@ impl Look {
             Self::Guidance { task } => {
                 Looked::Is(state.task(*task).is_some_and(|task| task.guidance.is_some()))
             }
-            Self::Job { name } => {
-                Looked::Job(state.job(name).map(|job| (job.id, job.state.has_ended())))
-            }
+            Self::Job { name } => Looked::Job(state.job(name).map(|job| KnownJob {
+                task: job.id,
+                is_over: job.state.has_ended(),
+                spec: Arc::clone(&job.spec),
+            })),
             Self::Stands { task } => {
                 Looked::Stands(state.task(*task).map(|task| task.state.clone()))
             }

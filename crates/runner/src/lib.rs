@@ -29,6 +29,7 @@ mod probe;
 mod recover;
 mod release;
 mod reload;
+pub mod repair;
 pub mod report;
 mod results;
 mod runner;
@@ -41,7 +42,7 @@ mod world;
 
 pub use action_job::{ActionJob, Said};
 pub use clock::{Clock, SystemClock};
-pub use decider::{Decider, Look, Looked, Undecided};
+pub use decider::{Decider, KnownJob, Look, Looked, Undecided};
 pub use gates::GateMirror;
 pub use handle::{CommandError, Decided, Handle};
 pub use ledger::{Action, Settled};

@@ -37,11 +37,22 @@ impl Runner {
             _ => (None, None),
         };
         let (build, spec) = (task.build, Arc::clone(&task.spec));
-        let (firing, attempt) = (task.firing, task.attempts);
-        let project = Arc::clone(&self.setup.project);
-        let mended = mended(task, &effect);
-        let task = spec;
-        Some(Order { project, effect, build, task, firing, attempt, mutation, context, mended })
+        let (attempt, broke) = match effect.what {
+            Work::Repair { .. } => (task.repairs.called_for, task.repairs.broke.clone()),
+            _ => (task.attempts, None),
+        };
+        Some(Order {
+            project: Arc::clone(&self.setup.project),
+            build,
+            firing: task.firing,
+            attempt,
+            mutation,
+            context,
+            mended: mended(task, &effect),
+            broke,
+            task: spec,
+            effect,
+        })
     }
 
     /// What watchers are told; nothing is put into words when nobody watches.

@@ -26,6 +26,7 @@ use crate::control::TokenKey;
 use crate::ledger::sender_gone;
 use crate::lock::lock;
 use crate::probe::Prober;
+use crate::repair::Repairer;
 use crate::results::Results;
 use crate::runs::Runs;
 use crate::turn::Turns;
@@ -79,6 +80,7 @@ struct Shared {
     last_status: Mutex<Option<i32>>,
     has_begun: AtomicBool,
     turn: Mutex<Option<Turn>>,
+    repairer: Mutex<Option<Arc<Repairer>>>,
 }
 
 /// An execution, under way or over. It outlives the loop that asked for it: when the process that
@@ -126,7 +128,13 @@ impl ScriptWorld {
             last_status: Mutex::default(),
             has_begun: AtomicBool::new(false),
             turn: Mutex::default(),
+            repairer: Mutex::default(),
         }))
+    }
+
+    /// From now on the script is repaired by `repairer` when it breaks. Without one it never is.
+    pub fn repair_with(&self, repairer: Repairer) {
+        *lock(&self.0.repairer) = Some(Arc::new(repairer));
     }
 
     /// Takes the turn at a task for as long as this lives, unless another process that lives has
@@ -179,7 +187,7 @@ impl ScriptWorld {
         report
     }
 
-    /// Starts the command, unless it runs already.
+    /// Starts the command, or its repair, unless that runs already.
     fn begin(&self, order: Order) -> Running {
         self.0.has_begun.store(true, Ordering::Release);
         let effect = order.effect.id;
@@ -194,7 +202,10 @@ impl ScriptWorld {
         all.insert(effect, running.clone());
         let (world, stop) = (self.clone(), running.stop.clone());
         tokio::spawn(async move {
-            let report = world.0.run(&order, &stop).await;
+            let report = match order.effect.what {
+                Work::Repair { propose } => world.0.repair(&order, propose, &stop).await,
+                _ => world.0.run(&order, &stop).await,
+            };
             say.send_replace(Progress::Over(report));
         });
         running
@@ -205,7 +216,7 @@ impl ScriptWorld {
 impl World for ScriptWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         match order.effect.what {
-            Work::Execute { .. } => self.execute(order, stop).await,
+            Work::Execute { .. } | Work::Repair { .. } => self.execute(order, stop).await,
             Work::Probe { .. } => self.0.prober().look_up(&order, &stop).await.map(Report::from),
             // Whoever was about to send it is gone, and may have sent it.
             Work::Perform { .. } => Some(Outcome::Unknown { fault: sender_gone() }.into()),
@@ -251,6 +262,25 @@ impl Shared {
         };
         // The tree is gone, and with it the need for its lock.
         let _ = fs::remove_file(path);
+        report
+    }
+
+    /// Lets an agent repair the script. Where there is none, a person has seen to it.
+    async fn repair(
+        &self,
+        order: &Order,
+        only_propose: bool,
+        stop: &CancellationToken,
+    ) -> Option<Report> {
+        let repairer = lock(&self.repairer).clone();
+        let Some(repairer) = repairer else { return Some(Outcome::Done.into()) };
+        // Whoever repaired it before may have been killed a moment ago.
+        if !self.runs.clear(order.effect.task, stop).await {
+            return None;
+        }
+        let report = repairer.perform(order, only_propose, stop).await;
+        // The agent is gone, and with it the need for its lock.
+        let _ = fs::remove_file(self.runs.lock_path(order.effect.task, order.effect.run));
         report
     }
 

@@ -46,7 +46,8 @@ pub struct Order {
     pub task: Arc<TaskSpec>,
     /// How often the job was fired; a task is fired once.
     pub firing: u32,
-    /// How often an agent or the script began on it anew, in this firing.
+    /// How often an agent or the script began on it anew, in this firing. Of a repair, which one
+    /// of this firing it is.
     pub attempt: u32,
     /// The action that is to be performed or looked up.
     pub mutation: Option<Mutation>,
@@ -55,6 +56,9 @@ pub struct Order {
     /// What a script stood still over, which a person says is mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mended: Option<Arc<Fault>>,
+    /// How the script failed that is to be repaired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broke: Option<Arc<Fault>>,
 }
 
 impl Order {

@@ -49,7 +49,10 @@ impl World {
             Work::Attempt { .. } => {
                 at.agent(|at, chance| Outcome::Attempted { approach: at.approach(chance) })
             }
-            Work::Repair { .. } => at.agent(|_, _| Outcome::Done),
+            Work::Repair { propose } => at.agent(|at, chance| Outcome::Repaired {
+                approach: at.approach(chance),
+                branch: propose.then(|| "unstuck/repair/job".into()),
+            }),
             Work::Execute { .. } => at.script(),
             Work::Check | Work::Commit | Work::Emit | Work::TakeBack => at.plain(),
             Work::Perform { mutation } => self.act(state, effect, mutation, now)?,

@@ -13,6 +13,9 @@ use super::value::span;
         exit status, its signal, a timeout, or what it wrote. What passes by itself is waited out \
         and tried again, up to five times; what needs a person becomes one question in the inbox, \
         and the command goes on after the answer.\n\n\
+        When its own code is broken and the settings name an agent, the agent repairs the files of \
+        the project that the command names, in a worktree. A repair that passes the checks is \
+        committed to your branch, and the command runs again.\n\n\
         Its output passes through unchanged; what Unstuck has to say goes to standard error. \
         Everything is on disk before it happens: after a crash, the same command takes up where \
         it was.",
@@ -31,6 +34,16 @@ pub(crate) struct Exec {
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) max_wait: Option<Span>,
 
+    /// What an agent does when the command's own code is broken
+    #[arg(
+        long,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "commit"
+    )]
+    pub(crate) repair: Option<Repair>,
+
     /// End with the last exit status of the command itself
     #[arg(long)]
     pub(crate) passthrough: bool,
@@ -48,11 +61,23 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<OsString>,
 }
 
+/// What becomes of a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Repair {
+    /// Repair it, check the repair, commit it, and go on
+    Commit,
+    /// Put the repair on a branch and ask
+    Propose,
+    /// Ask, without a repair
+    Off,
+}
+
 const EXEC_EXAMPLES: &str = "\
 Examples:
   unstuck exec -- ./backup.sh
   unstuck exec --name nightly --timeout 2h -- make publish
   unstuck exec --max-wait 0 -- ./sync      from cron: do not wait for a person
+  unstuck exec --repair=propose -- ./sync  put a repair on a branch, and ask
 
 Exit codes: 0 when it succeeded in the end; 3 when a person is needed and --max-wait is over;
 1 when it was left out; 70, 75, 77, 78 and 124 as `unstuck --help` says.";

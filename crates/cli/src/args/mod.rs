@@ -37,7 +37,7 @@ pub(crate) use config::{Config, Schema, SchemaOf};
 pub(crate) use demo::Demo;
 pub(crate) use doctor::Doctor;
 pub(crate) use drill::Drill;
-pub(crate) use exec::Exec;
+pub(crate) use exec::{Exec, Repair};
 pub(crate) use explain::Explain;
 pub(crate) use fail::Fail;
 pub(crate) use forget::Forget;

@@ -107,7 +107,7 @@ fn fence(settings: &Settings, spec: &TaskSpec, allowed: &[String]) -> Result<Sco
     Scope::new(&rules).map_err(|bad| bad_glob(place, &bad))
 }
 
-fn bad_glob(place: &str, bad: &BadPattern) -> Error {
+pub(super) fn bad_glob(place: &str, bad: &BadPattern) -> Error {
     Error::Problems(vec![Problem::at(
         Code::ConfigInvalid,
         place,

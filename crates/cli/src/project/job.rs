@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{Command, Event, TaskId};
 use unstuck_core::plan::TaskSpec;
-use unstuck_runner::{Look, Looked};
+use unstuck_runner::{KnownJob, Look, Looked};
 
 use super::seat::Seat;
 use crate::error::Error;
 
-/// The job with this name, and whether its last firing came to its end.
-pub(crate) async fn find(seat: &Seat, name: &str) -> Result<Option<(TaskId, bool)>, Error> {
+/// The job with this name.
+pub(crate) async fn find(seat: &Seat, name: &str) -> Result<Option<KnownJob>, Error> {
     match seat.look(Look::Job { name: name.to_owned() }).await? {
         Looked::Job(found) => Ok(found),
         _ => Ok(None),
@@ -19,21 +19,21 @@ pub(crate) async fn find(seat: &Seat, name: &str) -> Result<Option<(TaskId, bool
 
 /// The job with the name of `spec`, made where there is none. Somebody else may make it at the same
 /// time: then theirs is as good.
-pub(crate) async fn make(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
-    let name = spec.name.clone();
-    if let Some((task, _)) = find(seat, &name).await? {
-        return Ok(task);
+pub(crate) async fn make(seat: &Seat, spec: &TaskSpec) -> Result<TaskId, Error> {
+    if let Some(known) = find(seat, &spec.name).await? {
+        return Ok(known.task);
     }
-    match define(seat, spec).await {
+    match define(seat, spec.clone()).await {
         Ok(task) => Ok(task),
-        Err(error) => match find(seat, &name).await? {
-            Some((task, _)) => Ok(task),
+        Err(error) => match find(seat, &spec.name).await? {
+            Some(known) => Ok(known.task),
             None => Err(error),
         },
     }
 }
 
-async fn define(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
+/// Takes a script into care, or cares for it differently.
+pub(crate) async fn define(seat: &Seat, spec: TaskSpec) -> Result<TaskId, Error> {
     let name = spec.name.clone();
     let events = seat.command(Command::DefineJob { spec: Arc::new(spec) }).await?;
     let defined = events.iter().find_map(|recorded| match &recorded.event {

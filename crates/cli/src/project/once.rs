@@ -37,7 +37,7 @@ pub(crate) async fn perform(
     let mut turn = None;
     loop {
         let mut seat = Seat::take(project, &store, once.verb).await?;
-        let task = job::make(&seat, once.job.clone()).await;
+        let task = job::make(&seat, &once.job).await;
         let settled = match task {
             Ok(task) => {
                 belongs(task);

@@ -196,6 +196,13 @@ pub enum Outcome {
     },
     /// It succeeded.
     Done,
+    /// An agent has repaired the script.
+    Repaired {
+        /// What it did.
+        approach: Arc<Approach>,
+        /// The branch on which the repair waits for a person; without one it is in use.
+        branch: Option<Arc<str>>,
+    },
     /// It failed.
     Failed {
         /// How.

@@ -8,6 +8,7 @@ use super::apart::Beside;
 use super::checked::Checked;
 use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
+use super::repairs::Repairs;
 use super::run::{Next, Operation};
 use super::signatures::Signatures;
 use crate::attempt::Approach;
@@ -265,6 +266,9 @@ pub struct Task {
     /// What its agent did in the attempt that is being checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<Arc<Approach>>,
+    /// What was done about a job's script in this firing.
+    #[serde(default, skip_serializing_if = "Repairs::is_none")]
+    pub repairs: Repairs,
     /// What the checks said of its latest attempt, one entry for each gate it came to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<Arc<Checked>>,
@@ -317,6 +321,7 @@ impl Task {
             failure: None,
             attempts: 0,
             approach: None,
+            repairs: Repairs::default(),
             checked: Vec::new(),
             unsettled: None,
             declared: Vec::new(),

@@ -85,8 +85,10 @@ rules! {
     ConfirmOnce,
     /// The script broke, so an agent repairs it.
     RepairScript,
-    /// An action of this firing was applied, so a repair is only proposed.
+    /// A repair is only proposed: it is set up so, or an action of this firing was applied.
     ProposeOnly,
+    /// A repair is ready, and a person decides whether it is used.
+    RepairProposed,
     /// Trying again cannot help: a person is needed.
     NeverRetried,
     /// The tries for this error are used up.

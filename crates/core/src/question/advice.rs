@@ -10,6 +10,10 @@ pub(super) fn advice(
     reason: Reason,
 ) -> (Decision, &'static str) {
     match kind {
+        QuestionKind::Hands if reason == Reason::RepairProposed => (
+            Decision::ProvideCredentials,
+            "Please look at the repair and take it over if you like it. Then tell me to try again.",
+        ),
         QuestionKind::Hands => (Decision::ProvideCredentials, hands(code)),
         QuestionKind::Ok => ok(code),
         QuestionKind::Choice => choice(code, reason),

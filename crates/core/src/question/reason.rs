@@ -31,6 +31,8 @@ pub enum Reason {
         /// Repairs that really ran.
         repairs: u32,
     },
+    /// A repair of the job is ready, and a person decides whether it is used.
+    RepairProposed,
     /// Shortening the conversation did not help.
     ShortenedTooOften {
         /// How often it was shortened.
@@ -78,6 +80,7 @@ impl Reason {
             Self::RepairBudgetExhausted { repairs } => {
                 format!("Repair budget exhausted ({repairs})")
             }
+            Self::RepairProposed => "A repair is proposed".to_owned(),
             Self::ShortenedTooOften { times } => format!("Compaction budget exhausted ({times})"),
             Self::RetriedOnce => "The one retry failed".to_owned(),
             Self::TooManyDifferentErrors => "Too many consecutive faults".to_owned(),

@@ -23,6 +23,10 @@ pub const OPERATOR_TEXT_BYTES_MAX: usize = 4 * 1_024;
 /// What a person is told when the fault is ours.
 const OURS: &str = "Internal error. Please contact support.";
 
+/// What a person is told about a repair that is not used by itself.
+const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put it to use: your own \
+                            files are as they were.";
+
 /// A question's public words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionText {
@@ -124,6 +128,7 @@ impl<'a> Problem<'a> {
             (QuestionKind::Paused, _) => Some(limit(self.asked.reason)),
             // "Internal error" has said it; the details are for the operator.
             (_, None | Some(Code::InternalError | Code::InternalStore)) => None,
+            _ if self.asked.reason == Reason::RepairProposed => Some(REPAIR_READY.to_owned()),
             (_, Some(Code::PreconditionInput)) => Some(match &self.question {
                 Some(words) => format!("The AI helper needs a word from you: “{words}”"),
                 None => obstacle(Code::PreconditionInput, None, None),
@@ -239,7 +244,8 @@ fn tried(asked: &Asked<'_>) -> Option<String> {
             "Many things went wrong in a row here, and not all in the same way.".to_owned()
         }
         Reason::TooManyCrashes => "It broke down several times in a row.".to_owned(),
-        Reason::TooManyQuestions { .. }
+        Reason::RepairProposed
+        | Reason::TooManyQuestions { .. }
         | Reason::BudgetSpent { .. }
         | Reason::OutcomeUnknown
         | Reason::AgentAsked => return None,

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::replan::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
-use crate::engine::{FailedApproach, RunId, Start, State, Step, Task};
-use crate::fault::{Class, Fault, Kind};
+use crate::engine::{RunId, Start, State, Step, Task, Tried};
+use crate::fault::{Class, Fault, Kind, Work};
 use crate::policy::Policy;
 
 /// The replanning context of a run: none when nothing failed that calls for another way, and nobody
@@ -26,37 +26,59 @@ fn told(
 ) -> Option<String> {
     let run = state.run(run)?;
     let task = state.task(run.task)?;
-    let failure = task.failure.as_ref()?;
+    let failure = called_for(task)?;
     if failure.class() == Class::EnvError && task.guidance.is_none() {
         return None;
     }
-    let record = state.signatures().get(failure.signature);
-    let failed: &[FailedApproach] = record.map_or(&[], |record| &record.failed);
-    let approaches: Vec<TriedApproach<'_>> = (1..)
-        .zip(failed)
-        .map(|(number, failed)| TriedApproach {
-            number,
-            approach: &failed.tried.approach,
-            code: failed.tried.code,
-        })
-        .collect();
-    let count = record.map_or(0, |record| record.count).max(1);
+    let approaches = approaches(state, task, failure);
     let limits = policy.limits(failure.code(), &task.spec.overrides);
+    let (attempt, of) = match task.work() {
+        Work::Task => (state.signatures().count(failure.signature), limits.per_signature),
+        Work::Job => (task.counters.repairs, limits.repairs),
+    };
+    let broke = task.repairs.broke.as_deref().filter(|broke| *broke != failure);
+    let (message, broke_message) = (words(failure), broke.map(words).unwrap_or_default());
     Some(replan(&Replan {
         work: task.work(),
         guidance: guidance(task),
         failed: u32::try_from(approaches.len()).unwrap_or(u32::MAX).max(1),
-        attempt: count,
-        of: limits.per_signature,
+        attempt: attempt.max(1),
+        of,
         goal: &task.spec.goal,
         approaches: &approaches,
-        failure: ReplanFailure {
-            code: failure.code(),
-            source: &failure.source,
-            message: &words(failure),
-        },
+        broke: broke.map(|broke| failed(broke, &broke_message)),
+        failure: failed(failure, &message),
         tree: tree(run.step, failure),
     }))
+}
+
+/// What calls for another way. Whatever else got in the way of a repair, it is about the script.
+fn called_for(task: &Task) -> Option<&Fault> {
+    let failure = task.failure.as_deref()?;
+    let broke = task.repairs.broke.as_deref();
+    match failure.class() {
+        Class::CodeError => Some(failure),
+        Class::EnvError | Class::NeverRetry => broke.or(Some(failure)),
+    }
+}
+
+fn failed<'a>(fault: &'a Fault, message: &'a str) -> ReplanFailure<'a> {
+    ReplanFailure { code: fault.code(), source: &fault.source, message }
+}
+
+/// What was tried against the error; of a job, all repairs of this firing that did not help.
+fn approaches<'a>(state: &'a State, task: &'a Task, failure: &Fault) -> Vec<TriedApproach<'a>> {
+    let tried: Vec<&Tried> = match task.work() {
+        Work::Task => {
+            let record = state.signatures().get(failure.signature);
+            record.into_iter().flat_map(|record| &record.failed).map(|known| &known.tried).collect()
+        }
+        Work::Job => task.repairs.failed.iter().collect(),
+    };
+    let numbered = (1..).zip(tried);
+    numbered
+        .map(|(number, Tried { approach, code })| TriedApproach { number, approach, code: *code })
+        .collect()
 }
 
 fn guidance(task: &Task) -> Option<Guidance<'_>> {
@@ -85,6 +107,10 @@ fn tree(step: Step, failure: &Fault) -> Tree<'_> {
         (Step::Attempt { start: Start::FromBase | Start::NewWorktree | Start::Fresh }, _) => {
             Tree::Reset { patch: None }
         }
+        (Step::Repair { .. }, Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files)) => {
+            Tree::CheckedOut { patch: files.patch.as_deref() }
+        }
+        (Step::Repair { .. }, _) => Tree::CheckedOut { patch: None },
         (_, Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files)) => {
             Tree::TakenBack { patch: files.patch.as_deref() }
         }

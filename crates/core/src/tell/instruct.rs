@@ -42,9 +42,10 @@ pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
         ""
     };
     let told = match code.reaction(work) {
-        Reaction::Repair => REPAIR,
-        Reaction::ReplanHarder => HARDER,
-        _ => DIFFERENT,
+        Reaction::Repair if attempt > 1 => format!("{REPAIR} {REPAIR_DIFFERENTLY}\n{REPAIRING}"),
+        Reaction::Repair => format!("{REPAIR}\n{REPAIRING}"),
+        Reaction::ReplanHarder => HARDER.to_owned(),
+        _ => DIFFERENT.to_owned(),
     };
     match hint(code) {
         Some(hint) => format!("{told}\n{hint}{last}"),
@@ -108,9 +109,12 @@ fundamentally different approach.
 big for one go, do its most important part first and finish that.
 An approach that repeats a failed one is refused before it is checked.";
 
-const REPAIR: &str = "\
-Repair the script so that it does what the goal says. Step back and choose a fundamentally different \
-approach from the repairs listed above.
+const REPAIR: &str = "Repair the script so that it does what the goal says.";
+
+const REPAIR_DIFFERENTLY: &str = "\
+Step back and choose a fundamentally different approach from the repairs listed above.";
+
+const REPAIRING: &str = "\
 1. Find the cause in the script, not in the run: it will run again from the top.
 2. Change as little as the cause needs, inside the allowed scope. Do not remove a check, swallow an \
 error, or skip work to make it end well.

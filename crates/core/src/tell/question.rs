@@ -12,8 +12,14 @@ pub fn question_text(state: &State, question: &Question, now: Time) -> QuestionT
 
 /// What an operator reads beside it: the rule, the counters and the redacted message.
 pub fn operator_text(state: &State, question: &Question, now: Time) -> String {
-    let message = question.fault.as_ref().map_or("", |fault| fault.message.as_str());
-    told(state, question, now, |asked| operator(asked, message))
+    let message = match (&question.fault, question.subject) {
+        (Some(fault), _) => fault.message.clone(),
+        (None, Subject::Action(id)) => state
+            .mutation(id)
+            .map_or_else(String::new, |action| format!("{id}, {}", action.spec.key)),
+        (None, _) => String::new(),
+    };
+    told(state, question, now, |asked| operator(asked, &message))
 }
 
 fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Asked<'_>) -> T) -> T {
@@ -63,6 +69,7 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         Rule::RepairBudgetExhausted => {
             Reason::RepairBudgetExhausted { repairs: count(Charge::Repair).saturating_sub(1) }
         }
+        Rule::RepairProposed => Reason::RepairProposed,
         Rule::TooManyInARow => Reason::TooManyDifferentErrors,
         Rule::CrashedTooOften => Reason::TooManyCrashes,
         Rule::TooManyQuestions => {

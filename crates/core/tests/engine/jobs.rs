@@ -96,21 +96,6 @@ fn a_success_gives_the_repairs_back() {
     assert_eq!(stage.state.task(id).unwrap().counters.repairs, 0);
 }
 
-#[test]
-fn after_an_applied_action_a_repair_is_only_proposed() {
-    for (repair_after_mutation, propose) in [(false, true), (true, false)] {
-        let mut stage = Stage::new();
-        stage.job("j", JobSpec { repair_after_mutation, ..JobSpec::default() });
-        let effect = stage.effect_id("j");
-        stage.must(Command::Mutate { effect, mutation: action("charge") });
-        stage.applied("j");
-        stage.fails("j", fault(Code::LogicError, "KeyError"));
-        assert_eq!(stage.owed("j").what, Work::Repair { propose });
-        stage.done("j");
-        assert_eq!(stage.state.questions().count(), usize::from(propose));
-    }
-}
-
 // T3.1
 #[test]
 fn a_job_that_has_to_log_in_again_waits_for_a_person_and_goes_on() {

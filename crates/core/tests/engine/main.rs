@@ -19,6 +19,7 @@ mod ledger;
 mod questions;
 mod reactions;
 mod recovery;
+mod repairs;
 mod replanning;
 mod stage;
 mod telling;

@@ -149,6 +149,12 @@ impl Stage {
         self.settle(name, Outcome::Done)
     }
 
+    /// An agent has repaired the script; with a branch, the repair waits there.
+    pub(crate) fn repaired(&mut self, name: &str, branch: Option<&str>) -> Vec<Event> {
+        let approach = Arc::new(approach_no(self.approaches));
+        self.settle(name, Outcome::Repaired { approach, branch: branch.map(Arc::from) })
+    }
+
     pub(crate) fn applied(&mut self, name: &str) -> Vec<Event> {
         self.settle(name, Outcome::Applied { result: Arc::from("ok") })
     }

@@ -18,7 +18,7 @@ use unstuck_world::workspace::{Preparation, Workspace};
 
 use super::follow::Follower;
 use super::prompt::prompt;
-use super::settings::{BuildSettings, Control, TaskSettings};
+use super::settings::{Control, TaskSettings};
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::world::{Order, Report};
@@ -35,7 +35,7 @@ pub(super) struct Worked {
 
 impl Shared {
     /// Nothing, when it was stopped.
-    pub(super) async fn attempt(
+    pub(crate) async fn attempt(
         &self,
         order: &Order,
         start: Start,
@@ -54,7 +54,9 @@ impl Shared {
         task.worker.check().await?;
         self.require_room()?;
         let workspace = self.prepare(order, start).await?;
-        self.go_on_from_landed(order, &workspace).await?;
+        if self.is_of_a_build() {
+            self.go_on_from_landed(order, &workspace).await?;
+        }
         if task.gates.compare != Compare::Off {
             let at = (order.effect.run, self.clock.now());
             self.baselines.measure(&task.gates, &workspace, &self.shell(order), at).await?;
@@ -83,7 +85,7 @@ impl Shared {
             place: Self::place(order),
             run: order.effect.run,
             start,
-            head: settings.project.build_head(order.build, &settings.start).await?,
+            head: self.head(order).await?,
             share: settings.share.clone(),
             setup: settings.setup.clone(),
             in_place: settings.in_place,
@@ -99,9 +101,8 @@ impl Shared {
         if made == workspace.base().await? {
             return Ok(());
         }
-        let BuildSettings { project, start, .. } = &self.settings;
-        let head = project.build_head(order.build, start).await?;
-        if project.git().is_ancestor(&made, &head).await? {
+        let head = self.head(order).await?;
+        if self.settings.project.git().is_ancestor(&made, &head).await? {
             workspace.integrate(&made, order.effect.run, self.clock.now()).await?;
         }
         Ok(())

@@ -22,7 +22,7 @@ impl Shared {
         }
     }
 
-    async fn try_check(&self, order: &Order) -> Result<(), Fault> {
+    pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let judged = self.judge(order, task, &workspace).await;
         let Some(denied) = self.denied.take(order.effect.task) else { return judged };
@@ -47,8 +47,7 @@ impl Shared {
         workspace: &Workspace,
     ) -> Result<(), Fault> {
         self.fence(order, task, workspace).await?;
-        let settings = &self.settings;
-        let head = settings.project.build_head(order.build, &settings.start).await?;
+        let head = self.head(order).await?;
         workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
         let checks = &task.gates.pre_commit;
         self.pass(order, task, checks, workspace).await?;
@@ -60,7 +59,7 @@ impl Shared {
     }
 
     /// What lies outside is taken back at once; what has to be asked about stays for the answer.
-    async fn fence(
+    pub(crate) async fn fence(
         &self,
         order: &Order,
         task: &TaskSettings,

@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::Fault;
-use unstuck_world::workspace::{Committed, Wording};
+use unstuck_world::workspace::{Committed, Wording, Workspace};
 
 use super::check::look_over;
 use super::world::{Shared, failed};
@@ -17,18 +17,26 @@ impl Shared {
     }
 
     async fn try_commit(&self, order: &Order) -> Result<(), Fault> {
-        let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
+        let workspace = self.workspace(order).await?;
+        self.commit_as(order, message(order), &workspace).await
+    }
+
+    /// Commits what was checked, under these words.
+    pub(crate) async fn commit_as(
+        &self,
+        order: &Order,
+        message: String,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let task = self.task(order)?;
         let content = workspace.content().await?;
         self.settings.secrets.check(&workspace.patch_of(&content).await?)?;
-        let wording = Wording {
-            message: message(order),
-            person: self.settings.person.clone(),
-            at: self.clock.now(),
-        };
+        let wording =
+            Wording { message, person: self.settings.person.clone(), at: self.clock.now() };
         match workspace.commit(&content, &wording, &self.shell(order)).await? {
             // A hook put its own hand to it, so it is not what was checked.
             Committed::As { by_hook: true, .. } => {
-                self.pass(order, task, &task.gates.pre_commit, &workspace).await
+                self.pass(order, task, &task.gates.pre_commit, workspace).await
             }
             Committed::As { .. } | Committed::Nothing => Ok(()),
         }

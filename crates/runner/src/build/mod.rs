@@ -30,3 +30,4 @@ pub use act::NOTHING_MERGED;
 pub use settings::{BuildSettings, Control, Gates, TaskSettings};
 pub use worker::{ModelWorker, Worker};
 pub use world::BuildWorld;
+pub(crate) use world::{Onto, Shared, failed};

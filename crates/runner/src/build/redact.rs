@@ -17,7 +17,9 @@ pub(super) fn outcome(redactor: &Redactor, outcome: &mut Outcome) {
                 approach(redactor, Arc::make_mut(did));
             }
         }
-        Outcome::Attempted { approach: did } => approach(redactor, Arc::make_mut(did)),
+        Outcome::Attempted { approach: did } | Outcome::Repaired { approach: did, .. } => {
+            approach(redactor, Arc::make_mut(did));
+        }
         Outcome::Unknown { fault: met } => *met = Arc::new(clean::fault(redactor, met)),
         Outcome::Applied { result } => *result = redactor.text(result).into(),
         Outcome::Done | Outcome::NotApplied | Outcome::CannotTell | Outcome::HeadMoved => {}

@@ -10,6 +10,7 @@ use unstuck_core::engine::{Command, Note, Outcome, TaskId, Work};
 use unstuck_core::fault::{Config, Fault, Internal};
 use unstuck_store::Store;
 use unstuck_world::connector::Connector;
+use unstuck_world::git::Oid;
 use unstuck_world::workspace::{Place, Shell, Workspace};
 
 use super::baseline::Baselines;
@@ -22,16 +23,27 @@ use crate::decider::Decider;
 use crate::runs::Runs;
 use crate::world::{Order, Report, World};
 
+/// What work is brought onto.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Onto {
+    /// The branch of its build.
+    Build,
+    /// Whatever the person has checked out.
+    Checkout,
+}
+
 /// Performs the effects of a build. Clones are the same one.
 #[derive(Clone)]
 pub struct BuildWorld(pub(super) Arc<Shared>);
 
-pub(super) struct Shared {
-    pub(super) settings: BuildSettings,
+/// What it takes to let somebody work and to judge the work.
+pub(crate) struct Shared {
+    pub(crate) settings: BuildSettings,
+    onto: Onto,
     pub(super) decider: Arc<dyn Decider>,
     pub(super) store: Arc<dyn Store>,
     pub(super) project_name: String,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(super) runs: Runs,
     pub(super) baselines: Baselines,
     pub(super) denied: Denied,
@@ -51,25 +63,8 @@ impl BuildWorld {
         project_name: impl Into<String>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let runs = Runs::new(settings.runs.clone());
-        let project_name = project_name.into();
-        let baselines = Baselines::new(&settings.runs, &settings.start);
-        let denied = Denied::default();
-        let connector = Connector::new(settings.credentials.clone());
-        Self(Arc::new(Shared {
-            settings,
-            decider,
-            store,
-            project_name,
-            clock,
-            runs,
-            baselines,
-            denied,
-            walls_told: AtomicBool::new(false),
-            over: CancellationToken::new(),
-            worktrees: OneAtATime::default(),
-            connector,
-        }))
+        let shared = Shared::new(settings, Onto::Build, decider, store, project_name.into(), clock);
+        Self(Arc::new(shared))
     }
 
     /// Ends what is performed, and performs nothing more: whoever decided is gone.
@@ -78,10 +73,7 @@ impl BuildWorld {
     }
 
     async fn work(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
-        let _turn = self.0.worktrees.take(order.effect.task, stop).await?;
-        let mut report = self.outcome(order, stop).await?;
-        redact::outcome(&self.0.settings.redactor, &mut report.outcome);
-        Some(report)
+        self.0.alone(order, Box::pin(self.outcome(order, stop)), stop).await
     }
 
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
@@ -126,8 +118,60 @@ impl World for BuildWorld {
 }
 
 impl Shared {
+    pub(crate) fn new(
+        settings: BuildSettings,
+        onto: Onto,
+        decider: Arc<dyn Decider>,
+        store: Arc<dyn Store>,
+        project_name: String,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            runs: Runs::new(settings.runs.clone()),
+            baselines: Baselines::new(&settings.runs, &settings.start),
+            denied: Denied::default(),
+            connector: Connector::new(settings.credentials.clone()),
+            walls_told: AtomicBool::new(false),
+            over: CancellationToken::new(),
+            worktrees: OneAtATime::default(),
+            settings,
+            onto,
+            decider,
+            store,
+            project_name,
+            clock,
+        }
+    }
+
+    /// Does something in a task's worktree while nobody else does. Nothing that is reported holds a
+    /// secret.
+    pub(crate) async fn alone(
+        &self,
+        order: &Order,
+        work: impl Future<Output = Option<Report>>,
+        stop: &CancellationToken,
+    ) -> Option<Report> {
+        let _turn = self.worktrees.take(order.effect.task, stop).await?;
+        let mut report = work.await?;
+        redact::outcome(&self.settings.redactor, &mut report.outcome);
+        Some(report)
+    }
+
+    /// The commit that the work is brought onto.
+    pub(crate) async fn head(&self, order: &Order) -> Result<Oid, Fault> {
+        let BuildSettings { project, start, .. } = &self.settings;
+        match self.onto {
+            Onto::Build => project.build_head(order.build, start).await,
+            Onto::Checkout => project.head().await,
+        }
+    }
+
+    pub(super) fn is_of_a_build(&self) -> bool {
+        self.onto == Onto::Build
+    }
+
     /// What a task needs. One that the settings do not know was renamed or removed meanwhile.
-    pub(super) fn task(&self, order: &Order) -> Result<&TaskSettings, Fault> {
+    pub(crate) fn task(&self, order: &Order) -> Result<&TaskSettings, Fault> {
         self.settings.tasks.get(&order.task.name).ok_or_else(|| {
             let message = format!("there is no task {:?} any more", order.task.name);
             let config = Config { field: Some(order.task.name.clone()), ..Config::default() };
@@ -140,7 +184,7 @@ impl Shared {
     }
 
     /// The worktree of a task that an attempt has worked in.
-    pub(super) async fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
+    pub(crate) async fn workspace(&self, order: &Order) -> Result<Workspace, Fault> {
         let BuildSettings { project, share, .. } = &self.settings;
         Workspace::open(project, Self::place(order), share).await
     }
@@ -151,7 +195,7 @@ impl Shared {
     }
 
     /// Says something about a run, to whoever follows it.
-    pub(super) async fn narrate(&self, order: &Order, text: &str) {
+    pub(crate) async fn narrate(&self, order: &Order, text: &str) {
         let text = self.settings.redactor.text(text).into();
         let note = Command::Note { effect: order.effect.id, note: Note::Narrated { text } };
         // An action that is performed has nobody who narrates.
@@ -161,7 +205,7 @@ impl Shared {
     }
 
     /// How commands of ours are run for a task.
-    pub(super) fn shell(&self, order: &Order) -> Shell {
+    pub(crate) fn shell(&self, order: &Order) -> Shell {
         let environment = self.settings.environment.iter();
         Shell {
             guard: self.settings.guard.clone(),
@@ -174,7 +218,7 @@ impl Shared {
 }
 
 /// The effect failed.
-pub(super) fn failed(fault: Fault) -> Outcome {
+pub(crate) fn failed(fault: Fault) -> Outcome {
     Outcome::Failed { fault: Arc::new(fault), approach: None }
 }
 

@@ -223,6 +223,16 @@ impl Node {
                 moves.push(settle(truth, None));
                 moves.push(settle(Outcome::CannotTell, None));
             }
+            Work::Repair { propose } => {
+                let approach =
+                    Arc::new(Approach { digest: Some(Digest(1)), ..Approach::default() });
+                let branch = Some(Arc::from("unstuck/repair/job"));
+                if !propose {
+                    let approach = Arc::clone(&approach);
+                    moves.push(settle(Outcome::Repaired { approach, branch: None }, None));
+                }
+                moves.push(settle(Outcome::Repaired { approach, branch }, None));
+            }
             _ => moves.push(settle(Outcome::Done, None)),
         }
         if let Work::Probe { .. } = effect.what {

@@ -51,6 +51,11 @@ impl Git {
         self.resolve(&format!("{commit}^1")).await
     }
 
+    /// Whether a commit holds something at this path.
+    pub async fn holds(&self, commit: &Oid, path: &str) -> Result<bool, Fault> {
+        Ok(self.resolve(&format!("{commit}:{path}")).await?.is_some())
+    }
+
     async fn resolve(&self, name: &str) -> Result<Option<Oid>, Fault> {
         match self.lookup.ask(self, name).await {
             Some(Meaning::Object(oid)) => return Ok(Some(oid)),

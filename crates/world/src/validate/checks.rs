@@ -18,6 +18,8 @@ pub struct Checks {
     gate: Gate,
     commands: Vec<String>,
     protected: Patterns,
+    /// Whatever a scope names, protected paths are put back.
+    firm: bool,
 }
 
 /// What a gate says.
@@ -60,7 +62,14 @@ impl Checks {
     /// The commands of a gate, and the paths that are put back before they run.
     pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
         let protected = Patterns::read(protect, Case::Folds)?;
-        Ok(Self { gate, commands: commands.to_vec(), protected })
+        Ok(Self { gate, commands: commands.to_vec(), protected, firm: false })
+    }
+
+    /// The same, with protected paths put back even where a scope names them: whoever repairs
+    /// something is held to the checks that are there.
+    #[must_use]
+    pub fn firm(self) -> Self {
+        Self { firm: true, ..self }
     }
 
     /// Which gate they belong to.
@@ -129,7 +138,8 @@ impl Checks {
         now: Time,
     ) -> Result<Option<TakenBack>, Fault> {
         let changes = workspace.changes().await?;
-        let protected = |path: &PathBuf| self.protected.cover(path) && !scope.names(path);
+        let protected =
+            |path: &PathBuf| self.protected.cover(path) && (self.firm || !scope.names(path));
         let paths: Vec<PathBuf> =
             changes.into_iter().map(|change| change.path).filter(protected).collect();
         if paths.is_empty() {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::fault::Fault;
 
 use super::workspace::Workspace;
+use crate::git::raw::Difference;
 use crate::git::status::{Changed, Entry, State};
 use crate::git::{Mode, Oid};
 
@@ -99,6 +100,12 @@ impl Workspace {
         self.finish_move().await?;
         let base = self.base().await?;
         Ok(Content { base, tree: self.tree(&self.changes().await?).await? })
+    }
+
+    /// Every path that differs from the base, with what was there and what is.
+    pub async fn differences(&self) -> Result<Vec<Difference>, Fault> {
+        let Content { base, tree } = self.content().await?;
+        self.git.differences(&base, &tree).await
     }
 
     /// The change as one text, as the core reads it.

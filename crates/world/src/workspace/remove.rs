@@ -5,7 +5,7 @@ use unstuck_core::fault::Fault;
 
 use super::names::{attempt, build_branch};
 use super::workspace::Workspace;
-use crate::git::RefChange;
+use crate::git::{Oid, RefChange};
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +31,22 @@ impl Workspace {
     /// Removes the worktree, and its branch and base if the build has its commit. `run` is the run
     /// that worked in it last.
     pub async fn remove(&self, run: RunId) -> Result<Removed, Fault> {
+        let head = self.project.git.commit_of(&build_branch(self.place.build)).await?;
+        self.remove_with(run, head.as_ref()).await
+    }
+
+    /// The same for work that belongs to no build: its branch and base go if `head` has its commit.
+    pub async fn remove_from(&self, run: RunId, head: &Oid) -> Result<Removed, Fault> {
+        self.remove_with(run, Some(head)).await
+    }
+
+    async fn remove_with(&self, run: RunId, head: Option<&Oid>) -> Result<Removed, Fault> {
         if let Some(why) = self.needed(run).await? {
             return Ok(Removed::Kept(why));
         }
         self.state.forget("index")?;
         self.project.git.remove_worktree(&self.directory).await?;
-        self.forget_refs().await?;
+        self.forget_refs(head).await?;
         Ok(Removed::Gone)
     }
 
@@ -66,11 +76,10 @@ impl Workspace {
         Ok(false)
     }
 
-    async fn forget_refs(&self) -> Result<(), Fault> {
+    async fn forget_refs(&self, head: Option<&Oid>) -> Result<(), Fault> {
         let git = &self.project.git;
-        let head = git.commit_of(&build_branch(self.place.build)).await?;
         let own = git.commit_of(&self.branch).await?;
-        let landed = match (&head, &own) {
+        let landed = match (head, &own) {
             (Some(head), Some(own)) => git.is_ancestor(own, head).await?,
             _ => false,
         };

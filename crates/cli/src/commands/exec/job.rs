@@ -7,7 +7,7 @@ use std::sync::Arc;
 use unstuck_core::engine::{Command, TaskId};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
-use unstuck_runner::{Scope, ScriptWorld};
+use unstuck_runner::{KnownJob, Scope, ScriptWorld};
 
 use super::tell::Teller;
 use crate::error::Error;
@@ -24,41 +24,50 @@ pub(super) fn name(command: &[OsString]) -> String {
     }
 }
 
+/// What a command is to the engine.
+pub(super) fn spec(name: &str) -> TaskSpec {
+    let title = Path::new(name.split(' ').next().unwrap_or(name));
+    let title = title.file_name().unwrap_or(title.as_os_str()).to_string_lossy().into_owned();
+    let (name, goal) = (name.to_owned(), name.to_owned());
+    TaskSpec { name, title, goal, job: Some(JobSpec::default()), ..TaskSpec::default() }
+}
+
 /// The job with this name, performed by `world` as soon as nobody else performs it, and fired unless
 /// a firing of it waits to be taken up.
 pub(super) async fn take_up(
     seat: &Seat,
     project: &Project,
-    name: &str,
+    spec: &TaskSpec,
     world: &ScriptWorld,
     teller: &Teller,
 ) -> Result<TaskId, Error> {
-    let task = job::make(seat, spec(name)).await?;
+    let name = &spec.name;
+    let task = job::make(seat, spec).await?;
     let unusable = |source| Error::Folder { place: project.runs().display().to_string(), source };
     if !world.try_take_turn(task).map_err(unusable)? {
         teller.in_line(name);
         world.take_turn(task).await.map_err(unusable)?;
     }
-    seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
     // From here on it is ours, and whoever had it before has left it like this; unless what is over
     // is what we have just done ourselves.
-    let is_over = job::find(seat, name).await?.is_none_or(|(_, is_over)| is_over);
+    redefine(seat, spec).await?;
+    seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
+    let is_over = job::find(seat, name).await?.is_none_or(|known| known.is_over);
     if is_over && !world.has_begun() {
         seat.command(Command::FireJob { task }).await?;
     }
     Ok(task)
 }
 
-fn spec(name: &str) -> TaskSpec {
-    let title = Path::new(name.split(' ').next().unwrap_or(name));
-    let title = title.file_name().unwrap_or(title.as_os_str()).to_string_lossy().into_owned();
-    TaskSpec {
-        name: name.to_owned(),
-        title,
-        goal: name.to_owned(),
-        job: Some(JobSpec::default()),
-        // Nobody is there who could repair it.
-        overrides: Overrides { repairs: Some(0), ..Overrides::default() },
-        ..TaskSpec::default()
+/// It is repaired as it is asked for this time; everything else about a job that is known stays.
+async fn redefine(seat: &Seat, spec: &TaskSpec) -> Result<(), Error> {
+    let Some(KnownJob { spec: known, .. }) = job::find(seat, &spec.name).await? else {
+        return Ok(());
+    };
+    let overrides = Overrides { repairs: spec.overrides.repairs, ..known.overrides };
+    let wanted = TaskSpec { job: spec.job, gate: spec.gate, overrides, ..TaskSpec::clone(&known) };
+    if wanted != *known {
+        job::define(seat, wanted).await?;
     }
+    Ok(())
 }

@@ -4,6 +4,8 @@
 //! needed or something died, is taken up again by the next `exec` of the same name.
 
 mod job;
+mod named;
+mod repair;
 mod tell;
 mod wait;
 
@@ -23,6 +25,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::Terminal;
+use repair::Repair;
 use tell::{Saying, Teller};
 use wait::Ending;
 
@@ -40,10 +43,11 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
     // It is remembered and shown, and a command may spell a secret out.
     let name = redactor.text(&name).into_owned();
     let store = project.make_store()?;
+    let repair = Repair::find(&args, project, dir, (job::spec(&name), &guard)).await?;
     let world = ScriptWorld::new(script(&args, guard, (project, redactor), dir)?, ahead);
     let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
     let mut signals = Signals::new()?;
-    let job = Job { project, store: &store, name: &name, world: &world, teller: &teller };
+    let job = Job { project, store: &store, repair: &repair, world: &world, teller: &teller };
     let mut seat = None;
     let ending = tokio::select! {
         biased;
@@ -68,7 +72,7 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
 struct Job<'a> {
     project: &'a Project,
     store: &'a Arc<dyn Store>,
-    name: &'a str,
+    repair: &'a Repair,
     world: &'a ScriptWorld,
     teller: &'a Teller,
 }
@@ -92,8 +96,9 @@ impl Job<'_> {
     }
 
     async fn follow_from(&self, seat: &mut Seat, max_wait: Option<Span>) -> Result<Ending, Error> {
-        let Self { project, name, world, teller, .. } = *self;
-        let task = job::take_up(seat, project, name, world, teller).await?;
+        let Self { project, store, repair, world, teller } = *self;
+        repair.attach(world, seat, store, project);
+        let task = job::take_up(seat, project, &repair.spec, world, teller).await?;
         wait::until_it_ends(seat, task, teller, max_wait).await
     }
 

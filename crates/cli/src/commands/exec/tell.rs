@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use serde::Serialize;
-use unstuck_core::engine::{Event, QuestionId, Recorded, TaskId, TaskState};
+use unstuck_core::engine::{Event, QuestionId, Recorded, Rule, TaskId, TaskState};
 use unstuck_core::time::Span;
 use unstuck_store::Store;
 use unstuck_store::tables::QuestionRow;
@@ -114,6 +114,10 @@ impl Teller {
             return Ok(true);
         }
         let mut lines = vec![String::new(), format!("unstuck: {}", question.text.problem)];
+        // Whoever runs commands knows what a branch is, and needs its name.
+        if question.why.rule == Rule::RepairProposed {
+            lines.push(format!("  {}", question.raw_error));
+        }
         for option in &question.text.options {
             let (value, label) = (option.value, &option.label);
             lines.push(format!("  unstuck inbox answer {id} {value}"));

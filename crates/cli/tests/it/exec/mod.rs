@@ -6,6 +6,7 @@ mod killed;
 mod passing;
 mod probing;
 mod refused;
+mod repairing;
 pub(crate) mod stage;
 mod storm;
 mod together;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::attempt::Approach;
 use crate::engine::ids::{RunId, TaskId};
-use crate::engine::question::Subject;
-use crate::engine::run::Operation;
+use crate::engine::question::{Subject, Tried};
+use crate::engine::run::{Operation, Step};
 use crate::engine::state::State;
 use crate::engine::task::{Charged, Transient};
 use crate::fault::{Charge, Code, Fault, Work};
@@ -27,7 +27,7 @@ impl State {
         }
         let Some(run) = self.runs.get(&id) else { return };
         let operation = if ends { run.step.operation() } else { Operation::Tool };
-        let task_id = run.task;
+        let (task_id, step) = (run.task, run.step);
         let Some(task) = self.tasks.get_mut(&task_id) else { return };
         if ends {
             task.counters.crashes = 0;
@@ -43,10 +43,19 @@ impl State {
                 Charge::Consecutive => counters.consecutive += 1,
                 Charge::Compaction => counters.compactions += 1,
                 Charge::Git => counters.git += 1,
-                Charge::Repair => counters.repairs += 1,
+                Charge::Repair => {
+                    counters.repairs += 1;
+                    task.repairs.called_for += 1;
+                }
                 // Tries are counted below; waiting is counted at the gate.
                 Charge::Signature | Charge::Wait => {}
             }
+        }
+        if step == Step::Execute && ends {
+            task.repairs.broke = Some(Arc::clone(fault));
+        }
+        if let Some(approach) = approach.filter(|_| charges.contains(&Charge::Repair)) {
+            task.repairs.remember(Tried { approach: Arc::clone(approach), code });
         }
         if passing {
             count_one(&mut counters.transient[operation as usize], at);

@@ -59,7 +59,7 @@ impl State {
     /// The run is at `step` now, and the outside owes what the step needs.
     pub(super) fn run_step(&mut self, id: RunId, step: Step, seq: u64) {
         self.leave_merge(id);
-        if let Step::Attempt { .. } = step
+        if let Step::Attempt { .. } | Step::Repair { .. } = step
             && let Some(task) = self.task_of_run(id)
         {
             task.approach = None;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::engine::build::Build;
 use crate::engine::effect::Start;
 use crate::engine::ids::{BuildId, QuestionId, RunId, TaskId};
+use crate::engine::repairs::Repairs;
 use crate::engine::run::{Next, Step};
 use crate::engine::state::{State, Timer};
 use crate::engine::task::{Allowance, Counters, Guidance, Left, Task, TaskState};
@@ -56,6 +57,7 @@ impl State {
         task.executions = 0;
         task.fire_later = false;
         task.counters = Counters::default();
+        task.repairs = Repairs::default();
         task.failure = None;
         task.raised = task.spent;
         task.next = Next::EXECUTE;

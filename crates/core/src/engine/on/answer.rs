@@ -8,6 +8,7 @@ use crate::engine::event::{Event, PauseCause, Raised, Reconciled};
 use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
+use crate::engine::react::proposes_only;
 use crate::engine::run::{Next, Phase, Step};
 use crate::engine::task::{Allowance, Guidance, Left};
 use crate::engine::turn::Turn;
@@ -158,7 +159,11 @@ fn unpark(
     goes_on: GoesOn,
 ) {
     let Some(task) = turn.state.task(id) else { return };
-    let next = goes_on(task.work(), task.next);
+    let mut next = goes_on(task.work(), task.next);
+    if let Step::Repair { .. } = next.step {
+        // A person's hint is no leave to use what was to be proposed.
+        next.step = Step::Repair { propose: proposes_only(turn, task) };
+    }
     let allowed =
         |signature, always| Allowance { signature, always, commands: denied(question).to_vec() };
     let allowance = match (guidance.decision, question.subject) {

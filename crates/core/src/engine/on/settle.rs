@@ -8,12 +8,12 @@ use crate::engine::command::{Outcome, Rejected};
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{EffectId, RunId};
-use crate::engine::react::{day_number, fail};
+use crate::engine::react::{day_number, fail, propose_repair};
 use crate::engine::run::{Next, Phase, Step};
 use crate::engine::state::Owner;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Category, Class, Code, ErrorType, Fault, Input, Repeated};
+use crate::fault::{Category, Class, Code, ErrorType, Fault, Repeated};
 use crate::policy::Amount;
 use crate::signature::Signature;
 
@@ -46,14 +46,17 @@ fn settle_run(
             flow::call_succeeded(turn, task);
             attempted(turn, id, approach);
         }
-        (Outcome::Done, Step::Repair { propose }) => {
+        // One that was to be proposed is never in use.
+        (Outcome::Repaired { approach, branch }, Step::Repair { propose })
+            if branch.is_some() || !propose =>
+        {
             pay(turn, id, spent);
             turn.emit(Event::StepDone { run: id });
             flow::call_succeeded(turn, task);
-            if propose {
-                proposed(turn, id);
-            } else {
-                flow::step_done(turn, id, step);
+            turn.emit(Event::ApproachTaken { run: id, approach, confirms: None });
+            match branch {
+                Some(branch) => propose_repair(turn, id, &branch),
+                None => flow::step_done(turn, id, step),
             }
         }
         (Outcome::Done, Step::Execute) if flow::open_mutations(turn, task) > 0 => {
@@ -64,7 +67,13 @@ fn settle_run(
         }
         (
             Outcome::Done,
-            Step::Check | Step::Commit | Step::Emit | Step::Execute | Step::TakeBack,
+            // There was nothing to repair, or nobody who could: a person has said to go on.
+            Step::Check
+            | Step::Commit
+            | Step::Emit
+            | Step::Execute
+            | Step::Repair { .. }
+            | Step::TakeBack,
         ) => {
             pay(turn, id, spent);
             turn.emit(Event::StepDone { run: id });
@@ -139,12 +148,4 @@ fn repeated(turn: &Turn<'_>, run: RunId, approach: &Approach) -> Option<(Signatu
     let (attempt, failed) = turn.state.signatures().failed_before(signature, digest)?;
     debug_assert_eq!(failed.tried.code.row().class, Class::CodeError);
     Some((signature, attempt, failed.confirmed))
-}
-
-/// A repair was proposed: a person decides whether it is used.
-fn proposed(turn: &mut Turn<'_>, run: RunId) {
-    let message = "a repair of the script is proposed and waits for a person";
-    let context = Input { asked: String::new() };
-    let fault = Fault::precondition_input("repair", message, context);
-    fail(turn, run, &Arc::new(fault), None);
 }

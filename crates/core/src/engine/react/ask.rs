@@ -8,10 +8,10 @@ use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use crate::engine::question::{Question, Subject, Tried};
 use crate::engine::run::Next;
-use crate::engine::task::TaskState;
+use crate::engine::task::{Task, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::Fault;
+use crate::fault::{Fault, Work};
 use crate::question::QuestionKind;
 
 /// What a task is parked for.
@@ -70,7 +70,7 @@ fn open(
         kind,
         fault: fault.cloned(),
         why: why.clone(),
-        attempts: attempts(turn, subject),
+        attempts: attempts(turn, subject, &tasks),
         tasks,
         asked_at: turn.now,
     };
@@ -79,11 +79,23 @@ fn open(
 }
 
 /// The attempts that failed with this error since its counter last started over.
-fn attempts(turn: &Turn<'_>, subject: Subject) -> Vec<Tried> {
+fn attempts(turn: &Turn<'_>, subject: Subject, tasks: &[TaskId]) -> Vec<Tried> {
     let Subject::Error(signature) = subject else { return Vec::new() };
+    let first = tasks.first().and_then(|task| turn.state.task(*task));
+    if let Some(job) = first.filter(|task| task.work() == Work::Job) {
+        return repairs(job);
+    }
     let Some(record) = turn.state.signatures().get(signature) else { return Vec::new() };
     let recent = record.failed.len().saturating_sub(record.count as usize);
     record.failed.iter().skip(recent).map(|failed| failed.tried.clone()).collect()
+}
+
+/// The repairs that did not help since a person last had a word: a script breaks anew each time, so
+/// they are the job's and not those of one error.
+fn repairs(job: &Task) -> Vec<Tried> {
+    let all = &job.repairs.failed;
+    let recent = all.len().saturating_sub(job.counters.repairs as usize);
+    all[recent..].to_vec()
 }
 
 /// Nobody can tell whether an action happened: its task waits for a person to say so.

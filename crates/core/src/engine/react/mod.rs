@@ -7,6 +7,7 @@ mod budget;
 mod compact;
 mod gate;
 mod once;
+mod propose;
 mod replan;
 
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 pub(super) use ask::{Ask, ask, ask_about_action, ask_about_build};
 pub(super) use backoff::repeat_or_ask;
 pub(super) use budget::{caps, day_number};
+pub(super) use propose::propose_repair;
+pub(super) use replan::proposes_only;
 
 use super::event::Event;
 use super::flow;

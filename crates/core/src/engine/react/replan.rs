@@ -95,7 +95,7 @@ pub(super) fn repair(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 }
 
 /// After an action of this firing was applied, a changed script might do the rest differently.
-fn proposes_only(turn: &Turn<'_>, task: &Task) -> bool {
+pub(in crate::engine) fn proposes_only(turn: &Turn<'_>, task: &Task) -> bool {
     let Some(job) = task.spec.job else { return false };
     let applied = task.ledger.iter().any(|id| {
         turn.state

@@ -19,6 +19,7 @@ const REASONS: &[Reason] = &[
     Reason::RepairBudgetExhausted { repairs: 0 },
     Reason::RepairBudgetExhausted { repairs: 1 },
     Reason::RepairBudgetExhausted { repairs: 3 },
+    Reason::RepairProposed,
     Reason::ShortenedTooOften { times: 2 },
     Reason::RetriedOnce,
     Reason::TooManyDifferentErrors,

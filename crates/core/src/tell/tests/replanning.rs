@@ -33,6 +33,7 @@ fn context(approaches: &[TriedApproach<'static>]) -> Replan<'static> {
         of: 3,
         goal: GOAL,
         approaches: Box::leak(approaches.to_vec().into_boxed_slice()),
+        broke: None,
         failure: ReplanFailure {
             code: Code::ValidationPreCommit,
             source: "validate:pre_commit#1",

@@ -1,0 +1,191 @@
+//! How the script of a job is repaired: from the settings to whoever does it and the fence around
+//! them.
+
+use std::ffi::OsString;
+
+use unstuck_core::fault::Gate;
+use unstuck_core::plan::{JobSpec, ScopeSpec, TaskSpec};
+use unstuck_core::policy::Overrides;
+use unstuck_runner::build::{BuildSettings, Gates, TaskSettings};
+use unstuck_runner::repair::RepairSettings;
+use unstuck_world::scope::{Mode, Rules, Scope};
+use unstuck_world::validate::{Checks, Compare};
+use unstuck_world::workspace;
+
+use super::agents::Agents;
+use super::settings::build_settings;
+use super::task::{bad_glob, task_settings};
+use crate::error::Error;
+use crate::project::Project;
+
+/// What no repair touches, whatever its scope says: what decides how the project is built, checked,
+/// published and looked after.
+const NEVER: [&str; 17] = [
+    "unstuck.toml",
+    "**/unstuck.toml",
+    ".github",
+    ".gitlab-ci.yml",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "Jenkinsfile",
+    ".ci",
+    ".githooks",
+    ".husky",
+    ".pre-commit-config.yaml",
+    "**/.gitattributes",
+];
+
+/// Everything that a repair runs finds this set.
+const DRY_RUN: &str = "UNSTUCK_DRY_RUN";
+
+/// What is said of the fence beside its paths.
+const FENCE: &str = "\
+This is a repair, not a run of the job:
+- Do not perform the job's actions and do not call outside services. Whatever you run finds \
+UNSTUCK_DRY_RUN=1 in its environment.
+- Give no file a right that it had not: make nothing executable, and no links.
+- The checks are put back before they run. A change to them is lost, or fails the repair.
+- Keep the script's arguments, its output and the keys of its actions as they are, unless they are \
+what is broken.";
+
+/// What becomes of a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RepairMode {
+    /// It is committed and used.
+    Commit,
+    /// It waits on a branch for a person.
+    Propose,
+    /// Nobody repairs it.
+    Off,
+}
+
+/// How a job is to be repaired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RepairWanted {
+    /// What may be changed, as globs from the root of the project. Nothing: no repair.
+    pub(crate) scope: Vec<String>,
+    /// How many repairs there are before a person is asked.
+    pub(crate) attempts: u32,
+    /// What becomes of a repair.
+    pub(crate) mode: RepairMode,
+    /// Whether a repair is used even after an action of the firing was applied.
+    pub(crate) after_mutation: bool,
+    /// What has to pass before a repair is used.
+    pub(crate) validate: Vec<String>,
+    /// A run of the script that changes nothing, which has to pass as well.
+    pub(crate) dry_run: Option<String>,
+}
+
+impl RepairWanted {
+    /// Nobody repairs it.
+    pub(crate) const fn off() -> Self {
+        Self {
+            scope: Vec::new(),
+            attempts: 0,
+            mode: RepairMode::Off,
+            after_mutation: false,
+            validate: Vec::new(),
+            dry_run: None,
+        }
+    }
+
+    /// Whether there is anything to repair, and anybody.
+    pub(crate) const fn is_on(&self) -> bool {
+        !matches!(self.mode, RepairMode::Off) && self.attempts > 0 && !self.scope.is_empty()
+    }
+
+    /// The job as the engine gets it: with the account that its repairs need, and how many there are.
+    pub(crate) fn job(&self, agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, Error> {
+        let gate = if self.is_on() { agents.gate(agents.of(&spec)?) } else { spec.gate };
+        Ok(self.limits(TaskSpec { gate, ..spec }))
+    }
+
+    /// The same where nobody repairs it, which takes no agent.
+    pub(crate) fn limits(&self, spec: TaskSpec) -> TaskSpec {
+        let attempts = if self.is_on() { self.attempts } else { 0 };
+        TaskSpec {
+            job: Some(JobSpec {
+                propose_only: self.mode == RepairMode::Propose,
+                repair_after_mutation: self.after_mutation,
+                ..JobSpec::default()
+            }),
+            overrides: Overrides { repairs: Some(attempts), ..spec.overrides },
+            ..spec
+        }
+    }
+}
+
+/// What performs the repairs of a job that runs `command`.
+pub(crate) async fn repair_settings(
+    project: &Project,
+    agents: &Agents<'_>,
+    repository: workspace::Project,
+    (spec, wanted): (&TaskSpec, &RepairWanted),
+    command: String,
+) -> Result<RepairSettings, Error> {
+    let task = task(agents, spec, wanted)?;
+    let start = repository.head().await?;
+    let none = std::iter::empty::<&TaskSpec>();
+    let mut work = build_settings(project, agents, repository, start, none).await?;
+    work.environment.retain(|(name, _)| name != DRY_RUN);
+    work.environment.push((DRY_RUN.into(), OsString::from("1")));
+    Ok(RepairSettings {
+        work: BuildSettings {
+            in_place: false,
+            says_walls: false,
+            // Nothing that belongs to the job is declared or done by whoever repairs it.
+            control: None,
+            remote: None,
+            tasks: [(spec.name.clone(), task)].into(),
+            ..work
+        },
+        command,
+    })
+}
+
+/// The job as a task: its fence is strict, and its proof is green or is none.
+fn task(
+    agents: &Agents<'_>,
+    spec: &TaskSpec,
+    wanted: &RepairWanted,
+) -> Result<TaskSettings, Error> {
+    let settings = agents.settings;
+    let proof: Vec<String> = wanted.validate.iter().chain(&wanted.dry_run).cloned().collect();
+    let never = NEVER.iter().map(|&path| path.to_owned());
+    let forbidden: Vec<String> = never.chain(settings.scope.ask_first.iter().cloned()).collect();
+    let repaired = TaskSpec {
+        validate: Some(proof.clone()),
+        scope: ScopeSpec { allowed: wanted.scope.clone(), forbidden: forbidden.clone() },
+        // The runner says what the job is for.
+        brief: String::new(),
+        ..spec.clone()
+    };
+    let rules = Rules {
+        mode: Mode::Strict,
+        allowed: wanted.scope.clone(),
+        forbidden: settings.scope.forbidden.iter().chain(&forbidden).cloned().collect(),
+        ask_first: Vec::new(),
+    };
+    let checks = |gate, commands: &[String]| {
+        let checks = Checks::new(gate, commands, &settings.validate.protect);
+        checks.map(Checks::firm).map_err(|bad| bad_glob("validate.protect", &bad))
+    };
+    let usual = task_settings(agents, &repaired)?;
+    Ok(TaskSettings {
+        scope: Scope::new(&rules).map_err(|bad| bad_glob("repair.scope", &bad))?,
+        gates: Gates {
+            pre_commit: checks(Gate::PreCommit, &proof)?,
+            pre_push: checks(Gate::PrePush, &[])?,
+            pre_pr: checks(Gate::PrePr, &[])?,
+            // What was red before is what is to be repaired.
+            compare: Compare::Off,
+        },
+        brief: format!("{}\n\n{FENCE}", usual.brief),
+        ..usual
+    })
+}

@@ -1,0 +1,344 @@
+//! A script whose own code is broken: an agent repairs it within its fence, or a person is asked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, Output};
+
+use rustix::process::Signal;
+use unstuck_core::engine::Event;
+use unstuck_core::fault::Code;
+use unstuck_store::tables::QuestionRow;
+
+use super::stage::{Stage, text};
+
+/// The agent is a script, and the check tells a script that knows the new name of the field.
+const SETTINGS: &str = "\
+[agent]
+provider = \"script\"
+script = \"agent.toml\"
+[validate]
+pre_commit = [\"sh check.sh\"]
+protect = [\"check.sh\"]
+[backoff]
+base = \"10ms\"
+cap = \"20ms\"
+";
+const CHECK: &str = "grep -q amount= sync.sh\n";
+/// What the other side sends since the field was renamed.
+const ORDER: &str = "amount=12\n";
+/// Reads the field by the name it had, and says so when it is not there.
+const SCRIPT: &str = "\
+sum=$(sed -n s/^total=//p order.txt)
+[ -n \"$sum\" ] || { echo \"KeyError: 'total'\" >&2; exit 1; }
+echo \"$sum\" >>done.txt
+";
+const RUN: &[&str] = &["--", "sh", "sync.sh"];
+
+/// A step that writes the script with these words for the old name.
+fn writes(name: &str) -> String {
+    let script = SCRIPT.replace("total", name);
+    format!("{{ write = \"sync.sh\", text = {} }}", serde_json::to_string(&script).unwrap())
+}
+
+/// The repair that is right.
+fn right() -> String {
+    format!("{{ say = \"Read the field by its new name.\" }}, {}", writes("amount"))
+}
+
+struct Shop(Stage);
+
+impl Shop {
+    /// A repository with the broken script, and an agent that does these steps, repair by repair.
+    fn new(repairs: &[&str]) -> Self {
+        let shop = Self(Stage::new());
+        for (name, text) in [
+            ("unstuck.toml", SETTINGS),
+            ("check.sh", CHECK),
+            ("order.txt", ORDER),
+            ("sync.sh", SCRIPT),
+            ("notes.txt", "mine\n"),
+            (".gitignore", "done.txt\n"),
+        ] {
+            fs::write(shop.0.path(name), text).unwrap();
+        }
+        let steps = repairs.iter().map(|steps| format!("[[attempt]]\nsteps = [{steps}]\n"));
+        fs::write(shop.0.path("agent.toml"), steps.collect::<Vec<_>>().concat()).unwrap();
+        shop.git(&["init", "--quiet", "--initial-branch=main"]);
+        shop.git(&["config", "user.name", "Ada"]);
+        shop.git(&["config", "user.email", "ada@example.org"]);
+        shop.commit("first");
+        shop
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(self.0.path("")).args(args).env("HOME", self.0.path(""));
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", text(&output.stderr));
+        text(&output.stdout).trim_end().to_owned()
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
+    }
+
+    fn exec(&self, options: &[&str]) -> Command {
+        let mut exec = self.0.unstuck(&["exec", "--name", "job"]);
+        exec.args(options).args(RUN).env("HOME", self.0.path(""));
+        exec
+    }
+
+    fn run(&self, options: &[&str]) -> Output {
+        self.exec(options).output().unwrap()
+    }
+
+    /// Runs it without waiting for a person, who is needed.
+    fn asks(&self, options: &[&str]) -> QuestionRow {
+        let ran = self.run(&[options, &["--max-wait", "0"]].concat());
+        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+        self.0.question()
+    }
+
+    /// The titles of all commits, the newest first.
+    fn log(&self) -> Vec<String> {
+        self.git(&["log", "--format=%s", "main"]).lines().map(str::to_owned).collect()
+    }
+
+    fn branches(&self) -> String {
+        self.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])
+    }
+
+    fn faults(&self) -> Vec<Code> {
+        let met = |event: Event| match event {
+            Event::FaultMet { fault, .. } => Some(fault.code()),
+            _ => None,
+        };
+        self.0.events().into_iter().filter_map(|recorded| met(recorded.event)).collect()
+    }
+
+    /// The script was repaired once, and has run.
+    fn is_repaired(&self, ran: &Output) {
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        assert_eq!(self.log(), ["Repair job: Read the field by its new name", "first"]);
+        assert_eq!(self.0.wrote("sync.sh"), SCRIPT.replace("total", "amount"));
+        assert_eq!(self.0.wrote("done.txt"), "12\n");
+        assert_eq!(self.git(&["status", "--porcelain"]), "");
+        assert_eq!(self.branches(), "main");
+        assert_eq!(self.0.run_locks(), Vec::<String>::new());
+    }
+}
+
+// T3.11: what no rule knows is the script's own fault, and calls for a repair.
+#[test]
+fn a_renamed_field_is_repaired_committed_and_the_script_runs_again() {
+    let shop = Shop::new(&[&right()]);
+    let ran = shop.run(&[]);
+    shop.is_repaired(&ran);
+    assert_eq!(shop.faults(), [Code::LogicError]);
+    let said = text(&ran.stderr);
+    assert!(said.contains("I am repairing"), "{said}");
+    let message = shop.git(&["log", "-1", "--format=%B%n%an"]);
+    assert!(message.contains("It failed with LOGIC_ERROR: KeyError: 'total'"), "{message}");
+    assert!(message.contains("Changed: sync.sh") && message.ends_with("Ada"), "{message}");
+    // The next firing has nothing to repair.
+    assert_eq!(shop.run(&[]).status.code(), Some(0));
+    assert_eq!(shop.0.wrote("done.txt"), "12\n12\n");
+    assert_eq!(shop.log().len(), 2);
+}
+
+#[test]
+fn a_repair_that_does_not_pass_is_followed_by_another_one() {
+    let shop = Shop::new(&[&writes("sum"), &right()]);
+    shop.is_repaired(&shop.run(&[]));
+    assert_eq!(shop.faults(), [Code::LogicError, Code::ValidationPreCommit]);
+}
+
+// T3.11: a repair that passes the check and still fails is no success.
+#[test]
+fn a_repair_that_passes_the_check_and_does_not_help_is_repaired_again() {
+    let useless = writes("total").replace("exit 1", "exit 1 # amount=");
+    let shop = Shop::new(&[&useless, &right()]);
+    let ran = shop.run(&[]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(shop.faults(), [Code::LogicError, Code::LogicError]);
+    assert_eq!(shop.log().len(), 3);
+    assert_eq!(shop.0.wrote("done.txt"), "12\n");
+}
+
+#[test]
+fn what_lies_outside_the_fence_is_taken_back_and_counts_as_failed() {
+    let rows = [
+        (r#"{ write = "notes.txt", text = "theirs\n" }"#, Code::ScopeOutsideAllowed),
+        // A check that is loosened passes nothing.
+        (r#"{ write = "check.sh", text = "exit 0\n" }"#, Code::ScopeOutsideAllowed),
+        (r#"{ write = "unstuck.toml", text = "" }"#, Code::ScopeForbidden),
+        (r#"{ write = ".github/workflows/a.yml", text = "" }"#, Code::ScopeForbidden),
+        (r#"{ run = "chmod +x sync.sh" }"#, Code::ScopeForbidden),
+        (r#"{ say = "There is nothing to do." }"#, Code::LogicNoProgress),
+    ];
+    for (steps, code) in rows {
+        let wrong = match code {
+            Code::LogicNoProgress => steps.to_owned(),
+            _ => format!("{}, {steps}", right()),
+        };
+        let shop = Shop::new(&[&wrong, &right()]);
+        shop.is_repaired(&shop.run(&[]));
+        assert_eq!(shop.faults(), [Code::LogicError, code], "{steps}");
+        assert_eq!(shop.git(&["diff", "--name-only", "HEAD~1"]), "sync.sh", "{steps}");
+        let mode = fs::metadata(shop.0.path("sync.sh")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o111, 0, "{steps}");
+    }
+}
+
+// T3.8
+#[test]
+fn when_the_repairs_are_used_up_a_person_is_asked_and_reads_what_was_tried() {
+    let loosens = r#"{ write = "check.sh", text = "exit 0\n" }"#;
+    let nothing = r#"{ say = "I see nothing wrong." }"#;
+    let shop = Shop::new(&[&writes("sum"), nothing, loosens]);
+    let question = shop.asks(&[]);
+    let tried = [Code::ValidationPreCommit, Code::LogicNoProgress, Code::ScopeOutsideAllowed];
+    assert_eq!(shop.faults(), [&[Code::LogicError], &tried[..]].concat());
+    assert!(question.operator_text.starts_with("Repair budget exhausted (3)"), "{question:?}");
+    assert_eq!(question.text.attempts.len(), 3, "{question:?}");
+    assert!(question.text.problem.contains("I repaired it three times"), "{question:?}");
+    // Nothing is in use, and no further repair begins until somebody answers.
+    assert_eq!((shop.log(), shop.0.wrote("check.sh")), (vec!["first".to_owned()], CHECK.into()));
+    assert_eq!(shop.run(&["--max-wait", "0"]).status.code(), Some(3));
+    assert_eq!(shop.faults().len(), 4);
+    // A hint gives a fresh set of repairs.
+    fs::write(shop.0.path("agent.toml"), format!("[[attempt]]\nsteps = [{}]\n", right())).unwrap();
+    let id = question.id.to_string();
+    let hint = ["inbox", "answer", &id, "provide_guidance", "--guidance", "It is amount now."];
+    let answered = shop.0.unstuck(&hint).output().unwrap();
+    assert!(answered.status.success(), "{}", text(&answered.stderr));
+    let ran = shop.run(&[]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(shop.log()[0], "Repair job: Read the field by its new name");
+}
+
+#[test]
+fn a_proposed_repair_leaves_the_tree_alone_until_a_person_takes_it_over() {
+    let shop = Shop::new(&[&right()]);
+    let ran = shop.run(&["--repair=propose", "--max-wait", "0"]);
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    assert!(text(&ran.stderr).contains("git merge unstuck/repair/job"), "{}", text(&ran.stderr));
+    let question = shop.0.question();
+    assert_eq!(shop.log(), ["first"]);
+    assert_eq!(shop.0.wrote("sync.sh"), SCRIPT);
+    assert_eq!(shop.branches(), "main\nunstuck/repair/job");
+    assert!(question.operator_text.contains("unstuck/repair/job"), "{question:?}");
+    assert!(question.text.problem.contains("a repair ready"), "{question:?}");
+    shop.git(&["merge", "--quiet", "unstuck/repair/job"]);
+    let answered = shop.0.answer(&question, "provide_credentials");
+    assert!(answered.status.success(), "{}", text(&answered.stderr));
+    let ran = shop.run(&["--repair=propose"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(shop.0.wrote("done.txt"), "12\n");
+}
+
+#[test]
+fn what_a_person_has_not_committed_is_not_touched() {
+    let shop = Shop::new(&[&right()]);
+    let own = format!("# mine\n{SCRIPT}");
+    fs::write(shop.0.path("sync.sh"), &own).unwrap();
+    let question = shop.asks(&[]);
+    assert!(question.operator_text.contains("unstuck/repair/job"), "{question:?}");
+    assert_eq!((shop.0.wrote("sync.sh"), shop.log()), (own, vec!["first".to_owned()]));
+}
+
+#[test]
+fn changes_in_other_files_are_not_in_the_way() {
+    let shop = Shop::new(&[&right()]);
+    fs::write(shop.0.path("notes.txt"), "not finished\n").unwrap();
+    let ran = shop.run(&[]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(shop.0.wrote("notes.txt"), "not finished\n");
+    assert_eq!(shop.git(&["status", "--porcelain"]), " M notes.txt");
+    assert_eq!(shop.log().len(), 2);
+}
+
+/// A step that says that it is there, and waits.
+fn waits(shop: &Stage) -> String {
+    let (up, go) = (shop.path("up"), shop.path("go"));
+    format!("{{ run = \"echo >{}; read line <{}\" }}, ", up.display(), go.display())
+}
+
+#[test]
+fn a_repair_is_checked_again_on_what_the_person_committed_meanwhile() {
+    let shop = Shop::new(&[]);
+    let steps = format!("[[attempt]]\nsteps = [{}{}]\n", waits(&shop.0), right());
+    fs::write(shop.0.path("agent.toml"), steps).unwrap();
+    shop.commit("agent");
+    for fifo in ["up", "go"] {
+        shop.0.fifo(fifo);
+    }
+    let mut exec = shop.exec(&[]).process_group(0).spawn().unwrap();
+    shop.0.hear("up");
+    fs::write(shop.0.path("notes.txt"), "more\n").unwrap();
+    shop.git(&["commit", "--quiet", "--all", "--message=meanwhile"]);
+    shop.0.let_go("go");
+    assert_eq!(exec.wait().unwrap().code(), Some(0));
+    let titles = ["Repair job: Read the field by its new name", "meanwhile", "agent", "first"];
+    assert_eq!(shop.log(), titles);
+    assert_eq!(shop.0.wrote("notes.txt"), "more\n");
+}
+
+#[test]
+fn a_guest_has_its_script_repaired_as_well() {
+    let shop = Shop::new(&[&right()]);
+    for fifo in ["up", "go"] {
+        shop.0.fifo(fifo);
+    }
+    let other = shop.0.start(&["--name", "other"], "echo >up; read line <go");
+    shop.0.hear("up");
+    let ran = shop.run(&[]);
+    shop.0.let_go("go");
+    assert_eq!(other.status().code(), Some(0));
+    for fifo in ["up", "go"] {
+        fs::remove_file(shop.0.path(fifo)).unwrap();
+    }
+    shop.is_repaired(&ran);
+}
+
+// B13: whoever is killed in the middle of a repair leaves nothing running, and it goes on.
+#[test]
+fn a_repair_goes_on_after_a_kill_and_is_committed_once() {
+    let shop = Shop::new(&[]);
+    let steps = format!("[[attempt]]\nsteps = [{}{}]\n", waits(&shop.0), right());
+    fs::write(shop.0.path("agent.toml"), steps).unwrap();
+    shop.commit("agent");
+    for fifo in ["up", "go"] {
+        shop.0.fifo(fifo);
+    }
+    let mut exec = shop.exec(&[]).process_group(0).spawn().unwrap();
+    shop.0.hear("up");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&exec), Signal::KILL).unwrap();
+    assert_eq!(exec.wait().unwrap().signal(), Some(9));
+    let mut exec = shop.exec(&[]).process_group(0).spawn().unwrap();
+    shop.0.hear("up");
+    shop.0.let_go("go");
+    assert_eq!(exec.wait().unwrap().code(), Some(0));
+    assert_eq!(shop.log(), ["Repair job: Read the field by its new name", "agent", "first"]);
+    assert_eq!(shop.0.wrote("done.txt"), "12\n");
+    assert_eq!(shop.0.job("job").moved.firing, 1);
+    assert_eq!(shop.0.crashes(), [false]);
+}
+
+#[test]
+fn without_a_fence_or_an_agent_a_person_is_asked_at_once() {
+    let shop = Shop::new(&[&right()]);
+    let question = shop.asks(&["--repair=off"]);
+    assert!(question.text.problem.contains("no way to repair it"), "{question:?}");
+    // A line of shell names no file.
+    let shop = Shop::new(&[&right()]);
+    let script = "echo \"KeyError: 'total'\" >&2; exit 1";
+    let mut exec = shop.0.exec(&["--name", "job", "--max-wait", "0", "--repair"], script);
+    let ran = exec.env("HOME", shop.0.path("")).output().unwrap();
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    assert!(text(&ran.stderr).contains("names no file of this project"), "{}", text(&ran.stderr));
+    assert_eq!(shop.faults(), [Code::LogicError]);
+    assert_eq!(shop.log(), ["first"]);
+}

@@ -1,0 +1,37 @@
+//! A repair that is not used by itself: a person decides whether it is.
+
+use std::sync::Arc;
+
+use super::ask::{Ask, ask};
+use super::{ended, meet};
+use crate::engine::flow;
+use crate::engine::ids::RunId;
+use crate::engine::question::Subject;
+use crate::engine::run::{Next, Status, Step};
+use crate::engine::turn::Turn;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Fault, Input};
+use crate::question::QuestionKind;
+
+/// A repair waits on `branch`. When a person says that it is taken over, the script runs again.
+pub(in crate::engine) fn propose_repair(turn: &mut Turn<'_>, run: RunId, branch: &str) {
+    let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
+    let (task, source) = (task.id, format!("repair:{}", task.spec.name));
+    let message = format!(
+        "a repair is ready on the branch {branch}; take it over, for example with \
+         `git merge {branch}`, and then choose \u{201c}I have fixed it, try again\u{201d}"
+    );
+    let context = Input { asked: String::new() };
+    let fault = Arc::new(Fault::precondition_input(source, message, context));
+    meet(turn, run, &fault, None, true);
+    if ended(turn, run) {
+        turn.cancel_run(run);
+        flow::cancel_task(turn, task);
+        return;
+    }
+    turn.pause_run(run, Status::PausedApproval, Step::Execute, Some(fault.code()));
+    let why = Why::code(Rule::RepairProposed, fault.code());
+    let (subject, kind) = (Subject::Error(fault.signature), QuestionKind::Hands);
+    let next = Next::EXECUTE;
+    ask(turn, Ask { task, run: Some(run), next, subject, kind, fault: Some(&fault), why });
+}

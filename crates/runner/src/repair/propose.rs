@@ -1,0 +1,39 @@
+//! A repair that is not used by itself: it waits on a branch, and nothing of the person's is touched.
+
+use unstuck_core::fault::Fault;
+use unstuck_world::git::{Git, Oid, RefChange, Swapped};
+
+use super::words::slug;
+use crate::world::Order;
+
+const HEADS: &str = "refs/heads/";
+/// How many proposals of one job may lie about before a person has to tidy up.
+const PROPOSALS_MAX: u32 = 100;
+
+/// Puts a branch at `commit` and tells its name. One that is there already and holds something that
+/// the person has not taken over is left alone.
+pub(super) async fn propose(git: &Git, order: &Order, commit: &Oid) -> Result<String, Fault> {
+    let name = format!("unstuck/repair/{}", slug(order));
+    let head = git.head().await?;
+    let taken: Vec<String> = git.worktrees().await?.into_iter().filter_map(|t| t.branch).collect();
+    let mut short = name.clone();
+    for number in 2..PROPOSALS_MAX {
+        let full = format!("{HEADS}{short}");
+        let old = git.commit_of(&full).await?;
+        let is_free = match &old {
+            None => true,
+            Some(there) if there == commit => return Ok(short),
+            Some(there) => git.is_ancestor(there, &head).await? && !taken.contains(&full),
+        };
+        if is_free {
+            let change = RefChange { name: full, old, new: Some(commit.clone()) };
+            if let Swapped::Done = git.swap(&[change], "unstuck: propose a repair").await? {
+                return Ok(short);
+            }
+        }
+        short = format!("{name}-{number}");
+    }
+    let context = unstuck_core::fault::Missing { what: "room for another proposal".to_owned() };
+    let message = format!("too many branches begin with {name}; delete those you do not need");
+    Err(Fault::precondition_missing("repair", message, context))
+}

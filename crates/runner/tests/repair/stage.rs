@@ -1,0 +1,241 @@
+//! A job whose script is broken, in a real repository, with an agent that does as it is written.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{
+    BuildId, Command, Effect, Event, Question, RunId, State, TaskId, TaskState, Work,
+};
+use unstuck_core::fault::{Code, Fault, Gate, Logic};
+use unstuck_core::plan::{JobSpec, TaskSpec};
+use unstuck_core::policy::{Overrides, Policy};
+use unstuck_core::time::{Span, Time};
+use unstuck_runner::build::{BuildSettings, Gates, TaskSettings, Worker};
+use unstuck_runner::control::TokenKey;
+use unstuck_runner::repair::{RepairSettings, Repairer};
+use unstuck_runner::{
+    Ended, Handle, Order, Report, Results, Runner, Scope, Script, ScriptWorld, Setup, SystemClock,
+    World as _,
+};
+use unstuck_store::{Holder, MemoryStore, Page, Store as _};
+use unstuck_world::agent::Limits;
+use unstuck_world::git::{Oid, Person};
+use unstuck_world::process::Guard;
+use unstuck_world::provider::script::{self, ScriptedAgent};
+use unstuck_world::redact::Redactor;
+use unstuck_world::scope::{self, Rules};
+use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::workspace::Project;
+
+use crate::repo::Repo;
+
+const PROJECT: &str = "shop";
+pub(crate) const JOB: &str = "nightly";
+/// A value that nobody may commit.
+pub(crate) const CANARY: &str = "canary-4711-in-the-mine";
+
+/// What is special about a job.
+pub(crate) struct Job {
+    /// What its script is at the beginning.
+    pub(crate) script: &'static str,
+    /// Steps of the agent, repair by repair.
+    pub(crate) repairs: Vec<String>,
+    /// What may be changed.
+    pub(crate) scope: Vec<&'static str>,
+    /// What has to pass.
+    pub(crate) proof: Vec<&'static str>,
+    /// What is put back before that.
+    pub(crate) protect: Vec<&'static str>,
+}
+
+pub(crate) struct Stage {
+    pub(crate) repo: Repo,
+    pub(crate) handle: Handle,
+    store: MemoryStore,
+    _running: JoinHandle<Ended>,
+    job: Job,
+}
+
+impl Stage {
+    /// A repository with the script and a check, and a loop that knows the job.
+    pub(crate) async fn new(job: Job) -> Self {
+        let repo = Repo::with(&[
+            ("run.sh", job.script),
+            ("check.sh", "grep -q good run.sh\n"),
+            ("other.txt", "mine\n"),
+        ]);
+        std::fs::create_dir_all(repo.beside("runs")).unwrap();
+        let store = MemoryStore::new();
+        let mut policy = Policy::default();
+        policy.backoff.base_ms = Span::from_millis(10);
+        policy.backoff.cap_ms = Span::from_millis(20);
+        let setup = Setup {
+            store: Arc::new(store.clone()),
+            project: PROJECT.into(),
+            holder: Holder { pid: 1, verb: "test".into(), since: Time::from_millis(0) },
+            policy: Arc::new(policy),
+            clock: Arc::new(SystemClock),
+            gates: None,
+            turns: None,
+        };
+        let runner = Runner::open(setup).await.unwrap();
+        let handle = runner.handle();
+        let running = tokio::spawn(runner.run());
+        Self { repo, handle, store, _running: running, job }
+    }
+
+    /// Somebody who runs the script and lets it be repaired.
+    pub(crate) async fn world(&self) -> ScriptWorld {
+        let world = ScriptWorld::new(self.script(), None);
+        let settings = RepairSettings { work: self.work().await, command: "sh run.sh".to_owned() };
+        let (decider, store) = (Arc::new(self.handle.clone()), Arc::new(self.store.clone()));
+        world.repair_with(Repairer::new(settings, decider, store, PROJECT, Arc::new(SystemClock)));
+        world
+    }
+
+    /// Fires the job.
+    pub(crate) async fn fire(&self) {
+        let spec = TaskSpec {
+            name: JOB.to_owned(),
+            title: JOB.to_owned(),
+            goal: "Says that all is good.".to_owned(),
+            job: Some(JobSpec::default()),
+            overrides: Overrides { repairs: Some(3), ..Overrides::default() },
+            ..TaskSpec::default()
+        };
+        self.handle.command(Command::DefineJob { spec: Arc::new(spec) }).await.unwrap();
+        let task = self.handle.look(|state| state.job(JOB).unwrap().id).await.unwrap();
+        let world = Arc::new(self.world().await);
+        self.handle.attach(Scope::Task(task), world).await.unwrap();
+        self.handle.command(Command::FireJob { task }).await.unwrap();
+    }
+
+    /// Waits until the job is over or asks.
+    pub(crate) async fn over(&self) -> Result<(), Question> {
+        let mut notices = self.handle.watch();
+        let seen = |state: &State| {
+            let asked = state.questions().next().cloned();
+            let done = matches!(state.job(JOB).unwrap().state, TaskState::Done);
+            asked.map(Err).or_else(|| done.then_some(Ok(())))
+        };
+        loop {
+            if let Some(over) = self.handle.look(seen).await.unwrap() {
+                return over;
+            }
+            notices.recv().await.ok();
+        }
+    }
+
+    /// Performs a repair as if it were ordered by itself.
+    pub(crate) async fn perform(&self, world: &ScriptWorld, run: u64) -> Report {
+        let order = Order {
+            project: PROJECT.into(),
+            effect: Effect {
+                id: unstuck_core::engine::EffectId(run),
+                task: TaskId(7),
+                run: RunId(run),
+                what: Work::Repair { propose: false },
+            },
+            build: BuildId(0),
+            task: Arc::new(TaskSpec { name: JOB.to_owned(), ..TaskSpec::default() }),
+            firing: 1,
+            attempt: 1,
+            mutation: None,
+            context: None,
+            mended: None,
+            broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
+        };
+        world.perform(order, CancellationToken::new()).await.unwrap()
+    }
+
+    /// The codes of the faults that were met.
+    pub(crate) async fn faults(&self) -> Vec<Code> {
+        let page = Page { after: 0, limit: 10_000 };
+        let events = self.store.events(PROJECT, page).await.unwrap();
+        let met = |event: Event| match event {
+            Event::FaultMet { fault, .. } => Some(fault.code()),
+            _ => None,
+        };
+        events.into_iter().filter_map(|recorded| met(recorded.event)).collect()
+    }
+
+    fn script(&self) -> Script {
+        let key = TokenKey::open(&self.repo.beside("key")).unwrap();
+        Script {
+            guard: guard(),
+            runs: self.repo.beside("runs"),
+            program: "sh".into(),
+            arguments: vec!["run.sh".into()],
+            directory: self.repo.root.clone(),
+            timeout: None,
+            socket: PathBuf::from("nowhere"),
+            key,
+            results: Results::new(self.repo.beside("results")),
+            redactor: Arc::new(Redactor::new([CANARY])),
+        }
+    }
+
+    async fn work(&self) -> BuildSettings {
+        let path = std::env::var_os("PATH").unwrap();
+        BuildSettings {
+            project: Project::open(&self.repo.program, &self.repo.root).await.unwrap(),
+            start: Oid::read(self.repo.git(["rev-parse", "HEAD"]).as_bytes()).unwrap(),
+            guard: guard(),
+            runs: self.repo.beside("runs"),
+            setup: Vec::new(),
+            share: Vec::new(),
+            in_place: false,
+            disk_free_bytes_min: 0,
+            says_walls: false,
+            person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
+            command_timeout: Duration::from_mins(1),
+            environment: vec![("PATH".into(), path), ("UNSTUCK_DRY_RUN".into(), "1".into())],
+            redactor: Arc::new(Redactor::new([CANARY])),
+            secrets: Arc::new(Secrets::new([CANARY])),
+            credentials: [].into(),
+            results: Results::new(self.repo.beside("results")),
+            remote: None,
+            control: None,
+            tasks: [(JOB.to_owned(), self.task())].into(),
+        }
+    }
+
+    fn task(&self) -> TaskSettings {
+        let steps = self.job.repairs.iter();
+        let steps: Vec<String> = steps.map(|s| format!("[[attempt]]\nsteps = [{s}]\n")).collect();
+        let script = script::Script::read(&steps.concat(), "script").unwrap();
+        let agent = ScriptedAgent::new(script, guard());
+        let list = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let rules = Rules { allowed: list(&self.job.scope), ..Rules::default() };
+        let checks = |gate, commands: &[&str]| {
+            Checks::new(gate, &list(commands), &list(&self.job.protect)).unwrap().firm()
+        };
+        TaskSettings {
+            worker: Worker::Agent(Arc::new(agent)),
+            model: None,
+            price: None,
+            limits: Limits {
+                turns_max: None,
+                money_micros_max: None,
+                first_byte: Duration::from_mins(1),
+                idle: Duration::from_mins(1),
+                total: Duration::from_mins(1),
+            },
+            scope: scope::Scope::new(&rules).unwrap(),
+            gates: Gates {
+                pre_commit: checks(Gate::PreCommit, &self.job.proof),
+                pre_push: checks(Gate::PrePush, &[]),
+                pre_pr: checks(Gate::PrePr, &[]),
+                compare: Compare::Off,
+            },
+            brief: String::new(),
+        }
+    }
+}
+
+fn guard() -> Guard {
+    Guard { executable: env!("CARGO_BIN_EXE_runner-test-guard").into(), arguments: Vec::new() }
+}
