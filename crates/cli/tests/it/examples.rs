@@ -165,3 +165,40 @@ fn the_sync_charges_once_whatever_gets_lost() {
     assert_eq!(shop.stage.runs("sync").len(), 2, "{said}");
     shop.is_settled();
 }
+
+/// A repository of what is there.
+fn git_repository(stage: &Stage) {
+    for args in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["config", "user.name", "Ada"],
+        &["config", "user.email", "ada@example.org"],
+        &["add", "--all"],
+        &["commit", "--quiet", "--message", "the sync"],
+    ] {
+        let mut git = Command::new("git");
+        let done =
+            git.arg("-C").arg(stage.path("")).args(args).env("HOME", stage.path("")).status();
+        assert!(done.unwrap().success(), "git {args:?}");
+    }
+}
+
+// T3.3, T3.11: the other side changed; an agent repairs the sync within its fence, and it goes on.
+#[test]
+fn the_sync_is_repaired_when_the_shop_renames_a_field() {
+    let settings = "[agent]\nprovider = \"script\"\nscript = \"agent.toml\"\n[validate]\n\
+                    pre_commit = [\"python3 check.py\"]\nprotect = [\"check.py\"]\n";
+    let shop = Shop::opens("", settings);
+    let sync = fs::read_to_string(shop.stage.path("sync.py")).unwrap();
+    let mended = serde_json::to_string(&sync.replace("\"total\"", "\"amount\"")).unwrap();
+    let agent = format!("[[attempt]]\nsteps = [{{ write = \"sync.py\", text = {mended} }}]\n");
+    fs::write(shop.stage.path("agent.toml"), agent).unwrap();
+    fs::write(shop.stage.path(".gitignore"), "*.log\n*.csv\naddress\n__pycache__/\n").unwrap();
+    git_repository(&shop.stage);
+    fs::write(shop.stage.path("renamed"), "").unwrap();
+    let (status, said) = shop.sync();
+    assert_eq!(status, Some(0), "{said}");
+    let first = &shop.stage.runs("sync")[0];
+    assert_eq!(serde_json::to_value(first.status).unwrap(), "failed:logic");
+    assert!(shop.stage.wrote("sync.py").contains("order[\"amount\"]"));
+    shop.is_settled();
+}
