@@ -189,3 +189,31 @@ fn task(
         ..usual
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_repaired_only_where_there_is_something_to_repair() {
+        let on = RepairWanted {
+            scope: vec!["sync.sh".to_owned()],
+            attempts: 3,
+            mode: RepairMode::Commit,
+            ..RepairWanted::off()
+        };
+        let propose = RepairWanted { mode: RepairMode::Propose, ..on.clone() };
+        let table = [
+            (on.clone(), 3, false),
+            (propose, 3, true),
+            (RepairWanted { scope: Vec::new(), ..on.clone() }, 0, false),
+            (RepairWanted { mode: RepairMode::Off, ..on }, 0, false),
+            (RepairWanted::off(), 0, false),
+        ];
+        for (wanted, repairs, propose_only) in table {
+            let spec = wanted.limits(TaskSpec::default());
+            let job = spec.job.unwrap();
+            assert_eq!((spec.overrides.repairs, job.propose_only), (Some(repairs), propose_only));
+        }
+    }
+}
