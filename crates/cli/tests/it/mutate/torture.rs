@@ -89,6 +89,8 @@ struct Account {
     /// It is done as soon as somebody has looked for it.
     pending: bool,
     looks: usize,
+    /// What it has seen, for whoever has to find out why it is wrong.
+    history: Vec<String>,
 }
 
 struct Service {
@@ -145,6 +147,7 @@ fn answer(
                 account.charges += 1;
             }
         }
+        account.history.push(format!("called by {}: {fate:?}", pid("X-Command: ")));
         fate
     };
     match fate {
@@ -177,6 +180,7 @@ fn look_up(all: &mut BTreeMap<String, Account>, seed: u64, key: &str) -> Option<
         account.charges += 1;
     }
     let breaks = account.looks == 1 && (Rng::at(key, seed + 1).next() % 8) == 0;
+    account.history.push(format!("looked up: {found}, breaks off: {breaks}"));
     (!breaks).then_some(found)
 }
 
@@ -257,13 +261,32 @@ fn every_charge_is_made_exactly_once() {
     });
     let all = service.accounts.lock().unwrap();
     assert_eq!(all.len(), scripts * WORKERS * IN_A_SCRIPT, "none is missing");
-    let wrong: Vec<_> = all.iter().filter(|(_, account)| account.charges != 1).collect();
-    assert!(
-        wrong.is_empty(),
-        "{:?}",
-        wrong.iter().map(|(key, a)| (key, a.charges)).collect::<Vec<_>>()
-    );
+    let wrong = all.iter().filter(|(_, account)| account.charges != 1);
+    let wrong: Vec<_> = wrong.map(|(key, account)| (key, &account.history)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?} {:#?}", told_of(&stage, wrong[0].0));
     tell_shares(&stage, all.len());
+}
+
+/// What the journal tells of a charge.
+fn told_of(stage: &Stage, key: &str) -> Vec<String> {
+    let events = stage.all_events();
+    let id = events.iter().find_map(|recorded| match &recorded.event {
+        Event::MutationIntended { mutation, spec, .. } if spec.key == key => Some(*mutation),
+        _ => None,
+    });
+    let of = |event: &Event| match event {
+        Event::MutationIntended { mutation, .. }
+        | Event::MutationInFlight { mutation, .. }
+        | Event::MutationProbing { mutation }
+        | Event::MutationSettling { mutation, .. }
+        | Event::MutationApplied { mutation, .. }
+        | Event::MutationFailed { mutation }
+        | Event::MutationIndeterminate { mutation }
+        | Event::MutationReconciled { mutation, .. } => Some(*mutation) == id,
+        _ => false,
+    };
+    let all = events.iter().filter(|recorded| of(&recorded.event));
+    all.map(|recorded| format!("{} {:?}", recorded.at.as_millis(), recorded.event)).collect()
 }
 
 /// How it was decided what became of each charge.
