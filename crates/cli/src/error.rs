@@ -247,6 +247,26 @@ pub(crate) enum Error {
     /// The answer was lost, and it cannot be looked up.
     #[error("nobody can tell whether the pull request was opened")]
     PullRequestUnknown,
+    /// No job has this name.
+    #[error("there is no job {name}")]
+    NoSuchJob {
+        /// As it was named.
+        name: String,
+        /// Those that are called much like it.
+        near: Vec<String>,
+    },
+    /// Somebody runs the jobs of this project already.
+    #[error("{holder} runs the jobs of this project already")]
+    Watched {
+        /// Who.
+        holder: Holder,
+    },
+    /// There is no job at all.
+    #[error("there are no jobs in {}", root.display())]
+    NoJobs {
+        /// The root of the project.
+        root: PathBuf,
+    },
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -278,7 +298,7 @@ impl Error {
                 Exit::SomeFailed => Exit::Config,
                 exit => exit,
             },
-            Self::NoAnswer { .. } => Exit::Limited,
+            Self::NoAnswer { .. } | Self::Watched { .. } => Exit::Limited,
             Self::NoToken { .. } => Exit::Denied,
             Self::PullRequestUnknown => Exit::Waiting,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
@@ -313,6 +333,8 @@ impl Error {
             | Self::Conflicts { .. }
             | Self::NotInARow { .. }
             | Self::NoName
+            | Self::NoSuchJob { .. }
+            | Self::NoJobs { .. }
             | Self::NobodyToAsk { .. } => Exit::Usage,
         }
     }
@@ -407,6 +429,20 @@ impl Error {
             | Self::NotAtGithub { .. }
             | Self::PullRequestLeftOut
             | Self::PullRequestUnknown => self.landing_hints(),
+            Self::NoSuchJob { near, .. } => {
+                let near =
+                    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")));
+                near.into_iter().chain(["`unstuck jobs` lists them".to_owned()]).collect()
+            }
+            Self::Watched { .. } => {
+                vec!["`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now".to_owned()]
+            }
+            Self::NoJobs { .. } => {
+                vec![
+                    "`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one"
+                        .to_owned(),
+                ]
+            }
             Self::NobodyToAsk { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
             }

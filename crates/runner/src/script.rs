@@ -23,6 +23,7 @@ use unstuck_world::redact::Redactor;
 
 use crate::clean;
 use crate::control::TokenKey;
+use crate::jobs::{Care, check};
 use crate::lock::lock;
 use crate::probe::{idempotency_key, look_up};
 use crate::results::Results;
@@ -78,6 +79,7 @@ struct Shared {
     last_status: Mutex<Option<i32>>,
     has_begun: AtomicBool,
     turn: Mutex<Option<Turn>>,
+    care: Care,
 }
 
 /// An execution, under way or over. It outlives the loop that asked for it: when the process that
@@ -116,7 +118,13 @@ impl ScriptWorld {
 
     /// Performs `script`, the first time under a guard that came up ahead, if there is one.
     pub fn new(script: Script, ahead: Option<Waiting>) -> Self {
+        Self::caring(script, ahead, Care::default())
+    }
+
+    /// The same, for a job that is defined in the settings.
+    pub fn caring(script: Script, ahead: Option<Waiting>, care: Care) -> Self {
         Self(Arc::new(Shared {
+            care,
             runs: Runs::new(script.runs.clone()),
             turns: Turns::new(script.runs.clone()),
             script,
@@ -193,7 +201,7 @@ impl ScriptWorld {
         all.insert(effect, running.clone());
         let (world, stop) = (self.clone(), running.stop.clone());
         tokio::spawn(async move {
-            let report = world.0.run(&order, &stop).await;
+            let report = world.0.run_in_turn(&order, &stop).await;
             say.send_replace(Progress::Over(report));
         });
         running
@@ -225,12 +233,32 @@ impl World for ScriptWorld {
 }
 
 impl Shared {
+    /// Runs it. Where nobody watches it, other processes may perform it as well: one at a time.
+    async fn run_in_turn(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        if self.care.logs.is_none() {
+            return self.run(order, stop).await;
+        }
+        let turn = tokio::select! {
+            turn = self.turns.take(order.effect.task) => turn,
+            () = stop.cancelled() => return None,
+        };
+        if let Err(error) = &turn {
+            tracing::error!(%error, job = order.task.name, "the turn at a job cannot be had");
+        }
+        let report = self.run(order, stop).await;
+        drop(turn);
+        report
+    }
+
     async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let path = self.runs.lock_path(order.effect.task, order.effect.run);
         let source = format!("exec:{}", order.task.name);
         // Whoever ran it before may have been killed a moment ago.
         if !self.runs.clear(order.effect.task, stop).await {
             return None;
+        }
+        if let Some(outcome) = self.still_broken(order, stop).await {
+            return outcome.map(Report::from);
         }
         let report = match self.start(order, path.clone()).await {
             Ok(process) => {
@@ -251,6 +279,31 @@ impl Shared {
         // The tree is gone, and with it the need for its lock.
         let _ = fs::remove_file(path);
         report
+    }
+
+    /// Whether what a person says is mended is not; without anything where it was stopped.
+    #[expect(clippy::option_option, reason = "nothing broken, and nothing to say about it")]
+    async fn still_broken(
+        &self,
+        order: &Order,
+        stop: &CancellationToken,
+    ) -> Option<Option<Outcome>> {
+        let (Some(fault), Some(command)) = (&order.mended, &self.care.check) else { return None };
+        let Effect { id, task, .. } = order.effect;
+        // Named so that recovery ends it with the rest.
+        let lock = self.script.runs.join(format!("{task}-{id}-check.lock"));
+        let launch = Launch::new(self.script.guard.clone(), &lock, &self.script.directory, "");
+        let passed = check::passes(launch, command, stop).await;
+        let _ = fs::remove_file(lock);
+        match passed {
+            _ if stop.is_cancelled() => Some(None),
+            Ok(true) => None,
+            Ok(false) => Some(Some(check::same_again(fault))),
+            Err(fault) => {
+                let fault = Arc::new(clean::fault(&self.script.redactor, &fault));
+                Some(Some(Outcome::Failed { fault, approach: None }))
+            }
+        }
     }
 
     /// Looks an action up by the command that was kept with it; without one nobody can.
@@ -323,10 +376,16 @@ impl Shared {
             own(mcp::RUN, order.effect.run.to_string()),
             own("UNSTUCK_RETRY", retry.to_string()),
         ];
-        launch.input = INPUT;
-        launch.output = Output::PassThrough;
-        // Its terminal is ours, so that it can ask for a password as it always does.
-        launch.session = Session::Caller;
+        match &self.care.logs {
+            None => {
+                launch.input = INPUT;
+                launch.output = Output::PassThrough;
+                // Its terminal is ours, so that it can ask for a password as it always does.
+                launch.session = Session::Caller;
+            }
+            // Nobody is there to answer it.
+            Some(logs) => launch.output = logs.output(order.firing, &script.redactor),
+        }
         launch.deadlines = Deadlines { total: script.timeout, ..Deadlines::default() };
         launch
     }

@@ -13,6 +13,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod init;
+mod jobs;
 mod kick;
 mod land;
 mod log;
@@ -40,6 +41,7 @@ pub(crate) use explain::Explain;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use init::Init;
+pub(crate) use jobs::{AddJob, Jobs, JobsCommand};
 pub(crate) use kick::Kick;
 pub(crate) use land::Land;
 pub(crate) use log::Log;
@@ -100,6 +102,7 @@ pub(crate) enum Command {
     Run(Run),
     Resume(Resume),
     Exec(Exec),
+    Jobs(Jobs),
     Inbox(Inbox),
     Status(Status),
     Log(Log),

@@ -14,6 +14,7 @@ mod explain;
 mod forget;
 mod inbox;
 mod init;
+mod jobs;
 mod kick;
 mod land;
 mod log;
@@ -41,6 +42,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Run(args) => run::run(&args, dir, terminal),
         Command::Resume(args) => run::resume(&args, dir, terminal),
         Command::Exec(args) => exec::run(args, dir, terminal),
+        Command::Jobs(args) => jobs::run(&args, dir, terminal),
         Command::Inbox(args) => inbox::run(&args, dir, terminal),
         Command::Status(args) => status::run(&args, dir, terminal),
         Command::Log(args) => log::run(&args, dir, terminal),

@@ -14,7 +14,7 @@ mod sections;
 mod units;
 mod wrong;
 
-pub(crate) use job::{CommandLine, Job, Name, Repair, RepairMode, When, Zone};
+pub(crate) use job::{Allowed, Job, Name, RepairMode, When, Zone};
 pub(crate) use job_files::FOLDER as JOBS_FOLDER;
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;

@@ -54,6 +54,15 @@ pub(super) async fn take_up(
     Ok(task)
 }
 
+/// Has the job be what the settings say it is.
+pub(super) async fn redefine(seat: &Seat, spec: &TaskSpec) -> Result<(), Error> {
+    match seat.command(Command::DefineJob { spec: Arc::new(spec.clone()) }).await {
+        // It is that already.
+        Err(error) if super::super::control::said_no(&error).is_some() => Ok(()),
+        defined => defined.map(drop),
+    }
+}
+
 /// Somebody else may make it at the same time: then theirs is as good.
 async fn make(
     seat: &Seat,

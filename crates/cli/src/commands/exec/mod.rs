@@ -7,9 +7,13 @@ mod job;
 mod tell;
 mod wait;
 
+pub(crate) use tell::{Saying, Teller};
+pub(crate) use wait::{Ending, until_it_ends};
+
 use std::path::Path;
 use std::sync::Arc;
 
+use unstuck_core::plan::TaskSpec;
 use unstuck_core::time::Span;
 use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Results, Script, ScriptWorld};
@@ -21,10 +25,8 @@ use crate::args::Exec;
 use crate::build::redactor;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::{self, Project, Seat, Signals};
+use crate::project::{self, Project, Seat, Signal, Signals};
 use crate::render::Terminal;
-use tell::{Saying, Teller};
-use wait::Ending;
 
 /// Carries it out.
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
@@ -37,27 +39,18 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
     // It is remembered and shown, and a command may spell a secret out.
     let name = redactor.text(&name).into_owned();
+    refuse_defined(project, &name)?;
     let guard = project::own_guard()?;
     let ahead = ScriptWorld::guard_ahead(&guard);
     let store = project.make_store()?;
     let world = ScriptWorld::new(script(&args, guard, (project, redactor), dir)?, ahead);
     let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
-    let mut signals = Signals::new()?;
-    let job = Job { project, store: &store, name: &name, world: &world, teller: &teller };
-    let mut seat = None;
-    let ending = tokio::select! {
-        biased;
-        signal = signals.next() => {
-            teller.ending();
-            Ending::Signal(signal)
-        }
-        ending = job.follow(&mut seat, args.max_wait) => ending?,
+    let job =
+        Job { project, store: &store, name: &name, spec: None, world: &world, teller: &teller };
+    let ending = match job.follow_until_stopped(args.max_wait).await? {
+        Ok(ending) => ending,
+        Err(at_once) => return Ok(at_once.exit()),
     };
-    tokio::select! {
-        biased;
-        at_once = signals.next() => return Ok(at_once.exit()),
-        left = job.leave(seat) => left?,
-    }
     Ok(match (args.passthrough, world.last_status()) {
         (true, Some(status)) => Exit::Command(u8::try_from(status).unwrap_or(u8::MAX)),
         _ => ending.exit(),
@@ -65,15 +58,40 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
 }
 
 /// What is kept alive, and what that takes.
-struct Job<'a> {
-    project: &'a Project,
-    store: &'a Arc<dyn Store>,
-    name: &'a str,
-    world: &'a ScriptWorld,
-    teller: &'a Teller,
+pub(super) struct Job<'a> {
+    pub(super) project: &'a Project,
+    pub(super) store: &'a Arc<dyn Store>,
+    pub(super) name: &'a str,
+    /// What it is, where the settings say so.
+    pub(super) spec: Option<&'a TaskSpec>,
+    pub(super) world: &'a ScriptWorld,
+    pub(super) teller: &'a Teller,
 }
 
 impl Job<'_> {
+    /// Follows it to its end, or until somebody ends us; says who where that was at once.
+    pub(super) async fn follow_until_stopped(
+        &self,
+        max_wait: Option<Span>,
+    ) -> Result<Result<Ending, Signal>, Error> {
+        let mut signals = Signals::new()?;
+        let mut seat = None;
+        let ending = tokio::select! {
+            biased;
+            signal = signals.next() => {
+                self.teller.ending();
+                Ending::Signal(signal)
+            }
+            ending = self.follow(&mut seat, max_wait) => ending?,
+        };
+        tokio::select! {
+            biased;
+            at_once = signals.next() => return Ok(Err(at_once)),
+            left = self.leave(seat) => left?,
+        }
+        Ok(Ok(ending))
+    }
+
     /// Follows it to its end, beside whoever holds the project or as its holder.
     async fn follow(
         &self,
@@ -92,9 +110,12 @@ impl Job<'_> {
     }
 
     async fn follow_from(&self, seat: &mut Seat, max_wait: Option<Span>) -> Result<Ending, Error> {
-        let Self { project, store, name, world, teller } = *self;
+        let Self { project, store, name, spec, world, teller } = *self;
+        if let Some(spec) = spec {
+            job::redefine(seat, spec).await?;
+        }
         let task = job::take_up(seat, store, project, name, world, teller).await?;
-        wait::until_it_ends(seat, task, teller, max_wait).await
+        until_it_ends(seat, task, teller, max_wait).await
     }
 
     /// Leaves nothing running behind.
@@ -132,6 +153,19 @@ fn script(
         results: Results::new(project.results()),
         redactor: Arc::new(redactor),
     })
+}
+
+/// A job of the settings says itself what runs, and a watcher may be performing it.
+fn refuse_defined(project: &Project, name: &str) -> Result<(), Error> {
+    let settings = project.settings()?;
+    match settings.settings.job.iter().any(|job| job.name.as_str() == name) {
+        true => Err(Error::NotNow {
+            verb: "exec",
+            said: format!("{name} is a job of the settings"),
+            hint: format!("`unstuck jobs run {name}` runs it; --name gives this another name"),
+        }),
+        false => Ok(()),
+    }
 }
 
 fn unusable(place: &str, source: std::io::Error) -> Error {
