@@ -22,6 +22,7 @@ mod github;
 mod help;
 mod inbox;
 mod init;
+mod jobs;
 mod land;
 mod log;
 mod mcp;

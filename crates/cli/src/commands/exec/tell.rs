@@ -46,11 +46,19 @@ pub(crate) struct Teller {
     saying: Saying,
     store: Arc<dyn Store>,
     project: Arc<str>,
+    /// What takes it up again.
+    again: String,
 }
 
 impl Teller {
     pub(crate) fn new(saying: Saying, store: Arc<dyn Store>, project: &Project) -> Self {
-        Self { saying, store, project: Arc::clone(project.name()) }
+        let again = "`unstuck exec` of it".to_owned();
+        Self { saying, store, project: Arc::clone(project.name()), again }
+    }
+
+    /// The same, for a job of the settings.
+    pub(crate) fn of_job(self, name: &str) -> Self {
+        Self { again: format!("`unstuck jobs run {name}`"), ..self }
     }
 
     /// Something happened to the task, or to everybody.
@@ -120,7 +128,7 @@ impl Teller {
             lines.push(format!("      {label}. {}", option.description));
         }
         lines.push(match max_wait {
-            Some(Span::ZERO) => "It is taken up by the next `unstuck exec` of it.".to_owned(),
+            Some(Span::ZERO) => format!("It is taken up by the next {}.", self.again),
             Some(wait) => format!("It waits for {wait}, then ends; the answer is not lost."),
             None => "It waits here for your answer.".to_owned(),
         });

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use unstuck_core::engine::{QuestionId, RunId};
+use unstuck_core::engine::{QuestionId, RunId, Status};
 use unstuck_core::fault::Code;
 use unstuck_core::time::Time;
-use unstuck_store::tables::{QuestionRow, RunRow, RunStatus};
+use unstuck_store::tables::{QuestionRow, RunEnd, RunRow, RunStatus};
 
 use super::defined::{Defined, find_rows, logs_of};
 use crate::commands::why;
@@ -83,7 +83,7 @@ async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
     };
     let store = project.store()?;
     let runs = store.runs(project.name(), row.id).await?;
-    let mut firings = grouped(&runs, row.moved.firing);
+    let mut firings = grouped(&runs, row.moved.firing, row.moved.fired_at);
     for question in store.questions(project.name(), None).await? {
         if question.tasks.contains(&row.id) {
             put(&mut firings, question);
@@ -98,20 +98,26 @@ async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
     Ok(firings)
 }
 
-/// A run that follows none begins a firing. The latest one is known by its number; old ones may be
+/// The runs of each firing. The latest one is known by its number and its time; old ones may be
 /// forgotten.
-fn grouped(runs: &[RunRow], latest: u32) -> Vec<Firing> {
+fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> {
     let mut firings: Vec<Firing> = Vec::new();
+    let mut before: Option<&RunRow> = None;
     for run in runs {
+        let is_latest = |run: &RunRow| fired_at.is_some_and(|at| run.started_at >= at);
+        let goes_on = before.is_some_and(|before| {
+            !ended_firing(before.status) && is_latest(before) == is_latest(run)
+        });
+        before = Some(run);
         let attempt = Attempt {
             run: run.id,
-            retry_of: run.retry_of,
+            retry_of: run.retry_of.filter(|_| goes_on),
             status: run.status,
             code: run.fault.as_ref().map(|fault| fault.code()),
             began_at: run.started_at,
             ended_at: run.ended_at,
         };
-        match firings.last_mut().filter(|_| run.retry_of.is_some()) {
+        match firings.last_mut().filter(|_| goes_on) {
             Some(firing) => {
                 firing.ended_at = run.ended_at;
                 firing.attempts.push(attempt);
@@ -130,6 +136,16 @@ fn grouped(runs: &[RunRow], latest: u32) -> Vec<Firing> {
         firing.number = number;
     }
     firings
+}
+
+/// Whether what comes after such a run belongs to another firing: it succeeded, or a person left it
+/// out.
+const fn ended_firing(status: RunStatus) -> bool {
+    matches!(
+        status,
+        RunStatus::Over(RunEnd::Committed | RunEnd::Cancelled)
+            | RunStatus::Standing(Status::PausedApproval | Status::PausedUser)
+    )
 }
 
 /// A question belongs to the last firing that had begun.

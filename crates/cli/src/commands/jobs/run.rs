@@ -115,6 +115,7 @@ impl Wanted<'_> {
     }
 
     fn teller(&self) -> Teller {
-        Teller::new(self.saying, Arc::clone(self.store), self.project)
+        let teller = Teller::new(self.saying, Arc::clone(self.store), self.project);
+        teller.of_job(self.job.name.as_str())
     }
 }

@@ -56,9 +56,12 @@ pub(crate) fn standing(
 ) -> Standing {
     let next = job.and_then(|job| next(job, row, now)).filter(|_| present.watched);
     let when = when_it_runs(job, next, now);
+    let waits_in_vain = !present.watched && job.is_some_and(|job| job.schedule.is_some());
     let Some(row) = row else {
-        let stand = if present.watched { Stand::Idle } else { Stand::Stopped };
-        let detail = if present.watched { when } else { nobody(&when, job) };
+        let (stand, detail) = match waits_in_vain {
+            true => (Stand::Stopped, nobody(&when, job)),
+            false => (Stand::Idle, when),
+        };
         return Standing { stand, detail, next };
     };
     let state = &row.moved.state;
@@ -77,8 +80,7 @@ pub(crate) fn standing(
         }
         _ if row.moved.held => (Stand::Stopped, "paused; runs only when asked for".to_owned()),
         TaskState::Done | TaskState::Skipped { .. } | TaskState::Cancelled => {
-            let timed = job.is_some_and(|job| job.schedule.is_some());
-            if timed && !present.watched {
+            if waits_in_vain {
                 (Stand::Stopped, nobody(&when, job))
             } else {
                 (Stand::Idle, when)
