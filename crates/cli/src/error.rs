@@ -429,20 +429,7 @@ impl Error {
             | Self::NotAtGithub { .. }
             | Self::PullRequestLeftOut
             | Self::PullRequestUnknown => self.landing_hints(),
-            Self::NoSuchJob { near, .. } => {
-                let near =
-                    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")));
-                near.into_iter().chain(["`unstuck jobs` lists them".to_owned()]).collect()
-            }
-            Self::Watched { .. } => {
-                vec!["`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now".to_owned()]
-            }
-            Self::NoJobs { .. } => {
-                vec![
-                    "`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one"
-                        .to_owned(),
-                ]
-            }
+            Self::NoSuchJob { .. } | Self::Watched { .. } | Self::NoJobs { .. } => self.job_hints(),
             Self::NobodyToAsk { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
             }
@@ -473,6 +460,26 @@ impl Error {
             Self::Refused(_) | Self::Command(_) => {
                 vec!["`unstuck status` shows where everything stands".to_owned()]
             }
+        }
+    }
+
+    /// Next steps when it is about jobs.
+    fn job_hints(&self) -> Vec<String> {
+        match self {
+            Self::NoSuchJob { near, .. } => {
+                let near = near.join(" or ");
+                let near = (!near.is_empty()).then(|| format!("did you mean {near}?"));
+                near.into_iter().chain(["`unstuck jobs` lists them".to_owned()]).collect()
+            }
+            Self::Watched { .. } => vec![
+                "`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now"
+                    .to_owned(),
+            ],
+            Self::NoJobs { .. } => vec![
+                "`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one"
+                    .to_owned(),
+            ],
+            _ => Vec::new(),
         }
     }
 

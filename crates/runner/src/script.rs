@@ -282,7 +282,6 @@ impl Shared {
     }
 
     /// Whether what a person says is mended is not; without anything where it was stopped.
-    #[expect(clippy::option_option, reason = "nothing broken, and nothing to say about it")]
     async fn still_broken(
         &self,
         order: &Order,

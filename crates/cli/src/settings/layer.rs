@@ -177,14 +177,14 @@ fn steps_in<'p>(table: &Table, path: &'p str) -> Vec<Step<'p>> {
 
 /// A path as people say it: `run.jobs`, `job.mail.schedule`; things in a list by their names.
 pub(super) fn said(table: &Table, path: &[Step<'_>]) -> String {
-    let named = |(at, step): (usize, &Step<'_>)| match step {
+    let name_of = |(at, step): (usize, &Step<'_>)| match step {
         Step::Key(name) => (*name).to_owned(),
         Step::Item(item) => {
             let of = find(table, &path[..=at]).and_then(|item| item.get("name")?.as_str());
             of.map_or_else(|| (item + 1).to_string(), str::to_owned)
         }
     };
-    let names: Vec<String> = path.iter().enumerate().map(named).collect();
+    let names: Vec<String> = path.iter().enumerate().map(name_of).collect();
     names.join(".")
 }
 

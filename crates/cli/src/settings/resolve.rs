@@ -77,11 +77,11 @@ impl Resolved {
             Shown { path, value, origin }
         };
         let paths = Keys::all().paths().into_iter();
-        paths.flat_map(|path| self.paths_of(path, &table)).map(shown).collect()
+        paths.flat_map(|path| Self::paths_of(path, &table)).map(shown).collect()
     }
 
     /// Jobs are shown one by one, each with where it comes from.
-    fn paths_of(&self, path: String, table: &Table) -> Vec<String> {
+    fn paths_of(path: String, table: &Table) -> Vec<String> {
         let Some(Value::Array(jobs)) = table.get(&path).filter(|_| path == JOB) else {
             return if path == JOB { Vec::new() } else { vec![path] };
         };

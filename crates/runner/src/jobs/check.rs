@@ -10,7 +10,7 @@ use unstuck_core::fault::Fault;
 use unstuck_world::process::{Deadlines, How, Launch};
 
 /// How long it may take.
-const CHECK_MAX: Duration = Duration::from_secs(60);
+const CHECK_MAX: Duration = Duration::from_mins(1);
 /// What is put before the failure that was to be mended.
 const STILL: &str = "it was said to be mended and still does not work: ";
 

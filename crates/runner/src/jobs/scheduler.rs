@@ -91,7 +91,7 @@ impl Scheduler {
     }
 
     /// When the next job is due.
-    pub fn next(&mut self) -> Option<Time> {
+    pub fn next_time(&mut self) -> Option<Time> {
         while let Some(Reverse((at, job))) = self.heap.peek() {
             if self.jobs.get(job).and_then(|entry| entry.next) == Some(*at) {
                 return Some(*at);
@@ -109,7 +109,7 @@ impl Scheduler {
                 return due;
             }
             let clock = Arc::clone(&self.clock);
-            match self.next() {
+            match self.next_time() {
                 Some(at) => clock.until(at).await,
                 None => std::future::pending().await,
             }
@@ -121,7 +121,7 @@ impl Scheduler {
         let now = self.clock.now();
         self.look_at_clock(now);
         let mut due = Vec::new();
-        while let Some(at) = self.next().filter(|at| *at <= now) {
+        while let Some(at) = self.next_time().filter(|at| *at <= now) {
             let Some(Reverse((_, job))) = self.heap.pop() else { break };
             due.push(job);
             self.aim(job, self.counted_from(job, at, now));

@@ -158,14 +158,14 @@ fn script(
 /// A job of the settings says itself what runs, and a watcher may be performing it.
 fn refuse_defined(project: &Project, name: &str) -> Result<(), Error> {
     let settings = project.settings()?;
-    match settings.settings.job.iter().any(|job| job.name.as_str() == name) {
-        true => Err(Error::NotNow {
-            verb: "exec",
-            said: format!("{name} is a job of the settings"),
-            hint: format!("`unstuck jobs run {name}` runs it; --name gives this another name"),
-        }),
-        false => Ok(()),
+    if !settings.settings.job.iter().any(|job| job.name.as_str() == name) {
+        return Ok(());
     }
+    Err(Error::NotNow {
+        verb: "exec",
+        said: format!("{name} is a job of the settings"),
+        hint: format!("`unstuck jobs run {name}` runs it; --name gives this another name"),
+    })
 }
 
 fn unusable(place: &str, source: std::io::Error) -> Error {

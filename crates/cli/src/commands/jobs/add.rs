@@ -87,7 +87,7 @@ fn in_the_settings(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
     let mut block = format!("{gap}[[job]]\nname = {}\n", Value::String(job.name.clone()));
     let goal = job.goal.clone().map(|goal| ("goal", Value::String(goal)));
     for (key, value) in keys(job).into_iter().chain(goal) {
-        block.push_str(&format!("{key} = {value}\n"));
+        block.extend([key, " = ", &value.to_string(), "\n"]);
     }
     let file = OpenOptions::new().append(true).create(true).open(&path);
     file.and_then(|mut file| file.write_all(block.as_bytes()))
@@ -103,11 +103,11 @@ fn in_its_own_file(project: &Project, job: &AddJob) -> Result<PathBuf, Error> {
     for (key, value) in keys(job) {
         // What is written as JSON is read as YAML.
         let value = serde_json::to_string(&value).unwrap_or_default();
-        text.push_str(&format!("{key}: {value}\n"));
+        text.extend([key, ": ", &value, "\n"]);
     }
     text.push_str("---\n");
     if let Some(goal) = &job.goal {
-        text.push_str(&format!("{goal}\n"));
+        text.extend([goal, "\n"]);
     }
     let written = fs::create_dir_all(project.root().join(JOBS_FOLDER))
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))

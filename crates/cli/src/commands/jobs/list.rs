@@ -1,5 +1,6 @@
 //! `unstuck jobs list`: what there is, and when each runs next.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use serde::Serialize;
@@ -49,7 +50,7 @@ pub(super) fn run(project: &Project, json: bool, terminal: &Terminal) -> Result<
         let rows = match project.store() {
             Ok(store) => find_rows(store.as_ref(), project.name()).await?,
             // Nothing was ever run.
-            Err(_) => Default::default(),
+            Err(_) => BTreeMap::new(),
         };
         Ok::<_, Error>((rows, held))
     })?;

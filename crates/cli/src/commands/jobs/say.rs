@@ -58,10 +58,8 @@ pub(crate) fn standing(
     let when = when_it_runs(job, next, now);
     let waits_in_vain = !present.watched && job.is_some_and(|job| job.schedule.is_some());
     let Some(row) = row else {
-        let (stand, detail) = match waits_in_vain {
-            true => (Stand::Stopped, nobody(&when, job)),
-            false => (Stand::Idle, when),
-        };
+        let (stand, detail) =
+            if waits_in_vain { (Stand::Stopped, nobody(&when, job)) } else { (Stand::Idle, when) };
         return Standing { stand, detail, next };
     };
     let state = &row.moved.state;

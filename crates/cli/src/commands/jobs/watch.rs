@@ -115,7 +115,7 @@ impl Watch<'_> {
                 scheduler.put(row.id, timetable);
             }
         }
-        self.begun(jobs.len(), scheduler.next());
+        self.begun(jobs.len(), scheduler.next_time());
         let saying = if self.json { Saying::Json } else { Saying::Words };
         let teller = Teller::new(saying, Arc::clone(self.store), self.project);
         let (decider, mut asked) = (seat.decider(), JoinSet::new());
@@ -239,7 +239,7 @@ async fn define(decider: Arc<dyn Decider>, spec: TaskSpec) -> Result<(), Undecid
     match decider.command(Command::DefineJob { spec: Arc::new(spec) }).await {
         // Somebody else was faster.
         Err(Undecided::Refused(_)) => Ok(()),
-        decided => decided.map(drop),
+        said => said.map(drop),
     }
 }
 

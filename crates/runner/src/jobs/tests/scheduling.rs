@@ -106,7 +106,7 @@ fn a_clock_that_is_set_back_stops_nobody_and_a_correction_repeats_nothing() {
     scheduler.take_due();
     clock.to(time(9, 0));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next(), Some(time(9, 5)));
+    assert_eq!(scheduler.next_time(), Some(time(9, 5)));
     assert_eq!(scheduler.next_of(B), Some(time(27, 0)), "tomorrow, as the clock says now");
     clock.to(time(27, 0) + Span::from_millis(5));
     assert_eq!(scheduler.take_due().len(), 2);
@@ -124,12 +124,12 @@ fn who_is_held_has_missed_nothing_when_let_go() {
     scheduler.hold(A, true);
     clock.to(time(12, 0));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next(), None);
+    assert_eq!(scheduler.next_time(), None);
     scheduler.hold(A, false);
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next(), Some(time(12, 5)));
+    assert_eq!(scheduler.next_time(), Some(time(12, 5)));
     scheduler.hold(A, false);
-    assert_eq!(scheduler.next(), Some(time(12, 5)), "it was let go before");
+    assert_eq!(scheduler.next_time(), Some(time(12, 5)), "it was let go before");
 }
 
 #[test]
@@ -138,11 +138,11 @@ fn another_schedule_takes_effect_at_once_and_an_old_one_counts_for_nothing() {
     scheduler.put(A, on("every hour", time(9, 0)));
     clock.to(time(9, 30));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next(), Some(time(10, 0)));
+    assert_eq!(scheduler.next_time(), Some(time(10, 0)));
     scheduler.remove(A);
     clock.to(time(11, 0));
     assert!(scheduler.take_due().is_empty());
-    assert_eq!(scheduler.next(), None);
+    assert_eq!(scheduler.next_time(), None);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn an_interval_counts_from_a_run_that_somebody_asked_for() {
 #[test]
 fn a_last_run_in_the_future_is_a_clock_that_was_wrong() {
     let (_, mut scheduler) = stage(9, 0, &[("every 5 minutes", time(500, 0))]);
-    assert_eq!(scheduler.next(), Some(time(9, 5)));
+    assert_eq!(scheduler.next_time(), Some(time(9, 5)));
 }
 
 #[test]
