@@ -268,6 +268,26 @@ pub(crate) enum Error {
     /// The answer was lost, and it cannot be looked up.
     #[error("nobody can tell whether the pull request was opened")]
     PullRequestUnknown,
+    /// No job has this name.
+    #[error("there is no job {name}")]
+    NoSuchJob {
+        /// As it was named.
+        name: String,
+        /// Those that are called much like it.
+        near: Vec<String>,
+    },
+    /// Somebody runs the jobs of this project already.
+    #[error("{holder} runs the jobs of this project already")]
+    Watched {
+        /// Who.
+        holder: Holder,
+    },
+    /// There is no job at all.
+    #[error("there are no jobs in {}", root.display())]
+    NoJobs {
+        /// The root of the project.
+        root: PathBuf,
+    },
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -299,7 +319,9 @@ impl Error {
                 Exit::SomeFailed => Exit::Config,
                 exit => exit,
             },
-            Self::NoAnswer { .. } | Self::Unreachable { .. } => Exit::Limited,
+            Self::NoAnswer { .. } | Self::Unreachable { .. } | Self::Watched { .. } => {
+                Exit::Limited
+            }
             Self::NoToken { .. } => Exit::Denied,
             Self::PullRequestUnknown => Exit::Waiting,
             Self::Refused(ClientError::Refused { why: Refusal::Store, .. })
@@ -337,6 +359,8 @@ impl Error {
             | Self::Conflicts { .. }
             | Self::NotInARow { .. }
             | Self::NoName
+            | Self::NoSuchJob { .. }
+            | Self::NoJobs { .. }
             | Self::NobodyToAsk { .. } => Exit::Usage,
         }
     }
@@ -445,6 +469,7 @@ impl Error {
             | Self::NotAtGithub { .. }
             | Self::PullRequestLeftOut
             | Self::PullRequestUnknown => self.landing_hints(),
+            Self::NoSuchJob { .. } | Self::Watched { .. } | Self::NoJobs { .. } => self.job_hints(),
             Self::NobodyToAsk { verb, .. } => {
                 vec![format!("`unstuck {verb} … --yes` does it without a question")]
             }
@@ -475,6 +500,26 @@ impl Error {
             Self::Refused(_) | Self::Command(_) => {
                 vec!["`unstuck status` shows where everything stands".to_owned()]
             }
+        }
+    }
+
+    /// Next steps when it is about jobs.
+    fn job_hints(&self) -> Vec<String> {
+        match self {
+            Self::NoSuchJob { near, .. } => {
+                let near = near.join(" or ");
+                let near = (!near.is_empty()).then(|| format!("did you mean {near}?"));
+                near.into_iter().chain(["`unstuck jobs` lists them".to_owned()]).collect()
+            }
+            Self::Watched { .. } => vec![
+                "`unstuck jobs` shows when each runs next; `unstuck jobs run NAME` runs one now"
+                    .to_owned(),
+            ],
+            Self::NoJobs { .. } => vec![
+                "`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one"
+                    .to_owned(),
+            ],
+            _ => Vec::new(),
         }
     }
 

@@ -20,6 +20,7 @@ pub mod control;
 mod decider;
 mod gates;
 mod handle;
+pub mod jobs;
 mod ledger;
 mod lock;
 mod notice;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
+use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_world::mcp;
@@ -23,6 +23,7 @@ use unstuck_world::redact::Redactor;
 
 use crate::clean;
 use crate::control::TokenKey;
+use crate::jobs::{Care, check};
 use crate::ledger::sender_gone;
 use crate::lock::lock;
 use crate::probe::Prober;
@@ -81,6 +82,7 @@ struct Shared {
     has_begun: AtomicBool,
     turn: Mutex<Option<Turn>>,
     repairer: Mutex<Option<Arc<Repairer>>>,
+    care: Care,
 }
 
 /// An execution, under way or over. It outlives the loop that asked for it: when the process that
@@ -119,7 +121,13 @@ impl ScriptWorld {
 
     /// Performs `script`, the first time under a guard that came up ahead, if there is one.
     pub fn new(script: Script, ahead: Option<Waiting>) -> Self {
+        Self::caring(script, ahead, Care::default())
+    }
+
+    /// The same, for a job that is defined in the settings.
+    pub fn caring(script: Script, ahead: Option<Waiting>, care: Care) -> Self {
         Self(Arc::new(Shared {
+            care,
             runs: Runs::new(script.runs.clone()),
             turns: Turns::new(script.runs.clone()),
             script,
@@ -204,7 +212,7 @@ impl ScriptWorld {
         tokio::spawn(async move {
             let report = match order.effect.what {
                 Work::Repair { propose } => world.0.repair(&order, propose, &stop).await,
-                _ => world.0.run(&order, &stop).await,
+                _ => world.0.run_in_turn(&order, &stop).await,
             };
             say.send_replace(Progress::Over(report));
         });
@@ -237,12 +245,32 @@ impl World for ScriptWorld {
 }
 
 impl Shared {
+    /// Runs it. Where nobody watches it, other processes may perform it as well: one at a time.
+    async fn run_in_turn(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        if self.care.logs.is_none() {
+            return self.run(order, stop).await;
+        }
+        let turn = tokio::select! {
+            turn = self.turns.take(order.effect.task) => turn,
+            () = stop.cancelled() => return None,
+        };
+        if let Err(error) = &turn {
+            tracing::error!(%error, job = order.task.name, "the turn at a job cannot be had");
+        }
+        let report = self.run(order, stop).await;
+        drop(turn);
+        report
+    }
+
     async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let path = self.runs.lock_path(order.effect.task, order.effect.run);
         let source = format!("exec:{}", order.task.name);
         // Whoever ran it before may have been killed a moment ago.
         if !self.runs.clear(order.effect.task, stop).await {
             return None;
+        }
+        if let Some(outcome) = self.still_broken(order, stop).await {
+            return outcome.map(Report::from);
         }
         let report = match self.start(order, path.clone()).await {
             Ok(process) => {
@@ -263,6 +291,30 @@ impl Shared {
         // The tree is gone, and with it the need for its lock.
         let _ = fs::remove_file(path);
         report
+    }
+
+    /// Whether what a person says is mended is not; without anything where it was stopped.
+    async fn still_broken(
+        &self,
+        order: &Order,
+        stop: &CancellationToken,
+    ) -> Option<Option<Outcome>> {
+        let (Some(fault), Some(command)) = (&order.mended, &self.care.check) else { return None };
+        let Effect { id, task, .. } = order.effect;
+        // Named so that recovery ends it with the rest.
+        let lock = self.script.runs.join(format!("{task}-{id}-check.lock"));
+        let launch = Launch::new(self.script.guard.clone(), &lock, &self.script.directory, "");
+        let passed = check::passes(launch, command, stop).await;
+        let _ = fs::remove_file(lock);
+        match passed {
+            _ if stop.is_cancelled() => Some(None),
+            Ok(true) => None,
+            Ok(false) => Some(Some(check::same_again(fault))),
+            Err(fault) => {
+                let fault = Arc::new(clean::fault(&self.script.redactor, &fault));
+                Some(Some(Outcome::Failed { fault, approach: None }))
+            }
+        }
     }
 
     /// Lets an agent repair the script. Where there is none, a person has seen to it.
@@ -341,10 +393,16 @@ impl Shared {
             own(mcp::RUN, order.effect.run.to_string()),
             own("UNSTUCK_RETRY", retry.to_string()),
         ];
-        launch.input = INPUT;
-        launch.output = Output::PassThrough;
-        // Its terminal is ours, so that it can ask for a password as it always does.
-        launch.session = Session::Caller;
+        match &self.care.logs {
+            None => {
+                launch.input = INPUT;
+                launch.output = Output::PassThrough;
+                // Its terminal is ours, so that it can ask for a password as it always does.
+                launch.session = Session::Caller;
+            }
+            // Nobody is there to answer it.
+            Some(logs) => launch.output = logs.output(order.firing, &script.redactor),
+        }
         launch.deadlines = Deadlines { total: script.timeout, ..Deadlines::default() };
         launch
     }

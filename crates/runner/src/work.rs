@@ -75,7 +75,7 @@ impl WorkList {
 
     /// Whether somebody performs the effects of just this.
     pub(crate) fn is_taken(&self, scope: &Scope) -> bool {
-        *scope != Scope::Project && self.attached.iter().any(|attached| attached.scope == *scope)
+        self.attached.iter().any(|attached| attached.scope.takes(scope))
     }
 
     /// Those who perform more than a task of their own.

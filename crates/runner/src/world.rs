@@ -1,5 +1,6 @@
 //! What performs effects, as the loop sees it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -87,6 +88,8 @@ pub enum Scope {
     Project,
     /// One build.
     Build(BuildId),
+    /// Some tasks or jobs.
+    Tasks(Arc<BTreeSet<TaskId>>),
     /// One task or job.
     Task(TaskId),
     /// One action of a task, performed and looked up; unless a command looks it up, which is run by
@@ -105,6 +108,7 @@ impl Scope {
         match self {
             Self::Project => true,
             Self::Build(build) => order.build == *build,
+            Self::Tasks(tasks) => tasks.contains(&order.effect.task),
             Self::Task(task) => order.effect.task == *task,
             Self::Action { task, key } => {
                 order.effect.task == *task
@@ -114,9 +118,19 @@ impl Scope {
         }
     }
 
-    /// Whether it takes in tasks that nobody named.
+    /// Whether whoever performs it has not taken the turn at each of its tasks.
     pub(crate) const fn is_broad(&self) -> bool {
-        matches!(self, Self::Project | Self::Build(_))
+        matches!(self, Self::Project | Self::Build(_) | Self::Tasks(_))
+    }
+
+    /// Whether nobody else may perform `other` beside it.
+    pub(crate) fn takes(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Project, _) => false,
+            (Self::Tasks(mine), Self::Tasks(theirs)) => !mine.is_disjoint(theirs),
+            (Self::Tasks(mine), Self::Task(task)) => mine.contains(task),
+            _ => self == other,
+        }
     }
 
     /// The narrower scope performs where two cover the same order.
@@ -124,8 +138,9 @@ impl Scope {
         match self {
             Self::Action { .. } => 0,
             Self::Task(_) => 1,
-            Self::Build(_) => 2,
-            Self::Project => 3,
+            Self::Tasks(_) => 2,
+            Self::Build(_) => 3,
+            Self::Project => 4,
         }
     }
 }

@@ -14,6 +14,7 @@ mod fail;
 mod forget;
 mod inbox;
 mod init;
+mod jobs;
 mod kick;
 mod land;
 mod log;
@@ -43,6 +44,7 @@ pub(crate) use fail::Fail;
 pub(crate) use forget::Forget;
 pub(crate) use inbox::{Inbox, InboxCommand};
 pub(crate) use init::Init;
+pub(crate) use jobs::{AddJob, Jobs, JobsCommand};
 pub(crate) use kick::Kick;
 pub(crate) use land::Land;
 pub(crate) use log::Log;
@@ -106,6 +108,7 @@ pub(crate) enum Command {
     Exec(Exec),
     Mutate(Mutate),
     Fail(Fail),
+    Jobs(Jobs),
     Inbox(Inbox),
     Status(Status),
     Log(Log),

@@ -8,7 +8,7 @@ mod settings;
 mod task;
 
 pub(crate) use agents::{Agents, KEYS, installed};
-pub(crate) use repair::{RepairMode, RepairWanted, repair_settings};
+pub(crate) use repair::{RepairWanted, repair_settings};
 pub(crate) use secrets::{environment_redactor, redactor};
 pub(crate) use settings::build_settings;
 pub(crate) use task::{complete, task_settings};

@@ -17,6 +17,7 @@ use super::settings::build_settings;
 use super::task::{bad_glob, task_settings};
 use crate::error::Error;
 use crate::project::Project;
+use crate::settings::RepairMode;
 
 /// What no repair touches, whatever its scope says: what decides how the project is built, checked,
 /// published and looked after.
@@ -52,17 +53,6 @@ UNSTUCK_DRY_RUN=1 in its environment.
 - The checks are put back before they run. A change to them is lost, or fails the repair.
 - Keep the script's arguments, its output and the keys of its actions as they are, unless they are \
 what is broken.";
-
-/// What becomes of a repair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RepairMode {
-    /// It is committed and used.
-    Commit,
-    /// It waits on a branch for a person.
-    Propose,
-    /// Nobody repairs it.
-    Off,
-}
 
 /// How a job is to be repaired.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -68,7 +68,10 @@ fn page(shown: &[Shown], terminal: &Terminal) -> Result<(), Error> {
     let mut out = terminal.styled();
     let mut section = "";
     for Shown { path, value, origin } in shown {
-        let (in_section, key) = path.split_once('.').unwrap_or(("", path));
+        // A job is a section of its own.
+        let split =
+            if path.starts_with("job.") { path.rsplit_once('.') } else { path.split_once('.') };
+        let (in_section, key) = split.unwrap_or(("", path));
         if in_section != section {
             let gap = if section.is_empty() { "" } else { "\n" };
             writeln!(out, "{gap}{title}[{in_section}]{title:#}")?;

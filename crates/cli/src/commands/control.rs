@@ -125,7 +125,7 @@ pub(super) fn hinted(error: Error, next: &str) -> Error {
 }
 
 /// How whoever decides said that it does not fit, ourselves or another process.
-fn said_no(error: &Error) -> Option<String> {
+pub(super) fn said_no(error: &Error) -> Option<String> {
     match error {
         Error::Command(CommandError::Rejected(rejected)) => Some(rejected.to_string()),
         Error::Refused(ClientError::Refused { why: Refusal::Rejected, message }) => {

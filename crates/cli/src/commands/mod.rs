@@ -15,6 +15,7 @@ mod fail;
 mod forget;
 mod inbox;
 mod init;
+mod jobs;
 mod kick;
 mod land;
 mod log;
@@ -45,6 +46,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Exec(args) => exec::run(args, dir, terminal),
         Command::Mutate(args) => mutate::run(&args, dir),
         Command::Fail(args) => fail::run(&args),
+        Command::Jobs(args) => jobs::run(&args, dir, terminal),
         Command::Inbox(args) => inbox::run(&args, dir, terminal),
         Command::Status(args) => status::run(&args, dir, terminal),
         Command::Log(args) => log::run(&args, dir, terminal),

@@ -135,7 +135,7 @@ impl Story {
 }
 
 /// How a run stands, after "It".
-const fn standing(status: RunStatus) -> &'static str {
+pub(super) const fn standing(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Standing(status) => render::stands(status),
         RunStatus::Over(RunEnd::Committed) => "succeeded",

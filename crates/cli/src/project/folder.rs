@@ -118,6 +118,21 @@ impl Project {
         self.folder().join("run.log")
     }
 
+    /// Where the outputs of jobs are kept.
+    pub(crate) fn logs(&self) -> PathBuf {
+        self.folder().join("logs")
+    }
+
+    /// The lock of whoever runs the jobs at their times.
+    pub(crate) fn watcher_lock(&self) -> PathBuf {
+        self.folder().join("watcher.lock")
+    }
+
+    /// Who that is.
+    pub(crate) fn watcher(&self) -> PathBuf {
+        self.folder().join("watcher.json")
+    }
+
     /// Where long results of actions are kept.
     pub(crate) fn results(&self) -> PathBuf {
         self.folder().join("results")

@@ -16,7 +16,11 @@ pub(crate) fn schema() -> Value {
 
 /// A group of keys.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Keys(BTreeMap<String, Keys>);
+pub(super) struct Keys {
+    keys: BTreeMap<String, Keys>,
+    /// Of each table in a list of them.
+    items: Option<Box<Keys>>,
+}
 
 impl Keys {
     /// All of them.
@@ -27,21 +31,30 @@ impl Keys {
     fn of(schema: &Value) -> Self {
         let none = Map::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-        Self(properties.iter().map(|(name, of)| (name.clone(), Self::of(of))).collect())
+        let items = schema.get("items").map(Self::of).filter(|items| !items.is_value());
+        Self {
+            keys: properties.iter().map(|(name, of)| (name.clone(), Self::of(of))).collect(),
+            items: items.map(Box::new),
+        }
+    }
+
+    /// The keys of each table, where it holds a list of them.
+    pub(super) fn items(&self) -> Option<&Self> {
+        self.items.as_deref()
     }
 
     /// The group under a name, or an empty one for a key that holds a value.
     pub(super) fn under(&self, name: &str) -> Option<&Self> {
-        self.0.get(name)
+        self.keys.get(name)
     }
 
     /// Whether it holds a value.
     pub(super) fn is_value(&self) -> bool {
-        self.0.is_empty()
+        self.keys.is_empty()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.keys.keys().map(String::as_str)
     }
 
     /// The paths of all values: `run.jobs`.
@@ -52,7 +65,7 @@ impl Keys {
     }
 
     fn collect(&self, before: &str, paths: &mut Vec<String>) {
-        for (name, under) in &self.0 {
+        for (name, under) in &self.keys {
             let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
             if under.is_value() {
                 paths.push(path);

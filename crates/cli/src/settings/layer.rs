@@ -7,7 +7,7 @@ use toml::de::DeTable;
 use toml::{Table, Value};
 use unstuck_core::fault::Code;
 
-use super::expand::expand;
+use super::expand::{Unusable, expand};
 use super::sections::Settings;
 use super::wrong;
 use crate::problem::Problem;
@@ -66,7 +66,8 @@ impl Layer {
         let mut layer = Self { table, written: Vec::new() };
         let unset = layer.put_variables_in(place, variable);
         for (path, _) in &unset {
-            take(&mut layer.table, &names(path));
+            let steps = steps_in(&layer.table, path);
+            take(&mut layer.table, &steps);
         }
         let mut problems = wrong::take_out(place, text, read.get_ref(), &mut layer.table);
         problems.extend(unset.into_iter().map(|(_, problem)| problem));
@@ -79,7 +80,7 @@ impl Layer {
         // Numbers, lists and switches are written as in a file; all else is text.
         for value in [scalar(text), Some(Value::String(text.to_owned()))].into_iter().flatten() {
             let mut table = Table::new();
-            insert(&mut table, &names(path), value);
+            insert(&mut table, &steps(path), value);
             match Settings::deserialize(table.clone()) {
                 Ok(_) => return Ok(Self { table, written: Vec::new() }),
                 Err(error) => first = first.or(Some(error)),
@@ -101,9 +102,8 @@ impl Layer {
         place: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Vec<(String, Problem)> {
-        let mut unset = Vec::new();
+        let (mut unset, mut written) = (Vec::new(), Vec::new());
         let mut left = super::expand::EXPANSIONS_MAX;
-        let written = &mut self.written;
         each_text(&mut self.table, "", &mut |path, value| {
             let Value::String(text) = value else { return };
             match expand(text, variable, &mut left) {
@@ -116,14 +116,17 @@ impl Layer {
                         .filter(|_| is_one_variable(text))
                         .unwrap_or(Value::String(put_in));
                 }
-                Err(missing) => {
-                    let problem = Problem::at(missing.code(), place, format!("{path}: {missing}"));
-                    let problem = problem.about(path).of_variable(missing.variable());
-                    unset.push((path.to_owned(), problem));
-                }
+                Err(missing) => unset.push((path.to_owned(), missing)),
             }
         });
-        unset
+        let said = |path: &str| said(&self.table, &steps_in(&self.table, path));
+        self.written = written.into_iter().map(|(path, text)| (said(&path), text)).collect();
+        let problem = |(path, missing): (String, Unusable)| {
+            let name = said(&path);
+            let problem = Problem::at(missing.code(), place, format!("{name}: {missing}"));
+            (path, problem.about(name).of_variable(missing.variable()))
+        };
+        unset.into_iter().map(problem).collect()
     }
 }
 
@@ -133,55 +136,127 @@ fn is_one_variable(text: &str) -> bool {
 }
 
 /// A value as TOML writes it, unless it is only text.
-fn scalar(text: &str) -> Option<Value> {
+pub(super) fn scalar(text: &str) -> Option<Value> {
     let table: Table = toml::from_str(&format!("value = {text}")).ok()?;
     let value = table.get("value").cloned()?;
     (table.len() == 1 && !value.is_str()).then_some(value)
 }
 
-/// The names of a path such as `run.jobs`.
-fn names(path: &str) -> Vec<&str> {
-    path.split('.').collect()
+/// One step on the way to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step<'a> {
+    Key(&'a str),
+    /// The place in a list of tables.
+    Item(usize),
 }
 
-/// Puts a value at a path such as `run`, `jobs`.
-pub(super) fn insert(table: &mut Table, path: &[&str], value: Value) {
-    match path {
-        [] => {}
-        [name] => {
-            table.insert((*name).to_owned(), value);
-        }
-        [name, rest @ ..] => {
-            let under = table.entry(*name).or_insert_with(|| Value::Table(Table::new()));
-            if let Value::Table(under) = under {
-                insert(under, rest, value);
-            }
-        }
-    }
+/// The steps of a path such as `run.jobs`.
+fn steps(path: &str) -> Vec<Step<'_>> {
+    path.split('.').map(Step::Key).collect()
 }
 
-/// Takes away what is at a path such as `run`, `jobs`.
-pub(super) fn take(table: &mut Table, path: &[&str]) {
+/// The same, where a number is a place if there is a list.
+fn steps_in<'p>(table: &Table, path: &'p str) -> Vec<Step<'p>> {
+    let mut here: Option<&Value> = None;
+    let step = |name: &'p str| {
+        let list = matches!(here, Some(Value::Array(_)));
+        let step = match name.parse() {
+            Ok(at) if list => Step::Item(at),
+            _ => Step::Key(name),
+        };
+        here = match (here, step) {
+            (None, Step::Key(name)) => table.get(name),
+            (Some(value), Step::Key(name)) => value.get(name),
+            (Some(value), Step::Item(at)) => value.get(at),
+            (None, Step::Item(_)) => None,
+        };
+        step
+    };
+    path.split('.').map(step).collect()
+}
+
+/// A path as people say it: `run.jobs`, `job.mail.schedule`; things in a list by their names.
+pub(super) fn said(table: &Table, path: &[Step<'_>]) -> String {
+    let name_of = |(at, step): (usize, &Step<'_>)| match step {
+        Step::Key(name) => (*name).to_owned(),
+        Step::Item(item) => {
+            let of = find(table, &path[..=at]).and_then(|item| item.get("name")?.as_str());
+            of.map_or_else(|| (item + 1).to_string(), str::to_owned)
+        }
+    };
+    let names: Vec<String> = path.iter().enumerate().map(name_of).collect();
+    names.join(".")
+}
+
+/// What is at a path.
+pub(super) fn find<'t>(table: &'t Table, path: &[Step<'_>]) -> Option<&'t Value> {
+    let (Step::Key(first), rest) = path.split_first()? else { return None };
+    rest.iter().try_fold(table.get(*first)?, |value, step| match step {
+        Step::Key(name) => value.get(name),
+        Step::Item(at) => value.get(at),
+    })
+}
+
+/// Puts a value at a path such as `run`, `jobs`; what is in a list is its only thing.
+pub(super) fn insert(table: &mut Table, path: &[Step<'_>], value: Value) {
+    let [Step::Key(name), rest @ ..] = path else { return };
+    let under = match rest {
+        [] => value,
+        [Step::Key(_), ..] => {
+            let under = table.remove(*name).unwrap_or_else(|| Value::Table(Table::new()));
+            let Value::Table(mut under) = under else { return };
+            insert(&mut under, rest, value);
+            Value::Table(under)
+        }
+        [Step::Item(_)] => Value::Array(vec![value]),
+        [Step::Item(_), rest @ ..] => {
+            let mut item = Table::new();
+            insert(&mut item, rest, value);
+            Value::Array(vec![Value::Table(item)])
+        }
+    };
+    table.insert((*name).to_owned(), under);
+}
+
+/// Takes away what is at a path such as `run`, `jobs`. A thing in a list leaves an empty one, so that
+/// the others keep their places.
+pub(super) fn take(table: &mut Table, path: &[Step<'_>]) {
     match path {
-        [] => {}
-        [name] => {
+        [Step::Key(name)] => {
             table.remove(*name);
         }
-        [name, rest @ ..] => {
+        [Step::Key(name), Step::Key(_), ..] => {
             if let Some(Value::Table(under)) = table.get_mut(*name) {
-                take(under, rest);
+                take(under, &path[1..]);
             }
         }
+        [Step::Key(name), Step::Item(at), rest @ ..] => {
+            let item = table.get_mut(*name).and_then(|list| list.get_mut(*at));
+            match (item, rest) {
+                (Some(item), []) => *item = Value::Table(Table::new()),
+                (Some(Value::Table(item)), rest) => take(item, rest),
+                _ => {}
+            }
+        }
+        _ => {}
     }
 }
 
-/// Every value that is no table, with its path; the texts of lists one by one.
+/// Every value that is no table, with its path; the texts of lists one by one, and tables of a list
+/// by their place in it: `job.0.run`.
 fn each_text(table: &mut Table, before: &str, act: &mut dyn FnMut(&str, &mut Value)) {
     for (name, value) in table {
         let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
         match value {
             Value::Table(under) => each_text(under, &path, act),
-            Value::Array(values) => values.iter_mut().for_each(|value| act(&path, value)),
+            Value::Array(values) => {
+                for (at, value) in values.iter_mut().enumerate() {
+                    match value {
+                        Value::Table(item) => each_text(item, &format!("{path}.{at}"), act),
+                        value => act(&path, value),
+                    }
+                }
+            }
             value => act(&path, value),
         }
     }

@@ -1,6 +1,8 @@
 //! The settings: `unstuck.toml`, the user's own file, `UNSTUCK_*` and options, resolved once.
 
 mod expand;
+mod job;
+mod job_files;
 mod keys;
 mod layer;
 mod notify;
@@ -12,6 +14,8 @@ mod sections;
 mod units;
 mod wrong;
 
+pub(crate) use job::{Allowed, Job, Name, RepairMode, When, Zone};
+pub(crate) use job_files::FOLDER as JOBS_FOLDER;
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;
 pub(crate) use notify::Notify;

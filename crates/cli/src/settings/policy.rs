@@ -34,7 +34,7 @@ impl Settings {
 
 impl Cap {
     /// What is not set is no cap, which the engine writes as nothing.
-    const fn amount(self) -> Amount {
+    pub(super) const fn amount(self) -> Amount {
         Amount {
             money_micros: match self.money {
                 Some(money) => money.0,

@@ -7,6 +7,7 @@ use std::{env, fs};
 use serde_json::Value;
 use toml::Table;
 
+use super::job::Job;
 use super::keys::schema;
 use super::sections::Settings;
 
@@ -25,6 +26,12 @@ Lengths of time are written as `90s`, `10m`, `2h` or `1d`, money as `\"$2.50\"`.
 <!-- Written from the program; do not edit. -->
 ";
 
+/// What the schema cannot say about jobs.
+const JOBS: &str = "\
+Each begins with `[[job]]`, or has a file of its own in `jobs/` whose front matter has these keys and whose text is the
+goal. `name` and `run` are needed. See [jobs](jobs.md).
+";
+
 #[test]
 fn the_reference_in_the_guide_is_fresh() {
     let page = reference();
@@ -41,6 +48,13 @@ fn reference() -> String {
     for (name, section) in schema["properties"].as_object().unwrap() {
         let words = section["description"].as_str().unwrap();
         write!(page, "\n## {name}\n\n{words}\n").unwrap();
+        if let Some(item) = section.get("items").filter(|item| item.get("properties").is_some()) {
+            let job = toml::Value::try_from(Job::default()).unwrap();
+            page.push_str(JOBS);
+            page.push_str("\n| key | default | |\n| --- | --- | --- |\n");
+            rows(&mut page, item, Some(&job), "");
+            continue;
+        }
         if section.get("properties").is_none() {
             page.push_str("See [notifications](notifications.md).\n");
             continue;

@@ -12,6 +12,8 @@ use toml::{Table, Value};
 use unstuck_core::fault::{Code, Config, Fault, Kind};
 use unstuck_core::policy::Policy;
 
+use super::job::twice;
+use super::job_files::{self, JobFile};
 use super::keys::Keys;
 use super::layer::{FILE_BYTES_MAX, Layer, Origin};
 use super::sections::Settings;
@@ -20,6 +22,8 @@ use crate::problem::Problem;
 
 /// The name of the file, in a project and in the user's folder.
 pub(crate) const FILE: &str = "unstuck.toml";
+/// The list of jobs.
+const JOB: &str = "job";
 /// What the variables begin with.
 const PREFIX: &str = "UNSTUCK_";
 
@@ -55,6 +59,7 @@ impl Resolved {
             Some(named) => resolving.file(named, true)?,
             None => resolving.file(&root.join(FILE), false)?,
         }
+        resolving.job_files(root)?;
         resolving.variables();
         for (path, value, flag) in flags {
             resolving.value(&Origin::Flag(flag), path, value);
@@ -68,14 +73,40 @@ impl Resolved {
         let shown = |path: String| {
             let value = self.written.get(&path).map(|text| Value::String(text.clone()));
             let value = value.or_else(|| find(&table, &path).cloned());
-            let origin = self.origins.get(&path).cloned().unwrap_or(Origin::Default);
+            let origin = self.origin(&path);
             Shown { path, value, origin }
         };
-        Keys::all().paths().into_iter().map(shown).collect()
+        let paths = Keys::all().paths().into_iter();
+        paths.flat_map(|path| Self::paths_of(path, &table)).map(shown).collect()
+    }
+
+    /// Jobs are shown one by one, each with where it comes from.
+    fn paths_of(path: String, table: &Table) -> Vec<String> {
+        let Some(Value::Array(jobs)) = table.get(&path).filter(|_| path == JOB) else {
+            return if path == JOB { Vec::new() } else { vec![path] };
+        };
+        let keys = |job: &Value| {
+            let name = job.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let keys = job.as_table().into_iter().flat_map(Table::keys);
+            keys.filter(|key| *key != "name").map(|key| format!("{JOB}.{name}.{key}")).collect()
+        };
+        jobs.iter().flat_map(|job| -> Vec<String> { keys(job) }).collect()
+    }
+
+    /// Where a value is said to come from.
+    fn origin(&self, path: &str) -> Origin {
+        let job = path.strip_prefix("job.").and_then(|rest| rest.rsplit_once('.'));
+        let job = job.map(|(name, _)| format!("{JOB}.{name}"));
+        let origin = self.origins.get(job.as_deref().unwrap_or(path));
+        origin.cloned().unwrap_or(Origin::Default)
     }
 }
 
 fn find<'t>(table: &'t Table, path: &str) -> Option<&'t Value> {
+    if let Some((name, key)) = path.strip_prefix("job.").and_then(|rest| rest.rsplit_once('.')) {
+        let named = |job: &&Value| job.get("name").and_then(Value::as_str) == Some(name);
+        return table.get(JOB)?.as_array()?.iter().find(named)?.get(key);
+    }
     match path.split_once('.') {
         None => table.get(path),
         Some((name, rest)) => find(table.get(name)?.as_table()?, rest),
@@ -101,9 +132,18 @@ struct Resolving {
     origins: BTreeMap<String, Origin>,
     written: BTreeMap<String, String>,
     problems: Vec<Problem>,
+    /// Those that have files of their own.
+    jobs: Vec<JobFile>,
 }
 
 impl Resolving {
+    fn job_files(&mut self, root: &Path) -> Result<(), Error> {
+        let (jobs, problems) = job_files::read(root, &variable)?;
+        self.jobs = jobs;
+        self.problems.extend(problems);
+        Ok(())
+    }
+
     fn file(&mut self, path: &Path, must_exist: bool) -> Result<(), Error> {
         let place = path.display().to_string();
         let text = match read(path) {
@@ -127,7 +167,7 @@ impl Resolving {
         if !env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with(PREFIX)) {
             return;
         }
-        for path in Keys::all().paths() {
+        for path in Keys::all().paths().into_iter().filter(|path| path != JOB) {
             let name = format!("{PREFIX}{}", path.to_uppercase().replace('.', "_"));
             if let Some(value) = variable(&name) {
                 self.value(&Origin::Variable(name), &path, &value);
@@ -151,9 +191,28 @@ impl Resolving {
     }
 
     fn finish(self) -> Result<Resolved, Error> {
-        let Self { table, origins, written, mut problems } = self;
+        let Self { table, mut origins, mut written, mut problems, jobs } = self;
         // Each value was read by itself, so together they can be read as well.
-        let settings = Settings::deserialize(table).unwrap_or_default();
+        let mut settings = Settings::deserialize(table).unwrap_or_default();
+        let file = origins.get(JOB).cloned().unwrap_or(Origin::Default);
+        for job in &settings.job {
+            origins.insert(format!("{JOB}.{}", job.name.as_str()), file.clone());
+        }
+        for JobFile { job, place, written: as_written } in jobs {
+            let name = job.name.as_str().to_owned();
+            if settings.job.iter().any(|known| known.name == job.name) {
+                let other = origins.get(&format!("{JOB}.{name}")).map(ToString::to_string);
+                let (message, hint) = twice(&name);
+                let message = format!("{message}: here and in {}", other.unwrap_or_default());
+                let problem = Problem::at(Code::ConfigInvalid, &place, message);
+                problems.push(problem.hinting(hint).about("name"));
+                continue;
+            }
+            let keep = |(key, text): (String, String)| (format!("{JOB}.{name}.{key}"), text);
+            written.extend(as_written.into_iter().map(keep));
+            origins.insert(format!("{JOB}.{name}"), Origin::File(place));
+            settings.job.push(job);
+        }
         match settings.policy() {
             Ok(policy) if problems.is_empty() => {
                 return Ok(Resolved { settings, policy, origins, written });

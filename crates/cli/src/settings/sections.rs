@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::job::Job;
 use super::notify::Notify;
 use super::units::{Length, Money};
 
@@ -38,6 +39,9 @@ pub(crate) struct Settings {
     /// Who is told what happened, by a name of your choice.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) notify: BTreeMap<String, Notify>,
+    /// Scripts that are kept alive, and when they run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) job: Vec<Job>,
 }
 
 /// Who works on the tasks.

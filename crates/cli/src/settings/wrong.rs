@@ -3,17 +3,26 @@
 
 use serde::Deserialize as _;
 use toml::de::{DeString, DeTable, DeValue, Deserializer};
-use toml::{Spanned, Table, Value};
+use toml::{Spanned, Table};
 use unstuck_core::fault::Code;
 use unstuck_core::nearest::nearest;
 
+use super::job;
 use super::keys::Keys;
-use super::layer::{insert, take};
+use super::layer::{Step, find, insert, said, take};
 use super::sections::Settings;
 use crate::problem::Problem;
 
-/// The names that lead to a value.
-type Path<'a, 'i> = Vec<&'a Spanned<DeString<'i>>>;
+/// The steps that lead to a value, as they are written.
+type Path<'i> = Vec<Written<'i>>;
+
+/// One of them.
+#[derive(Clone)]
+enum Written<'i> {
+    Key(Spanned<DeString<'i>>),
+    /// The place in a list of tables.
+    Item(usize),
+}
 
 /// Takes everything that cannot be used out of `table`, which holds what was read with variables put
 /// in, and tells what that was, from the top of the file to its end.
@@ -29,6 +38,7 @@ pub(super) fn take_out(
     }
     let mut look = Look { place, text, table, problems: Vec::new() };
     look.at(read, &Keys::all(), &mut Vec::new());
+    look.jobs(read);
     look.problems.sort_by_key(|problem| (problem.line, problem.column));
     look.problems
 }
@@ -41,18 +51,21 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn at<'d, 'i>(&mut self, read: &'d DeTable<'i>, keys: &Keys, path: &mut Path<'d, 'i>) {
+    fn at<'i>(&mut self, read: &DeTable<'i>, keys: &Keys, path: &mut Path<'i>) {
         for (name, value) in read {
-            path.push(name);
+            path.push(Written::Key(name.clone()));
             match (keys.under(name.get_ref()), value.get_ref()) {
-                (None, _) => self.unknown(path, keys),
+                (None, _) => self.unknown(name, path, keys),
                 (Some(under), DeValue::Table(read)) if !under.is_value() => {
                     self.at(read, under, path);
+                }
+                (Some(under), DeValue::Array(items)) if under.items().is_some() => {
+                    self.items(items, under, path);
                 }
                 // Things with names of a person's choice are read one by one.
                 (Some(_), DeValue::Table(named)) if !named.is_empty() => {
                     for (name, value) in named {
-                        path.push(name);
+                        path.push(Written::Key(name.clone()));
                         self.value(path, value);
                         path.pop();
                     }
@@ -63,13 +76,42 @@ impl Look<'_> {
         }
     }
 
-    fn unknown(&mut self, path: &Path<'_, '_>, keys: &Keys) {
-        let Some(name) = path.last() else { return };
-        let (names, near) = (names(path), nearest(name.get_ref(), keys.names()));
-        take(self.table, &names);
-        let message = format!("there is no setting {}", names.join("."));
+    /// A list of tables: each is looked at by itself.
+    fn items<'i>(&mut self, items: &[Spanned<DeValue<'i>>], keys: &Keys, path: &mut Path<'i>) {
+        let Some(keys) = keys.items() else { return };
+        for (at, item) in items.iter().enumerate() {
+            path.push(Written::Item(at));
+            match item.get_ref() {
+                DeValue::Table(read) => self.at(read, keys, path),
+                _ => self.value(path, item),
+            }
+            path.pop();
+        }
+    }
+
+    /// What every job needs, and what only one may have.
+    fn jobs(&mut self, read: &DeTable<'_>) {
+        let Some(DeValue::Array(items)) = read.get("job").map(Spanned::get_ref) else { return };
+        let mut names: Vec<String> = Vec::new();
+        for (at, item) in items.iter().enumerate() {
+            let DeValue::Table(written) = item.get_ref() else { continue };
+            let name = written.get("name").and_then(|name| name.get_ref().as_str());
+            let span = written.get("name").map_or_else(|| item.span(), Spanned::span);
+            for (message, hint) in job::lacks(at, name, &names, |key| written.contains_key(key)) {
+                let problem = Problem::at(Code::ConfigInvalid, self.place, message).hinting(hint);
+                self.problems.push(problem.in_text(self.text, span.start).about("job"));
+            }
+            names.extend(name.map(str::to_owned));
+        }
+    }
+
+    fn unknown(&mut self, name: &Spanned<DeString<'_>>, path: &Path<'_>, keys: &Keys) {
+        let (steps, near) = (steps(path), nearest(name.get_ref(), keys.names()));
+        let said = said(self.table, &steps);
+        take(self.table, &steps);
+        let message = format!("there is no setting {said}");
         let problem = Problem::at(Code::ConfigInvalid, self.place, message);
-        let problem = problem.in_text(self.text, name.span().start).about(names.join("."));
+        let problem = problem.in_text(self.text, name.span().start).about(said);
         self.problems.push(if near.is_empty() {
             problem.hinting("`unstuck config` lists all settings")
         } else {
@@ -77,49 +119,55 @@ impl Look<'_> {
         });
     }
 
-    fn value(&mut self, path: &Path<'_, '_>, read: &Spanned<DeValue<'_>>) {
-        let names = names(path);
-        let Some(value) = find(self.table, &names) else { return };
+    fn value(&mut self, path: &Path<'_>, read: &Spanned<DeValue<'_>>) {
+        let steps = steps(path);
+        let Some(value) = find(self.table, &steps) else { return };
         let mut alone = Table::new();
-        insert(&mut alone, &names, value.clone());
+        insert(&mut alone, &steps, value.clone());
         let Err(error) = Settings::deserialize(alone) else { return };
-        take(self.table, &names);
+        let said = said(self.table, &steps);
+        take(self.table, &steps);
         // As it was written: the place is known, and what a variable holds is not shown.
         let written = Deserializer::from(alone_as_written(path, read, self.text.len()));
         let error = Settings::deserialize(written).err().unwrap_or(error);
-        let message = format!("{}: {}", names.join("."), error.message());
+        let message = format!("{said}: {}", error.message());
         let at = error.span().unwrap_or_else(|| read.span()).start;
         let problem = Problem::at(Code::ConfigInvalid, self.place, message);
-        self.problems.push(problem.in_text(self.text, at).about(names.join(".")));
+        self.problems.push(problem.in_text(self.text, at).about(said));
     }
 }
 
-fn names<'a>(path: &Path<'a, '_>) -> Vec<&'a str> {
-    path.iter().map(|name| name.get_ref().as_ref()).collect()
-}
-
-fn find<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Value> {
-    match path {
-        [] => None,
-        [name] => table.get(*name),
-        [name, rest @ ..] => find(table.get(*name)?.as_table()?, rest),
-    }
+fn steps<'a>(path: &'a Path<'_>) -> Vec<Step<'a>> {
+    let step = |written: &'a Written<'_>| match written {
+        Written::Key(name) => Step::Key(name.get_ref()),
+        Written::Item(at) => Step::Item(*at),
+    };
+    path.iter().map(step).collect()
 }
 
 /// A file with this value alone.
 fn alone_as_written<'i>(
-    path: &Path<'_, 'i>,
+    path: &Path<'i>,
     value: &Spanned<DeValue<'i>>,
     length: usize,
 ) -> Spanned<DeTable<'i>> {
     let mut value = value.clone();
-    for (at, name) in path.iter().enumerate().rev() {
-        let mut table = DeTable::new();
-        table.insert((*name).clone(), value);
-        if at == 0 {
-            return Spanned::new(0..length, table);
-        }
-        value = Spanned::new(name.span(), DeValue::Table(table));
+    for (at, step) in path.iter().enumerate().rev() {
+        let span = value.span();
+        value = match step {
+            Written::Item(_) => {
+                let list = std::iter::once(value).collect();
+                Spanned::new(span, DeValue::Array(list))
+            }
+            Written::Key(name) => {
+                let mut table = DeTable::new();
+                table.insert(name.clone(), value);
+                if at == 0 {
+                    return Spanned::new(0..length, table);
+                }
+                Spanned::new(name.span(), DeValue::Table(table))
+            }
+        };
     }
     Spanned::new(0..length, DeTable::new())
 }

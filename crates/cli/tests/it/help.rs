@@ -29,7 +29,7 @@ fn help_of_demo() {
 
 #[test]
 fn help_of_the_verbs_that_look_into_a_project() {
-    for verb in ["inbox", "status", "log", "why", "forget", "report"] {
+    for verb in ["inbox", "jobs", "status", "log", "why", "forget", "report"] {
         insta::assert_snapshot!(format!("help_of_{verb}"), unstuck(&[verb, "--help"]));
     }
 }

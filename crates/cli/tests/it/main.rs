@@ -24,6 +24,7 @@ mod github;
 mod help;
 mod inbox;
 mod init;
+mod jobs;
 mod land;
 mod log;
 mod mcp;

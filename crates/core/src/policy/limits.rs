@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Amount, Backoff};
 use crate::fault::Code;
-use crate::time::Span;
+use crate::time::{Span, Time};
 
 /// All that can be set about decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,6 +132,13 @@ impl Default for Budget {
     }
 }
 
+impl Budget {
+    /// The number of the project's day that `now` lies in.
+    pub fn day_number(&self, now: Time) -> u64 {
+        (now - self.day_starts_ms).as_millis() / Span::from_hours(24).as_millis()
+    }
+}
+
 /// Other limits for one code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -191,5 +198,18 @@ impl Policy {
             consecutive: pick(overrides.consecutive, None, self.retry.consecutive),
             repairs: pick(overrides.repairs, None, self.retry.repairs),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_begins_when_the_budget_does() {
+        let budget = Budget { day_starts_ms: Span::from_hours(6), ..Budget::default() };
+        let day = |number: u64| Time::EPOCH + Span::from_hours(24).times(number);
+        assert_eq!(budget.day_number(day(10) + Span::from_hours(6)), 10);
+        assert_eq!(budget.day_number(day(10) + Span::from_hours(5)), 9);
     }
 }

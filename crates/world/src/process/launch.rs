@@ -13,6 +13,7 @@ use super::deadlines::Deadlines;
 use super::fence::{Fence, Held};
 use super::guard::report::{Refusal, Report};
 use super::guard::{Order, Session};
+use super::log::Log;
 use super::process::Process;
 use super::waiting::Waiting;
 
@@ -46,13 +47,15 @@ pub enum Input {
 }
 
 /// Where the output of a program goes, besides being kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum Output {
     /// Nowhere.
     #[default]
     Capture,
     /// To our own standard output and error, byte by byte as it comes.
     PassThrough,
+    /// To a file.
+    Log(Log),
 }
 
 /// A program to be started. [`Launch::new`] fills in what is usual; the fields are there to be set.

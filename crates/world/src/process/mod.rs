@@ -16,6 +16,7 @@ mod fence;
 pub mod guard;
 mod launch;
 mod lock;
+mod log;
 mod marker;
 mod output;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
@@ -32,6 +33,7 @@ pub use fence::{Fence, Held, Hold};
 pub use guard::Session;
 pub use launch::{Guard, Input, Launch, Output};
 pub use lock::Lock;
+pub use log::Log;
 pub use output::Kept;
 pub(crate) use output::last_lines;
 pub use process::{Process, Stop};

@@ -6,6 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::Instant;
 
+use super::log::Opened;
+use crate::redact::Stream;
+
 /// As much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
@@ -127,6 +130,22 @@ impl Flow {
                 return;
             }
         }
+    }
+
+    /// Keeps what `from` gives, and writes it to a file without its secrets.
+    pub(super) async fn keep<R>(&self, from: Option<R>, to: Option<&Opened>, mut clean: Stream<'_>)
+    where
+        R: AsyncRead + Unpin,
+    {
+        let Some(mut from) = from else { return };
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let write = |bytes: &[u8]| to.into_iter().for_each(|to| to.write(bytes));
+        while let Ok(length @ 1..) = from.read(&mut chunk).await {
+            let chunk = &chunk[..length];
+            self.arrived(chunk, false);
+            write(&clean.push(chunk));
+        }
+        write(&clean.finish());
     }
 
     fn arrived(&self, chunk: &[u8], to_be_passed_on: bool) {

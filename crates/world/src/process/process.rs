@@ -153,8 +153,19 @@ fn streams<'flow>(
 ) -> impl Future<Output = ()> + use<'flow> {
     let (stdin, stdout, stderr) = (guard.stdin.take(), guard.stdout.take(), guard.stderr.take());
     let input = std::mem::take(&mut launch.input);
-    let passes = launch.output == Output::PassThrough;
+    let output = std::mem::take(&mut launch.output);
     async move {
+        if let Output::Log(log) = &output {
+            let opened = log.open();
+            let opened = opened.as_ref();
+            tokio::join!(
+                flow.keep(stdout, opened, log.stream()),
+                flow.keep(stderr, opened, log.stream()),
+                feed(stdin, input)
+            );
+            return;
+        }
+        let passes = matches!(output, Output::PassThrough);
         let to_stdout = passes.then(tokio::io::stdout);
         let to_stderr = passes.then(tokio::io::stderr);
         tokio::join!(

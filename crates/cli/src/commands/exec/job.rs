@@ -9,6 +9,7 @@ use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
 use unstuck_runner::{KnownJob, Scope, ScriptWorld};
 
+use super::repair::Repair;
 use super::tell::Teller;
 use crate::error::Error;
 use crate::project::{Project, Seat, job};
@@ -37,10 +38,11 @@ pub(super) fn spec(name: &str) -> TaskSpec {
 pub(super) async fn take_up(
     seat: &Seat,
     project: &Project,
-    spec: &TaskSpec,
+    repair: &Repair,
     world: &ScriptWorld,
     teller: &Teller,
 ) -> Result<TaskId, Error> {
+    let spec = &repair.spec;
     let name = &spec.name;
     let task = job::make(seat, spec).await?;
     let unusable = |source| Error::Folder { place: project.runs().display().to_string(), source };
@@ -50,7 +52,7 @@ pub(super) async fn take_up(
     }
     // From here on it is ours, and whoever had it before has left it like this; unless what is over
     // is what we have just done ourselves.
-    redefine(seat, spec).await?;
+    redefine(seat, repair).await?;
     seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
     let is_over = job::find(seat, name).await?.is_none_or(|known| known.is_over);
     if is_over && !world.has_begun() {
@@ -59,13 +61,18 @@ pub(super) async fn take_up(
     Ok(task)
 }
 
-/// It is repaired as it is asked for this time; everything else about a job that is known stays.
-async fn redefine(seat: &Seat, spec: &TaskSpec) -> Result<(), Error> {
+/// A job of the settings is what they say. Any other is repaired as it is asked for this time;
+/// everything else about it stays.
+async fn redefine(seat: &Seat, repair: &Repair) -> Result<(), Error> {
+    let spec = &repair.spec;
     let Some(KnownJob { spec: known, .. }) = job::find(seat, &spec.name).await? else {
         return Ok(());
     };
     let overrides = Overrides { repairs: spec.overrides.repairs, ..known.overrides };
-    let wanted = TaskSpec { job: spec.job, gate: spec.gate, overrides, ..TaskSpec::clone(&known) };
+    let wanted = match repair.is_defined {
+        true => spec.clone(),
+        false => TaskSpec { job: spec.job, gate: spec.gate, overrides, ..TaskSpec::clone(&known) },
+    };
     if wanted != *known {
         job::define(seat, wanted).await?;
     }

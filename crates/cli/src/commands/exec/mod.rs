@@ -9,6 +9,10 @@ mod repair;
 mod tell;
 mod wait;
 
+pub(crate) use repair::Repair;
+pub(crate) use tell::{Saying, Teller};
+pub(crate) use wait::{Ending, until_it_ends};
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,11 +27,8 @@ use crate::args::Exec;
 use crate::build::redactor;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::project::{self, Project, Seat, Signals};
+use crate::project::{self, Project, Seat, Signal, Signals};
 use crate::render::Terminal;
-use repair::Repair;
-use tell::{Saying, Teller};
-use wait::Ending;
 
 /// Carries it out.
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
@@ -42,26 +43,16 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
     // It is remembered and shown, and a command may spell a secret out.
     let name = redactor.text(&name).into_owned();
+    refuse_defined(project, &name)?;
     let store = project.make_store()?;
     let repair = Repair::find(&args, project, dir, (job::spec(&name), &guard)).await?;
     let world = ScriptWorld::new(script(&args, guard, (project, redactor), dir)?, ahead);
     let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
-    let mut signals = Signals::new()?;
     let job = Job { project, store: &store, repair: &repair, world: &world, teller: &teller };
-    let mut seat = None;
-    let ending = tokio::select! {
-        biased;
-        signal = signals.next() => {
-            teller.ending();
-            Ending::Signal(signal)
-        }
-        ending = job.follow(&mut seat, args.max_wait) => ending?,
+    let ending = match job.follow_until_stopped(args.max_wait).await? {
+        Ok(ending) => ending,
+        Err(at_once) => return Ok(at_once.exit()),
     };
-    tokio::select! {
-        biased;
-        at_once = signals.next() => return Ok(at_once.exit()),
-        left = job.leave(seat) => left?,
-    }
     Ok(match (args.passthrough, world.last_status()) {
         (true, Some(status)) => Exit::Command(u8::try_from(status).unwrap_or(u8::MAX)),
         _ => ending.exit(),
@@ -69,15 +60,39 @@ async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result
 }
 
 /// What is kept alive, and what that takes.
-struct Job<'a> {
-    project: &'a Project,
-    store: &'a Arc<dyn Store>,
-    repair: &'a Repair,
-    world: &'a ScriptWorld,
-    teller: &'a Teller,
+pub(super) struct Job<'a> {
+    pub(super) project: &'a Project,
+    pub(super) store: &'a Arc<dyn Store>,
+    /// What it is, and who repairs it.
+    pub(super) repair: &'a Repair,
+    pub(super) world: &'a ScriptWorld,
+    pub(super) teller: &'a Teller,
 }
 
 impl Job<'_> {
+    /// Follows it to its end, or until somebody ends us; says who where that was at once.
+    pub(super) async fn follow_until_stopped(
+        &self,
+        max_wait: Option<Span>,
+    ) -> Result<Result<Ending, Signal>, Error> {
+        let mut signals = Signals::new()?;
+        let mut seat = None;
+        let ending = tokio::select! {
+            biased;
+            signal = signals.next() => {
+                self.teller.ending();
+                Ending::Signal(signal)
+            }
+            ending = self.follow(&mut seat, max_wait) => ending?,
+        };
+        tokio::select! {
+            biased;
+            at_once = signals.next() => return Ok(Err(at_once)),
+            left = self.leave(seat) => left?,
+        }
+        Ok(Ok(ending))
+    }
+
     /// Follows it to its end, beside whoever holds the project or as its holder.
     async fn follow(
         &self,
@@ -98,8 +113,8 @@ impl Job<'_> {
     async fn follow_from(&self, seat: &mut Seat, max_wait: Option<Span>) -> Result<Ending, Error> {
         let Self { project, store, repair, world, teller } = *self;
         repair.attach(world, seat, store, project);
-        let task = job::take_up(seat, project, &repair.spec, world, teller).await?;
-        wait::until_it_ends(seat, task, teller, max_wait).await
+        let task = job::take_up(seat, project, repair, world, teller).await?;
+        until_it_ends(seat, task, teller, max_wait).await
     }
 
     /// Leaves nothing running behind.
@@ -136,6 +151,19 @@ fn script(
         key,
         results: Results::new(project.results()),
         redactor: Arc::new(redactor),
+    })
+}
+
+/// A job of the settings says itself what runs, and a watcher may be performing it.
+fn refuse_defined(project: &Project, name: &str) -> Result<(), Error> {
+    let settings = project.settings()?;
+    if !settings.settings.job.iter().any(|job| job.name.as_str() == name) {
+        return Ok(());
+    }
+    Err(Error::NotNow {
+        verb: "exec",
+        said: format!("{name} is a job of the settings"),
+        hint: format!("`unstuck jobs run {name}` runs it; --name gives this another name"),
     })
 }
 

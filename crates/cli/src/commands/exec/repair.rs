@@ -1,6 +1,7 @@
 //! Whether a command is repaired when its own code is broken, and by whom.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
@@ -14,15 +15,17 @@ use unstuck_world::workspace;
 
 use super::named::named;
 use crate::args::{Exec, Repair as How};
-use crate::build::{Agents, RepairMode, RepairWanted, repair_settings};
+use crate::build::{Agents, RepairWanted, repair_settings};
 use crate::error::Error;
 use crate::project::{Project, Seat};
 use crate::render;
-use crate::settings::{Provider, Settings};
+use crate::settings::{Job as Defined, Provider, RepairMode, Settings};
 
 /// The job that a command is, and who repairs it.
-pub(super) struct Repair {
-    pub(super) spec: TaskSpec,
+pub(crate) struct Repair {
+    pub(crate) spec: TaskSpec,
+    /// The settings say what it is.
+    pub(super) is_defined: bool,
     settings: Option<RepairSettings>,
 }
 
@@ -43,7 +46,69 @@ impl Repair {
             }
             Err(error) => return Err(error),
         }
-        Ok(Self { spec: RepairWanted::off().limits(spec), settings: None })
+        Ok(Self::by_nobody(spec))
+    }
+
+    /// Who repairs a job of the settings. Without anybody it is kept alive as well as it can be.
+    pub(crate) async fn of_job(
+        project: &Project,
+        job: &Defined,
+        spec: TaskSpec,
+        guard: &Guard,
+    ) -> Result<Self, Error> {
+        let resolved = project.settings()?;
+        let settings = &resolved.settings;
+        let found = if job.repair.mode == RepairMode::Off
+            || settings.agent.provider.is_none()
+            || !is_repository(project)
+        {
+            Self::by_nobody(spec)
+        } else {
+            let repository = workspace::Project::open("git", project.root()).await?;
+            let words: Vec<OsString> =
+                job.run.words().iter().flat_map(|word| split(word)).collect();
+            let directory = project.root().join(job.directory.as_deref().unwrap_or("."));
+            let scope = match job.repair.scope.as_slice() {
+                [] => tracked(&repository, &words, project, &directory).await?,
+                given => given.to_vec(),
+            };
+            let validate = match job.validate.as_slice() {
+                [] => settings.validate.pre_commit.clone(),
+                given => given.to_vec(),
+            };
+            let wanted = RepairWanted {
+                scope,
+                attempts: job.repair.attempts,
+                mode: job.repair.mode,
+                after_mutation: job.repair.after_mutation,
+                validate,
+                dry_run: job.dry_run.clone(),
+            };
+            let command = super::job::name(&words);
+            Self::with(project, repository, (&spec, &wanted), command, guard).await?
+        };
+        Ok(Self { is_defined: true, ..found })
+    }
+
+    fn by_nobody(spec: TaskSpec) -> Self {
+        Self { spec: RepairWanted::off().limits(spec), is_defined: false, settings: None }
+    }
+
+    async fn with(
+        project: &Project,
+        repository: workspace::Project,
+        (spec, wanted): (&TaskSpec, &RepairWanted),
+        command: String,
+        guard: &Guard,
+    ) -> Result<Self, Error> {
+        let resolved = project.settings()?;
+        let policy = Arc::new(resolved.policy.clone());
+        let network = network(&resolved.settings).await;
+        let agents = agents(project, &resolved.settings, &policy, guard, network);
+        let spec = wanted.job(&agents, spec.clone())?;
+        let job = (&spec, wanted);
+        let settings = repair_settings(project, &agents, repository, job, command).await?;
+        Ok(Self { spec, is_defined: false, settings: Some(settings) })
     }
 
     async fn found(
@@ -65,7 +130,8 @@ impl Repair {
             return Ok(None);
         }
         let repository = workspace::Project::open("git", project.root()).await?;
-        let scope = tracked(&repository, args, project, dir).await?;
+        let here = dir.unwrap_or(Path::new("."));
+        let scope = tracked(&repository, &args.command, project, here).await?;
         if scope.is_empty() {
             if asked_for {
                 note(args, NOTHING_NAMED);
@@ -80,18 +146,12 @@ impl Repair {
             validate: settings.validate.pre_commit.clone(),
             dry_run: None,
         };
-        let policy = Arc::new(resolved.policy.clone());
-        let network = network(settings).await;
-        let agents = agents(project, settings, &policy, guard, network);
-        let spec = wanted.job(&agents, spec.clone())?;
         let command = super::job::name(&args.command);
-        let job = (&spec, &wanted);
-        let settings = repair_settings(project, &agents, repository, job, command).await?;
-        Ok(Some(Self { spec, settings: Some(settings) }))
+        Self::with(project, repository, (spec, &wanted), command, guard).await.map(Some)
     }
 
     /// From now on the script of `world` is repaired, with whoever decides at this seat.
-    pub(super) fn attach(
+    pub(crate) fn attach(
         &self,
         world: &ScriptWorld,
         seat: &Seat,
@@ -123,19 +183,23 @@ fn is_repository(project: &Project) -> bool {
 /// What the command names and the commit that is checked out holds: an agent works on that.
 async fn tracked(
     repository: &workspace::Project,
-    args: &Exec,
+    command: &[OsString],
     project: &Project,
-    dir: Option<&Path>,
+    here: &Path,
 ) -> Result<Vec<String>, Error> {
-    let here: PathBuf = dir.unwrap_or(Path::new(".")).to_owned();
     let head = repository.head().await?;
     let mut scope = Vec::new();
-    for name in named(&args.command, project.root(), &here) {
+    for name in named(command, project.root(), here) {
         if repository.git().holds(&head, &name).await? {
             scope.push(name);
         }
     }
     Ok(scope)
+}
+
+/// The words of a line as far as they may name files; what a shell makes of it is not looked at.
+fn split(line: &str) -> Vec<OsString> {
+    line.split_whitespace().map(OsString::from).collect()
 }
 
 /// How commands of a model stand to the network; programs see to that themselves.

@@ -16,7 +16,7 @@ use crate::render::{self, event_json, json_line};
 
 /// How much is said, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Saying {
+pub(crate) enum Saying {
     /// A person reads what happens.
     Words,
     /// Somebody wants to hear of questions only.
@@ -26,7 +26,7 @@ pub(super) enum Saying {
 }
 
 impl Saying {
-    pub(super) const fn of(args: &Exec) -> Self {
+    pub(crate) const fn of(args: &Exec) -> Self {
         match (args.json, args.quiet) {
             (true, _) => Self::Json,
             (_, true) => Self::Quiet,
@@ -42,19 +42,27 @@ struct Asked {
 }
 
 /// Says what happens.
-pub(super) struct Teller {
+pub(crate) struct Teller {
     saying: Saying,
     store: Arc<dyn Store>,
     project: Arc<str>,
+    /// What takes it up again.
+    again: String,
 }
 
 impl Teller {
-    pub(super) fn new(saying: Saying, store: Arc<dyn Store>, project: &Project) -> Self {
-        Self { saying, store, project: Arc::clone(project.name()) }
+    pub(crate) fn new(saying: Saying, store: Arc<dyn Store>, project: &Project) -> Self {
+        let again = "`unstuck exec` of it".to_owned();
+        Self { saying, store, project: Arc::clone(project.name()), again }
+    }
+
+    /// The same, for a job of the settings.
+    pub(crate) fn of_job(self, name: &str) -> Self {
+        Self { again: format!("`unstuck jobs run {name}`"), ..self }
     }
 
     /// Something happened to the task, or to everybody.
-    pub(super) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
+    pub(crate) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
         let concerns = recorded.event.about().task.is_none_or(|of| of == task);
         if self.saying == Saying::Json && concerns {
             // The reader is gone; the command is not.
@@ -81,28 +89,28 @@ impl Teller {
     }
 
     /// Somebody else runs it just now.
-    pub(super) fn in_line(&self, name: &str) {
+    pub(crate) fn in_line(&self, name: &str) {
         if self.saying == Saying::Words {
             render::note(&format!("unstuck: “{name}” is being run already. It is next."));
         }
     }
 
-    pub(super) fn ending(&self) {
+    pub(crate) fn ending(&self) {
         if self.saying == Saying::Words {
             render::note("unstuck: ending. Once more to end at once.");
         }
     }
 
-    pub(super) fn store_waiting(message: &str) {
+    pub(crate) fn store_waiting(message: &str) {
         render::note(&format!("unstuck: {message}. Nothing happens until that is over."));
     }
 
-    pub(super) fn store_back() {
+    pub(crate) fn store_back() {
         render::note("unstuck: it can be written again. It goes on.");
     }
 
     /// A person is asked; whether there is such a question to ask.
-    pub(super) async fn question(
+    pub(crate) async fn question(
         &self,
         id: QuestionId,
         max_wait: Option<Span>,
@@ -124,7 +132,7 @@ impl Teller {
             lines.push(format!("      {label}. {}", option.description));
         }
         lines.push(match max_wait {
-            Some(Span::ZERO) => "It is taken up by the next `unstuck exec` of it.".to_owned(),
+            Some(Span::ZERO) => format!("It is taken up by the next {}.", self.again),
             Some(wait) => format!("It waits for {wait}, then ends; the answer is not lost."),
             None => "It waits here for your answer.".to_owned(),
         });
@@ -133,7 +141,7 @@ impl Teller {
     }
 
     /// Where the task stands, as far as the tables know.
-    pub(super) async fn state(&self, task: TaskId) -> Result<Option<TaskState>, Error> {
+    pub(crate) async fn state(&self, task: TaskId) -> Result<Option<TaskState>, Error> {
         let row = project::task(&*self.store, &self.project, task).await?;
         Ok(row.map(|row| row.moved.state))
     }

@@ -15,7 +15,7 @@ use crate::project::{Heard, Seat, Signal};
 
 /// How it ended for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// The command succeeded.
     Done,
     /// A person left it out, or ended it.
@@ -31,7 +31,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    pub(super) const fn exit(self) -> Exit {
+    pub(crate) const fn exit(self) -> Exit {
         match self {
             Self::Done => Exit::Done,
             Self::LeftOut | Self::HolderGone => Exit::SomeFailed,
@@ -43,7 +43,7 @@ impl Ending {
 }
 
 /// Follows a task until there is nothing left to wait for.
-pub(super) async fn until_it_ends(
+pub(crate) async fn until_it_ends(
     seat: &mut Seat,
     task: TaskId,
     teller: &Teller,

@@ -8,13 +8,13 @@ use std::path::Path;
 use serde::Serialize;
 use unstuck_core::engine::QuestionId;
 use unstuck_core::policy::{Amount, Policy};
-use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{
     BuildRow, GateRow, QuestionRow, QuestionStatus, SignatureRow, TaskRow,
 };
 use unstuck_store::{Answer, Holder, Store, StoreError};
 
 use crate::args::Status;
+use crate::commands::jobs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project};
@@ -25,10 +25,16 @@ pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Res
     let project = Project::find(dir)?;
     let store = project.store()?;
     let now = project::now();
-    let standing = project::runtime()?.block_on(async {
+    // Where everything stands is told even when the settings are broken.
+    let settings = project.settings().ok();
+    let policy = settings.map_or_else(Policy::default, |settings| settings.policy.clone());
+    let day = policy.budget.day_number(now);
+    let mut standing = project::runtime()?.block_on(async {
         let holder = project::current_holder(&project).await;
-        Standing::read(store.as_ref(), project.name(), holder, now).await
+        Standing::read(store.as_ref(), project.name(), holder, day).await
     })?;
+    standing.watcher = jobs::current_watcher(&project);
+    standing.jobs = jobs::Defined::read(&project).ok();
     let mut out = terminal.styled();
     if args.json {
         render::json(&mut out, &standing)?;
@@ -45,6 +51,12 @@ struct Standing {
     project: String,
     /// Who works on it; nobody without one.
     holder: Option<Holder>,
+    /// Who runs the jobs at their times; nobody without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    watcher: Option<Holder>,
+    /// What the settings say of the jobs.
+    #[serde(skip)]
+    jobs: Option<jobs::Defined>,
     /// Newest first.
     builds: Vec<BuildStanding>,
     /// The open ones, oldest first.
@@ -71,7 +83,7 @@ impl Standing {
         store: &dyn Store,
         project: &str,
         holder: Option<Holder>,
-        now: Time,
+        day: u64,
     ) -> Result<Self, StoreError> {
         let mut builds = Vec::new();
         let mut newest = true;
@@ -84,12 +96,14 @@ impl Standing {
         Ok(Self {
             project: project.to_owned(),
             holder,
+            watcher: None,
+            jobs: None,
             builds,
             questions: store.questions(project, Some(QuestionStatus::Pending)).await?,
             answers: store.answers(project).await?,
             gates: store.gates(project).await?,
             signatures: store.signatures(project).await?,
-            spent_today: spent_on(store, project, today(now)).await?,
+            spent_today: spent_on(store, project, day).await?,
         })
     }
 
@@ -103,24 +117,4 @@ async fn spent_on(store: &dyn Store, project: &str, day: u64) -> Result<Amount, 
     let costs = store.costs(project, day).await?;
     let of_day = costs.iter().filter(|cost| cost.day == day);
     Ok(of_day.fold(Amount::ZERO, |sum, cost| sum.plus(cost.spent)))
-}
-
-/// The number of the budget's day that `now` is in.
-fn today(now: Time) -> u64 {
-    let starts = Policy::default().budget.day_starts_ms;
-    (now - starts).as_millis() / Span::from_hours(24).as_millis()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_begins_when_the_budget_does() {
-        let starts = Policy::default().budget.day_starts_ms;
-        let day = |number: u64| Time::EPOCH + Span::from_hours(24).times(number) + starts;
-        assert_eq!(today(day(10)), 10);
-        assert_eq!(today(day(11) - Span::from_millis(1)), 10);
-        assert_eq!(today(day(11)), 11);
-    }
 }

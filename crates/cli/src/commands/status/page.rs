@@ -7,6 +7,7 @@ use unstuck_core::time::Time;
 use unstuck_store::tables::{GateRow, SignatureRow, TaskRow};
 
 use super::{BuildStanding, Standing};
+use crate::commands::jobs::{self, Present};
 use crate::render::{stand, style, when, words, wrapped};
 
 /// How many tasks of a build are shown.
@@ -122,6 +123,18 @@ impl Page<'_> {
         stand::task(state, self.held(), self.now)
     }
 
+    /// A job of the settings stands as people think of it.
+    fn stands_of(&self, row: &TaskRow) -> String {
+        let jobs = self.standing.jobs.as_ref().filter(|_| row.spec.job.is_some());
+        let job = jobs.and_then(|jobs| jobs.find(&row.spec.name).ok());
+        if job.is_none() || self.is_answered(&row.moved.state) {
+            return self.stands(&row.moved.state);
+        }
+        let present = Present { held: self.held(), watched: self.standing.watcher.is_some() };
+        let standing = jobs::standing(job, Some(row), present, self.now);
+        format!("{} · {}", standing.stand.as_str(), standing.detail)
+    }
+
     fn tasks(&self, out: &mut impl Write, rows: &[TaskRow]) -> io::Result<()> {
         let dim = style::DIM;
         let mut shown: Vec<&TaskRow> = rows.iter().collect();
@@ -136,7 +149,7 @@ impl Page<'_> {
         let widest = named.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
         for (row, name) in named {
             let (mark, color) = stand::mark(&row.moved.state);
-            let stands = self.stands(&row.moved.state);
+            let stands = self.stands_of(row);
             let run = row.moved.last_run.map(|run| format!("  {run}")).unwrap_or_default();
             writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{dim}{run}{dim:#}")?;
         }

@@ -34,7 +34,7 @@ pub(in crate::engine) fn caps(turn: &Turn<'_>, id: TaskId) -> Option<[(BudgetSpa
 
 /// The project's day that `now` lies in.
 pub(in crate::engine) fn day_number(budget: &Budget, now: Time) -> u64 {
-    (now - budget.day_starts_ms).as_millis() / DAY.as_millis()
+    budget.day_number(now)
 }
 
 fn next_day(budget: &Budget, now: Time) -> Time {

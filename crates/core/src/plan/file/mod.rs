@@ -8,6 +8,7 @@ mod budget;
 mod checklist;
 mod front;
 mod goal;
+pub mod matter;
 mod name;
 mod needs;
 mod outline;

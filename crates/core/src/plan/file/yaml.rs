@@ -12,22 +12,29 @@ const DEPTH_MAX: usize = 8;
 
 /// A value and the line it begins at.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) line: u32,
+pub struct Node {
+    /// What stands there.
+    pub value: Value,
+    /// Counted from 1, in the front matter.
+    pub line: u32,
 }
 
 /// A value.
 #[derive(Debug)]
-pub(super) enum Value {
+pub enum Value {
+    /// Nothing.
     Nothing,
+    /// Text, as it is written.
     Text(String),
+    /// Values one after the other.
     List(Vec<Node>),
+    /// Values under their keys.
     Keys(Vec<(Node, Node)>),
 }
 
 impl Node {
-    pub(super) fn text(&self) -> Option<&str> {
+    /// The text, where it is one.
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             Value::Nothing | Value::List(_) | Value::Keys(_) => None,

@@ -1,0 +1,157 @@
+//! The jobs that the settings define, as the engine and the runner know them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use unstuck_core::nearest::nearest;
+use unstuck_core::plan::{JobSpec, TaskSpec};
+use unstuck_core::policy::Overrides;
+use unstuck_runner::control::TokenKey;
+use unstuck_runner::jobs::{Care, Logs, Schedule, Timetable};
+use unstuck_runner::{Results, Script};
+use unstuck_store::tables::TaskRow;
+use unstuck_store::{Store, StoreError};
+use unstuck_world::process::Guard;
+use unstuck_world::redact::Redactor;
+
+use crate::error::Error;
+use crate::project::Project;
+use crate::settings::{Job, Resolved};
+
+/// The longest title that is made of a goal.
+const TITLE_CHARS_MAX: usize = 60;
+
+/// All jobs of a project.
+pub(crate) struct Defined {
+    settings: Arc<Resolved>,
+}
+
+impl Defined {
+    /// Those in the settings.
+    pub(crate) fn read(project: &Project) -> Result<Self, Error> {
+        Ok(Self { settings: project.settings()? })
+    }
+
+    pub(crate) fn all(&self) -> &[Job] {
+        &self.settings.settings.job
+    }
+
+    /// The one with this name.
+    pub(crate) fn find(&self, name: &str) -> Result<&Job, Error> {
+        let name = name.trim();
+        let found = self.all().iter().find(|job| job.name.as_str() == name);
+        found.ok_or_else(|| {
+            let names = self.all().iter().map(|job| job.name.as_str());
+            let near = nearest(name, names).into_iter().map(str::to_owned).collect();
+            Error::NoSuchJob { name: name.to_owned(), near }
+        })
+    }
+}
+
+/// The jobs that were ever defined here, by name.
+pub(crate) async fn find_rows(
+    store: &dyn Store,
+    project: &str,
+) -> Result<BTreeMap<String, TaskRow>, StoreError> {
+    let builds = store.builds(project).await?;
+    let Some(standing) = builds.iter().find(|build| build.standing) else {
+        return Ok(BTreeMap::new());
+    };
+    let rows = store.tasks(project, standing.id).await?;
+    Ok(rows.into_iter().map(|row| (row.spec.name.clone(), row)).collect())
+}
+
+/// What the engine knows of a job. What it runs stays in the settings: it may spell secrets out.
+pub(super) fn spec(job: &Job, redactor: &Redactor) -> TaskSpec {
+    let name = job.name.as_str();
+    let goal = job.goal.as_deref().map(|goal| redactor.text(goal).into_owned());
+    let title = goal.as_deref().and_then(title).unwrap_or_else(|| name.replace(['-', '_'], " "));
+    TaskSpec {
+        name: name.to_owned(),
+        title,
+        goal: goal.unwrap_or_else(|| name.to_owned()),
+        validate: (!job.validate.is_empty()).then(|| job.validate.clone()),
+        // Who repairs it says how.
+        job: Some(JobSpec::default()),
+        overrides: Overrides {
+            budget: job.budget.map(crate::settings::Allowed::amount),
+            ..Overrides::default()
+        },
+        ..TaskSpec::default()
+    }
+}
+
+/// The first line of a goal, where it is short enough to be called by.
+fn title(goal: &str) -> Option<String> {
+    let line = goal.lines().find(|line| !line.trim().is_empty())?;
+    let line = line.trim().trim_start_matches('#').trim().trim_end_matches('.');
+    (!line.is_empty() && line.chars().count() <= TITLE_CHARS_MAX).then(|| line.to_owned())
+}
+
+/// When a job runs, where it has a time; counted from when it last did or was first seen.
+pub(super) fn timetable(job: &Job, row: &TaskRow) -> Option<Timetable> {
+    let last = row.moved.fired_at.unwrap_or(row.moved.changed_at);
+    let zone = zone(job);
+    let schedule = schedule(job)?.clone();
+    Some(Timetable { schedule, zone, last, held: row.moved.held })
+}
+
+pub(super) fn schedule(job: &Job) -> Option<&Schedule> {
+    job.schedule.as_ref().map(|when| &when.0)
+}
+
+/// The clocks that a job means.
+pub(super) fn zone(job: &Job) -> TimeZone {
+    job.time_zone.as_ref().map_or_else(TimeZone::system, |zone| zone.0.clone())
+}
+
+/// What runs, with everything that takes.
+pub(super) struct Workshop {
+    pub(super) guard: Guard,
+    pub(super) key: TokenKey,
+    pub(super) redactor: Arc<Redactor>,
+}
+
+impl Workshop {
+    pub(super) fn open(project: &Project) -> Result<Self, Error> {
+        let path = project.token_key();
+        let unusable = |source| Error::Folder { place: path.display().to_string(), source };
+        let key = TokenKey::open(&path).map_err(unusable)?;
+        let redactor = Arc::new(crate::build::redactor(project));
+        Ok(Self { guard: crate::project::own_guard()?, key, redactor })
+    }
+
+    pub(super) fn script(&self, project: &Project, job: &Job) -> Result<Script, Error> {
+        let mut words = job.run.words().into_iter().map(OsString::from);
+        let program = words.next().ok_or(Error::NoCommand)?;
+        let folder = job.directory.as_deref().unwrap_or(".");
+        Ok(Script {
+            guard: self.guard.clone(),
+            runs: project.runs(),
+            program,
+            arguments: words.collect(),
+            directory: project.root().join(folder),
+            timeout: job.timeout.map(|timeout| timeout.0.into()),
+            socket: project.socket(),
+            key: self.key.clone(),
+            results: Results::new(project.results()),
+            redactor: Arc::clone(&self.redactor),
+        })
+    }
+}
+
+/// What is taken care of beside; `logs` where nobody watches its output.
+pub(super) fn care(project: &Project, job: &Job, logs: bool) -> Care {
+    let check = job.check.as_ref();
+    Care {
+        check: check.map(|check| check.words().into_iter().map(OsString::from).collect()),
+        logs: logs.then(|| logs_of(project, job.name.as_str())),
+    }
+}
+
+/// Where the output of a job is kept.
+pub(super) fn logs_of(project: &Project, name: &str) -> Logs {
+    Logs::new(project.logs().join(name))
+}

@@ -1,0 +1,199 @@
+//! `unstuck jobs history`: how a job ended each time, with every attempt.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use unstuck_core::engine::{QuestionId, RunId, Status};
+use unstuck_core::fault::Code;
+use unstuck_core::time::Time;
+use unstuck_store::tables::{QuestionRow, RunEnd, RunRow, RunStatus};
+
+use super::defined::{Defined, find_rows, logs_of};
+use crate::commands::why;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::project::{self, Project};
+use crate::render::{self, Terminal, style, when};
+
+/// So many firings are shown to a person.
+const SHOWN_MAX: usize = 20;
+
+/// A time that it ran, with all its attempts.
+#[derive(Serialize)]
+struct Firing {
+    number: u32,
+    began_at: Time,
+    /// Absent while it is under way.
+    ended_at: Option<Time>,
+    /// Oldest first.
+    attempts: Vec<Attempt>,
+    /// What a person was asked meanwhile.
+    questions: Vec<Asked>,
+    /// What it wrote, where that is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+}
+
+/// One run of the script.
+#[derive(Serialize)]
+struct Attempt {
+    run: RunId,
+    retry_of: Option<RunId>,
+    status: RunStatus,
+    code: Option<Code>,
+    began_at: Time,
+    ended_at: Option<Time>,
+}
+
+/// A question about it.
+#[derive(Serialize)]
+struct Asked {
+    question: QuestionId,
+    problem: String,
+    created_at: Time,
+    resolved_at: Option<Time>,
+}
+
+pub(super) fn run(
+    project: &Project,
+    name: &str,
+    json: bool,
+    terminal: &Terminal,
+) -> Result<Exit, Error> {
+    let firings = project::runtime()?.block_on(read(project, name))?;
+    let mut out = terminal.styled();
+    if json {
+        render::json(&mut out, &firings)?;
+    } else {
+        page(&mut out, name, &firings)?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// All firings that are remembered, oldest first.
+async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
+    let row = match project.store() {
+        Ok(store) => find_rows(store.as_ref(), project.name()).await?.remove(name),
+        Err(_) => None,
+    };
+    let Some(row) = row else {
+        Defined::read(project)?.find(name)?;
+        return Ok(Vec::new());
+    };
+    let store = project.store()?;
+    let runs = store.runs(project.name(), row.id).await?;
+    let mut firings = grouped(&runs, row.moved.firing, row.moved.fired_at);
+    for question in store.questions(project.name(), None).await? {
+        if question.tasks.contains(&row.id) {
+            put(&mut firings, question);
+        }
+    }
+    let logs = logs_of(project, name);
+    for firing in &mut firings {
+        let file = logs.file(firing.number);
+        let shown = file.strip_prefix(project.root()).unwrap_or(&file);
+        firing.output = file.exists().then(|| shown.display().to_string());
+    }
+    Ok(firings)
+}
+
+/// The runs of each firing. The latest one is known by its number and its time; old ones may be
+/// forgotten.
+fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> {
+    let mut firings: Vec<Firing> = Vec::new();
+    let mut before: Option<&RunRow> = None;
+    for run in runs {
+        let is_latest = |run: &RunRow| fired_at.is_some_and(|at| run.started_at >= at);
+        let goes_on = before.is_some_and(|before| {
+            !ended_firing(before.status) && is_latest(before) == is_latest(run)
+        });
+        before = Some(run);
+        let attempt = Attempt {
+            run: run.id,
+            retry_of: run.retry_of.filter(|_| goes_on),
+            status: run.status,
+            code: run.fault.as_ref().map(|fault| fault.code()),
+            began_at: run.started_at,
+            ended_at: run.ended_at,
+        };
+        match firings.last_mut().filter(|_| goes_on) {
+            Some(firing) => {
+                firing.ended_at = run.ended_at;
+                firing.attempts.push(attempt);
+            }
+            None => firings.push(Firing {
+                number: 0,
+                began_at: run.started_at,
+                ended_at: run.ended_at,
+                attempts: vec![attempt],
+                questions: Vec::new(),
+                output: None,
+            }),
+        }
+    }
+    for (firing, number) in firings.iter_mut().rev().zip((0..=latest).rev()) {
+        firing.number = number;
+    }
+    firings
+}
+
+/// Whether what comes after such a run belongs to another firing: it succeeded, or a person left it
+/// out.
+const fn ended_firing(status: RunStatus) -> bool {
+    matches!(
+        status,
+        RunStatus::Over(RunEnd::Committed | RunEnd::Cancelled)
+            | RunStatus::Standing(Status::PausedApproval | Status::PausedUser)
+    )
+}
+
+/// A question belongs to the last firing that had begun.
+fn put(firings: &mut [Firing], row: QuestionRow) {
+    let began = firings.iter_mut().rev().find(|firing| firing.began_at <= row.created_at);
+    if let Some(firing) = began {
+        let QuestionRow { id, text, created_at, resolved_at, .. } = row;
+        firing.questions.push(Asked {
+            question: id,
+            problem: text.problem,
+            created_at,
+            resolved_at,
+        });
+    }
+}
+
+fn page(out: &mut impl Write, name: &str, firings: &[Firing]) -> io::Result<()> {
+    let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+    if firings.is_empty() {
+        return writeln!(out, "“{name}” never ran. `unstuck jobs run {name}` runs it.");
+    }
+    let from = firings.len().saturating_sub(SHOWN_MAX);
+    if from > 0 {
+        writeln!(out, "{dim}… and {from} before; --json has all{dim:#}")?;
+    }
+    for firing in &firings[from..] {
+        let began = when::minute(firing.began_at);
+        let took = firing.ended_at.map(|ended| when::length(ended.since(firing.began_at)));
+        let took = took.map(|took| format!(" · {took}")).unwrap_or_default();
+        writeln!(out, "{title}{began}{title:#} {dim}· firing {}{took}{dim:#}", firing.number)?;
+        for attempt in &firing.attempts {
+            let said = why::standing(attempt.status);
+            let met = attempt.code.map(|met| format!(": {code}{met}{code:#}")).unwrap_or_default();
+            let after = attempt.retry_of.map(|run| format!(" after {run}")).unwrap_or_default();
+            writeln!(out, "  {:5} {said}{met}{dim}{after}{dim:#}", attempt.run.to_string())?;
+        }
+        for asked in &firing.questions {
+            let answered = if asked.resolved_at.is_some() { "answered" } else { "open" };
+            writeln!(
+                out,
+                "  {:5} {} {dim}({answered}){dim:#}",
+                asked.question.to_string(),
+                asked.problem
+            )?;
+        }
+        if let Some(output) = &firing.output {
+            writeln!(out, "  {dim}output in {output}{dim:#}")?;
+        }
+    }
+    Ok(())
+}

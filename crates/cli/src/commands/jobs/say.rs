@@ -1,0 +1,115 @@
+//! Where a job stands, as people think of it.
+
+use serde::Serialize;
+use unstuck_core::engine::TaskState;
+use unstuck_core::time::Time;
+use unstuck_store::tables::TaskRow;
+
+use super::defined::{schedule, zone};
+use crate::render::{stand, when};
+use crate::settings::Job;
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stand {
+    Running,
+    Idle,
+    NeedsAttention,
+    Stopped,
+}
+
+impl Stand {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "Running",
+            Self::Idle => "Idle",
+            Self::NeedsAttention => "Needs attention",
+            Self::Stopped => "Stopped",
+        }
+    }
+}
+
+/// A job as it stands: in a word, in a sentence, and when it is due.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    pub(crate) stand: Stand,
+    pub(crate) detail: String,
+    pub(crate) next: Option<Time>,
+}
+
+/// Who is there to run it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Present {
+    /// Somebody holds the project.
+    pub(crate) held: bool,
+    /// Somebody runs the jobs at their times.
+    pub(crate) watched: bool,
+}
+
+/// Where a job stands. `job` is what the settings say of it, `row` what was ever done with it.
+pub(crate) fn standing(
+    job: Option<&Job>,
+    row: Option<&TaskRow>,
+    present: Present,
+    now: Time,
+) -> Standing {
+    let next = job.and_then(|job| next(job, row, now)).filter(|_| present.watched);
+    let when = when_it_runs(job, next, now);
+    let waits_in_vain = !present.watched && job.is_some_and(|job| job.schedule.is_some());
+    let Some(row) = row else {
+        let (stand, detail) =
+            if waits_in_vain { (Stand::Stopped, nobody(&when, job)) } else { (Stand::Idle, when) };
+        return Standing { stand, detail, next };
+    };
+    let state = &row.moved.state;
+    let (stand, detail) = match state {
+        TaskState::Parked { .. } => {
+            let title = &row.spec.title;
+            (Stand::NeedsAttention, format!("{} (“{title}”)", stand::task(state, true, now)))
+        }
+        TaskState::Failed { .. } => (Stand::NeedsAttention, stand::task(state, true, now)),
+        TaskState::Running { .. }
+        | TaskState::Reconciling { .. }
+        | TaskState::BackingOff { .. }
+        | TaskState::Pending { .. } => {
+            let stand = if present.held { Stand::Running } else { Stand::Stopped };
+            (stand, stand::task(state, present.held, now))
+        }
+        _ if row.moved.held => (Stand::Stopped, "paused; runs only when asked for".to_owned()),
+        TaskState::Done | TaskState::Skipped { .. } | TaskState::Cancelled => {
+            if waits_in_vain {
+                (Stand::Stopped, nobody(&when, job))
+            } else {
+                (Stand::Idle, when)
+            }
+        }
+    };
+    Standing { stand, detail, next: next.filter(|_| !row.moved.held) }
+}
+
+/// When it is due, whether or not anybody is there.
+fn next(job: &Job, row: Option<&TaskRow>, now: Time) -> Option<Time> {
+    let last = row.map_or(now, |row| row.moved.fired_at.unwrap_or(row.moved.changed_at));
+    let next = schedule(job)?.next(last.min(now), &zone(job))?;
+    Some(next.max(now))
+}
+
+/// `runs every 5 minutes, next 07:12 (in 4 min)`.
+fn when_it_runs(job: Option<&Job>, next: Option<Time>, now: Time) -> String {
+    match (job.and_then(schedule), next) {
+        (Some(schedule), Some(next)) => {
+            format!("runs {schedule}, next {}", when::until(next, now))
+        }
+        (Some(schedule), None) => format!("runs {schedule}"),
+        (None, _) => "runs when asked for".to_owned(),
+    }
+}
+
+/// Its time comes, and nobody is there.
+fn nobody(when: &str, job: Option<&Job>) -> String {
+    match job.and_then(schedule) {
+        Some(_) => format!("{when}, and nobody is there to run it: `unstuck jobs --watch`"),
+        None => when.to_owned(),
+    }
+}

@@ -1,0 +1,47 @@
+//! Who runs the jobs of a project at their times: one process at a time.
+
+use std::fs;
+
+use unstuck_store::Holder;
+use unstuck_world::process::Turn;
+
+use crate::error::Error;
+use crate::project::{self, Project};
+
+/// We run the jobs, until this is dropped.
+pub(super) struct Watching {
+    _turn: Turn,
+}
+
+impl Watching {
+    /// Takes the part, unless somebody has it.
+    pub(super) fn begin(project: &Project) -> Result<Self, Error> {
+        let unusable =
+            |source| Error::Folder { place: project.watcher().display().to_string(), source };
+        let Some(turn) = Turn::try_take(&project.watcher_lock()).map_err(unusable)? else {
+            return Err(Error::Watched { holder: named(project) });
+        };
+        let us = serde_json::to_vec(&project::holder("jobs --watch")).unwrap_or_default();
+        fs::write(project.watcher(), us).map_err(unusable)?;
+        Ok(Self { _turn: turn })
+    }
+}
+
+/// Who runs the jobs, if somebody does.
+pub(crate) fn current(project: &Project) -> Option<Holder> {
+    let path = project.watcher_lock();
+    let taken = path.exists() && matches!(Turn::try_take(&path), Ok(None));
+    taken.then(|| named(project))
+}
+
+/// Comes back when nobody runs them any more.
+pub(super) async fn gone(project: &Project) {
+    // Without the lock there is nobody to wait for.
+    let _ = Turn::take(&project.watcher_lock()).await;
+}
+
+fn named(project: &Project) -> Holder {
+    let written = fs::read(project.watcher()).ok();
+    let written = written.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    written.unwrap_or_else(|| Holder { pid: 0, ..project::holder("jobs --watch") })
+}

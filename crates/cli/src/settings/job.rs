@@ -1,0 +1,346 @@
+//! `[[job]]`: scripts that are kept alive, and when they run.
+//!
+//! The same keys may stand in the front matter of a file in `jobs/`, whose text is then the goal.
+
+use std::fmt;
+
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use unstuck_core::policy::Amount;
+use unstuck_runner::jobs::Schedule;
+
+use super::sections::Cap;
+use super::units::{Length, Money};
+
+/// The longest name.
+const NAME_CHARS_MAX: usize = 100;
+/// How a name is written.
+const NAME: &str = "write letters, digits, `-`, `_` or `.`, such as mail-sync";
+/// How a command is written.
+const COMMAND: &str = "write a line for the shell, or a program and its arguments as a list";
+
+/// A script that is kept alive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Job {
+    /// What it is called.
+    pub(crate) name: Name,
+    /// What runs: a line for the shell, or a program and its arguments as a list.
+    pub(crate) run: CommandLine,
+    /// When it runs: `every 5 minutes`, `2h`, or a cron line such as `0 3 * * 1-5`. Without it, only
+    /// when it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) schedule: Option<When>,
+    /// The place whose clocks a cron line means, such as `Europe/Berlin`. Without it, this machine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) time_zone: Option<Zone>,
+    /// How long it may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timeout: Option<Length>,
+    /// What one firing may spend: `"$2.50"`, or money, tokens and time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<Allowed>,
+    /// Commands that have to pass before a repair is used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) validate: Vec<String>,
+    /// A command that tries a repair without doing anything outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dry_run: Option<String>,
+    /// A command that proves that a login or a right works again, after you said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) check: Option<CommandLine>,
+    /// What it is for, in words; whoever repairs it reads this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) goal: Option<String>,
+    /// Where it runs, from the root of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) directory: Option<String>,
+    /// How an agent may repair it.
+    pub(crate) repair: Repair,
+}
+
+/// How an agent may repair a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Repair {
+    /// What a repair may change, as globs from the root of the project.
+    pub(crate) scope: Vec<String>,
+    /// Repairs before you are asked.
+    pub(crate) attempts: u32,
+    /// What happens with a repair that passes.
+    pub(crate) mode: RepairMode,
+    /// Use a repair even after something irreversible was done in the same firing.
+    pub(crate) after_mutation: bool,
+}
+
+impl Default for Repair {
+    fn default() -> Self {
+        Self { scope: Vec::new(), attempts: 3, mode: RepairMode::default(), after_mutation: false }
+    }
+}
+
+/// What happens with a repair that passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RepairMode {
+    /// It is committed and used.
+    #[default]
+    Commit,
+    /// It waits on a branch until you take it.
+    Propose,
+    /// Nothing is repaired; you are asked.
+    Off,
+}
+
+/// What is missing in a job, or is there twice: what is wrong and what would be right.
+pub(super) fn lacks(
+    at: usize,
+    name: Option<&str>,
+    before: &[String],
+    has: impl Fn(&str) -> bool,
+) -> Vec<(String, String)> {
+    let called = name.map_or_else(|| format!("job {}", at + 1), |name| format!("job {name}"));
+    let mut lacks = Vec::new();
+    if !has("name") {
+        let hint = "add a line such as name = \"mail-sync\"".to_owned();
+        lacks.push((format!("{called} has no name"), hint));
+    }
+    if !has("run") {
+        let hint = "add a line such as run = \"./sync.sh\"".to_owned();
+        lacks.push((format!("{called} has nothing to run"), hint));
+    }
+    if let Some(name) = name
+        && before.iter().any(|known| known == name)
+    {
+        lacks.push(twice(name));
+    }
+    lacks
+}
+
+/// Two jobs have one name.
+pub(super) fn twice(name: &str) -> (String, String) {
+    (format!("there are two jobs called {name}"), "give one of them another name".to_owned())
+}
+
+/// What a job is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct Name(String);
+
+impl Name {
+    /// Reads one.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+        let whole = text.starts_with(char::is_alphanumeric)
+            && text.chars().all(fits)
+            && text.chars().count() <= NAME_CHARS_MAX;
+        whole.then(|| Self(text.to_owned())).ok_or_else(|| format!("{text:?} is no name; {NAME}"))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// A command as it is written: a line for the shell, or a program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum CommandLine {
+    /// A line for the shell.
+    Line(String),
+    /// A program and its arguments.
+    Words(Vec<String>),
+}
+
+impl Default for CommandLine {
+    fn default() -> Self {
+        Self::Words(Vec::new())
+    }
+}
+
+impl CommandLine {
+    /// The program and its arguments.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match self {
+            Self::Line(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+            Self::Words(words) => words.clone(),
+        }
+    }
+
+    fn check(self) -> Result<Self, String> {
+        let program = match &self {
+            Self::Line(line) => line,
+            Self::Words(words) => words.first().map_or("", String::as_str),
+        };
+        let text = match &self {
+            Self::Line(line) => line.contains('\0'),
+            Self::Words(words) => words.iter().any(|word| word.contains('\0')),
+        };
+        if program.trim().is_empty() {
+            return Err(format!("the command is empty; {COMMAND}"));
+        }
+        if text {
+            return Err("a command cannot hold a null character".to_owned());
+        }
+        Ok(self)
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => f.write_str(line),
+            Self::Words(words) => f.write_str(&words.join(" ")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CommandLine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Line(String),
+            Words(Vec<String>),
+        }
+        let line = match Written::deserialize(deserializer) {
+            Ok(Written::Line(line)) => Self::Line(line),
+            Ok(Written::Words(words)) => Self::Words(words),
+            Err(_) => return Err(D::Error::custom(COMMAND)),
+        };
+        line.check().map_err(D::Error::custom)
+    }
+}
+
+/// When a job runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct When(pub(crate) Schedule);
+
+impl When {
+    /// Reads one.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let wrong =
+            |error: unstuck_runner::jobs::ScheduleError| format!("{error}; {}", error.hint());
+        Schedule::read(text).map(Self).map_err(wrong)
+    }
+}
+
+impl Serialize for When {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.written())
+    }
+}
+
+impl<'de> Deserialize<'de> for When {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// The clocks of a place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Zone(pub(crate) TimeZone, String);
+
+impl Zone {
+    /// Reads the name of one.
+    pub(crate) fn read(name: &str) -> Result<Self, String> {
+        let zone = TimeZone::get(name.trim());
+        zone.map(|zone| Self(zone, name.trim().to_owned())).map_err(|_| {
+            format!(
+                "{name:?} is no time zone that this machine knows; write one such as Europe/Berlin"
+            )
+        })
+    }
+}
+
+impl Serialize for Zone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.1)
+    }
+}
+
+impl<'de> Deserialize<'de> for Zone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// What one firing may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Allowed(Cap);
+
+impl Allowed {
+    pub(crate) const fn amount(self) -> Amount {
+        self.0.amount()
+    }
+}
+
+impl<'de> Deserialize<'de> for Allowed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Money(Money),
+            Parts(Cap),
+        }
+        let cap = match Written::deserialize(deserializer) {
+            Ok(Written::Money(money)) => Cap { money: Some(money), ..Cap::default() },
+            Ok(Written::Parts(cap)) => cap,
+            Err(_) => return Err(D::Error::custom("write \"$2.50\", or money, tokens and time")),
+        };
+        let nothing = cap.money == Some(Money(0))
+            || cap.tokens == Some(0)
+            || cap.time == Some(Length::default());
+        // It would stop before it starts.
+        if nothing {
+            Err(D::Error::custom("nothing can be spent like this"))
+        } else {
+            Ok(Self(cap))
+        }
+    }
+}
+
+/// All of these are written as text.
+macro_rules! text {
+    ($type:ty, $name:literal, $description:literal, $examples:expr) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "description": $description,
+                    "examples": $examples,
+                })
+            }
+        }
+    };
+}
+
+text!(When, "When", "When it runs.", ["every 5 minutes", "2h", "0 3 * * 1-5"]);
+text!(Zone, "Zone", "A place in the time zone database.", ["Europe/Berlin"]);
+
+impl JsonSchema for Allowed {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Allowed".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let (money, parts) = (Money::json_schema(generator), Cap::json_schema(generator));
+        schemars::json_schema!({
+            "description": "What may be spent.",
+            "anyOf": [money, parts],
+        })
+    }
+}

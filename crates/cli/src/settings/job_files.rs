@@ -1,0 +1,254 @@
+//! `jobs/*.md`: a job in a file of its own. Its front matter has the keys of `[[job]]`, and its text
+//! says what the job is for.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize as _;
+use toml::{Table, Value};
+use unstuck_core::fault::Code;
+use unstuck_core::nearest::nearest;
+use unstuck_core::plan::file::matter::{self, Node};
+
+use super::expand::{EXPANSIONS_MAX, expand};
+use super::job::{Job, Name, lacks};
+use super::keys::Keys;
+use super::layer::scalar;
+use crate::error::Error;
+use crate::problem::Problem;
+
+/// Where the files are.
+pub(crate) const FOLDER: &str = "jobs";
+/// More than this is no job.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+/// More files than this are no jobs.
+const FILES_MAX: usize = 20_000;
+
+/// A job and where it is written.
+pub(super) struct JobFile {
+    pub(super) job: Job,
+    pub(super) place: String,
+    /// What was written where a variable was put in, by its key.
+    pub(super) written: Vec<(String, String)>,
+}
+
+/// What a variable holds.
+type Variable<'v> = &'v dyn Fn(&str) -> Option<String>;
+
+/// The jobs of a project that have files of their own, and everything that is wrong with them.
+pub(super) fn read(
+    root: &Path,
+    variable: Variable<'_>,
+) -> Result<(Vec<JobFile>, Vec<Problem>), Error> {
+    let (mut jobs, mut problems): (Vec<JobFile>, Vec<Problem>) = (Vec::new(), Vec::new());
+    for path in files(&root.join(FOLDER))? {
+        let place = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let text = match text(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                let message = format!("it cannot be read: {error}");
+                problems.push(Problem::at(Code::ConfigParseError, place, message));
+                continue;
+            }
+        };
+        let mut reading = Reading { place, variable, problems: Vec::new(), written: Vec::new() };
+        if let Some(job) = reading.job(&path, &text) {
+            jobs.push(JobFile { job, place: reading.place, written: reading.written });
+        }
+        problems.extend(reading.problems);
+    }
+    let mut known: Vec<&Name> = Vec::new();
+    for JobFile { job, place, .. } in &jobs {
+        if known.contains(&&job.name) {
+            let (message, hint) = super::job::twice(job.name.as_str());
+            problems.push(Problem::at(Code::ConfigInvalid, place, message).hinting(hint));
+        }
+        known.push(&job.name);
+    }
+    Ok((jobs, problems))
+}
+
+/// What a folder explains about itself is no job.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let unreadable = |source| Error::Folder { place: folder.display().to_string(), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Vec::new()),
+        Err(source) => return Err(unreadable(source)),
+    };
+    let mut files = Vec::new();
+    for entry in entries.take(FILES_MAX) {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let hidden = name.starts_with(['.', '_']) || name.eq_ignore_ascii_case("readme.md");
+        if !hidden && path.extension().is_some_and(|of| of.eq_ignore_ascii_case("md")) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        let message = format!("it is longer than {FILE_BYTES_MAX} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
+
+struct Reading<'v> {
+    place: String,
+    variable: Variable<'v>,
+    problems: Vec<Problem>,
+    written: Vec<(String, String)>,
+}
+
+impl Reading<'_> {
+    /// The job in a file; none where something is wrong with it.
+    fn job(&mut self, path: &Path, text: &str) -> Option<Job> {
+        let read = match matter::matter(text) {
+            Ok(read) => read,
+            Err((line, wrong)) => {
+                let problem = Problem::at(Code::ConfigParseError, &self.place, wrong.to_string());
+                self.problems.push(Problem { line: Some(line as usize), ..problem });
+                return None;
+            }
+        };
+        let mut table = Table::new();
+        let keys = Keys::all();
+        let keys = keys.under("job").and_then(Keys::items);
+        for (key, value) in &read.keys {
+            self.take(&mut table, key, value, keys);
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        table.entry("name").or_insert_with(|| Value::String(stem.into_owned()));
+        let (body, goal) = (read.text.trim(), table.contains_key("goal"));
+        if !body.is_empty() && !goal {
+            table.insert("goal".to_owned(), Value::String(body.to_owned()));
+        }
+        let name = table.get("name").and_then(Value::as_str);
+        for (message, hint) in lacks(0, name, &[], |key| table.contains_key(key)) {
+            // What was there and wrong is told already.
+            if self.problems.is_empty() {
+                let problem = Problem::at(Code::ConfigInvalid, &self.place, message);
+                self.problems.push(problem.hinting(hint.replace(" = ", ": ")));
+            }
+        }
+        let job = Job::deserialize(table);
+        match job {
+            Ok(job) if self.problems.is_empty() => Some(job),
+            Ok(_) => None,
+            // A name that comes from the file's own.
+            Err(error) => {
+                let problem = Problem::at(Code::ConfigInvalid, &self.place, error.message());
+                self.problems.push(problem.about("name"));
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, table: &mut Table, key: &Node, node: &Node, keys: Option<&Keys>) {
+        let name = key.text().unwrap_or_default();
+        if keys.and_then(|keys| keys.under(name)).is_none() {
+            let near = keys.map(|keys| nearest(name, keys.names()));
+            let problem = self.wrong(key, name, format!("there is no key {name:?}"));
+            let near = near.unwrap_or_default();
+            self.problems.push(if near.is_empty() {
+                problem.hinting("`unstuck schema` has all keys of a job")
+            } else {
+                problem.hinting(format!("did you mean {}?", near.join(" or ")))
+            });
+            return;
+        }
+        if table.contains_key(name) {
+            let problem = self.wrong(key, name, format!("{name} is given twice"));
+            self.problems.push(problem);
+            return;
+        }
+        let mut left = EXPANSIONS_MAX;
+        let as_text = match self.value(node, name, &mut left) {
+            Ok(Some(value)) => value,
+            Ok(None) => return,
+            Err(problem) => return self.problems.push(*problem),
+        };
+        // Everything is text in front matter, and a number is one where a number is wanted.
+        let as_scalars = scalars(&as_text);
+        let alone = |value: Value| Job::deserialize(Table::from_iter([(name.to_owned(), value)]));
+        let fits = match alone(as_text.clone()) {
+            Ok(_) => as_text,
+            Err(error) => match alone(as_scalars.clone()) {
+                Ok(_) => as_scalars,
+                Err(_) => {
+                    let problem = self.wrong(node, name, format!("{name}: {}", error.message()));
+                    return self.problems.push(problem);
+                }
+            },
+        };
+        table.insert(name.to_owned(), fits);
+    }
+
+    /// A value with its variables put in; none where there is nothing.
+    fn value(
+        &mut self,
+        node: &Node,
+        key: &str,
+        left: &mut usize,
+    ) -> Result<Option<Value>, Box<Problem>> {
+        Ok(match &node.value {
+            matter::Value::Nothing => None,
+            matter::Value::Text(text) => {
+                let put_in = expand(text, self.variable, left).map_err(|missing| {
+                    let problem = self.wrong(node, key, format!("{key}: {missing}"));
+                    let problem = problem.of_variable(missing.variable());
+                    Box::new(Problem { code: missing.code(), ..problem })
+                })?;
+                if put_in.is_some() {
+                    self.written.push((key.to_owned(), text.clone()));
+                }
+                Some(Value::String(put_in.unwrap_or_else(|| text.clone())))
+            }
+            matter::Value::List(list) => {
+                let mut values = Vec::new();
+                for node in list {
+                    values.extend(self.value(node, key, left)?);
+                }
+                Some(Value::Array(values))
+            }
+            matter::Value::Keys(keys) => {
+                let mut table = Table::new();
+                for (name, node) in keys {
+                    let name = name.text().unwrap_or_default();
+                    if let Some(value) = self.value(node, key, left)? {
+                        table.insert(name.to_owned(), value);
+                    }
+                }
+                Some(Value::Table(table))
+            }
+        })
+    }
+
+    fn wrong(&self, node: &Node, key: &str, message: String) -> Problem {
+        let problem = Problem::at(Code::ConfigInvalid, &self.place, message).about(key);
+        // Front matter begins in the second line.
+        Problem { line: Some(node.line as usize + 1), ..problem }
+    }
+}
+
+/// The same value, with numbers and switches where they are written.
+fn scalars(value: &Value) -> Value {
+    match value {
+        Value::String(text) => scalar(text)
+            .filter(|value| !value.is_array() && !value.is_table())
+            .unwrap_or_else(|| value.clone()),
+        Value::Array(list) => Value::Array(list.iter().map(scalars).collect()),
+        Value::Table(table) => {
+            Value::Table(table.iter().map(|(name, value)| (name.clone(), scalars(value))).collect())
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,63 @@
+//! Jobs at their times.
+
+use std::fs;
+
+use super::{Watcher, jobs, project};
+
+const EVERY_SECOND: &str = "\
+[[job]]
+name = \"mail\"
+run = \"echo said; echo err >&2; read line || echo nothing to read\"
+schedule = \"every second\"
+";
+
+#[test]
+fn jobs_run_at_their_times_and_their_output_is_kept() {
+    let stage = project(EVERY_SECOND);
+    let mut watcher = Watcher::start(&stage);
+    watcher.hear("mail: runs");
+    watcher.hear("mail: done");
+    watcher.hear("mail: done");
+    let second = jobs(&stage, &["--watch"]);
+    assert!(second.exit == 75 && second.stderr.contains("jobs --watch` (process"), "{second}");
+    let listed = jobs(&stage, &[]);
+    assert!(listed.stdout.contains("runs every second, next"), "{listed}");
+    assert_eq!(jobs(&stage, &["pause", "mail"]).exit, 0);
+    let ran = jobs(&stage, &["run", "mail"]);
+    assert!(ran.exit == 0 && ran.stderr.contains(".unstuck/logs/mail/"), "{ran}");
+    let status = String::from_utf8(stage.unstuck(&["status"]).output().unwrap().stdout).unwrap();
+    assert!(status.contains("Stopped · paused; runs only when asked for"), "{status}");
+    assert_eq!(watcher.interrupt(), Some(130));
+    let log = fs::read_to_string(stage.path(".unstuck/logs/mail/1.log")).unwrap();
+    assert!(log.contains("said\n") && log.contains("err\n") && log.contains("nothing to read\n"));
+    assert!(stage.run_locks().is_empty());
+    assert!(jobs(&stage, &[]).stdout.contains("nobody runs them at their times"));
+}
+
+#[test]
+fn what_runs_is_ended_with_the_watcher_and_begins_again() {
+    let script = "echo begun >>begun; [ -f calm ] || exec sleep 1000";
+    let stage = project(&format!(
+        "[[job]]\nname = \"long\"\nrun = \"{script}\"\nschedule = \"every second\"\n"
+    ));
+    let mut watcher = Watcher::start(&stage);
+    watcher.hear("long: runs");
+    assert_eq!(watcher.interrupt(), Some(130));
+    assert!(stage.run_locks().is_empty(), "nothing is left running");
+    fs::write(stage.path("calm"), "").unwrap();
+    let mut watcher = Watcher::start(&stage);
+    watcher.hear("long: done");
+    assert_eq!(watcher.interrupt(), Some(130));
+}
+
+#[test]
+fn secrets_do_not_reach_the_output_that_is_kept() {
+    let stage = project(
+        "[[job]]\nname = \"leak\"\nrun = \"echo key sk-ant-api03-$(printf a%.0s $(seq 95))\"\nschedule = \"1s\"\n",
+    );
+    let mut watcher = Watcher::start(&stage);
+    watcher.hear("leak: done");
+    watcher.interrupt();
+    let log = fs::read_to_string(stage.path(".unstuck/logs/leak/1.log")).unwrap();
+    assert!(log.contains("[redacted") && !log.contains("aaaaaaaa"), "{log}");
+}

@@ -1,0 +1,179 @@
+//! Cron lines: five fields that say when something happens on the clocks of a place.
+//!
+//! Where the clocks change, a time that does not exist comes right after the gap, and one that comes
+//! twice counts once. A line that names no hours keeps its pace through both: it is about the time
+//! that passes, not about what the clocks show.
+
+use jiff::civil::{Date, DateTime, time};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp};
+
+use super::field::{DAY, HOUR, MINUTE, MONTH, Values, WEEKDAY};
+use super::schedule::ScheduleError;
+
+/// The rarest line there can be, a weekday that falls on one day of one month, comes within this.
+const MONTHS_MAX: u32 = 40 * 12;
+/// How often the clocks of a place may change in that time.
+const CHANGES_MAX: u32 = 1_000;
+/// Where it is looked whether a line ever comes: any day would do.
+const ANY_DAY: Date = jiff::civil::date(2000, 1, 1);
+
+/// Lines that have a name.
+const NAMED: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// When something happens, as cron says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cron {
+    pub(super) minutes: Values,
+    pub(super) hours: Values,
+    pub(super) days: Values,
+    pub(super) months: Values,
+    pub(super) weekdays: Values,
+    /// Days of the month and days of the week are both named: then either of them is enough.
+    pub(super) either: bool,
+}
+
+impl Cron {
+    /// Reads a line of five fields, or the name of one.
+    pub(super) fn read(text: &str) -> Result<Self, ScheduleError> {
+        let named = |(name, _): &&(&str, &str)| text.eq_ignore_ascii_case(name);
+        let line = match NAMED.iter().find(named) {
+            Some((_, line)) => line,
+            None if text.starts_with('@') => return Err(ScheduleError::Name(text.to_owned())),
+            None => text,
+        };
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [minute, hour, day, month, weekday] = fields[..] else {
+            return Err(ScheduleError::Fields(fields.len()));
+        };
+        let any = |field: &str| field.starts_with(['*', '?']);
+        let cron = Self {
+            minutes: MINUTE.read(minute)?,
+            hours: HOUR.read(hour)?,
+            days: DAY.read(day)?,
+            months: MONTH.read(month)?,
+            weekdays: WEEKDAY.read(weekday)?,
+            either: !any(day) && !any(weekday),
+        };
+        let first = cron.from(ANY_DAY.to_datetime(time(0, 0, 0, 0)));
+        first.map(|_| cron).ok_or(ScheduleError::Never)
+    }
+
+    /// Whether it is about the time that passes and not about hours of the day.
+    pub(super) const fn is_every_hour(&self) -> bool {
+        self.hours.count() == HOUR.size()
+    }
+
+    /// The next time after `after`, on the clocks of `zone`.
+    pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let mut offset = zone.to_offset(after);
+        let mut from = minute_after(offset.to_datetime(after))?;
+        if let Some(again) = repeated_until(after, offset, zone).filter(|_| !self.is_every_hour()) {
+            from = from.max(again);
+        }
+        let mut found = self.from(from)?;
+        let mut at = after;
+        for _ in 0..CHANGES_MAX {
+            let Some(change) = zone.following(at).next() else {
+                return offset.to_timestamp(found).ok();
+            };
+            let (turn, then) = (change.timestamp(), change.offset());
+            if offset.to_timestamp(found).ok()? < turn {
+                return offset.to_timestamp(found).ok();
+            }
+            let (before, behind) = (offset.to_datetime(turn), then.to_datetime(turn));
+            let mut from = behind;
+            if before < behind && found < behind && !self.is_every_hour() {
+                // The clocks went forward over it.
+                return Some(turn);
+            }
+            if before > behind && !self.is_every_hour() {
+                // The clocks show this hour for the second time.
+                from = before;
+            }
+            if found < from || before > behind {
+                found = self.from(from)?;
+            }
+            (offset, at) = (then, turn);
+        }
+        None
+    }
+
+    /// The first time on a calendar from `from` on, which is a whole minute or is rounded up.
+    fn from(&self, from: DateTime) -> Option<DateTime> {
+        let from = whole_minute(from)?;
+        let mut date = from.date();
+        if self.is_on(date)
+            && let Some(time) = self.time_from(from.hour(), from.minute())
+        {
+            return Some(date.at(time.0, time.1, 0, 0));
+        }
+        let (hour, minute) = self.time_from(0, 0)?;
+        date = date.tomorrow().ok()?;
+        for _ in 0..MONTHS_MAX {
+            if self.months.has(unsigned(date.month())) {
+                while !self.is_on(date) && date != date.last_of_month() {
+                    date = date.tomorrow().ok()?;
+                }
+                if self.is_on(date) {
+                    return Some(date.at(hour, minute, 0, 0));
+                }
+            }
+            date = date.last_of_month().tomorrow().ok()?;
+        }
+        None
+    }
+
+    /// Whether it happens on a day.
+    pub(super) fn is_on(&self, date: Date) -> bool {
+        let day = self.days.has(unsigned(date.day()));
+        let weekday = unsigned(date.weekday().to_sunday_zero_offset());
+        let weekday = self.weekdays.has(weekday);
+        let fits = if self.either { day || weekday } else { day && weekday };
+        fits && self.months.has(unsigned(date.month()))
+    }
+
+    /// The first time of a day from this one on.
+    fn time_from(&self, hour: i8, minute: i8) -> Option<(i8, i8)> {
+        let (hour, minute) = (unsigned(hour), unsigned(minute));
+        let this_hour = self.hours.has(hour).then(|| self.minutes.next(minute)).flatten();
+        let (hour, minute) = match this_hour {
+            Some(minute) => (hour, minute),
+            None => (self.hours.next(hour + 1)?, self.minutes.next(0)?),
+        };
+        Some((i8::try_from(hour).ok()?, i8::try_from(minute).ok()?))
+    }
+}
+
+/// Until when the clocks of a place show what they have shown before, where they do at `at`.
+fn repeated_until(at: Timestamp, offset: Offset, zone: &TimeZone) -> Option<DateTime> {
+    let since = at.checked_add(SignedDuration::from_nanos(1)).ok()?;
+    let turn = zone.preceding(since).next()?.timestamp();
+    let before = zone.to_offset(turn.checked_sub(SignedDuration::from_nanos(1)).ok()?);
+    let until = before.to_datetime(turn);
+    (until > offset.to_datetime(at)).then_some(until)
+}
+
+/// The first whole minute that is later.
+fn minute_after(at: DateTime) -> Option<DateTime> {
+    let this = at.date().at(at.hour(), at.minute(), 0, 0);
+    this.checked_add(SignedDuration::from_mins(1)).ok()
+}
+
+fn whole_minute(at: DateTime) -> Option<DateTime> {
+    let this = at.date().at(at.hour(), at.minute(), 0, 0);
+    if this == at { Some(at) } else { minute_after(at) }
+}
+
+/// What a calendar counts is never negative.
+fn unsigned(number: i8) -> u8 {
+    number.unsigned_abs()
+}

@@ -1,0 +1,139 @@
+//! One field of a cron line: which of its values are meant.
+
+use super::schedule::ScheduleError;
+
+/// A field that can be written: where its values begin and end, and what they are called.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// What it says.
+    pub(super) name: &'static str,
+    min: u8,
+    max: u8,
+    /// Names of the values, from the lowest on.
+    names: &'static [&'static str],
+}
+
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+pub(super) const MINUTE: Field = Field { name: "minute", min: 0, max: 59, names: &[] };
+pub(super) const HOUR: Field = Field { name: "hour", min: 0, max: 23, names: &[] };
+pub(super) const DAY: Field = Field { name: "day of the month", min: 1, max: 31, names: &[] };
+pub(super) const MONTH: Field = Field { name: "month", min: 1, max: 12, names: &MONTHS };
+/// Sunday is 0, and 7 as well.
+pub(super) const WEEKDAY: Field =
+    Field { name: "day of the week", min: 0, max: 7, names: &WEEKDAYS };
+
+/// Values of a field, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Values(u64);
+
+impl Values {
+    pub(super) const fn has(self, value: u8) -> bool {
+        value < 64 && self.0 & (1 << value) != 0
+    }
+
+    /// The lowest value from `from` on.
+    pub(super) fn next(self, from: u8) -> Option<u8> {
+        let left = self.0.checked_shr(u32::from(from)).unwrap_or(0);
+        (left != 0).then(|| from + u8::try_from(left.trailing_zeros()).unwrap_or(u8::MAX))
+    }
+
+    pub(super) const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = u8> {
+        (0..64).filter(move |value| self.has(*value))
+    }
+
+    const fn with(self, value: u8) -> Self {
+        Self(self.0 | 1 << value)
+    }
+}
+
+impl Field {
+    /// Reads what is written in the field.
+    pub(super) fn read(&self, text: &str) -> Result<Values, ScheduleError> {
+        let mut values = Values::default();
+        for part in text.split(',') {
+            values = self.part(part, values)?;
+        }
+        // Sunday has two numbers.
+        if self.max == 7 && values.has(7) {
+            values = Values(values.with(0).0 & !(1 << 7));
+        }
+        Ok(values)
+    }
+
+    /// How many different values there are.
+    pub(super) const fn size(&self) -> u32 {
+        if self.max == 7 { 7 } else { (self.max - self.min + 1) as u32 }
+    }
+
+    fn part(&self, part: &str, mut values: Values) -> Result<Values, ScheduleError> {
+        let (range, step) = match part.split_once('/') {
+            Some((range, step)) => (range, Some(self.step(part, step)?)),
+            None => (part, None),
+        };
+        let (from, to) = match (range, range.split_once('-')) {
+            ("*" | "?", _) => (self.min, if self.max == 7 { 6 } else { self.max }),
+            (_, Some((from, to))) => self.range(part, from, to)?,
+            // From a value on, where there is a step.
+            (one, None) => {
+                let from = self.value(part, one)?;
+                (from, if step.is_some() { self.max } else { from })
+            }
+        };
+        for value in (from..=to).step_by(usize::from(step.unwrap_or(1))) {
+            values = values.with(value);
+        }
+        Ok(values)
+    }
+
+    fn range(&self, part: &str, from: &str, to: &str) -> Result<(u8, u8), ScheduleError> {
+        let (from, mut to) = (self.value(part, from)?, self.value(part, to)?);
+        // From Friday to Sunday: the week ends with it.
+        if self.max == 7 && to == 0 && from > 0 {
+            to = 7;
+        }
+        if from > to {
+            let instead = format!("{from}-{},{}-{to}", self.last(), self.min);
+            return Err(ScheduleError::Backwards {
+                field: self.name,
+                part: part.to_owned(),
+                instead,
+            });
+        }
+        Ok((from, to))
+    }
+
+    const fn last(&self) -> u8 {
+        if self.max == 7 { 6 } else { self.max }
+    }
+
+    fn step(&self, part: &str, step: &str) -> Result<u8, ScheduleError> {
+        let step = number(step).filter(|step| (1..=self.max).contains(step));
+        step.ok_or_else(|| self.wrong(part))
+    }
+
+    fn value(&self, part: &str, text: &str) -> Result<u8, ScheduleError> {
+        let named = self.names.iter().position(|name| text.eq_ignore_ascii_case(name));
+        let named = named.and_then(|at| u8::try_from(at).ok()).map(|at| at + self.min);
+        let value = named.or_else(|| number(text));
+        let value = value.filter(|value| (self.min..=self.max).contains(value));
+        value.ok_or_else(|| self.wrong(part))
+    }
+
+    fn wrong(&self, part: &str) -> ScheduleError {
+        let field = self.name;
+        ScheduleError::Field { field, part: part.to_owned(), min: self.min, max: self.max }
+    }
+}
+
+/// Digits and nothing else.
+fn number(text: &str) -> Option<u8> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}

@@ -1,0 +1,189 @@
+//! When a job runs: every so often, or as a cron line says.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use unstuck_core::time::{Span, Time};
+
+use super::cron::Cron;
+use super::words;
+
+/// The shortest time between two runs.
+const INTERVAL_MIN: Span = Span::from_secs(1);
+/// The longest: more is a mistyped number.
+const INTERVAL_MAX: Span = Span::from_hours(366 * 24);
+/// A schedule is a line; what is longer is none.
+const TEXT_BYTES_MAX: usize = 512;
+
+/// When a job runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    written: String,
+    when: When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Every(Span),
+    Cron(Cron),
+}
+
+/// Why a text is no schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    /// Neither an interval nor a cron line.
+    #[error("{0:?} is no schedule")]
+    Unknown(String),
+    /// It is too long to be one.
+    #[error("a schedule has at most {TEXT_BYTES_MAX} bytes")]
+    TooLong,
+    /// Too short or too long an interval.
+    #[error("the time between two runs is from a second to a year")]
+    Interval,
+    /// A cron line has five fields.
+    #[error("a cron line has five fields, and this has {0}")]
+    Fields(usize),
+    /// A name that no cron line has.
+    #[error("there is no schedule {0}")]
+    Name(String),
+    /// A value that a field does not have.
+    #[error("{part:?} is no {field}: they go from {min} to {max}")]
+    Field {
+        /// Which field.
+        field: &'static str,
+        /// What is written.
+        part: String,
+        /// Its lowest value.
+        min: u8,
+        /// Its highest value.
+        max: u8,
+    },
+    /// A range that ends before it begins.
+    #[error("{part:?} ends before it begins, as {field}")]
+    Backwards {
+        /// Which field.
+        field: &'static str,
+        /// What is written.
+        part: String,
+        /// How to write what was meant.
+        instead: String,
+    },
+    /// No calendar has such a day.
+    #[error("this day never comes")]
+    Never,
+}
+
+impl ScheduleError {
+    /// What would be right.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Backwards { instead, .. } => format!("write {instead}"),
+            Self::Never => "check the day and the month: no month has such a day".to_owned(),
+            Self::Interval => "write it as \"every 5 minutes\" or \"2h\"".to_owned(),
+            Self::Name(_) => "there are @hourly, @daily, @weekly, @monthly and @yearly".to_owned(),
+            Self::Unknown(_) | Self::TooLong | Self::Fields(_) | Self::Field { .. } => {
+                "write \"every 5 minutes\", \"2h\", or a cron line: minute, hour, day, month, \
+                 weekday, such as \"0 3 * * 1-5\""
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl Schedule {
+    /// Reads one: `every 5 minutes`, `2h`, `0 3 * * 1-5`, `@daily`.
+    pub fn read(text: &str) -> Result<Self, ScheduleError> {
+        let written = text.trim();
+        if written.len() > TEXT_BYTES_MAX {
+            return Err(ScheduleError::TooLong);
+        }
+        let when = match interval(written) {
+            Some(every) if (INTERVAL_MIN..=INTERVAL_MAX).contains(&every) => When::Every(every),
+            Some(_) => return Err(ScheduleError::Interval),
+            None if is_cron(written) => When::Cron(Cron::read(written)?),
+            None => return Err(ScheduleError::Unknown(written.to_owned())),
+        };
+        Ok(Self { written: written.to_owned(), when })
+    }
+
+    /// As it was written.
+    pub fn written(&self) -> &str {
+        &self.written
+    }
+
+    /// The first time after `after`: for an interval counted from there, for a cron line on the
+    /// clocks of `zone`.
+    pub fn next(&self, after: Time, zone: &TimeZone) -> Option<Time> {
+        match &self.when {
+            When::Every(every) => Some(after + *every),
+            When::Cron(cron) => {
+                let millis = i64::try_from(after.as_millis()).ok()?;
+                let next = cron.next(Timestamp::from_millisecond(millis).ok()?, zone)?;
+                u64::try_from(next.as_millisecond()).ok().map(Time::from_millis)
+            }
+        }
+    }
+
+    /// The time between two runs, where that is all it says.
+    pub const fn interval(&self) -> Option<Span> {
+        match self.when {
+            When::Every(every) => Some(every),
+            When::Cron(_) => None,
+        }
+    }
+}
+
+/// In words for people: `every 5 minutes`, `at 03:00 on weekdays`.
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.when {
+            When::Every(every) => f.write_str(&words::every(*every)),
+            When::Cron(cron) => match words::cron(cron) {
+                Some(said) => f.write_str(&said),
+                None => write!(f, "at the times of “{}”", self.written),
+            },
+        }
+    }
+}
+
+/// Whether it is meant as a cron line: named, or with about as many fields as one has.
+fn is_cron(text: &str) -> bool {
+    let begins = |first: char| first.is_ascii_digit() || matches!(first, '*' | '?');
+    text.starts_with('@') || text.starts_with(begins) && text.split_whitespace().count() > 3
+}
+
+/// The length of `every 5 minutes`, `every hour`, `1h 30m`, where it is written like that.
+fn interval(text: &str) -> Option<Span> {
+    let lower = text.to_lowercase();
+    let said = lower.strip_prefix("every").filter(|rest| rest.starts_with(char::is_whitespace));
+    let rest = said.unwrap_or(&lower).trim();
+    if said.is_some()
+        && let Some(unit) = unit(rest)
+    {
+        return Some(unit);
+    }
+    let mut sum = Span::ZERO;
+    let mut rest = rest;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: u64 = rest[..digits].parse().ok()?;
+        let after = rest[digits..].trim_start();
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        sum = sum.plus(unit(&after[..letters])?.times(number));
+        rest = after[letters..].trim_start();
+    }
+    (sum != Span::ZERO || !lower.is_empty()).then_some(sum)
+}
+
+fn unit(name: &str) -> Option<Span> {
+    Some(match name {
+        "ms" => Span::from_millis(1),
+        "s" | "sec" | "secs" | "second" | "seconds" => Span::from_secs(1),
+        "m" | "min" | "mins" | "minute" | "minutes" => Span::from_mins(1),
+        "h" | "hour" | "hours" => Span::from_hours(1),
+        "d" | "day" | "days" => Span::from_hours(24),
+        "w" | "week" | "weeks" => Span::from_hours(7 * 24),
+        _ => return None,
+    })
+}

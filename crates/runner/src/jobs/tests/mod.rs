@@ -1,0 +1,5 @@
+//! Schedules on the calendars and clocks of real places.
+
+mod clocks;
+mod reading;
+mod scheduling;

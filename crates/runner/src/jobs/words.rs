@@ -1,0 +1,166 @@
+//! Schedules in words.
+
+use unstuck_core::time::Span;
+
+use super::cron::Cron;
+use super::field::{DAY, MONTH, Values, WEEKDAY};
+
+/// More times of a day than this are not listed.
+const LISTED_MAX: u32 = 4;
+const WEEKDAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+/// `every 5 minutes`: in the largest unit that it is a whole number of.
+pub(super) fn every(span: Span) -> String {
+    let millis = span.as_millis();
+    let units = [
+        (86_400_000, "day"),
+        (3_600_000, "hour"),
+        (60_000, "minute"),
+        (1_000, "second"),
+        (1, "millisecond"),
+    ];
+    let fits = units.into_iter().find(|(unit, _)| millis.is_multiple_of(*unit));
+    let (unit, name) = fits.unwrap_or((1, "millisecond"));
+    match millis / unit {
+        1 => format!("every {name}"),
+        many => format!("every {many} {name}s"),
+    }
+}
+
+/// A cron line, where there are plain words for it.
+pub(super) fn cron(cron: &Cron) -> Option<String> {
+    let days = days(cron)?;
+    let time = time(cron)?;
+    Some(match (time, days) {
+        (Time::Paced(pace), None) => pace,
+        (Time::Paced(pace), Some(days)) => format!("{pace} {days}"),
+        (Time::At(times), None) => format!("every day at {times}"),
+        (Time::At(times), Some(days)) => format!("at {times} {days}"),
+    })
+}
+
+enum Time {
+    /// Again and again.
+    Paced(String),
+    /// At these times of a day.
+    At(String),
+}
+
+fn time(cron: &Cron) -> Option<Time> {
+    let Cron { minutes, hours, .. } = cron;
+    if cron.is_every_hour() {
+        return paced_minutes(*minutes).map(Time::Paced);
+    }
+    let first = hours.next(0)?;
+    if minutes.count() > 1 {
+        // From morning to evening.
+        let (pace, last) = (paced_minutes(*minutes)?, hours.iter().last()?);
+        let in_a_row = u32::from(last - first) + 1 == hours.count();
+        return in_a_row.then(|| Time::Paced(format!("{pace} from {first:02}:00 to {last:02}:59")));
+    }
+    let minute = minutes.next(0)?;
+    if let Some(step) = step(*hours, 24)
+        && minute == 0
+        && hours.count() > 2
+    {
+        return Some(Time::Paced(every(Span::from_hours(step.into()))));
+    }
+    let times = hours.iter().map(|hour| format!("{hour:02}:{minute:02}")).collect();
+    (hours.count() <= LISTED_MAX).then(|| Time::At(listed(times)))
+}
+
+/// `every 5 minutes`, `every hour`, `15 minutes past every hour`.
+fn paced_minutes(minutes: Values) -> Option<String> {
+    match (minutes.count(), minutes.next(0)?) {
+        (1, 0) => Some("every hour".to_owned()),
+        (1, 1) => Some("a minute past every hour".to_owned()),
+        (1, minute) => Some(format!("{minute} minutes past every hour")),
+        _ => step(minutes, 60).map(|step| every(Span::from_mins(step.into()))),
+    }
+}
+
+/// The distance between values that begin at nothing and go round evenly.
+fn step(values: Values, round: u8) -> Option<u8> {
+    let step = round.checked_div(u8::try_from(values.count()).ok()?)?;
+    let even = (0..round).all(|value| values.has(value) == value.is_multiple_of(step.max(1)));
+    even.then_some(step)
+}
+
+/// On which days; nothing for every day.
+#[expect(clippy::option_option, reason = "without words for it, and without need for any")]
+fn days(cron: &Cron) -> Option<Option<String>> {
+    let every_day = cron.days.count() == DAY.size();
+    let any_weekday = cron.weekdays.count() == WEEKDAY.size();
+    let months = (cron.months.count() < MONTH.size()).then(|| {
+        let names = cron.months.iter().filter_map(|month| MONTHS.get(usize::from(month) - 1));
+        format!("in {}", listed(names.map(ToString::to_string).collect()))
+    });
+    let days = match (every_day, any_weekday) {
+        (true, true) => None,
+        (true, false) => Some(weekdays(cron.weekdays)),
+        (false, true) if cron.days.count() <= LISTED_MAX => {
+            let of = if months.is_some() { "" } else { " of the month" };
+            let days = cron.days.iter().map(ordinal).collect();
+            Some(format!("on the {}{of}", listed(days)))
+        }
+        // Both at once, or many days of a month: the line itself says it better.
+        (false, _) => return None,
+    };
+    let both: Vec<String> = days.into_iter().chain(months).collect();
+    Some((!both.is_empty()).then(|| both.join(" ")))
+}
+
+fn weekdays(days: Values) -> String {
+    let all: Vec<u8> = days.iter().collect();
+    match all[..] {
+        [1, 2, 3, 4, 5] => "on weekdays".to_owned(),
+        [0, 6] => "at weekends".to_owned(),
+        _ => {
+            // A week begins with Monday for whoever reads it.
+            let from_monday = all.iter().filter(|day| **day > 0).chain(all.iter().take(1));
+            let mut names: Vec<String> = Vec::new();
+            for day in from_monday {
+                let name = WEEKDAYS.get(usize::from(*day)).copied().unwrap_or_default().to_owned();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            format!("on {}", listed(names))
+        }
+    }
+}
+
+/// `1st`, `22nd`.
+fn ordinal(day: u8) -> String {
+    let ending = match (day / 10, day % 10) {
+        (1, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{day}{ending}")
+}
+
+/// `a, b and c`.
+fn listed(mut names: Vec<String>) -> String {
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
