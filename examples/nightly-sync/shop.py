@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The way to the shop.
 
-usage: shop.py charge ORDER AMOUNT    charges, and prints the receipt
+usage: shop.py orders                 prints how many orders there are: proves that the login works
+       shop.py charge ORDER AMOUNT    charges, and prints the receipt
        shop.py charged ORDER          prints the receipt and ends with 0, or with 1 if there is none"""
 
 import http.client
@@ -25,12 +26,15 @@ def call(path, body=None):
 
 
 def main():
-    verb, order, *more = sys.argv[1:]
+    verb, *more = sys.argv[1:]
     try:
-        if verb == "charge":
-            print(call("/charges", {"order": order, "amount": int(more[0])})["receipt"])
-        else:
-            print(call(f"/charges/{order}")["receipt"])
+        match verb:
+            case "orders":
+                print(len(call("/orders")))
+            case "charge":
+                print(call("/charges", {"order": more[0], "amount": int(more[1])})["receipt"])
+            case "charged":
+                print(call(f"/charges/{more[0]}")["receipt"])
     except urllib.error.HTTPError as error:
         sys.exit(1 if error.code == 404 else f"HTTP error {error.code}")
     except (OSError, http.client.HTTPException) as error:
