@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use unstuck_core::fault::Code;
 use unstuck_core::question::QuestionKind;
+use unstuck_store::tables::QuestionStatus;
 
 use crate::exec::stage::{Stage, text};
 
@@ -137,6 +138,13 @@ fn the_sync_asks_when_the_shop_stays_broken() {
     let (status, said) = shop.sync();
     assert_eq!(status, Some(0), "{said}");
     shop.is_settled();
+    // T1.13: what was answered is kept, and the count has started over.
+    let answered = shop.stage.question();
+    assert_eq!(answered.status, QuestionStatus::Resolved);
+    let ending = serde_json::to_value(&answered).unwrap();
+    assert_eq!(ending["decision"], first.as_str());
+    assert!(ending["resolved_at"].as_u64().is_some(), "{ending}");
+    assert_eq!(shop.stage.runs("sync").len(), 8, "the seventh failure was waited out again");
 }
 
 // T3.15
@@ -182,12 +190,17 @@ fn git_repository(stage: &Stage) {
     }
 }
 
-// T3.3, T3.11: the other side changed; an agent repairs the sync within its fence, and it goes on.
+/// The example's own settings, with an agent that is a script.
+fn own_settings() -> String {
+    let own = fs::read_to_string(example("nightly-sync").join("unstuck.toml")).unwrap();
+    assert!(own.contains("provider = \"claude-cli\""));
+    own.replace("\"claude-cli\"", "\"script\"\nscript = \"agent.toml\"")
+}
+
+// T3.3, T3.11: the other side changed; an agent repairs the job within its fence, and it goes on.
 #[test]
-fn the_sync_is_repaired_when_the_shop_renames_a_field() {
-    let settings = "[agent]\nprovider = \"script\"\nscript = \"agent.toml\"\n[validate]\n\
-                    pre_commit = [\"python3 check.py\"]\nprotect = [\"check.py\"]\n";
-    let shop = Shop::opens("", settings);
+fn the_sync_is_a_job_that_is_repaired_when_the_shop_renames_a_field() {
+    let shop = Shop::opens("", &own_settings());
     let sync = fs::read_to_string(shop.stage.path("sync.py")).unwrap();
     let mended = serde_json::to_string(&sync.replace("\"total\"", "\"amount\"")).unwrap();
     let agent = format!("[[attempt]]\nsteps = [{{ write = \"sync.py\", text = {mended} }}]\n");
@@ -195,10 +208,13 @@ fn the_sync_is_repaired_when_the_shop_renames_a_field() {
     fs::write(shop.stage.path(".gitignore"), "*.log\n*.csv\naddress\n__pycache__/\n").unwrap();
     git_repository(&shop.stage);
     fs::write(shop.stage.path("renamed"), "").unwrap();
-    let (status, said) = shop.sync();
-    assert_eq!(status, Some(0), "{said}");
+    let mut run = shop.stage.unstuck(&["jobs", "run", "sync", "--max-wait", "0"]);
+    let ran = with_tools(&mut run).env("HOME", shop.stage.path("")).output().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     let first = &shop.stage.runs("sync")[0];
     assert_eq!(serde_json::to_value(first.status).unwrap(), "failed:logic");
     assert!(shop.stage.wrote("sync.py").contains("order[\"amount\"]"));
     shop.is_settled();
+    let history = shop.stage.unstuck(&["jobs", "history", "sync"]).output().unwrap();
+    assert!(text(&history.stdout).contains("r0"), "{}", text(&history.stdout));
 }

@@ -79,6 +79,7 @@ fn the_code_that_a_script_states_beats_what_it_wrote() {
         ("PERMISSION_COMMAND_BLOCKED", "paused:approval"),
         ("TOOL_ACCESS_DENIED", "paused:approval"),
         ("LOGIC_BAD_INPUT", "failed:logic"),
+        ("LOGIC_PHASE_VIOLATION", "failed:logic"),
     ] {
         let stage = Stage::new();
         let script = format!("echo 'curl: (7) connection refused' >&2; unstuck fail --code {code}");
@@ -95,6 +96,26 @@ fn a_script_that_succeeds_after_all_has_not_failed() {
     let stage = Stage::new();
     let ran = stage.run(&["--name", "sync"], "unstuck fail --code AUTH_EXPIRED; exit 0");
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+}
+
+// T3.4, T3.5, T3.16: what is wrong with us is told as such; the details are for operators.
+#[test]
+fn a_failure_of_ours_is_internal_and_says_so_without_details() {
+    let stage = Stage::new();
+    let script = "rm -r .unstuck/runs; exec unstuck fail --code NETWORK_UNAVAILABLE";
+    let ran = stage.run(&["--name", "sync", "--max-wait", "0"], script);
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    let runs = stage.runs("sync");
+    assert_eq!(serde_json::to_value(runs[1].status).unwrap(), "failed:internal");
+    let fault = runs[1].fault.as_ref().unwrap();
+    assert_eq!((fault.code(), fault.source.as_str()), (Code::InternalError, "process.start"));
+    assert!(fault.message.contains("runs/t0-r1.lock cannot be used"), "{}", fault.message);
+    assert!(fault.cause.as_ref().is_some_and(|cause| cause.contains("No such file")), "{fault:?}");
+    let question = stage.question();
+    let read = serde_json::to_string(&question.text).unwrap();
+    assert!(read.contains("Internal error. Please contact support."), "{read}");
+    assert!(!read.contains(".lock"), "{read}");
+    assert!(question.operator_text.contains("t0-r1.lock"), "{}", question.operator_text);
 }
 
 // TX16

@@ -93,7 +93,7 @@ impl Desk<'_> {
         let anew = mutation.kind.belongs_to_the_attempt();
         let mutate = Command::Mutate { effect: self.effect, mutation };
         let decided = self.decider.command(mutate).await;
-        if let Err(Undecided::Refused(why)) = decided {
+        if let Err(Undecided::Refused(why) | Undecided::KeyReused(why)) = decided {
             return Ok(Declared::Refused(why));
         }
         self.goes_on(decided)?;

@@ -90,7 +90,8 @@ impl Standing {
         for build in store.builds(project).await? {
             let shown = build.standing || !build.state.has_ended() || newest;
             newest = newest && build.standing;
-            let rows = if shown { store.tasks(project, build.id).await? } else { Vec::new() };
+            let mut rows = if shown { store.tasks(project, build.id).await? } else { Vec::new() };
+            rows.retain(|row| !is_done_with(row));
             builds.push(BuildStanding { build, rows });
         }
         Ok(Self {
@@ -111,6 +112,11 @@ impl Standing {
     fn is_answered(&self, question: QuestionId) -> bool {
         self.answers.iter().any(|answer| answer.question == question)
     }
+}
+
+/// Whether it was a single action that is over: that is history, and there may be thousands.
+fn is_done_with(row: &TaskRow) -> bool {
+    row.spec.job.is_some_and(|job| job.one_action) && row.moved.state.has_ended()
 }
 
 async fn spent_on(store: &dyn Store, project: &str, day: u64) -> Result<Amount, StoreError> {
