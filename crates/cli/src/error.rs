@@ -403,14 +403,10 @@ impl Error {
                 vec!["without a file, or with `-`, the text is read from standard input".to_owned()]
             }
             Self::Output(_) => Vec::new(),
-            Self::AboutUs { .. } => vec![
-                "`unstuck explain` lists the codes; LOGIC_ERROR says that the script is wrong"
-                    .to_owned(),
-            ],
-            Self::UnfitKey { .. } => {
-                vec!["take a short name for what is done, such as invoice-2026-11".to_owned()]
-            }
-            Self::NoScript => vec!["run the script with `unstuck exec -- SCRIPT`".to_owned()],
+            Self::AboutUs { .. }
+            | Self::UnfitKey { .. }
+            | Self::NoScript
+            | Self::Unreachable { .. } => self.script_hints(),
             Self::NoCommand => vec!["write it after `--`: `unstuck exec -- COMMAND`".to_owned()],
             Self::NothingHere { .. } => {
                 vec!["`unstuck exec -- COMMAND` runs one; -C DIR names another project".to_owned()]
@@ -425,10 +421,6 @@ impl Error {
             Self::NoAnswer { .. } => {
                 vec!["wait until it is done, or stop it; then try again".to_owned()]
             }
-            Self::Unreachable { .. } => vec![
-                "the run that this belongs to has ended; start its script with `unstuck exec`"
-                    .to_owned(),
-            ],
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => vec![error.hint().to_owned()],
@@ -517,6 +509,25 @@ impl Error {
             ],
             Self::NoJobs { .. } => vec![
                 "`unstuck jobs add NAME --schedule 'every 5 minutes' -- COMMAND` adds one"
+                    .to_owned(),
+            ],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Next steps for a script that says what it does.
+    fn script_hints(&self) -> Vec<String> {
+        match self {
+            Self::AboutUs { .. } => vec![
+                "`unstuck explain` lists the codes; LOGIC_ERROR says that the script is wrong"
+                    .to_owned(),
+            ],
+            Self::UnfitKey { .. } => {
+                vec!["take a short name for what is done, such as invoice-2026-11".to_owned()]
+            }
+            Self::NoScript => vec!["run the script with `unstuck exec -- SCRIPT`".to_owned()],
+            Self::Unreachable { .. } => vec![
+                "the run that this belongs to has ended; start its script with `unstuck exec`"
                     .to_owned(),
             ],
             _ => Vec::new(),

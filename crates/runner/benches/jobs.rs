@@ -101,9 +101,9 @@ async fn define(handle: &Handle) -> Vec<TaskId> {
 /// Runs them for a while; how late each began, in milliseconds.
 async fn run(handle: &Handle, tasks: &[TaskId], world: &Instantly) -> Vec<u64> {
     let mut scheduler = Scheduler::new(Arc::new(SystemClock));
-    let begin = SystemClock.now() + Span::from_secs(1);
+    let start_at = SystemClock.now() + Span::from_secs(1);
     let step = ROUND.as_millis() / JOBS;
-    let due = |n: u64| begin + Span::from_millis(n * step);
+    let due = |n: u64| start_at + Span::from_millis(n * step);
     for (n, task) in (0..).zip(tasks) {
         // As if it had last run one round before its time comes.
         let (schedule, last) = (Schedule::read("100s").unwrap(), due(n) - ROUND);

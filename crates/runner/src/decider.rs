@@ -7,7 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
-    Command, EffectId, MutationState, Progress, Recorded, Rejected, RunId, State, TaskId, TaskState,
+    BuildState, Command, EffectId, MutationState, Progress, QuestionId, Recorded, Rejected, RunId,
+    State, Subject, TaskId, TaskState,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::{MutationSpec, TaskSpec};
@@ -104,6 +105,11 @@ pub enum Look {
         /// Which one.
         task: TaskId,
     },
+    /// Whether the build of a task is held, and the question that it waits for.
+    Held {
+        /// Which task.
+        task: TaskId,
+    },
     /// What an agent reads that has to find another way.
     AnotherWay {
         /// In this run.
@@ -125,6 +131,8 @@ pub enum Looked {
     Text(Option<Arc<str>>),
     /// This job.
     Job(Option<KnownJob>),
+    /// It is held by somebody, or nobody holds it.
+    Held(Option<HeldBy>),
     /// It stands like this.
     Stands(Option<TaskState>),
 }
@@ -158,6 +166,7 @@ impl Look {
                 is_over: job.state.has_ended(),
                 spec: Arc::clone(&job.spec),
             })),
+            Self::Held { task } => Looked::Held(held(state, *task)),
             Self::Stands { task } => {
                 Looked::Stands(state.task(*task).map(|task| task.state.clone()))
             }
@@ -166,6 +175,24 @@ impl Look {
             }
         }
     }
+}
+
+/// What holds a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldBy {
+    /// A person, until they say so.
+    Person,
+    /// This question, until it is answered.
+    Question(QuestionId),
+}
+
+/// What holds the build of a task.
+fn held(state: &State, task: TaskId) -> Option<HeldBy> {
+    let build = state.build(state.task(task)?.build)?;
+    let BuildState::Paused { .. } = build.state else { return None };
+    let question = state.question_about(Subject::Build(build.id));
+    Some(question.map_or(HeldBy::Person, |question| HeldBy::Question(question.id)))
 }
 
 impl Looked {
@@ -178,7 +205,9 @@ impl Looked {
     pub(crate) fn text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,
-            Self::Is(_) | Self::Commands(_) | Self::Job(_) | Self::Stands(_) => None,
+            Self::Is(_) | Self::Commands(_) | Self::Job(_) | Self::Held(_) | Self::Stands(_) => {
+                None
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ mod world;
 
 pub use action_job::{ActionJob, Said};
 pub use clock::{Clock, SystemClock};
-pub use decider::{Decider, KnownJob, Look, Looked, Undecided};
+pub use decider::{Decider, HeldBy, KnownJob, Look, Looked, Undecided};
 pub use gates::GateMirror;
 pub use handle::{CommandError, Decided, Handle};
 pub use ledger::{Action, Settled};

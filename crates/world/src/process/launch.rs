@@ -142,6 +142,9 @@ impl Launch {
             Some(Report::Started(held)) => (held, None),
             Some(Report::Gone(gone)) => (Held::default(), Some(gone)),
             Some(Report::Refused(refusal)) => return Err(self.refused(refusal)),
+            // It was killed, perhaps after it had started the program: waiting for it finds out, and
+            // ends what is left.
+            None if self.lock.exists() => (Held::default(), None),
             None => return Err(silent()),
         };
         Ok(Process { launch: self, started, guard, status, held, gone, stop })

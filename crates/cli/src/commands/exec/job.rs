@@ -68,10 +68,11 @@ async fn redefine(seat: &Seat, repair: &Repair) -> Result<(), Error> {
     let Some(KnownJob { spec: known, .. }) = job::find(seat, &spec.name).await? else {
         return Ok(());
     };
-    let overrides = Overrides { repairs: spec.overrides.repairs, ..known.overrides };
-    let wanted = match repair.is_defined {
-        true => spec.clone(),
-        false => TaskSpec { job: spec.job, gate: spec.gate, overrides, ..TaskSpec::clone(&known) },
+    let wanted = if repair.is_defined {
+        spec.clone()
+    } else {
+        let overrides = Overrides { repairs: spec.overrides.repairs, ..known.overrides };
+        TaskSpec { job: spec.job, gate: spec.gate, overrides, ..TaskSpec::clone(&known) }
     };
     if wanted != *known {
         job::define(seat, wanted).await?;

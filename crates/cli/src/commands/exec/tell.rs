@@ -95,6 +95,13 @@ impl Teller {
         }
     }
 
+    /// A person holds all jobs.
+    pub(super) fn all_held(&self) {
+        if self.saying == Saying::Words {
+            render::note("unstuck: all jobs are paused. `unstuck resume` lets them go on.");
+        }
+    }
+
     pub(crate) fn ending(&self) {
         if self.saying == Saying::Words {
             render::note("unstuck: ending. Once more to end at once.");

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep_until};
 use unstuck_core::engine::{Event, QuestionId, Recorded, TaskId, TaskState};
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
-use unstuck_runner::Notice;
+use unstuck_runner::{HeldBy, Look, Looked, Notice};
 
 use super::tell::Teller;
 use crate::error::Error;
@@ -24,6 +24,8 @@ pub(crate) enum Ending {
     Failed(Code),
     /// A person is needed, and we do not wait any longer.
     NeedsPerson,
+    /// A person holds all jobs, and we do not wait any longer.
+    Paused,
     /// Ended from outside.
     Signal(Signal),
     /// Whoever held the project is gone.
@@ -37,6 +39,7 @@ impl Ending {
             Self::LeftOut | Self::HolderGone => Exit::SomeFailed,
             Self::Failed(code) => Exit::of(code),
             Self::NeedsPerson => Exit::Waiting,
+            Self::Paused => Exit::Paused,
             Self::Signal(signal) => signal.exit(),
         }
     }
@@ -73,7 +76,7 @@ pub(crate) async fn until_it_ends(
                 }
                 Heard::Notice(Notice::Gap) => followed.look(seat).await?,
             },
-            () = over(followed.patience.until) => Some(Ending::NeedsPerson),
+            () = over(followed.patience.until) => Some(followed.patience.over()),
         };
         if let Some(ending) = ending {
             return Ok(ending);
@@ -86,7 +89,15 @@ pub(crate) async fn until_it_ends(
 struct Patience {
     /// The question they were told of.
     told: Option<QuestionId>,
+    /// They hold all jobs, and were told so.
+    is_held: bool,
     until: Option<Instant>,
+}
+
+impl Patience {
+    const fn over(&self) -> Ending {
+        if self.is_held { Ending::Paused } else { Ending::NeedsPerson }
+    }
 }
 
 /// A task that is followed, and how a person is waited for meanwhile.
@@ -111,6 +122,11 @@ impl Followed<'_> {
             {
                 self.look(seat).await
             }
+            Event::BuildPaused { .. } => self.look(seat).await,
+            Event::BuildResumed { .. } => {
+                self.patience = Patience::default();
+                self.look(seat).await
+            }
             Event::TaskUnparked { task, .. } if *task == self.task => {
                 self.patience = Patience::default();
                 Ok(None)
@@ -126,6 +142,7 @@ impl Followed<'_> {
             Some(TaskState::Skipped { .. } | TaskState::Cancelled) => Some(Ending::LeftOut),
             Some(TaskState::Failed { code }) => Some(Ending::Failed(code)),
             Some(TaskState::Parked { question, .. }) => self.parked(question).await?,
+            Some(TaskState::Pending { .. } | TaskState::Running { .. }) => self.held(seat).await?,
             _ => None,
         })
     }
@@ -143,6 +160,20 @@ impl Followed<'_> {
         }
     }
 
+    /// All jobs may be held: too many questions are open, or a person asked for it.
+    async fn held(&mut self, seat: &Seat) -> Result<Option<Ending>, Error> {
+        match seat.look(Look::Held { task: self.task }).await? {
+            Looked::Held(Some(HeldBy::Question(question))) => self.parked(question).await,
+            Looked::Held(Some(HeldBy::Person)) => {
+                if !std::mem::replace(&mut self.patience.is_held, true) {
+                    self.teller.all_held();
+                }
+                Ok(self.waits())
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// A person is needed: they are told, and waited for as long as we may. A question that is not
     /// on disk yet is told when it is.
     async fn parked(&mut self, question: QuestionId) -> Result<Option<Ending>, Error> {
@@ -152,14 +183,19 @@ impl Followed<'_> {
             }
             self.patience.told = Some(question);
         }
+        Ok(self.waits())
+    }
+
+    /// Waits as long as we may; how it ends where that is not at all.
+    fn waits(&mut self) -> Option<Ending> {
         match self.max_wait {
-            Some(Span::ZERO) => Ok(Some(Ending::NeedsPerson)),
+            Some(Span::ZERO) => return Some(self.patience.over()),
             Some(wait) => {
                 self.patience.until.get_or_insert(Instant::now() + wait.into());
-                Ok(None)
             }
-            None => Ok(None),
+            None => {}
         }
+        None
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) struct CommandAction {
 /// What came of running it.
 #[derive(Clone, Default)]
 struct Ran {
-    ran: bool,
+    has_begun: bool,
     status: Option<u8>,
     written: Vec<u8>,
     failed: Option<Arc<Fault>>,
@@ -86,7 +86,7 @@ impl CommandAction {
 
     /// Whether it ran here and could say itself what is wrong.
     pub(super) fn has_run(&self) -> bool {
-        self.ran().ran
+        self.ran().has_begun
     }
 
     /// What it wrote, where it was run here and failed.
@@ -120,20 +120,17 @@ impl CommandAction {
             return Outcome::Applied { result: kept.unwrap_or_default() };
         }
         let fault = Arc::new(self.fault(ended));
-        let (status, ran) = (status(ended.how), !matches!(ended.how, How::NotStarted(_)));
+        let (status, has_begun) = (status(ended.how), !matches!(ended.how, How::NotStarted(_)));
         let failed = Some(Arc::clone(&fault));
         let written = written.unwrap_or_default();
         *self.ran.lock().unwrap_or_else(PoisonError::into_inner) =
-            Ran { ran, status, written, failed };
+            Ran { has_begun, status, written, failed };
         let certain = match ended.how {
             How::NotStarted(_) => true,
             How::Exited(_) => !self.is_probed && fault.error_type() != ErrorType::Network,
             _ => false,
         };
-        match certain {
-            true => Outcome::Failed { fault, approach: None },
-            false => Outcome::Unknown { fault },
-        }
+        if certain { Outcome::Failed { fault, approach: None } } else { Outcome::Unknown { fault } }
     }
 
     fn fault(&self, ended: &Ended) -> Fault {

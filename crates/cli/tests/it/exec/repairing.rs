@@ -130,6 +130,29 @@ impl Shop {
     }
 }
 
+// After something irreversible was done, a changed script might do the rest differently.
+#[test]
+fn after_an_action_a_repair_is_only_proposed() {
+    let shop = Shop::new(&[&right()]);
+    let acts = "unstuck mutate --key pay -- sh -c 'echo x >>paid.txt' || exit 9\n";
+    fs::write(shop.0.path("sync.sh"), format!("{acts}{SCRIPT}")).unwrap();
+    shop.commit("pay first");
+    let question = shop.asks(&[]);
+    assert_eq!(shop.log(), ["pay first", "first"]);
+    assert!(shop.branches().contains("unstuck/repair/job"), "{}", shop.branches());
+    assert_eq!(shop.0.wrote("paid.txt"), "x\n");
+    // A person takes it over, and the rest runs; what was paid stays paid.
+    shop.git(&["merge", "--quiet", "unstuck/repair/job"]);
+    let first = question.text.options[0].value;
+    assert!(shop.0.answer(&question, first.as_str()).status.success());
+    let ran = shop.run(&["--max-wait", "0"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(
+        (shop.0.wrote("paid.txt").as_str(), shop.0.wrote("done.txt").as_str()),
+        ("x\n", "12\n")
+    );
+}
+
 // T3.11: what no rule knows is the script's own fault, and calls for a repair.
 #[test]
 fn a_renamed_field_is_repaired_committed_and_the_script_runs_again() {

@@ -115,7 +115,7 @@ impl Service {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (accounts, execs) = (Arc::clone(&accounts), Arc::clone(&execs));
-                thread::spawn(move || answer(stream, seed, &accounts, &execs));
+                thread::spawn(move || answer(&stream, seed, &accounts, &execs));
             }
         });
         service
@@ -123,7 +123,7 @@ impl Service {
 }
 
 fn answer(
-    stream: TcpStream,
+    stream: &TcpStream,
     seed: u64,
     accounts: &Mutex<BTreeMap<String, Account>>,
     execs: &[AtomicI32; WORKERS],
@@ -138,7 +138,7 @@ fn answer(
         line.unwrap().trim().parse().unwrap()
     };
     if method == "GET" {
-        return say(&stream, look_up(&mut accounts.lock().unwrap(), seed, key));
+        return say(stream, look_up(&mut accounts.lock().unwrap(), seed, key));
     }
     let fate = {
         let mut all = accounts.lock().unwrap();
@@ -157,7 +157,7 @@ fn answer(
         fate
     };
     match fate {
-        Fate::Fine => say(&stream, Some(200)),
+        Fate::Fine => say(stream, Some(200)),
         Fate::Refused | Fate::ReplyLost | Fate::Late => {}
         Fate::Hangs => {
             // Until whoever called is gone.
@@ -185,7 +185,7 @@ fn look_up(all: &mut BTreeMap<String, Account>, seed: u64, key: &str) -> Option<
         account.charges += 1;
     }
     let found = if account.charges > 0 { 200 } else { 404 };
-    let breaks = account.looks == 1 && (Rng::at(key, seed + 1).next() % 8) == 0;
+    let breaks = account.looks == 1 && Rng::at(key, seed + 1).next().is_multiple_of(8);
     account.history.push(format!("looked up: {found}, breaks off: {breaks}"));
     (!breaks).then_some(found)
 }
