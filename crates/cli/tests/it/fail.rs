@@ -132,7 +132,7 @@ fn five_different_questions_pause_all_jobs_with_one_more() {
     ];
     for (at, code) in codes.iter().enumerate() {
         if at > 0 {
-            assert_eq!(pauses(&stage), [], "after {at} questions");
+            assert_eq!(pauses(&stage), [0_u32; 0], "after {at} questions");
         }
         let script = format!("unstuck fail --code {code}");
         // Twice the same is one question.
