@@ -14,7 +14,7 @@ schedule = "0 0 31 2 *"
 [[job]]
 name = "mail"
 run = "true"
-shedule = "5m"
+scheduled = "5m"
 
 [[job]]
 run = ["sh", "-c", "true"]

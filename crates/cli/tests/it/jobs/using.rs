@@ -26,7 +26,7 @@ fn a_job_is_added_listed_run_and_remembered() {
         serde_json::from_str(&jobs(&stage, &["history", "sum", "--json"]).stdout).unwrap();
     let numbers: Vec<_> = history.as_array().unwrap().iter().map(|one| &one["number"]).collect();
     assert_eq!(numbers, [1, 2]);
-    let mistyped = jobs(&stage, &["run", "mial"]);
+    let mistyped = jobs(&stage, &["run", "mails"]);
     assert!(mistyped.exit == 2 && mistyped.stderr.contains("did you mean mail?"), "{mistyped}");
     let exec = stage.run(&["--name", "mail"], "true");
     assert_eq!(exec.status.code(), Some(2), "the settings say what it runs");
