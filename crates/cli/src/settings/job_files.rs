@@ -1,8 +1,8 @@
 //! `jobs/*.md`: a job in a file of its own. Its front matter has the keys of `[[job]]`, and its text
 //! says what the job is for.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
@@ -15,6 +15,7 @@ use super::expand::{EXPANSIONS_MAX, expand};
 use super::job::{Job, Name, lacks};
 use super::keys::Keys;
 use super::layer::scalar;
+use super::resolve::read_file;
 use crate::error::Error;
 use crate::problem::Problem;
 
@@ -44,7 +45,7 @@ pub(super) fn read(
     let (mut jobs, mut problems): (Vec<JobFile>, Vec<Problem>) = (Vec::new(), Vec::new());
     for path in files(&root.join(FOLDER))? {
         let place = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let text = match text(&path) {
+        let text = match read_file(&path, FILE_BYTES_MAX) {
             Ok(text) => text,
             Err(error) => {
                 let message = format!("it cannot be read: {error}");
@@ -89,16 +90,6 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     files.sort();
     Ok(files)
-}
-
-fn text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        let message = format!("it is longer than {FILE_BYTES_MAX} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    Ok(text)
 }
 
 struct Reading<'v> {

@@ -146,7 +146,7 @@ impl Resolving {
 
     fn file(&mut self, path: &Path, must_exist: bool) -> Result<(), Error> {
         let place = path.display().to_string();
-        let text = match read(path) {
+        let text = match read_file(path, FILE_BYTES_MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -254,11 +254,12 @@ fn merge(below: &mut Table, above: Table, before: &str, put: &mut dyn FnMut(&str
     }
 }
 
-fn read(path: &Path) -> io::Result<String> {
+/// What a file of settings holds, unless that is too much.
+pub(super) fn read_file(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        let message = format!("it is longer than {FILE_BYTES_MAX} bytes");
+    File::open(path)?.take(bytes_max + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > bytes_max {
+        let message = format!("it is longer than {bytes_max} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(text)
