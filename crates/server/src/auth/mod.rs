@@ -1,0 +1,5 @@
+//! Who is there, and what they may do.
+
+mod caller;
+
+pub use caller::{Caller, Reach, Role};

@@ -1,0 +1,15 @@
+//! The part of Unstuck that shows: the HTTP API, the live events and the pages.
+//!
+//! A [`Site`] hosts projects. What it shows is read from their stores; what people want done goes
+//! through each project's [`Desk`], which whoever starts the server provides. Nothing is decided or
+//! performed here, and nothing that an agent wrote is ever taken for more than text.
+
+mod auth;
+mod desk;
+mod problem;
+mod site;
+
+pub use auth::{Caller, Reach, Role};
+pub use desk::{Desk, Refused};
+pub use problem::Problem;
+pub use site::{Hosted, Site};
