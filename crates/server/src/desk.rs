@@ -1,10 +1,14 @@
 //! Where people's wishes about a project are handed in.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use unstuck_core::engine::{Command, Recorded};
+use schemars::JsonSchema;
+use serde::Serialize;
+use unstuck_core::engine::{Command, Recorded, TaskId};
 use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
 
 /// Whoever decides about a project: this process, or the one that holds it.
 #[async_trait]
@@ -15,6 +19,45 @@ pub trait Desk: fmt::Debug + Send + Sync {
     /// There are answers to take up. Whether somebody is there who acts on them at once; where
     /// nobody is, the next one who takes the project up finds them.
     async fn take_answers(&self) -> Result<bool, Refused>;
+
+    /// What a person wrote, without the secrets it may hold.
+    fn redacted(&self, text: &str) -> Arc<str>;
+
+    /// The jobs as people think of them, by name.
+    async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
+}
+
+/// A job as people think of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct JobStanding {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub title: String,
+    /// Where it stands, in a word.
+    pub stand: Stand,
+    /// The same in a sentence.
+    pub says: String,
+    /// When it is due.
+    pub next: Option<Time>,
+    /// It is left alone when its time comes.
+    pub held: bool,
+    /// What the engine calls it; absent while nobody has taken it into care.
+    pub task: Option<TaskId>,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stand {
+    /// It is at work or about to be.
+    Running,
+    /// It has nothing to do until its time comes.
+    Idle,
+    /// A person is needed.
+    NeedsAttention,
+    /// Nobody runs it.
+    Stopped,
 }
 
 /// Why something was not done.

@@ -4,12 +4,18 @@
 //! through each project's [`Desk`], which whoever starts the server provides. Nothing is decided or
 //! performed here, and nothing that an agent wrote is ever taken for more than text.
 
+mod api;
+mod app;
 mod auth;
 mod desk;
+mod events;
+mod listen;
 mod problem;
 mod site;
 
+pub use api::Asked;
 pub use auth::{Caller, Reach, Role};
-pub use desk::{Desk, Refused};
+pub use desk::{Desk, JobStanding, Refused, Stand};
+pub use listen::{Peer, serve};
 pub use problem::Problem;
 pub use site::{Hosted, Site};

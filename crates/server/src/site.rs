@@ -1,14 +1,19 @@
-//! What a server shows: some projects, each with its store and its desk.
+//! What a server shows: some projects, each with its store, its desk and its live events.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-use unstuck_store::Store;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use unstuck_runner::Clock;
+use unstuck_store::{Store, StoreError};
 
 use crate::auth::Caller;
 use crate::desk::Desk;
+use crate::events::Hub;
 
-/// A project that is shown.
+/// A project that is to be shown.
 #[derive(Debug)]
 pub struct Hosted {
     /// Its name, which the store knows it by.
@@ -19,26 +24,69 @@ pub struct Hosted {
     pub desk: Arc<dyn Desk>,
 }
 
+/// A project that is shown.
+#[derive(Debug)]
+pub struct Room {
+    /// Its name, which the store knows it by.
+    pub(crate) name: Arc<str>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) desk: Arc<dyn Desk>,
+    pub(crate) hub: Arc<Hub>,
+}
+
 /// Everything a server shows.
-#[derive(Debug, Default)]
 pub struct Site {
-    projects: BTreeMap<Arc<str>, Arc<Hosted>>,
+    rooms: BTreeMap<Arc<str>, Arc<Room>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Changes when something happens in any of them.
+    pub(crate) tick: watch::Sender<u64>,
+    /// The server ends.
+    pub(crate) stop: CancellationToken,
 }
 
 impl Site {
-    /// A site of these projects.
-    pub fn new(projects: impl IntoIterator<Item = Hosted>) -> Self {
-        let named = |hosted: Hosted| (Arc::clone(&hosted.name), Arc::new(hosted));
-        Self { projects: projects.into_iter().map(named).collect() }
+    /// A site of these projects, whose events are read until `stop`.
+    pub async fn open(
+        projects: impl IntoIterator<Item = Hosted>,
+        clock: Arc<dyn Clock>,
+        stop: CancellationToken,
+    ) -> Result<Arc<Self>, StoreError> {
+        let tick = watch::Sender::new(0);
+        let mut rooms = BTreeMap::new();
+        for Hosted { name, store, desk } in projects {
+            let hub = Hub::new(Arc::clone(&name), Arc::clone(&store)).await?;
+            let (reader, tick, stop) = (Arc::clone(&hub), tick.clone(), stop.clone());
+            tokio::spawn(async move { reader.run(tick, stop).await });
+            rooms.insert(Arc::clone(&name), Arc::new(Room { name, store, desk, hub }));
+        }
+        Ok(Arc::new(Self { rooms, clock, tick, stop }))
     }
 
     /// The projects that somebody may see, in the order of their names.
-    pub fn seen_by(&self, caller: &Caller) -> impl Iterator<Item = &Arc<Hosted>> {
-        self.projects.values().filter(|hosted| caller.sees(&hosted.name))
+    pub(crate) fn seen_by(&self, caller: &Caller) -> impl Iterator<Item = &Arc<Room>> {
+        self.rooms.values().filter(|room| caller.sees(&room.name))
     }
 
     /// One project, if somebody may see it. To others it does not exist.
-    pub fn project(&self, caller: &Caller, name: &str) -> Option<&Arc<Hosted>> {
-        self.projects.get(name).filter(|hosted| caller.sees(&hosted.name))
+    pub(crate) fn room(&self, caller: &Caller, name: &str) -> Option<&Arc<Room>> {
+        self.rooms.get(name).filter(|room| caller.sees(&room.name))
+    }
+
+    /// All of them.
+    pub(crate) fn rooms(&self) -> impl Iterator<Item = &Arc<Room>> {
+        self.rooms.values()
+    }
+
+    /// Another process may have written something about a project.
+    pub fn nudge(&self, project: &str) {
+        if let Some(room) = self.rooms.get(project) {
+            room.hub.nudge();
+        }
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site").field("rooms", &self.rooms.keys()).finish_non_exhaustive()
     }
 }

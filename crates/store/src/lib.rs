@@ -25,4 +25,4 @@ pub use memory::MemoryStore;
 pub use outbox::Outbox;
 pub use snapshot::{Tail, snapshot};
 pub use sqlite::SqliteStore;
-pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, Receipt, Store};
+pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, QuestionPage, Receipt, Store};

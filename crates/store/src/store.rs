@@ -33,6 +33,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Events after a position, oldest first, at most `limit` of them.
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError>;
 
+    /// The position of the newest event; 0 where there is none.
+    async fn newest(&self, project: &str) -> Result<u64, StoreError>;
+
     /// The decisions of one run, with their reasons, oldest first.
     async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError>;
 
@@ -56,6 +59,16 @@ pub trait Store: fmt::Debug + Send + Sync {
         &self,
         project: &str,
         status: Option<QuestionStatus>,
+    ) -> Result<Vec<QuestionRow>, StoreError> {
+        let all = QuestionPage { status, after: None, limit: u32::MAX };
+        self.questions_page(project, all).await
+    }
+
+    /// Some questions, oldest first.
+    async fn questions_page(
+        &self,
+        project: &str,
+        page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError>;
 
     /// One question.
@@ -154,6 +167,7 @@ pub(crate) struct Settled {
 
 /// Who holds a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Holder {
     /// Its process.
     pub pid: u32,
@@ -172,8 +186,20 @@ pub struct Page {
     pub limit: u32,
 }
 
+/// Some of the questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuestionPage {
+    /// Only those that stand like this.
+    pub status: Option<QuestionStatus>,
+    /// Only those after this one.
+    pub after: Option<QuestionId>,
+    /// How many at most.
+    pub limit: u32,
+}
+
 /// What a person answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// Which question.
     pub question: QuestionId,

@@ -1,10 +1,10 @@
 //! `unstuck kick`: a wait ends early.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use unstuck_core::engine::{Command, TaskState};
-use unstuck_store::tables::{BuildRow, TaskRow};
+use unstuck_runner::kicks;
+use unstuck_store::tables::BuildRow;
 
 use super::control::{Control, Sent, hinted};
 use crate::args::Kick;
@@ -42,31 +42,13 @@ async fn all(control: &Control<'_>) -> Result<(), Error> {
         return Err(Error::NoOpenBuild);
     };
     let rows = store.tasks(name, build.id).await?;
-    let commands = waits(&rows);
+    let commands = kicks(&rows);
     if commands.is_empty() {
         let none = Sent { events: Vec::new(), held: false };
         return control.tell(&none, &format!("{} waits by itself.", nothing(build)));
     }
     let (sent, ended) = control.send_all(commands).await?;
     control.tell(&sent, &said(build, ended, &sent))
-}
-
-/// What ends the waits of these tasks: one order for each account, however many wait for it.
-pub(super) fn waits<'r>(rows: impl IntoIterator<Item = &'r TaskRow>) -> Vec<Command> {
-    let mut gates = BTreeSet::new();
-    let mut commands = Vec::new();
-    for row in rows {
-        match row.moved.state {
-            TaskState::BackingOff { gate: Some(gate), .. } if gates.insert(gate) => {
-                commands.push(Command::KickGate { gate });
-            }
-            TaskState::BackingOff { gate: None, .. } => {
-                commands.push(Command::Kick { task: row.id });
-            }
-            _ => {}
-        }
-    }
-    commands
 }
 
 fn nothing(build: &BuildRow) -> String {

@@ -18,6 +18,7 @@ use crate::time::Time;
 
 /// Where a build stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum BuildState {
     /// At work.

@@ -13,6 +13,7 @@ pub const CLOSINGS_KEPT_MAX: usize = 32;
 
 /// Where a gate stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum GateState {
     /// Calls pass.
@@ -32,6 +33,7 @@ pub enum GateState {
 
 /// A time that an account let nobody pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Closing {
     /// Since then.
     pub from: Time,

@@ -21,6 +21,7 @@ use crate::time::Time;
 
 /// Where a task stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum TaskState {
     /// Waits for the tasks it needs, or for a free place.
@@ -184,6 +185,7 @@ pub struct Allowance {
 
 /// Repetitions of one operation along its chain of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transient {
     /// How often it failed in a row.
     pub count: u32,
@@ -204,6 +206,7 @@ pub struct Charged {
 
 /// A task's own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {
     /// Faults in a row, whatever they are.
     pub consecutive: u32,

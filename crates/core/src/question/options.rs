@@ -8,6 +8,7 @@ use crate::text::{noun, said, tasks};
 
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionOption {
     /// The choice on the wire.
     pub value: Decision,

@@ -29,6 +29,7 @@ const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put 
 
 /// A question's public words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionText {
     /// What I was doing, what is in the way, what I tried.
     pub problem: String,

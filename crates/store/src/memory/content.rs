@@ -117,6 +117,10 @@ impl Content {
         after.take(page.limit as usize).map(|(_, (recorded, _))| recorded.clone()).collect()
     }
 
+    pub(super) fn newest(&self) -> u64 {
+        self.events.last_key_value().map_or(0, |(seq, _)| *seq)
+    }
+
     pub(super) fn decisions(&self, run: RunId) -> Vec<Recorded> {
         let of_run = |(recorded, of): &&(Recorded, Option<RunId>)| {
             *of == Some(run) && recorded.why.is_some()

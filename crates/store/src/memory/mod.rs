@@ -17,9 +17,9 @@ use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, Tas
 use crate::checkpoint::Conversation;
 use crate::error::StoreError;
 use crate::outbox::Outbox;
-use crate::store::{Answer, AnswerError, Claim, Holder, Page, Store};
+use crate::store::{Answer, AnswerError, Claim, Holder, Page, QuestionPage, Store};
 use crate::tables::{
-    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
+    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, RunRow, SignatureRow,
     TaskRow,
 };
 
@@ -120,6 +120,10 @@ impl Store for MemoryStore {
         Ok(self.read(project, |content| content.events(page)))
     }
 
+    async fn newest(&self, project: &str) -> Result<u64, StoreError> {
+        Ok(self.read(project, Content::newest))
+    }
+
     async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError> {
         Ok(self.read(project, |content| content.decisions(run)))
     }
@@ -146,14 +150,19 @@ impl Store for MemoryStore {
         Ok(self.read(project, |content| content.runs.get(&run).cloned()))
     }
 
-    async fn questions(
+    async fn questions_page(
         &self,
         project: &str,
-        status: Option<QuestionStatus>,
+        page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError> {
-        let wanted = |row: &&QuestionRow| status.is_none_or(|status| row.status == status);
-        let all = |content: &Content| content.questions.values().filter(wanted).cloned().collect();
-        Ok(self.read(project, all))
+        let QuestionPage { status, after, limit } = page;
+        let wanted = |row: &&QuestionRow| {
+            status.is_none_or(|status| row.status == status) && Some(row.id) > after
+        };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(self.read(project, |content: &Content| {
+            content.questions.values().filter(wanted).take(limit).cloned().collect()
+        }))
     }
 
     async fn question(

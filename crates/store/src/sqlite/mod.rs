@@ -32,9 +32,9 @@ use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, Tas
 use crate::checkpoint::Conversation;
 use crate::error::StoreError;
 use crate::outbox::Outbox;
-use crate::store::{Answer, AnswerError, Claim, Holder, Page, Store};
+use crate::store::{Answer, AnswerError, Claim, Holder, Page, QuestionPage, Store};
 use crate::tables::{
-    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
+    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, RunRow, SignatureRow,
     TaskRow,
 };
 
@@ -155,6 +155,10 @@ impl Store for SqliteStore {
         Ok(events)
     }
 
+    async fn newest(&self, project: &str) -> Result<u64, StoreError> {
+        self.read(project, event::newest).await
+    }
+
     async fn decisions(&self, project: &str, run: RunId) -> Result<Vec<Recorded>, StoreError> {
         self.read(project, move |conn, id| event::decisions(conn, id, run)).await
     }
@@ -179,12 +183,12 @@ impl Store for SqliteStore {
         self.read(project, move |conn, id| run::one(conn, id, run)).await
     }
 
-    async fn questions(
+    async fn questions_page(
         &self,
         project: &str,
-        status: Option<QuestionStatus>,
+        page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError> {
-        self.read(project, move |conn, id| question::all(conn, id, status)).await
+        self.read(project, move |conn, id| question::page(conn, id, page)).await
     }
 
     async fn question(

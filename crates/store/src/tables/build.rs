@@ -10,6 +10,7 @@ use unstuck_core::time::Time;
 
 /// A build as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuildRow {
     /// Its id.
     pub id: BuildId,

@@ -10,6 +10,7 @@ use unstuck_core::time::Time;
 
 /// A gate as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GateRow {
     /// The account.
     pub key: GateKey,

@@ -9,6 +9,7 @@ use unstuck_core::time::Time;
 
 /// An action as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MutationRow {
     /// Its id.
     pub id: MutationId,
@@ -30,6 +31,7 @@ pub struct MutationRow {
 
 /// Where an action stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names of the states of 'engine::MutationState'")]
 pub enum MutationStatus {

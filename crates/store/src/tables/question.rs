@@ -14,6 +14,7 @@ use unstuck_core::time::Time;
 /// A question. The raw error and the operator's text are for operators only; the public words
 /// never fall back to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionRow {
     /// Its id.
     pub id: QuestionId,
@@ -59,6 +60,7 @@ pub struct QuestionRow {
 
 /// Where a question stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionStatus {
     /// Nobody has answered. An answer that waits to be taken up counts as none yet.

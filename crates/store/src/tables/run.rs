@@ -10,6 +10,7 @@ use unstuck_core::time::Time;
 
 /// A run as it stands or ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRow {
     /// Its id.
     pub id: RunId,
@@ -37,6 +38,7 @@ pub struct RunRow {
 
 /// Why a run stands still, how it ended, or that it is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum RunStatus {
     /// A status of the engine.
@@ -47,6 +49,7 @@ pub enum RunStatus {
 
 /// Ends that no fault brought about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
     /// It succeeded.

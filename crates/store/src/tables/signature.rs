@@ -7,6 +7,7 @@ use unstuck_core::time::Time;
 
 /// What is known about one error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignatureRow {
     /// The error.
     pub signature: Signature,

@@ -11,6 +11,7 @@ use unstuck_core::time::Time;
 
 /// A task or job as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskRow {
     /// Its id.
     pub id: TaskId,
@@ -25,6 +26,7 @@ pub struct TaskRow {
 
 /// What changes about a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskChange {
     /// Where it stands.
     #[serde(flatten)]

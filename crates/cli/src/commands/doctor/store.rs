@@ -10,7 +10,6 @@ use unstuck_core::time::Time;
 use unstuck_store::{Page, Store, StoreError};
 
 use super::finding::Finding;
-use crate::commands::log;
 use crate::error::Error;
 use crate::project::{self, Project};
 
@@ -56,7 +55,7 @@ async fn newest(project: &Project) -> Result<Option<Time>, Error> {
 }
 
 async fn last_event(store: &dyn Store, project: &str) -> Result<Option<Time>, StoreError> {
-    let last = log::last(store, project).await?;
+    let last = store.newest(project).await?;
     let Some(after) = last.checked_sub(1) else { return Ok(None) };
     let events = store.events(project, Page { after, limit: 1 }).await?;
     Ok(events.first().map(|recorded| recorded.at))

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_store::{Page, Store, StoreError};
+use unstuck_store::{Page, Store};
 
 use crate::args::Log;
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Log, dir: Option<&Path>, terminal: &Terminal) -> Result
         let name = project.name();
         let after = match args.after {
             Some(after) => after,
-            None => last(store.as_ref(), name).await?.saturating_sub(args.lines.into()),
+            None => store.newest(name).await?.saturating_sub(args.lines.into()),
         };
         let out = terminal.styled();
         let mut reader = Reader::new(&project, Arc::clone(&store), out, after, args.json);
@@ -80,26 +80,4 @@ impl<W: Write> Reader<W> {
         self.out.flush()?;
         Ok(())
     }
-}
-
-/// The position of the newest event. Positions have no gaps, so asking whether there is anything
-/// after one narrows it down in a few dozen short looks, however long the journal is.
-pub(super) async fn last(store: &dyn Store, project: &str) -> Result<u64, StoreError> {
-    let next = async |after| {
-        let found = store.events(project, Page { after, limit: 1 }).await?;
-        Ok::<_, StoreError>(found.first().map(|recorded| recorded.seq))
-    };
-    let (mut known, mut stride) = (0, 1);
-    while let Some(seq) = next(known + stride - 1).await? {
-        known = seq;
-        stride *= 2;
-    }
-    // There is something at `known` and nothing after `known + stride - 1`.
-    while stride > 1 {
-        stride /= 2;
-        if let Some(seq) = next(known + stride - 1).await? {
-            known = seq;
-        }
-    }
-    Ok(known)
 }

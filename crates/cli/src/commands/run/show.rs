@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, RunId, TaskId, TaskState};
 use unstuck_core::plan::TaskSpec;
-use unstuck_runner::Notice;
+use unstuck_runner::{Notice, kicks};
 use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 use unstuck_store::{Page, Store};
 
@@ -16,7 +16,7 @@ use super::ending::Ending;
 use super::live::{Act, Live};
 use super::tick;
 use crate::args::Follow;
-use crate::commands::{inbox, kick};
+use crate::commands::inbox;
 use crate::error::Error;
 use crate::project::{Project, Seat};
 use crate::render::{self, Terminal, event_json, stand, style, when, words};
@@ -227,7 +227,7 @@ impl<'a> View<'a> {
     /// Has everything tried that waits.
     pub(super) async fn kick(&mut self, seat: &Seat) -> Result<(), Error> {
         let rows = self.rows().await?;
-        for command in kick::waits(rows.iter().flat_map(|(_, tasks)| tasks)) {
+        for command in kicks(rows.iter().flat_map(|(_, tasks)| tasks)) {
             // Time, or somebody else, may have been quicker.
             let _ = seat.command(command).await;
         }

@@ -56,6 +56,13 @@ impl Written {
     }
 }
 
+/// The position of the newest event.
+pub(crate) fn newest(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
+    let mut find =
+        conn.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE project = ?1")?;
+    find.query_row(params![project], |row| uint(row, 0))
+}
+
 /// Events after a position, oldest first.
 pub(crate) fn page(conn: &Connection, project: i64, page: Page) -> rusqlite::Result<Vec<Recorded>> {
     let mut find = conn.prepare_cached(

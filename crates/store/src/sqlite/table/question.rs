@@ -7,7 +7,8 @@ use unstuck_core::engine::QuestionId;
 use unstuck_core::time::Time;
 
 use crate::sqlite::value::{json, maybe_uint, read_json, read_shown, read_word, time, word};
-use crate::tables::{QuestionChange, QuestionEnding, QuestionRow, QuestionStatus};
+use crate::store::QuestionPage;
+use crate::tables::{QuestionChange, QuestionEnding, QuestionRow};
 
 /// What a batch changes about a question, ready to be written.
 #[derive(Debug)]
@@ -94,19 +95,20 @@ impl Ended {
 
 const COLUMNS: &str = "body, status, decision, guidance, answered_by, resolved_at";
 
-/// Questions, oldest first; with a status only those.
-pub(crate) fn all(
+/// Some questions, oldest first.
+pub(crate) fn page(
     conn: &Connection,
     project: i64,
-    status: Option<QuestionStatus>,
+    page: QuestionPage,
 ) -> rusqlite::Result<Vec<QuestionRow>> {
-    let status = status.and_then(|status| word(&status).ok());
+    let status = page.status.and_then(|status| word(&status).ok());
+    let after = page.after.map_or(-1, |id| i64::from(id.0));
     let sql = format!(
         "SELECT {COLUMNS} FROM questions
-         WHERE project = ?1 AND (?2 IS NULL OR status = ?2) ORDER BY id"
+         WHERE project = ?1 AND (?2 IS NULL OR status = ?2) AND id > ?3 ORDER BY id LIMIT ?4"
     );
     let mut find = conn.prepare_cached(&sql)?;
-    let found = find.query_map(params![project, status], read)?;
+    let found = find.query_map(params![project, status, after, page.limit], read)?;
     found.collect()
 }
 

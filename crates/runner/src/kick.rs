@@ -1,0 +1,24 @@
+//! Ending waits early.
+
+use std::collections::BTreeSet;
+
+use unstuck_core::engine::{Command, TaskState};
+use unstuck_store::tables::TaskRow;
+
+/// What ends the waits of these tasks: one order for each account, however many wait for it.
+pub fn kicks<'r>(rows: impl IntoIterator<Item = &'r TaskRow>) -> Vec<Command> {
+    let mut gates = BTreeSet::new();
+    let mut commands = Vec::new();
+    for row in rows {
+        match row.moved.state {
+            TaskState::BackingOff { gate: Some(gate), .. } if gates.insert(gate) => {
+                commands.push(Command::KickGate { gate });
+            }
+            TaskState::BackingOff { gate: None, .. } => {
+                commands.push(Command::Kick { task: row.id });
+            }
+            _ => {}
+        }
+    }
+    commands
+}

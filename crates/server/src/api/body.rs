@@ -1,0 +1,76 @@
+//! Reading what was sent, with problems that help.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// A body of JSON.
+pub(crate) struct Body<T>(pub(crate) T);
+
+/// What stands behind the question mark.
+pub(crate) struct Asks<T>(pub(crate) T);
+
+impl<T, S> FromRequest<S> for Body<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        match Json::<T>::from_request(request, state).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(rejected) => Err(refused(&rejected)),
+        }
+    }
+}
+
+impl<T, S> FromRequestParts<S> for Asks<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(query)) => Ok(Self(query)),
+            Err(rejected) => Err(not_asked(&rejected)),
+        }
+    }
+}
+
+fn refused(rejected: &JsonRejection) -> Problem {
+    let said = rejected.body_text();
+    match rejected {
+        JsonRejection::MissingJsonContentType(_) => Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the body has to be JSON, and say so",
+        )
+        .hint("send `Content-Type: application/json`"),
+        JsonRejection::JsonSyntaxError(_) => Problem::new(StatusCode::BAD_REQUEST, said),
+        JsonRejection::JsonDataError(_) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, said)
+            .hint("`GET /api/openapi.json` says what each request takes"),
+        _ if rejected.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long")
+        }
+        _ => Problem::new(rejected.status(), said),
+    }
+}
+
+fn not_asked(rejected: &QueryRejection) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, rejected.body_text())
+        .hint("`GET /api/openapi.json` says what each request takes")
+}
+
+/// A tag of some bytes: the same as long as they are the same.
+pub(crate) fn tag(bytes: &Bytes) -> String {
+    let hash = blake3::hash(bytes);
+    format!("\"{}\"", &hash.to_hex()[..24])
+}

@@ -1,0 +1,264 @@
+//! Builds: where they stand, and what people want of them.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::Extension;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{BuildId, Command, Envelope};
+use unstuck_runner::kicks;
+use unstuck_runner::report::{Facts, Report};
+use unstuck_store::tables::{BuildRow, RunRow, TaskRow};
+
+use super::body::Asks;
+use super::docs::{Api, Op};
+use super::which::{self, InProject, Listed};
+use super::{Shared, cached};
+use crate::auth::{Caller, Role};
+use crate::problem::Problem;
+use crate::site::Room;
+
+pub(super) fn routes(api: Api) -> Api {
+    let gone = (StatusCode::NOT_FOUND, "There is no such build.");
+    api.op(
+        Op::get("/api/v1/builds", "listBuilds", "Builds, newest first")
+            .takes(Role::Answerer)
+            .query::<Which>()
+            .gives::<Listed<InRoom<BuildRow>>>(200, "Some of the builds."),
+        get(list),
+    )
+    .op(
+        Op::get("/api/v1/builds/{build}", "getBuild", "One build")
+            .takes(Role::Answerer)
+            .query::<InProject>()
+            .gives::<InRoom<BuildRow>>(200, "The build.")
+            .problem(gone.0, gone.1),
+        get(one),
+    )
+    .op(
+        Op::get("/api/v1/builds/{build}/tasks", "listTasks", "The tasks of a build")
+            .query::<InProject>()
+            .gives::<Listed<TaskRow>>(200, "All of them, in their order.")
+            .problem(gone.0, gone.1),
+        get(tasks),
+    )
+    .op(
+        Op::get("/api/v1/builds/{build}/runs", "listRuns", "The runs of a build, by task")
+            .query::<InProject>()
+            .gives::<Listed<RunRow>>(200, "All of them.")
+            .problem(gone.0, gone.1),
+        get(runs),
+    )
+    .op(
+        Op::get("/api/v1/builds/{build}/report", "getReport", "What a build came to")
+            .takes(Role::Answerer)
+            .query::<InProject>()
+            .gives::<serde_json::Value>(200, "The report.")
+            .problem(gone.0, gone.1),
+        get(report),
+    )
+    .op(
+        Op::post("/api/v1/builds/{build}/pause", "pauseBuild", "Hold a build")
+            .query::<InProject>()
+            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
+            .problem(gone.0, gone.1)
+            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in."),
+        post(pause),
+    )
+    .op(
+        Op::post("/api/v1/builds/{build}/resume", "resumeBuild", "Let a held build go on")
+            .query::<InProject>()
+            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
+            .problem(gone.0, gone.1)
+            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in."),
+        post(resume),
+    )
+    .op(
+        Op::post("/api/v1/builds/{build}/cancel", "cancelBuild", "End a build")
+            .query::<InProject>()
+            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
+            .problem(gone.0, gone.1)
+            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in."),
+        post(cancel),
+    )
+    .op(
+        Op::post("/api/v1/builds/{build}/kick", "kickBuild", "End the waits of a build early")
+            .query::<InProject>()
+            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
+            .problem(gone.0, gone.1),
+        post(kick),
+    )
+}
+
+/// Something with the project it is in.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct InRoom<T> {
+    /// The project.
+    pub(crate) project: String,
+    #[serde(flatten)]
+    pub(crate) row: T,
+}
+
+/// Which builds are wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Which {
+    /// Only those of this project.
+    project: Option<String>,
+    /// How many at most, up to 200.
+    limit: Option<u32>,
+}
+
+async fn list(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Asks(which): Asks<Which>,
+) -> Result<Response, Problem> {
+    let limit = which::limit(which.limit)?;
+    let mut items = Vec::new();
+    for room in which::rooms(&site, &caller, which.project.as_deref())? {
+        let rows = room.store.builds(&room.name).await?;
+        items.extend(rows.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
+    }
+    items.sort_by_key(|item| std::cmp::Reverse(item.row.started_at));
+    items.truncate(limit as usize);
+    Ok(cached(&headers, &Listed { items, next: None }))
+}
+
+/// The build that is meant.
+async fn found(
+    site: &Shared,
+    caller: &Caller,
+    which: &InProject,
+    build: &str,
+) -> Result<(Arc<Room>, BuildRow), Problem> {
+    let room = which::room(site, caller, which.project.as_deref())?;
+    let id = BuildId(which::number("build", 'b', build)?);
+    let row = build_of(&room, id).await?;
+    Ok((room, row))
+}
+
+/// One build of a project.
+pub(crate) async fn build_of(room: &Room, id: BuildId) -> Result<BuildRow, Problem> {
+    let rows = room.store.builds(&room.name).await?;
+    let row = rows.into_iter().find(|row| row.id == id);
+    row.ok_or_else(|| Problem::unknown("build", id))
+}
+
+async fn one(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    headers: HeaderMap,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    Ok(cached(&headers, &InRoom { project: room.name.to_string(), row }))
+}
+
+async fn tasks(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    headers: HeaderMap,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    let items = room.store.tasks(&room.name, row.id).await?;
+    Ok(cached(&headers, &Listed { items, next: None }))
+}
+
+async fn runs(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    headers: HeaderMap,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    let mut items = Vec::new();
+    for task in room.store.tasks(&room.name, row.id).await? {
+        items.extend(room.store.runs(&room.name, task.id).await?);
+    }
+    Ok(cached(&headers, &Listed { items, next: None }))
+}
+
+async fn report(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    headers: HeaderMap,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    let report = report_of(&site, &room, row.id).await?;
+    let report = if caller.may(Role::Viewer) { report } else { report.public() };
+    Ok(cached(&headers, &report))
+}
+
+/// What a build came to.
+pub(crate) async fn report_of(
+    site: &Shared,
+    room: &Room,
+    build: BuildId,
+) -> Result<Report, Problem> {
+    // Somebody is at work while we are there.
+    let seen = (true, site.clock.now());
+    let facts = Facts::read(room.store.as_ref(), &room.name, Some(build), seen).await?;
+    facts.map(|facts| Report::of(&facts)).ok_or_else(|| Problem::unknown("build", build))
+}
+
+async fn pause(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    super::ordered(&room, Command::Pause { build: row.id }).await
+}
+
+async fn resume(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    super::ordered(&room, Command::Resume { build: row.id }).await
+}
+
+async fn cancel(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    super::ordered(&room, Command::Cancel { build: row.id }).await
+}
+
+async fn kick(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(build): Path<String>,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let (room, row) = found(&site, &caller, &which, &build).await?;
+    let rows = room.store.tasks(&room.name, row.id).await?;
+    let mut events = Vec::new();
+    for command in kicks(&rows) {
+        match room.desk.command(command).await {
+            Ok(more) => events.extend(more),
+            // Somebody, or the time, was quicker.
+            Err(crate::desk::Refused::NotNow(_)) => {}
+            Err(refused) => return Err(refused.into()),
+        }
+    }
+    Ok(super::told(&room, &events))
+}

@@ -1,0 +1,260 @@
+//! The routes of the API and their description, from one table: what is not described is not
+//! reachable, and what is described is.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::MethodRouter;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use super::Shared;
+use crate::auth::{Caller, Role};
+use crate::problem::Problem;
+
+/// Where the description has its types.
+const TYPES: &str = "/components/schemas";
+
+/// Routes, and the description that grows with them.
+pub(crate) struct Api {
+    router: Router<Shared>,
+    paths: Map<String, Value>,
+    given: SchemaGenerator,
+    taken: SchemaGenerator,
+}
+
+/// One operation.
+pub(crate) struct Op {
+    method: Method,
+    path: &'static str,
+    role: Role,
+    described: Map<String, Value>,
+    parameters: Vec<Value>,
+    /// Types that are described with it.
+    query: Option<fn(&mut SchemaGenerator) -> Schema>,
+    body: Option<fn(&mut SchemaGenerator) -> Schema>,
+    response: Answer,
+    problems: Vec<(u16, &'static str)>,
+}
+
+/// What an operation answers with.
+enum Answer {
+    Json(u16, &'static str, fn(&mut SchemaGenerator) -> Schema),
+    Stream(&'static str),
+}
+
+impl Op {
+    pub(crate) fn get(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::GET, path, id, summary)
+    }
+
+    pub(crate) fn post(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::POST, path, id, summary)
+    }
+
+    pub(crate) fn patch(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::PATCH, path, id, summary)
+    }
+
+    fn new(method: Method, path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        let mut described = Map::new();
+        described.insert("operationId".to_owned(), id.into());
+        described.insert("summary".to_owned(), summary.into());
+        let role = if method == Method::GET { Role::Viewer } else { Role::Operator };
+        Self {
+            method,
+            path,
+            role,
+            described,
+            parameters: path_parameters(path),
+            query: None,
+            body: None,
+            response: Answer::Json(200, "done", |generator| generator.subschema_for::<Value>()),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Whom it takes; by default a viewer to look and an operator to do.
+    pub(crate) fn takes(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
+    /// What may stand behind the question mark.
+    pub(crate) fn query<T: JsonSchema>(self) -> Self {
+        Self { query: Some(|generator| generator.root_schema_for::<T>()), ..self }
+    }
+
+    /// What is sent.
+    pub(crate) fn body<T: JsonSchema>(self) -> Self {
+        Self { body: Some(|generator| generator.subschema_for::<T>()), ..self }
+    }
+
+    /// A header that has to be there.
+    pub(crate) fn header(mut self, name: &'static str, description: &'static str) -> Self {
+        self.parameters.push(json!({
+            "name": name, "in": "header", "required": true, "description": description,
+            "schema": { "type": "string", "minLength": 1, "maxLength": 200 },
+        }));
+        self
+    }
+
+    /// What comes back.
+    pub(crate) fn gives<T: JsonSchema>(self, status: u16, description: &'static str) -> Self {
+        let schema: fn(&mut SchemaGenerator) -> Schema = |given| given.subschema_for::<T>();
+        Self { response: Answer::Json(status, description, schema), ..self }
+    }
+
+    /// Server-sent events come back.
+    pub(crate) fn streams(self, description: &'static str) -> Self {
+        Self { response: Answer::Stream(description), ..self }
+    }
+
+    /// What may be wrong besides.
+    pub(crate) fn problem(mut self, status: StatusCode, when: &'static str) -> Self {
+        self.problems.push((status.as_u16(), when));
+        self
+    }
+}
+
+impl Api {
+    pub(crate) fn new() -> Self {
+        let settings = || {
+            let mut settings = SchemaSettings::draft2020_12();
+            settings.definitions_path = TYPES.into();
+            settings.meta_schema = None;
+            settings
+        };
+        Self {
+            router: Router::new(),
+            paths: Map::new(),
+            given: settings().for_serialize().into_generator(),
+            taken: settings().for_deserialize().into_generator(),
+        }
+    }
+
+    /// One more operation.
+    pub(crate) fn op(mut self, op: Op, handler: MethodRouter<Shared>) -> Self {
+        let role = op.role;
+        let asks = move |request, next| require(role, request, next);
+        self.router = self.router.route(op.path, handler.route_layer(middleware::from_fn(asks)));
+        self.describe(op);
+        self
+    }
+
+    fn describe(&mut self, op: Op) {
+        let Op { method, path, role, mut described, mut parameters, .. } = op;
+        if let Some(query) = op.query {
+            parameters.extend(query_parameters(&query(&mut self.taken)));
+        }
+        if !parameters.is_empty() {
+            described.insert("parameters".to_owned(), parameters.into());
+        }
+        if let Some(body) = op.body {
+            let schema = body(&mut self.taken);
+            let content = json!({ "application/json": { "schema": schema } });
+            described
+                .insert("requestBody".to_owned(), json!({ "required": true, "content": content }));
+        }
+        let mut responses = Map::new();
+        let (status, answer) = match op.response {
+            Answer::Json(status, description, schema) => {
+                let content =
+                    json!({ "application/json": { "schema": schema(&mut self.given) } });
+                (status, json!({ "description": description, "content": content }))
+            }
+            Answer::Stream(description) => {
+                let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
+                (200, json!({ "description": description, "content": content }))
+            }
+        };
+        responses.insert(status.to_string(), answer);
+        let problem = self.given.subschema_for::<Problem>();
+        let general = [
+            (400, "The request cannot be understood."),
+            (401, "Nobody is let in without a token."),
+            (403, "It takes another role."),
+            (429, "Too many failed sign-ins; come back later."),
+            (503, "Not just now; come back in a moment."),
+        ];
+        for (status, when) in general.into_iter().chain(op.problems) {
+            let content = json!({ "application/problem+json": { "schema": problem } });
+            responses.insert(
+                status.to_string(),
+                json!({ "description": when, "content": content }),
+            );
+        }
+        described.insert("responses".to_owned(), responses.into());
+        described.insert("x-role".to_owned(), role.to_string().into());
+        let operations = self.paths.entry(path).or_insert_with(|| json!({}));
+        operations[method.as_str().to_ascii_lowercase()] = described.into();
+    }
+
+    /// The routes, and the description of all of them.
+    pub(crate) fn finish(mut self) -> (Router<Shared>, Value) {
+        let mut types = self.taken.take_definitions(true);
+        types.extend(self.given.take_definitions(true));
+        let description = json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Unstuck",
+                "version": "1",
+                "description": "Runs agents unattended and gets them unstuck. Readers skip fields \
+                                and event types that they do not know.",
+                "license": { "name": "MIT OR Apache-2.0" },
+            },
+            "security": [{ "token": [] }],
+            "paths": self.paths,
+            "components": {
+                "schemas": types,
+                "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            },
+        });
+        (self.router, description)
+    }
+}
+
+/// Lets only those through who may.
+async fn require(role: Role, request: Request, next: Next) -> Response {
+    let caller = request.extensions().get::<Caller>();
+    match caller {
+        Some(caller) if caller.may(role) => next.run(request).await,
+        Some(caller) => Problem::new(
+            StatusCode::FORBIDDEN,
+            format!("this takes the role {role}, and {} is {}", caller.name, caller.role),
+        )
+        .hint(format!("an operator makes a token for it: `unstuck token make --role {role}`"))
+        .into_response(),
+        None => Problem::new(StatusCode::UNAUTHORIZED, "nobody is let in without a token")
+            .into_response(),
+    }
+}
+
+/// The parameters that a path names.
+fn path_parameters(path: &str) -> Vec<Value> {
+    let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let parameter = |name: &str| {
+        json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
+    };
+    named.map(parameter).collect()
+}
+
+/// The fields of a type, each as a parameter behind the question mark.
+fn query_parameters(schema: &Schema) -> Vec<Value> {
+    let field = |name: &str| schema.get(name).cloned().unwrap_or_default();
+    let Value::Object(properties) = field("properties") else { return Vec::new() };
+    let required = field("required");
+    let required = |name: &str| {
+        required.as_array().is_some_and(|names| names.iter().any(|known| known == name))
+    };
+    let parameter = |(name, mut schema): (String, Value)| {
+        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        json!({
+            "name": name, "in": "query", "required": required(&name),
+            "description": description, "schema": schema,
+        })
+    };
+    properties.into_iter().map(parameter).collect()
+}

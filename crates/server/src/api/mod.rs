@@ -1,0 +1,77 @@
+//! The API: `/api/v1`, one file for each kind of thing.
+
+mod asked;
+mod body;
+mod builds;
+mod docs;
+mod events;
+mod jobs;
+mod questions;
+mod tasks;
+mod which;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+use serde_json::Value;
+use unstuck_core::engine::{Command, Envelope, Recorded};
+
+use crate::problem::Problem;
+use crate::site::{Room, Site};
+
+pub use asked::Asked;
+pub(crate) use asked::read as read_asked;
+pub(crate) use builds::{build_of, report_of};
+pub(crate) use docs::Api;
+pub(crate) use questions::{Choice, give};
+
+/// What every handler has at hand.
+pub(crate) type Shared = Arc<Site>;
+
+/// All routes of the API, and their description.
+pub(crate) fn routes() -> (Router<Shared>, Value) {
+    let api = questions::routes(Api::new());
+    let api = builds::routes(api);
+    let api = tasks::routes(api);
+    let api = jobs::routes(api);
+    events::routes(api).finish()
+}
+
+/// JSON with a tag: whoever has it already is not sent it again.
+fn cached(headers: &HeaderMap, value: &impl Serialize) -> Response {
+    let Ok(json) = serde_json::to_vec(value) else {
+        let detail = "what was found cannot be written as JSON";
+        return Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail).into_response();
+    };
+    let json = Bytes::from(json);
+    let tag = body::tag(&json);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let same = known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag));
+    let mut response = if same {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let json_type = HeaderValue::from_static("application/json");
+        ([(header::CONTENT_TYPE, json_type)], Body::from(json)).into_response()
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// Has a command decided, and tells what came of it.
+async fn ordered(room: &Room, command: Command) -> Result<Response, Problem> {
+    let events = room.desk.command(command).await?;
+    Ok(told(room, &events))
+}
+
+/// Events, as every reader gets them.
+fn told(room: &Room, events: &[Recorded]) -> Response {
+    let events: Vec<Envelope<'_>> =
+        events.iter().map(|recorded| recorded.envelope(&room.name)).collect();
+    axum::Json(events).into_response()
+}

@@ -1,0 +1,292 @@
+//! Questions and their answers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Extension, Json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, timeout_at};
+use unstuck_core::engine::{Command, Envelope, QuestionId};
+use unstuck_core::question::Decision;
+use unstuck_store::tables::QuestionStatus;
+use unstuck_store::{Answer, AnswerError, QuestionPage};
+
+use super::asked::{self, Asked};
+use super::body::{Asks, Body};
+use super::docs::{Api, Op};
+use super::which::{self, InProject, Listed};
+use super::{Shared, cached};
+use crate::auth::{Caller, Role};
+use crate::problem::Problem;
+use crate::site::Room;
+
+/// The longest that somebody may wait for an answer with one request.
+const WAIT_SECONDS_MAX: u64 = 55;
+/// The longest guidance.
+const GUIDANCE_CHARS_MAX: usize = 10_000;
+
+pub(super) fn routes(api: Api) -> Api {
+    api.op(
+        Op::get("/api/v1/questions", "listQuestions", "Questions, oldest first")
+            .takes(Role::Answerer)
+            .query::<Which>()
+            .gives::<Listed<Asked>>(200, "Some of the questions."),
+        get(list),
+    )
+    .op(
+        Op::get("/api/v1/questions/{question}", "getQuestion", "One question; may wait for its answer")
+            .takes(Role::Answerer)
+            .query::<One>()
+            .gives::<Asked>(200, "The question.")
+            .problem(StatusCode::NOT_FOUND, "There is no such question."),
+        get(one),
+    )
+    .op(
+        Op::post("/api/v1/questions/{question}/answer", "answerQuestion", "A person's answer")
+            .takes(Role::Answerer)
+            .query::<InProject>()
+            .body::<Choice>()
+            .gives::<Answered>(200, "It is taken down.")
+            .problem(StatusCode::NOT_FOUND, "There is no such question.")
+            .problem(StatusCode::CONFLICT, "It was answered before.")
+            .problem(StatusCode::GONE, "It was withdrawn: nobody needs the answer any more.")
+            .problem(StatusCode::UNPROCESSABLE_ENTITY, "It does not offer this choice."),
+        post(answer),
+    )
+    .op(
+        Op::post("/api/v1/questions/{question}/check", "checkQuestion", "Look again whether an action happened")
+            .takes(Role::Answerer)
+            .query::<InProject>()
+            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
+            .problem(StatusCode::NOT_FOUND, "There is no such question.")
+            .problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),
+        post(check),
+    )
+}
+
+/// Which questions are wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Which {
+    /// Only those of this project.
+    project: Option<String>,
+    /// Only those that stand like this.
+    status: Option<QuestionStatus>,
+    /// Only those after this one; with several projects it says which project they are in.
+    after: Option<String>,
+    /// How many at most, up to 200.
+    limit: Option<u32>,
+}
+
+/// How one question is wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct One {
+    /// The project. Not needed where there is only one.
+    project: Option<String>,
+    /// Wait up to so many seconds, at most 55, until it is no longer open.
+    wait: Option<u64>,
+}
+
+/// What a person chose.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Choice {
+    /// One of the values that the question offers.
+    pub(crate) decision: String,
+    /// What they want to say.
+    #[serde(default)]
+    pub(crate) guidance: Option<String>,
+}
+
+/// An answer that was taken down.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Answered {
+    #[serde(flatten)]
+    pub(crate) answer: Answer,
+    /// Whether somebody acts on it already; else it is taken up at the next start.
+    pub(crate) taken_up: bool,
+}
+
+async fn list(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    Asks(which): Asks<Which>,
+) -> Result<Response, Problem> {
+    let limit = which::limit(which.limit)?;
+    let rooms = which::rooms(&site, &caller, which.project.as_deref())?;
+    let mut start = which.after.as_deref().map(Start::read).transpose()?;
+    let mut items: Vec<Asked> = Vec::new();
+    let mut next = None;
+    for room in rooms {
+        let after = match &start {
+            Some(start) if *room.name < *start.project => continue,
+            Some(start) if *room.name == *start.project => Some(start.question),
+            _ => None,
+        };
+        start = None;
+        // One more than wanted tells whether there are more.
+        let left = limit.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
+        let page = QuestionPage { status: which.status, after, limit: left.saturating_add(1) };
+        let rows = room.store.questions_page(&room.name, page).await?;
+        let mut waiting: HashMap<QuestionId, Answer> =
+            room.store.answers(&room.name).await?.into_iter().map(|a| (a.question, a)).collect();
+        for row in rows {
+            if items.len() == limit as usize {
+                next = items.last().map(Start::after);
+                break;
+            }
+            let answer = waiting.remove(&row.id);
+            items.push(seen(Asked { row, answer }, &caller));
+        }
+        if next.is_some() {
+            break;
+        }
+    }
+    Ok(cached(&headers, &Listed { items, next }))
+}
+
+/// Where a list goes on: `shop/3`.
+struct Start {
+    project: String,
+    question: QuestionId,
+}
+
+impl Start {
+    fn read(text: &str) -> Result<Self, Problem> {
+        let (project, question) = text.rsplit_once('/').ok_or_else(|| {
+            let detail = "`after` is what the list before gave as `next`";
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+        })?;
+        let question = QuestionId(which::number("question", 'q', question)?);
+        Ok(Self { project: project.to_owned(), question })
+    }
+
+    fn after(asked: &Asked) -> String {
+        format!("{}/{}", asked.row.project, asked.row.id.0)
+    }
+}
+
+/// A question as somebody may see it.
+fn seen(asked: Asked, caller: &Caller) -> Asked {
+    if caller.may(Role::Viewer) { asked } else { asked.public() }
+}
+
+async fn one(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(question): Path<String>,
+    headers: HeaderMap,
+    Asks(how): Asks<One>,
+) -> Result<Response, Problem> {
+    let wait = how.wait.unwrap_or(0);
+    if wait > WAIT_SECONDS_MAX {
+        let detail = format!("`wait` is at most {WAIT_SECONDS_MAX} seconds");
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+            .hint("ask again when the time is over"));
+    }
+    let room = which::room(&site, &caller, how.project.as_deref())?;
+    let id = QuestionId(which::number("question", 'q', &question)?);
+    let until = Instant::now() + Duration::from_secs(wait);
+    let mut news = room.hub.head();
+    loop {
+        news.mark_unchanged();
+        let asked = read(&room, id).await?;
+        let over = wait == 0 || !asked.is_open() || site.stop.is_cancelled();
+        let quiet = async {
+            tokio::select! {
+                changed = news.changed() => changed.is_ok(),
+                () = site.stop.cancelled() => false,
+            }
+        };
+        if over || !timeout_at(until, quiet).await.unwrap_or(false) {
+            let asked = if over { asked } else { read(&room, id).await? };
+            return Ok(cached(&headers, &seen(asked, &caller)));
+        }
+    }
+}
+
+async fn read(room: &Room, id: QuestionId) -> Result<Asked, Problem> {
+    let asked = asked::read(room.store.as_ref(), &room.name, id).await?;
+    asked.ok_or_else(|| Problem::unknown("question", id))
+}
+
+async fn answer(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(question): Path<String>,
+    Asks(which): Asks<InProject>,
+    Body(choice): Body<Choice>,
+) -> Result<Json<Answered>, Problem> {
+    let room = which::room(&site, &caller, which.project.as_deref())?;
+    let id = QuestionId(which::number("question", 'q', &question)?);
+    let given = give(&site, &room, &caller, id, &choice).await?;
+    Ok(Json(given))
+}
+
+/// Takes a person's answer down, and has it taken up.
+pub(crate) async fn give(
+    site: &Shared,
+    room: &Room,
+    caller: &Caller,
+    question: QuestionId,
+    choice: &Choice,
+) -> Result<Answered, Problem> {
+    let asked = read(room, question).await?;
+    let offered = || {
+        let names: Vec<&str> =
+            asked.row.text.options.iter().map(|option| option.value.as_str()).collect();
+        format!("choose one of {}", names.join(", "))
+    };
+    let decision: Decision = choice.decision.trim().parse().map_err(|_| {
+        let detail = format!("question {question} does not offer this choice");
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).hint(offered())
+    })?;
+    let guidance = choice.guidance.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    if guidance.is_some_and(|text| text.chars().count() > GUIDANCE_CHARS_MAX) {
+        let detail = format!("`guidance` is longer than {GUIDANCE_CHARS_MAX} characters");
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail));
+    }
+    if decision == Decision::ProvideGuidance && guidance.is_none() && asked.is_open() {
+        let detail = "this choice is your own words, and there are none";
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+            .hint("say in `guidance` what to do"));
+    }
+    // It is kept, and told to an agent: a key belongs into the environment.
+    let guidance = guidance.map(|words| room.desk.redacted(words));
+    let (by, at) = (Arc::clone(&caller.name), site.clock.now());
+    let answer = Answer { question, decision, guidance, by, at };
+    room.store.answer(&room.name, answer.clone()).await.map_err(|error| match error {
+        AnswerError::NoQuestion(id) => Problem::unknown("question", id),
+        AnswerError::Answered(_) => {
+            Problem::new(StatusCode::CONFLICT, error.to_string()).hint("the first answer counts")
+        }
+        AnswerError::Withdrawn(_) => Problem::new(StatusCode::GONE, error.to_string()),
+        AnswerError::NotAnOption { .. } => {
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()).hint(offered())
+        }
+        AnswerError::Store(error) => error.into(),
+    })?;
+    // From here on the answer is given: whatever happens now, it is taken up sometime.
+    let taken_up = room.desk.take_answers().await.unwrap_or(false);
+    Ok(Answered { answer, taken_up })
+}
+
+async fn check(
+    State(site): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(question): Path<String>,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let room = which::room(&site, &caller, which.project.as_deref())?;
+    let id = QuestionId(which::number("question", 'q', &question)?);
+    read(&room, id).await?;
+    super::ordered(&room, Command::CheckAgain { question: id }).await
+}

@@ -1,0 +1,167 @@
+//! The live events of one project, read once and shared by all who follow.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::{self, Instant};
+use tokio_util::sync::CancellationToken;
+use unstuck_store::{Page, Store, StoreError};
+
+use super::frame::Frame;
+use super::places::Places;
+
+/// Frames that are kept for those who follow; whoever is further behind reads from the store or is
+/// told so.
+const FRAMES_KEPT_MAX: usize = 4_096;
+/// And no more bytes of them than this.
+const BYTES_KEPT_MAX: usize = 8 * 1_024 * 1_024;
+/// Events that are read at a time.
+pub(super) const PAGE_EVENTS: u32 = 512;
+/// What happens within this time of the last news goes out with the next: a thousand readers are
+/// woken twenty times a second, not once for each event.
+const BATCH: Duration = Duration::from_millis(50);
+/// So often the store is read without a hint: a process that wrote and died has told nobody.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// The live events of one project.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    pub(super) project: Arc<str>,
+    pub(super) store: Arc<dyn Store>,
+    ring: Mutex<Ring>,
+    head: watch::Sender<u64>,
+    /// Somebody says that there is something to read.
+    nudged: Notify,
+}
+
+/// The latest frames, without gaps.
+#[derive(Debug, Default)]
+struct Ring {
+    frames: VecDeque<Frame>,
+    bytes: usize,
+}
+
+/// What a reader finds after a position.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// These, and no more for now.
+    Frames(Vec<Frame>),
+    /// That is too long ago to be here.
+    TooLate,
+}
+
+impl Hub {
+    /// A hub of a project, which begins with what happens from now on.
+    pub(crate) async fn new(
+        project: Arc<str>,
+        store: Arc<dyn Store>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let head = watch::Sender::new(store.newest(&project).await?);
+        let (ring, nudged) = (Mutex::default(), Notify::new());
+        Ok(Arc::new(Self { project, store, ring, head, nudged }))
+    }
+
+    /// There may be something to read.
+    pub(crate) fn nudge(&self) {
+        self.nudged.notify_one();
+    }
+
+    /// The position of the newest event.
+    pub(crate) fn head(&self) -> watch::Receiver<u64> {
+        self.head.subscribe()
+    }
+
+    /// Reads what happens until it is told to stop.
+    pub(crate) async fn run(&self, tick: watch::Sender<u64>, stop: CancellationToken) {
+        let mut places = Places::default();
+        let mut written = self.store.subscribe(&self.project);
+        loop {
+            if let Err(error) = self.read_on(&mut places, &tick).await {
+                tracing::warn!(project = %self.project, %error, "events could not be read");
+            }
+            let read_at = Instant::now();
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = written.changed() => {}
+                () = self.nudged.notified() => {}
+                () = time::sleep(HEARTBEAT) => {}
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = time::sleep_until(read_at + BATCH) => {}
+            }
+            written.mark_unchanged();
+        }
+    }
+
+    async fn read_on(
+        &self,
+        places: &mut Places,
+        tick: &watch::Sender<u64>,
+    ) -> Result<(), StoreError> {
+        loop {
+            let after = *self.head.borrow();
+            let frames = self.page(places, after).await?;
+            let Some(newest) = frames.last().map(|frame| frame.seq) else { return Ok(()) };
+            self.ring().push(frames);
+            self.head.send_replace(newest);
+            tick.send_modify(|count| *count = count.wrapping_add(1));
+        }
+    }
+
+    /// A page of frames, read from the store.
+    pub(super) async fn page(
+        &self,
+        places: &mut Places,
+        after: u64,
+    ) -> Result<Vec<Frame>, StoreError> {
+        let page = Page { after, limit: PAGE_EVENTS };
+        let events = self.store.events(&self.project, page).await?;
+        let mut frames = Vec::with_capacity(events.len());
+        for recorded in &events {
+            let about = places.of(self.store.as_ref(), &self.project, recorded).await?;
+            let mut envelope = recorded.envelope(&self.project);
+            (envelope.build, envelope.task) = (about.build, about.task);
+            frames.push(Frame::of(&envelope));
+        }
+        Ok(frames)
+    }
+
+    /// What came after a position, at most some kilobytes of it.
+    pub(super) fn after(&self, seq: u64, bytes_max: usize) -> Found {
+        let ring = self.ring();
+        if seq >= *self.head.borrow() {
+            return Found::Frames(Vec::new());
+        }
+        let Some(first) = ring.frames.front().map(|frame| frame.seq) else {
+            return Found::TooLate;
+        };
+        let Some(skip) = (seq + 1).checked_sub(first) else { return Found::TooLate };
+        let mut bytes = 0;
+        let within = |frame: &&Frame| {
+            bytes += frame.text.len();
+            bytes <= bytes_max || bytes == frame.text.len()
+        };
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        Found::Frames(ring.frames.iter().skip(skip).take_while(within).cloned().collect())
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ring {
+    fn push(&mut self, frames: Vec<Frame>) {
+        for frame in frames {
+            self.bytes += frame.text.len();
+            self.frames.push_back(frame);
+        }
+        while self.frames.len() > FRAMES_KEPT_MAX || self.bytes > BYTES_KEPT_MAX {
+            let Some(oldest) = self.frames.pop_front() else { break };
+            self.bytes -= oldest.text.len();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Which build an event belongs to. An event names what it is about by itself; that a run belongs to
+//! a task, and a task to a build, is looked up once.
+
+use std::collections::HashMap;
+
+use unstuck_core::engine::{About, BuildId, Event, Recorded, RunId, TaskId};
+use unstuck_store::{Store, StoreError};
+
+/// So many are remembered; then it starts over.
+const KNOWN_MAX: usize = 50_000;
+
+/// What belongs where, as far as it was looked up.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    builds: HashMap<TaskId, BuildId>,
+    tasks: HashMap<RunId, TaskId>,
+}
+
+impl Places {
+    /// What an event is about, with what that belongs to.
+    pub(super) async fn of(
+        &mut self,
+        store: &dyn Store,
+        project: &str,
+        recorded: &Recorded,
+    ) -> Result<About, StoreError> {
+        if self.builds.len() + self.tasks.len() > KNOWN_MAX {
+            *self = Self::default();
+        }
+        if let Event::RunStarted { run, task, .. } = &recorded.event {
+            self.tasks.insert(*run, *task);
+        }
+        let About { mut build, mut task, run } = recorded.event.about();
+        if let (None, Some(run)) = (task, run) {
+            task = self.task(store, project, run).await?;
+        }
+        if let (None, Some(task)) = (build, task) {
+            build = self.build(store, project, task).await?;
+        }
+        Ok(About { build, task, run })
+    }
+
+    async fn task(
+        &mut self,
+        store: &dyn Store,
+        project: &str,
+        run: RunId,
+    ) -> Result<Option<TaskId>, StoreError> {
+        if let Some(task) = self.tasks.get(&run) {
+            return Ok(Some(*task));
+        }
+        let task = store.run(project, run).await?.map(|row| row.task);
+        self.tasks.extend(task.map(|task| (run, task)));
+        Ok(task)
+    }
+
+    async fn build(
+        &mut self,
+        store: &dyn Store,
+        project: &str,
+        task: TaskId,
+    ) -> Result<Option<BuildId>, StoreError> {
+        if let Some(build) = self.builds.get(&task) {
+            return Ok(Some(*build));
+        }
+        let build = store.task(project, task).await?.map(|row| row.build);
+        self.builds.extend(build.map(|build| (task, build)));
+        Ok(build)
+    }
+}

@@ -1,0 +1,81 @@
+//! Taking connections, within limits, until the server ends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+/// Connections at the same time. Those beyond wait in the kernel's own line.
+const CONNECTIONS_MAX: usize = 4_096;
+/// So long somebody may take to say what they want.
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+/// So long a request that was begun may take to end when the server does.
+const END_WITHIN: Duration = Duration::from_secs(5);
+/// After a connection could not be taken, for want of descriptors, say.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until `stop`; then streams are told, requests that were begun are ended, and no more are
+/// taken.
+pub async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) -> io::Result<()> {
+    let (graceful, room) = (GracefulShutdown::new(), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else { break };
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        let connection = connection(stream, peer, app.clone());
+        let watched = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = watched.await {
+                tracing::debug!(%peer, %error, "a connection broke off");
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    // Whoever takes longer is cut off.
+    let _ = time::timeout(END_WITHIN, graceful.shutdown()).await;
+    Ok(())
+}
+
+fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    app: Router,
+) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + Send {
+    // Small frames go out at once; a connection without it is only slower.
+    let _ = stream.set_nodelay(true);
+    let with_peer = move |mut request: axum::http::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request
+    };
+    let service = TowerToHyperService::new(app.map_request(with_peer));
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .serve_connection(TokioIo::new(stream), service)
+}
+
+/// The other end of a connection, among the extensions of each request.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
