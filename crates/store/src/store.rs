@@ -60,11 +60,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         project: &str,
         status: Option<QuestionStatus>,
     ) -> Result<Vec<QuestionRow>, StoreError> {
-        let all = QuestionPage { status, after: None, limit: u32::MAX };
+        let all = QuestionPage { status, after: None, newest_first: false, limit: u32::MAX };
         self.questions_page(project, all).await
     }
 
-    /// Some questions, oldest first.
+    /// Some questions.
     async fn questions_page(
         &self,
         project: &str,
@@ -191,8 +191,10 @@ pub struct Page {
 pub struct QuestionPage {
     /// Only those that stand like this.
     pub status: Option<QuestionStatus>,
-    /// Only those after this one.
+    /// Only those that come after this one, in the order they come in.
     pub after: Option<QuestionId>,
+    /// The newest come first, not the oldest.
+    pub newest_first: bool,
     /// How many at most.
     pub limit: u32,
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::date;
 use jiff::tz::TimeZone;
+pub(crate) use unstuck_core::text::brief::length;
 use unstuck_core::time::{Span, Time};
 
 /// What is younger than this is not worth a number.
@@ -20,17 +21,6 @@ pub(crate) fn until(at: Time, now: Time) -> String {
         "now".to_owned()
     } else {
         format!("{} (in {})", clock(at, now), length(at.since(now)))
-    }
-}
-
-/// A length of time: `40 s`, `12 min`, `3 h`, `2 days`.
-pub(crate) fn length(span: Span) -> String {
-    let seconds = span.as_millis() / 1_000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -75,22 +65,6 @@ fn local(at: Time, form: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lengths_are_rounded_down_to_what_a_person_cares_about() {
-        let cases = [
-            (Span::from_secs(0), "0 s"),
-            (Span::from_secs(59), "59 s"),
-            (Span::from_secs(60), "1 min"),
-            (Span::from_mins(59), "59 min"),
-            (Span::from_mins(119), "1 h"),
-            (Span::from_hours(47), "47 h"),
-            (Span::from_hours(48), "2 days"),
-        ];
-        for (span, said) in cases {
-            assert_eq!(length(span), said);
-        }
-    }
 
     #[test]
     fn the_past_and_the_future_are_told_from_now() {

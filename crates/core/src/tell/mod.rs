@@ -6,6 +6,7 @@
 //! What the public reads passes the linter; what agents read is technical on purpose, and bounded.
 //! Texts are made when they are needed, never stored in a decision.
 
+pub mod brief;
 mod context;
 mod instruct;
 mod message;

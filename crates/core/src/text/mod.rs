@@ -5,6 +5,7 @@
 //! [`tell`](crate::tell). Nothing here decides anything.
 
 pub(crate) mod bounded;
+pub mod brief;
 mod failed;
 mod grade;
 mod known;

@@ -155,13 +155,23 @@ impl Store for MemoryStore {
         project: &str,
         page: QuestionPage,
     ) -> Result<Vec<QuestionRow>, StoreError> {
-        let QuestionPage { status, after, limit } = page;
+        let QuestionPage { status, after, newest_first, limit } = page;
+        let comes_after = |id: QuestionId| match after {
+            None => true,
+            Some(after) if newest_first => id < after,
+            Some(after) => id > after,
+        };
         let wanted = |row: &&QuestionRow| {
-            status.is_none_or(|status| row.status == status) && Some(row.id) > after
+            status.is_none_or(|status| row.status == status) && comes_after(row.id)
         };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(self.read(project, |content: &Content| {
-            content.questions.values().filter(wanted).take(limit).cloned().collect()
+            let rows = content.questions.values();
+            if newest_first {
+                rows.rev().filter(wanted).take(limit).cloned().collect()
+            } else {
+                rows.filter(wanted).take(limit).cloned().collect()
+            }
         }))
     }
 

@@ -95,17 +95,19 @@ impl Ended {
 
 const COLUMNS: &str = "body, status, decision, guidance, answered_by, resolved_at";
 
-/// Some questions, oldest first.
+/// Some questions.
 pub(crate) fn page(
     conn: &Connection,
     project: i64,
     page: QuestionPage,
 ) -> rusqlite::Result<Vec<QuestionRow>> {
     let status = page.status.and_then(|status| word(&status).ok());
-    let after = page.after.map_or(-1, |id| i64::from(id.0));
+    let after = page.after.map(|id| id.0);
+    let (beyond, order) = if page.newest_first { ("<", "DESC") } else { (">", "ASC") };
     let sql = format!(
         "SELECT {COLUMNS} FROM questions
-         WHERE project = ?1 AND (?2 IS NULL OR status = ?2) AND id > ?3 ORDER BY id LIMIT ?4"
+         WHERE project = ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR id {beyond} ?3)
+         ORDER BY id {order} LIMIT ?4"
     );
     let mut find = conn.prepare_cached(&sql)?;
     let found = find.query_map(params![project, status, after, page.limit], read)?;

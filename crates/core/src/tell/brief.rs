@@ -1,0 +1,76 @@
+//! Things of the engine in a few words, for boards, tables and pages.
+
+use crate::engine::{Count, PauseCause, TaskId, Why};
+use crate::fault::Charge;
+use crate::plan::TaskSpec;
+use crate::question::QuestionKind;
+use crate::text::brief::plain_line;
+
+/// What a person calls a task.
+pub fn name(id: TaskId, spec: &TaskSpec) -> String {
+    let names = [&spec.title, &spec.name];
+    let given = names.into_iter().find(|name| !name.trim().is_empty());
+    // A name is written by others: one line, and nothing that moves a cursor.
+    given.map_or_else(|| format!("task {id}"), |name| plain_line(name))
+}
+
+/// What is asked of a person, in a few words.
+pub const fn kind(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Hands => "needs your hands",
+        QuestionKind::Ok => "needs your OK",
+        QuestionKind::Choice => "needs a decision",
+        QuestionKind::Happened => "did it happen?",
+        QuestionKind::Ours => "a fault of ours",
+        QuestionKind::Paused => "paused",
+    }
+}
+
+/// Why a build stands still.
+pub const fn paused(cause: PauseCause) -> &'static str {
+    match cause {
+        PauseCause::Person => "paused, as you asked",
+        PauseCause::Questions => "paused: too many questions are open",
+        PauseCause::Budget => "paused: its budget is used up",
+    }
+}
+
+/// The counters of a decision: `3 of 3 tries for this error`.
+pub fn counts(why: &Why) -> Vec<String> {
+    let said = |counter: Charge| match counter {
+        Charge::Signature => "tries for this error",
+        Charge::Transient => "repetitions",
+        Charge::Wait => "windows waited for",
+        Charge::Consecutive => "faults in a row",
+        Charge::Compaction => "times shortened",
+        Charge::Git => "tries with git",
+        Charge::Repair => "repairs",
+    };
+    let line = |Count { counter, at, limit }: &Count| {
+        let what = said(*counter);
+        if at > limit {
+            format!("more than {limit} {what}")
+        } else {
+            format!("{at} of {limit} {what}")
+        }
+    };
+    why.counts.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_called_by_its_title_its_name_or_its_number() {
+        let spec = |title: &str, name: &str| TaskSpec {
+            title: title.to_owned(),
+            name: name.to_owned(),
+            ..TaskSpec::default()
+        };
+        assert_eq!(name(TaskId(1), &spec("Fix it", "fix")), "Fix it");
+        assert_eq!(name(TaskId(1), &spec(" ", "fix")), "fix");
+        assert_eq!(name(TaskId(1), &spec("", "")), "task t1");
+        assert_eq!(name(TaskId(1), &spec("a\u{1b}[2Jb\nc", "")), "a [2Jb c");
+    }
+}

@@ -1,0 +1,81 @@
+//! Lengths, numbers and amounts in a few characters, for boards, tables and pages.
+
+use crate::policy::Amount;
+use crate::time::Span;
+
+/// A length of time, rounded down to what a person cares about: `40 s`, `12 min`, `3 h`, `2 days`.
+pub fn length(span: Span) -> String {
+    let seconds = span.as_millis() / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// `1 task`, `3 tasks`.
+pub fn number(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// One line of text without control characters: others wrote it.
+pub fn plain_line(text: &str) -> String {
+    let readable = |c: char| if c.is_control() { ' ' } else { c };
+    let words: String = text.chars().map(readable).collect();
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Money, where there is any: `$1.24`.
+pub fn money(amount: Amount) -> Option<String> {
+    let cents = amount.money_micros.div_ceil(10_000);
+    (cents > 0).then(|| format!("${}.{:02}", cents / 100, cents % 100))
+}
+
+/// What was spent, without what is next to nothing; empty where all of it is.
+pub fn amount(amount: Amount) -> String {
+    let mut parts = Vec::new();
+    parts.extend(money(amount));
+    if amount.tokens > 0 {
+        parts.push(format!("{} tokens", amount.tokens));
+    }
+    if amount.time_ms >= 1_000 {
+        let time = length(Span::from_millis(amount.time_ms));
+        parts.push(format!("{time} of work"));
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_rounded_down_to_what_a_person_cares_about() {
+        let cases = [
+            (Span::from_secs(0), "0 s"),
+            (Span::from_secs(59), "59 s"),
+            (Span::from_secs(60), "1 min"),
+            (Span::from_mins(59), "59 min"),
+            (Span::from_mins(119), "1 h"),
+            (Span::from_hours(47), "47 h"),
+            (Span::from_hours(48), "2 days"),
+        ];
+        for (span, said) in cases {
+            assert_eq!(length(span), said);
+        }
+    }
+
+    #[test]
+    fn what_costs_nothing_is_not_said() {
+        let all = Amount { money_micros: 1_234_567, tokens: 20, time_ms: 61_000 };
+        assert_eq!(amount(all), "$1.24, 20 tokens, 1 min of work");
+        assert_eq!(amount(Amount { tokens: 20, ..Amount::ZERO }), "20 tokens");
+        assert_eq!(amount(Amount { time_ms: 999, ..Amount::ZERO }), "");
+    }
+
+    #[test]
+    fn a_line_of_others_is_one_line() {
+        assert_eq!(plain_line("a\u{1b}[2Jb\n c"), "a [2Jb c");
+    }
+}

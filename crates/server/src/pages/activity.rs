@@ -1,0 +1,173 @@
+//! What happened, in plain sentences, with the technical side folded away.
+
+use std::collections::HashMap;
+
+use unstuck_core::engine::{
+    BuildId, Event, Left, PauseCause, Reconciled, Recorded, TaskId,
+};
+use unstuck_core::fault::{BudgetSpan, Work};
+use unstuck_core::tell::{Narration, brief, narrate};
+use unstuck_core::time::Time;
+use unstuck_store::tables::TaskRow;
+use unstuck_store::{Page, StoreError};
+
+use super::words::When;
+use crate::events::Places;
+use crate::site::Room;
+
+/// Events that are looked through for it.
+const LOOKED_AT_MAX: u64 = 1_500;
+/// Lines that are shown.
+const LINES_MAX: usize = 60;
+
+/// One thing that happened.
+pub(super) struct Line {
+    pub(super) at: When,
+    /// For the style: `good`, `bad`, `asks`, `plain`.
+    pub(super) mood: &'static str,
+    pub(super) says: String,
+    /// The technical side.
+    pub(super) kind: String,
+    pub(super) why: Option<String>,
+    pub(super) seq: u64,
+}
+
+/// What happened lately in a build, the newest first.
+pub(super) async fn lately(
+    room: &Room,
+    build: BuildId,
+    tasks: &[TaskRow],
+    now: Time,
+) -> Result<Vec<Line>, StoreError> {
+    let known: HashMap<TaskId, &TaskRow> = tasks.iter().map(|row| (row.id, row)).collect();
+    let newest = room.store.newest(&room.name).await?;
+    let limit = u32::try_from(LOOKED_AT_MAX).unwrap_or(u32::MAX);
+    let page = Page { after: newest.saturating_sub(LOOKED_AT_MAX), limit };
+    let mut places = Places::default();
+    let mut lines = Vec::new();
+    for recorded in room.store.events(&room.name, page).await?.iter().rev() {
+        let about = places.of(room.store.as_ref(), &room.name, recorded).await?;
+        if about.build.is_some_and(|of| of != build) {
+            continue;
+        }
+        let row = about.task.and_then(|task| known.get(&task).copied());
+        if let Some((mood, says)) = says(recorded, row, &known) {
+            lines.push(line(recorded, mood, says, now));
+        }
+        if lines.len() == LINES_MAX {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+fn line(recorded: &Recorded, mood: &'static str, says: String, now: Time) -> Line {
+    let kind = serde_json::to_value(&recorded.event).ok();
+    let kind = kind.as_ref().and_then(|event| event["type"].as_str()).unwrap_or("event").to_owned();
+    let code = recorded.code().map(|code| format!(" · {code}")).unwrap_or_default();
+    let why = recorded.why.as_ref().map(|why| {
+        let counts = brief::counts(why);
+        let counts =
+            if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
+        format!("{}{counts}", why.rule.sentence())
+    });
+    Line {
+        at: When::new(recorded.at, now),
+        mood,
+        says,
+        kind: format!("{kind}{code}"),
+        why,
+        seq: recorded.seq,
+    }
+}
+
+/// The sentence for an event; none for what only matters to machines.
+fn says(
+    recorded: &Recorded,
+    row: Option<&TaskRow>,
+    known: &HashMap<TaskId, &TaskRow>,
+) -> Option<(&'static str, String)> {
+    use Narration as N;
+    let named = |row: Option<&TaskRow>| {
+        row.map_or(String::new(), |row| {
+            let names = [&row.spec.title, &row.spec.name];
+            names.into_iter().find(|name| !name.trim().is_empty()).cloned().unwrap_or_default()
+        })
+    };
+    let work = match row {
+        Some(row) if row.spec.job.is_some() => Work::Job,
+        _ => Work::Task,
+    };
+    let title = named(row);
+    let title = title.as_str();
+    let tell = |narration: N<'_>| narrate(&narration, work);
+    let told = match &recorded.event {
+        Event::BuildStarted { plan, .. } => {
+            let tasks = unstuck_core::text::brief::number(plan.len(), "task", "tasks");
+            ("plain", format!("The work began with {tasks}."))
+        }
+        Event::BuildWaiting { .. } => ("asks", "All that is left waits for you.".to_owned()),
+        Event::BuildResumed { .. } => ("plain", "The work goes on.".to_owned()),
+        Event::BuildCompleted { .. } => ("good", "The work is over.".to_owned()),
+        Event::BuildFailed { .. } => ("bad", "The work could not go on.".to_owned()),
+        Event::BuildCancelled { .. } => ("plain", "Somebody ended the work.".to_owned()),
+        Event::BuildPaused { cause, open_questions, .. } => (
+            "asks",
+            match cause {
+                PauseCause::Person => tell(N::PausedByPerson),
+                PauseCause::Questions => tell(N::BuildPaused { open: *open_questions }),
+                PauseCause::Budget => tell(N::BudgetSpent { span: BudgetSpan::Build }),
+            },
+        ),
+        Event::Sleeping { until, .. } => {
+            ("plain", tell(N::Sleeping { wakes_in: until.since(recorded.at) }))
+        }
+        Event::Waking { .. } => ("plain", tell(N::Waking)),
+        Event::RunStarted { retry_of: None, .. } => ("plain", tell(N::Started { title })),
+        Event::Narrated { text, .. } => ("plain", tell(N::Remark { title, words: text })),
+        Event::Retrying { attempt, code, .. } => {
+            let (attempt, of) = (*attempt, 3.max(*attempt));
+            let narration = if work == Work::Job {
+                N::Repairing { title, attempt, of, code: *code }
+            } else {
+                N::Retrying { title, attempt, of, code: *code }
+            };
+            ("plain", tell(narration))
+        }
+        Event::GateWaiting { until, code, .. } => {
+            let resumes_in = Some(until.since(recorded.at));
+            ("plain", tell(N::Waiting { code: *code, resumes_in }))
+        }
+        Event::GatePassing { .. } => ("good", tell(N::GateOpen)),
+        Event::TaskBackingOff { until: Some(until), .. } => {
+            let code = recorded.code()?;
+            ("plain", tell(N::BackingOff { title, code, wait: until.since(recorded.at) }))
+        }
+        Event::TaskParked { .. } => {
+            ("asks", tell(N::Parked { title, code: recorded.code(), dependants: 0 }))
+        }
+        Event::QuestionJoined { .. } => ("asks", tell(N::Joined { title })),
+        Event::TaskUnparked { .. } => ("plain", tell(N::Resumed { title })),
+        Event::TaskReconciling { .. } => ("plain", tell(N::Reconciling { title })),
+        Event::MutationReconciled { to, .. } => {
+            let happened = matches!(to, Reconciled::Applied);
+            ("plain", tell(N::Reconciled { title, happened }))
+        }
+        Event::TaskDone { .. } => {
+            let attempts = row.map_or(1, |row| row.moved.attempts.max(1));
+            ("good", tell(N::Done { title, attempts }))
+        }
+        Event::TaskFailed { code, .. } => ("bad", tell(N::Failed { title, code: *code })),
+        Event::TaskSkipped { left: Left::Needs { task }, .. } => {
+            let needs = named(known.get(task).copied());
+            ("plain", tell(N::Skipped { title, needs: &needs }))
+        }
+        Event::TaskSkipped { .. } => ("plain", tell(N::LeftOut { title })),
+        Event::TaskCancelled { .. } => ("plain", tell(N::Cancelled { title })),
+        Event::RunCrashed { clean: false, .. } => {
+            ("plain", tell(N::CrashedAndResumed { title }))
+        }
+        _ => return None,
+    };
+    Some(told)
+}

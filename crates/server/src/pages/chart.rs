@@ -1,0 +1,79 @@
+//! Charts as inline SVG: nothing is loaded and nothing is run to see them.
+
+use unstuck_core::policy::Amount;
+use unstuck_core::text::brief::{length, money};
+use unstuck_core::time::Span;
+use unstuck_store::tables::TaskRow;
+
+/// Bars that are shown; the rest is one more.
+const BARS_MAX: usize = 12;
+
+/// One bar of a chart.
+pub(super) struct Bar {
+    pub(super) name: String,
+    /// Of a thousand.
+    pub(super) share: u64,
+    pub(super) says: String,
+    /// From the top, in the units of the picture.
+    pub(super) y: usize,
+}
+
+/// A chart of bars.
+pub(super) struct Chart {
+    pub(super) title: &'static str,
+    /// For those who do not see it.
+    pub(super) summary: String,
+    pub(super) bars: Vec<Bar>,
+    pub(super) height: usize,
+}
+
+/// What each task cost, in money where it is known, else in tokens; nothing where nothing is.
+pub(super) fn costs(tasks: &[TaskRow]) -> Option<Chart> {
+    let in_money = tasks.iter().any(|row| row.moved.spent.money_micros > 0);
+    let value = |spent: Amount| if in_money { spent.money_micros } else { spent.tokens };
+    let says = |value: u64| {
+        if in_money {
+            money(Amount { money_micros: value, ..Amount::ZERO }).unwrap_or_default()
+        } else {
+            format!("{value} tokens")
+        }
+    };
+    let rows = tasks.iter().map(|row| (row, value(row.moved.spent)));
+    chart("Cost by task", rows.collect(), says)
+}
+
+/// How long each task was worked on.
+pub(super) fn times(tasks: &[TaskRow]) -> Option<Chart> {
+    let rows = tasks.iter().map(|row| (row, row.moved.spent.time_ms));
+    chart("Working time by task", rows.collect(), |ms| length(Span::from_millis(ms)))
+}
+
+fn chart(
+    title: &'static str,
+    mut rows: Vec<(&TaskRow, u64)>,
+    says: impl Fn(u64) -> String,
+) -> Option<Chart> {
+    rows.retain(|(_, value)| *value > 0);
+    rows.sort_by_key(|(_, value)| std::cmp::Reverse(*value));
+    let largest = rows.first()?.1.max(1);
+    let rest: u64 = rows.iter().skip(BARS_MAX).map(|(_, value)| value).sum();
+    let mut named: Vec<(String, u64)> = rows
+        .iter()
+        .take(BARS_MAX)
+        .map(|(row, value)| (unstuck_core::tell::brief::name(row.id, &row.spec), *value))
+        .collect();
+    if rest > 0 {
+        named.push((format!("{} more", rows.len() - BARS_MAX), rest));
+    }
+    let bar = |(at, (name, value)): (usize, (String, u64))| Bar {
+        share: (value.saturating_mul(1_000) / largest).clamp(4, 1_000),
+        says: says(value),
+        y: at * 34,
+        name,
+    };
+    let total = named.iter().map(|(_, value)| value).sum();
+    let summary = format!("{title}: {} in all, the most for {}.", says(total), named[0].0);
+    let height = named.len() * 34;
+    let bars = named.into_iter().enumerate().map(bar).collect();
+    Some(Chart { title, summary, bars, height })
+}

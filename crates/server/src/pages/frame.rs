@@ -1,0 +1,115 @@
+//! What every page has: its title, who looks at it, and how many questions wait.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse as _, Response};
+use unstuck_core::time::Time;
+use unstuck_store::tables::QuestionStatus;
+
+use super::assets;
+use crate::api::Shared;
+use crate::auth::{Caller, Csrf, Role};
+use crate::problem::Problem;
+
+/// The parts of the site that can be gone to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Here {
+    Inbox,
+    Work,
+    Jobs,
+    Problems,
+    Settings,
+    Elsewhere,
+}
+
+/// What every page has.
+pub(super) struct Frame {
+    pub(super) title: String,
+    pub(super) here: Here,
+    /// Questions that wait for somebody.
+    pub(super) waiting: usize,
+    pub(super) name: Arc<str>,
+    pub(super) role: Role,
+    pub(super) csrf: String,
+    pub(super) now: Time,
+    /// Whether there is more than one project to tell apart.
+    pub(super) several: bool,
+}
+
+impl Frame {
+    pub(super) async fn new(
+        site: &Shared,
+        caller: &Caller,
+        csrf: &Csrf,
+        here: Here,
+        title: impl Into<String>,
+    ) -> Result<Self, Problem> {
+        let (mut waiting, mut projects) = (0, 0);
+        for room in site.seen_by(caller) {
+            let open = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
+            let answered = room.store.answers(&room.name).await?;
+            let is_open = |id| !answered.iter().any(|answer| answer.question == id);
+            waiting += open.iter().filter(|row| is_open(row.id)).count();
+            projects += 1;
+        }
+        Ok(Self {
+            title: title.into(),
+            here,
+            waiting,
+            name: Arc::clone(&caller.name),
+            role: caller.role,
+            csrf: csrf.as_str().to_owned(),
+            now: site.clock.now(),
+            several: projects > 1,
+        })
+    }
+
+    pub(super) fn is(&self, here: &str) -> bool {
+        matches!(
+            (self.here, here),
+            (Here::Inbox, "inbox")
+                | (Here::Work, "work")
+                | (Here::Jobs, "jobs")
+                | (Here::Problems, "problems")
+                | (Here::Settings, "settings")
+        )
+    }
+
+    /// Whether technical detail is for their eyes.
+    pub(super) fn sees_detail(&self) -> bool {
+        self.role >= Role::Viewer
+    }
+
+    /// Whether they may start, hold and end work.
+    pub(super) fn operates(&self) -> bool {
+        self.role >= Role::Operator
+    }
+
+    #[expect(clippy::unused_self, reason = "templates reach everything through it")]
+    pub(super) fn style(&self) -> &'static str {
+        assets::style()
+    }
+
+    #[expect(clippy::unused_self, reason = "templates reach everything through it")]
+    pub(super) fn script(&self) -> &'static str {
+        assets::script()
+    }
+}
+
+/// A page, or why there is none.
+pub(super) fn page(template: &impl Template) -> Response {
+    page_with(StatusCode::OK, template)
+}
+
+/// The same with another status.
+pub(super) fn page_with(status: StatusCode, template: &impl Template) -> Response {
+    match template.render() {
+        Ok(html) => (status, Html(html)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be made");
+            (StatusCode::INTERNAL_SERVER_ERROR, "This page could not be made.\n").into_response()
+        }
+    }
+}

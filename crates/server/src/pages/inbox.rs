@@ -1,0 +1,293 @@
+//! The inbox: what waits for a person, and answering it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Form, Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use serde::Deserialize;
+use unstuck_core::engine::{Command, QuestionId};
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::tell::brief;
+use unstuck_core::text::brief::{number, plain_line};
+use unstuck_store::QuestionPage;
+use unstuck_store::tables::QuestionStatus;
+
+use super::frame::{Frame, Here, page, page_with};
+use super::glance::{Glance, glances};
+use super::words::When;
+use super::{Fail, room};
+use crate::api::{Asked, Choice, Shared, give, read_asked};
+use crate::auth::{Caller, Csrf};
+use crate::problem::Problem;
+use crate::site::Room;
+
+/// Answers that are still of interest.
+const LATELY_MAX: usize = 5;
+/// They are among these.
+const LATELY_LOOKED_AT: u32 = 20;
+/// How many names are enough to know what it is about.
+const NAMES_MAX: usize = 3;
+
+#[derive(Template)]
+#[template(path = "inbox.html")]
+struct Inbox {
+    frame: Frame,
+    cards: Vec<Card>,
+    lately: Vec<Card>,
+    glances: Vec<Glance>,
+}
+
+#[derive(Template)]
+#[template(path = "question.html")]
+struct One {
+    frame: Frame,
+    card: Card,
+    /// Why an answer was not taken down.
+    refused: Option<Problem>,
+    operators: Option<Operators>,
+}
+
+/// A question as a card shows it.
+pub(super) struct Card {
+    pub(super) project: Arc<str>,
+    pub(super) id: QuestionId,
+    pub(super) kind: &'static str,
+    pub(super) problem: String,
+    pub(super) attempts: Vec<String>,
+    pub(super) advice: String,
+    pub(super) options: Vec<Choosable>,
+    /// `2 tasks wait: …`.
+    pub(super) waits: String,
+    pub(super) asked: When,
+    pub(super) open: bool,
+    /// How it ended.
+    pub(super) ended: Option<Ended>,
+    /// It can be looked up once more.
+    pub(super) checks: bool,
+}
+
+/// One choice.
+pub(super) struct Choosable {
+    pub(super) value: Decision,
+    pub(super) label: String,
+    pub(super) description: String,
+    pub(super) recommended: bool,
+    /// It is the person's own words.
+    pub(super) guides: bool,
+}
+
+/// How a question ended.
+pub(super) struct Ended {
+    pub(super) said: String,
+    pub(super) guidance: Option<String>,
+    pub(super) at: When,
+}
+
+/// What operators read besides.
+struct Operators {
+    text: String,
+    raw: String,
+    why: String,
+    counts: Vec<String>,
+    code: Option<String>,
+    signature: String,
+}
+
+impl Card {
+    /// The card of a question. `names` are those of the tasks that wait.
+    fn new(room: &Room, asked: &Asked, names: &[String], frame: &Frame) -> Self {
+        let (row, text) = (&asked.row, &asked.row.text);
+        let choosable = |option: &unstuck_core::question::QuestionOption| Choosable {
+            value: option.value,
+            label: option.label.clone(),
+            description: option.description.clone(),
+            recommended: option.value == text.recommended,
+            guides: option.value == Decision::ProvideGuidance,
+        };
+        Self {
+            project: Arc::clone(&room.name),
+            id: row.id,
+            kind: brief::kind(row.kind),
+            problem: text.problem.clone(),
+            attempts: text.attempts.clone(),
+            advice: text.recommended_text.clone(),
+            options: text.options.iter().map(choosable).collect(),
+            waits: waits(row.tasks.len(), names),
+            asked: When::new(row.created_at, frame.now),
+            open: asked.is_open(),
+            ended: ended(asked, frame),
+            checks: row.kind == QuestionKind::Happened,
+        }
+    }
+}
+
+/// `2 tasks wait: one, two`.
+fn waits(count: usize, names: &[String]) -> String {
+    if count == 0 {
+        return "Everything in this build waits.".to_owned();
+    }
+    let verb = if count == 1 { "waits" } else { "wait" };
+    let rest = count.saturating_sub(names.len());
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    format!("{} {verb}: {}{more}", number(count, "task", "tasks"), names.join(", "))
+}
+
+/// How a question ended, or that its answer waits to be taken up.
+fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
+    let row = &asked.row;
+    let label = |decision: Decision| {
+        let option = row.text.options.iter().find(|option| option.value == decision);
+        option.map_or_else(|| decision.to_string(), |option| option.label.clone())
+    };
+    let said = |by: Option<&str>, decision: Option<Decision>, later: bool| {
+        let who = by.map_or_else(|| "Somebody".to_owned(), plain_line);
+        let what = decision.map(|decision| format!(": “{}”", label(decision))).unwrap_or_default();
+        let later = if later { " It is taken up as soon as somebody is at work." } else { "" };
+        format!("{who} answered{what}.{later}")
+    };
+    match (row.status, &asked.answer) {
+        (QuestionStatus::Pending, None) => None,
+        (QuestionStatus::Pending, Some(answer)) => Some(Ended {
+            said: said(Some(&answer.by), Some(answer.decision), true),
+            guidance: answer.guidance.as_deref().map(str::to_owned),
+            at: When::new(answer.at, frame.now),
+        }),
+        (QuestionStatus::Withdrawn, _) => Some(Ended {
+            said: "This is settled: nobody needs an answer any more.".to_owned(),
+            guidance: None,
+            at: When::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
+        }),
+        (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => Some(Ended {
+            said: said(row.answered_by.as_deref(), row.decision, false),
+            guidance: row.guidance.as_deref().map(str::to_owned),
+            at: When::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
+        }),
+    }
+}
+
+/// The inbox.
+pub(super) async fn inbox(
+    State(site): State<Shared>,
+    caller: Caller,
+    csrf: Csrf,
+) -> Result<Response, Fail> {
+    let frame = Frame::new(&site, &caller, &csrf, Here::Inbox, "Inbox").await?;
+    let (mut cards, mut lately) = (Vec::new(), Vec::new());
+    for room in site.seen_by(&caller) {
+        let answers = room.store.answers(&room.name).await?;
+        let mut rows = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
+        let newest =
+            QuestionPage { status: None, after: None, newest_first: true, limit: LATELY_LOOKED_AT };
+        let ended = room.store.questions_page(&room.name, newest).await?;
+        rows.extend(ended.into_iter().filter(|row| row.status != QuestionStatus::Pending));
+        for row in rows {
+            let answer = answers.iter().find(|answer| answer.question == row.id).cloned();
+            let asked = Asked { row, answer };
+            let ended_at = asked.row.resolved_at.or(asked.answer.as_ref().map(|given| given.at));
+            let names = if asked.is_open() { names(room, &asked).await? } else { Vec::new() };
+            let card = Card::new(room, &asked, &names, &frame);
+            match ended_at {
+                None => cards.push((asked.row.created_at, card)),
+                Some(at) => lately.push((at, card)),
+            }
+        }
+    }
+    cards.sort_by_key(|(asked_at, _)| *asked_at);
+    lately.sort_by_key(|(ended_at, _)| std::cmp::Reverse(*ended_at));
+    lately.truncate(LATELY_MAX);
+    let plain = |cards: Vec<(_, Card)>| cards.into_iter().map(|(_, card)| card).collect();
+    let glances = glances(&site, &caller, frame.now).await?;
+    Ok(page(&Inbox { cards: plain(cards), lately: plain(lately), glances, frame }))
+}
+
+/// What the tasks that wait are called.
+async fn names(room: &Room, asked: &Asked) -> Result<Vec<String>, Problem> {
+    let mut names = Vec::new();
+    for id in asked.row.tasks.iter().take(NAMES_MAX) {
+        if let Some(task) = room.store.task(&room.name, *id).await? {
+            names.push(format!("“{}”", brief::name(task.id, &task.spec)));
+        }
+    }
+    Ok(names)
+}
+
+/// One question in full.
+pub(super) async fn question(
+    State(site): State<Shared>,
+    caller: Caller,
+    csrf: Csrf,
+    Path((project, question)): Path<(String, u32)>,
+) -> Result<Response, Fail> {
+    let room = room(&site, &caller, &project)?;
+    shown(&site, &caller, &csrf, &room, QuestionId(question), None).await
+}
+
+async fn shown(
+    site: &Shared,
+    caller: &Caller,
+    csrf: &Csrf,
+    room: &Room,
+    id: QuestionId,
+    refused: Option<Problem>,
+) -> Result<Response, Fail> {
+    let asked = read_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
+    let asked = asked.ok_or_else(|| Problem::unknown("question", id))?;
+    let title = format!("Question {}", id.0);
+    let frame = Frame::new(site, caller, csrf, Here::Inbox, title).await?;
+    let names = names(room, &asked).await?;
+    let card = Card::new(room, &asked, &names, &frame);
+    let operators = frame.sees_detail().then(|| Operators {
+        text: asked.row.operator_text.clone(),
+        raw: asked.row.raw_error.clone(),
+        why: asked.row.why.rule.sentence().to_owned(),
+        counts: brief::counts(&asked.row.why),
+        code: asked.row.code.map(|code| code.to_string()),
+        signature: asked.row.signature.clone(),
+    });
+    let status = refused.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
+    let shown = One { frame, card, refused, operators };
+    Ok(page_with(status.unwrap_or(StatusCode::OK), &shown))
+}
+
+/// What a form sends.
+#[derive(Deserialize)]
+pub(super) struct Sent {
+    decision: String,
+    #[serde(default)]
+    guidance: String,
+}
+
+/// An answer from a form.
+pub(super) async fn answer(
+    State(site): State<Shared>,
+    caller: Caller,
+    csrf: Csrf,
+    Path((project, question)): Path<(String, u32)>,
+    Form(sent): Form<Sent>,
+) -> Result<Response, Fail> {
+    let room = room(&site, &caller, &project)?;
+    let id = QuestionId(question);
+    let choice = Choice { decision: sent.decision, guidance: Some(sent.guidance) };
+    match give(&site, &room, &caller, id, &choice).await {
+        Ok(_) => Ok(Redirect::to("/").into_response()),
+        // Whoever was slower, or left something out, sees why, and what became of the question.
+        Err(problem) => shown(&site, &caller, &csrf, &room, id, Some(problem)).await,
+    }
+}
+
+/// Looks again whether an action happened.
+pub(super) async fn check(
+    State(site): State<Shared>,
+    caller: Caller,
+    csrf: Csrf,
+    Path((project, question)): Path<(String, u32)>,
+) -> Result<Response, Fail> {
+    let room = room(&site, &caller, &project)?;
+    let id = QuestionId(question);
+    match room.desk.command(Command::CheckAgain { question: id }).await {
+        Ok(_) => Ok(Redirect::to(&format!("/q/{}/{}", super::encoded(&project), id.0)).into_response()),
+        Err(refused) => shown(&site, &caller, &csrf, &room, id, Some(refused.into())).await,
+    }
+}

@@ -1,0 +1,75 @@
+//! The jobs: scripts that are kept alive.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use unstuck_core::engine::Command;
+
+use super::frame::{Frame, Here, page};
+use super::words::When;
+use super::{Fail, room};
+use crate::api::Shared;
+use crate::auth::{Caller, Csrf, Role};
+use crate::desk::{JobStanding, Stand};
+use crate::problem::Problem;
+
+#[derive(Template)]
+#[template(path = "jobs.html")]
+struct Jobs {
+    frame: Frame,
+    jobs: Vec<JobCard>,
+}
+
+struct JobCard {
+    project: Arc<str>,
+    job: JobStanding,
+    mood: &'static str,
+    word: &'static str,
+    next: Option<When>,
+}
+
+pub(super) async fn jobs(
+    State(site): State<Shared>,
+    caller: Caller,
+    csrf: Csrf,
+) -> Result<Response, Fail> {
+    let frame = Frame::new(&site, &caller, &csrf, Here::Jobs, "Jobs").await?;
+    let mut jobs = Vec::new();
+    for room in site.seen_by(&caller) {
+        for job in room.desk.jobs().await? {
+            let (mood, word) = match job.stand {
+                Stand::Running => ("working", "Running"),
+                Stand::Idle => ("plain", "Idle"),
+                Stand::NeedsAttention => ("asks", "Needs attention"),
+                Stand::Stopped => ("paused", "Stopped"),
+            };
+            let next = job.next.map(|next| When::new(next, frame.now));
+            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood, word, next });
+        }
+    }
+    Ok(page(&Jobs { jobs, frame }))
+}
+
+/// What an operator wants of a job.
+pub(super) async fn order(
+    State(site): State<Shared>,
+    caller: Caller,
+    Path((project, job, order)): Path<(String, String, String)>,
+) -> Result<Response, Fail> {
+    caller.needs(Role::Operator)?;
+    let room = room(&site, &caller, &project)?;
+    let known = room.desk.jobs().await?;
+    let task = known.iter().find(|known| known.name == job).and_then(|known| known.task);
+    let task = task.ok_or_else(|| Problem::unknown("job", &job))?;
+    let command = match order.as_str() {
+        "run" => Command::FireJob { task },
+        "pause" => Command::HoldJob { task },
+        "resume" => Command::ReleaseJob { task },
+        _ => return Err(Problem::new(StatusCode::NOT_FOUND, "nobody knows this order").into()),
+    };
+    room.desk.command(command).await?;
+    Ok(Redirect::to("/jobs").into_response())
+}

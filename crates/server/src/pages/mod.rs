@@ -1,0 +1,129 @@
+//! The pages: made on the server, readable and answerable without a script, kept fresh by one.
+
+mod activity;
+mod assets;
+mod build;
+mod chart;
+mod frame;
+mod glance;
+mod inbox;
+mod jobs;
+mod problems;
+mod report;
+mod signing;
+mod task;
+mod work;
+mod words;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use unstuck_store::StoreError;
+
+use crate::api::Shared;
+use crate::auth::Caller;
+use crate::desk::Refused;
+use crate::problem::Problem;
+use crate::site::{Room, Site};
+
+/// What stands in an address as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The pages for people who are let in.
+pub(crate) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/", get(inbox::inbox))
+        .route("/q/{project}/{question}", get(inbox::question).post(inbox::answer))
+        .route("/q/{project}/{question}/check", post(inbox::check))
+        .route("/work", get(work::work))
+        .route("/work/{project}/{build}", get(build::build))
+        .route("/work/{project}/{build}/report", get(report::report))
+        .route("/work/{project}/{build}/{order}", post(build::order))
+        .route("/work/{project}/{build}/tasks/{task}", get(task::task))
+        .route("/work/{project}/{build}/tasks/{task}/{order}", post(task::order))
+        .route("/jobs", get(jobs::jobs))
+        .route("/jobs/{project}/{job}/{order}", post(jobs::order))
+        .route("/problems", get(problems::problems))
+}
+
+/// The pages for everybody.
+pub(crate) fn open() -> Router<Shared> {
+    assets::routes()
+}
+
+/// What a page shows when there is none.
+pub(crate) struct Fail(Problem);
+
+#[derive(Template)]
+#[template(path = "fail.html")]
+struct FailPage<'a> {
+    status: u16,
+    title: &'static str,
+    detail: String,
+    hint: Option<&'a str>,
+    style: &'static str,
+}
+
+impl<E: Into<Problem>> From<E> for Fail {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for Fail {
+    fn into_response(self) -> Response {
+        fail(&self.0)
+    }
+}
+
+/// A page that says what is wrong.
+pub(crate) fn fail(problem: &Problem) -> Response {
+    let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let title = match problem.status() {
+        404 => "There is nothing here",
+        403 => "That is not for you to do",
+        409 => "Not now",
+        410 => "That is settled",
+        429 => "Too many tries",
+        503 => "Not just now",
+        _ => "That did not work",
+    };
+    let detail = unstuck_core_capital(problem.detail());
+    let page = FailPage {
+        status: problem.status(),
+        title,
+        detail,
+        hint: problem.next_step(),
+        style: assets::style(),
+    };
+    frame::page_with(status, &page)
+}
+
+/// A sentence begins with a capital letter and ends with a full stop.
+fn unstuck_core_capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", chars.as_str())
+}
+
+/// What nobody knows.
+pub(crate) async fn nothing(_: Request) -> Response {
+    fail(&Problem::new(StatusCode::NOT_FOUND, "nobody knows this address"))
+}
+
+/// One project that somebody may see.
+fn room(site: &Site, caller: &Caller, name: &str) -> Result<Arc<Room>, Problem> {
+    site.room(caller, name).cloned().ok_or_else(|| Problem::unknown("project", name))
+}
+
+/// A name as it stands in an address.
+fn encoded(name: &str) -> String {
+    utf8_percent_encode(name, PLAIN).to_string()
+}
