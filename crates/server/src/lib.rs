@@ -4,7 +4,7 @@
 //! through each project's [`Desk`], which whoever starts the server provides. Nothing is decided or
 //! performed here, and nothing that an agent wrote is ever taken for more than text.
 
-mod auth;
+pub mod auth;
 mod desk;
 mod problem;
 mod site;
