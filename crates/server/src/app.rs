@@ -1,35 +1,62 @@
-//! Everything together: the routes, who is let through, and within which limits.
+//! Everything together: the routes, who is let through to them, and within which limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use tokio::time;
 
 use crate::api::{self, Shared};
+use crate::auth::{self, Door};
+use crate::pages;
 use crate::problem::Problem;
+use crate::site::Site;
 
 /// The longest body.
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
-/// A request that is no stream is answered within this time, a long wait included.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
+/// A request is answered within this time, one that waits for an answer included; a stream has begun
+/// by then.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(65);
 
-/// The routes that take somebody who was let in, and their description.
-pub(crate) fn inner() -> Router<Shared> {
-    let (api, description) = api::routes();
+/// A site behind its door.
+pub fn app(site: Arc<Site>, door: Arc<Door>) -> Router {
+    let behind = |routes: Router<Shared>, open| match open {
+        For::Programs => {
+            routes.route_layer(middleware::from_fn_with_state(Arc::clone(&door), auth::api))
+        }
+        For::People => {
+            routes.route_layer(middleware::from_fn_with_state(Arc::clone(&door), auth::page))
+        }
+        For::Everybody => {
+            routes.route_layer(middleware::from_fn_with_state(Arc::clone(&door), auth::open))
+        }
+    };
+    let (programs, description) = api::routes();
     let described = get(move || async move { Json(description) });
-    api.route("/api/openapi.json", described)
-        .route_layer(middleware::from_fn(in_time))
+    let programs = programs.route("/api/openapi.json", described);
+    let everybody =
+        Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready));
+    let signing = pages::signing(Arc::clone(&door));
+    behind(programs, For::Programs)
+        .merge(behind(pages::routes(), For::People))
+        .merge(behind(everybody.merge(pages::open()).merge(signing), For::Everybody))
+        .fallback(nothing)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(middleware::from_fn(in_time))
+        .layer(middleware::from_fn(auth::guarded))
+        .with_state(site)
 }
 
-/// The routes that are open to everybody.
-pub(crate) fn open() -> Router<Shared> {
-    Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready))
+/// For whom a group of routes is.
+enum For {
+    Programs,
+    People,
+    Everybody,
 }
 
 /// Whether everything that is needed is there: each store can be read, and the server is not ending.
@@ -56,16 +83,11 @@ async fn in_time(request: Request, next: Next) -> Response {
 }
 
 /// What nobody knows.
-pub(crate) async fn nothing(request: Request) -> Response {
-    let wants_page = request
-        .headers()
-        .get(header::ACCEPT)
-        .and_then(|accept| accept.to_str().ok())
-        .is_some_and(|accept| accept.contains("text/html"));
-    if wants_page {
-        return (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response();
+async fn nothing(address: Uri) -> Response {
+    let problem = Problem::new(StatusCode::NOT_FOUND, "nobody knows this address");
+    if address.path().starts_with("/api/") {
+        problem.hint("`GET /api/openapi.json` says what there is").into_response()
+    } else {
+        pages::fail(&problem)
     }
-    Problem::new(StatusCode::NOT_FOUND, "there is nothing here")
-        .hint("`GET /api/openapi.json` says what there is")
-        .into_response()
 }

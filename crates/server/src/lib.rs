@@ -6,16 +6,18 @@
 
 mod api;
 mod app;
-mod auth;
+pub mod auth;
 mod desk;
 mod events;
 mod listen;
+mod pages;
 mod problem;
 mod site;
 
 pub use api::Asked;
 pub use auth::{Caller, Reach, Role};
+pub use app::app;
 pub use desk::{Desk, JobStanding, Refused, Stand};
-pub use listen::{Peer, serve};
+pub use listen::serve;
 pub use problem::Problem;
 pub use site::{Hosted, Site};

@@ -16,6 +16,8 @@ use tokio::time;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
+use crate::auth::Peer;
+
 /// Connections at the same time. Those beyond wait in the kernel's own line.
 const CONNECTIONS_MAX: usize = 4_096;
 /// So long somebody may take to say what they want.
@@ -66,7 +68,7 @@ fn connection(
     // Small frames go out at once; a connection without it is only slower.
     let _ = stream.set_nodelay(true);
     let with_peer = move |mut request: axum::http::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(Peer(peer.ip()));
         request
     };
     let service = TowerToHyperService::new(app.map_request(with_peer));
@@ -75,7 +77,3 @@ fn connection(
         .header_read_timeout(HEADERS_WITHIN)
         .serve_connection(TokioIo::new(stream), service)
 }
-
-/// The other end of a connection, among the extensions of each request.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);

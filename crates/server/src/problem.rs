@@ -86,10 +86,24 @@ impl Problem {
         &self.detail
     }
 
+    /// What it is and what to do next, as a person reads it.
+    pub fn sentences(&self) -> String {
+        let hint = self.hint.as_deref().map(|hint| format!(" {}", sentence(hint)));
+        format!("{}{}", sentence(&self.detail), hint.unwrap_or_default())
+    }
+
     /// What to do next.
     pub fn next_step(&self) -> Option<&str> {
         self.hint.as_deref()
     }
+}
+
+/// It begins with a capital letter and ends with a full stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", chars.as_str())
 }
 
 impl From<StoreError> for Problem {

@@ -59,7 +59,7 @@ impl Caller {
 
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Self::Answerer => "answerer",
             Self::Viewer => "viewer",
             Self::Operator => "operator",

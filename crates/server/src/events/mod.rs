@@ -13,3 +13,4 @@ mod places;
 pub(crate) use cursor::Cursor;
 pub(crate) use follow::{Follow, Lane, Shown};
 pub(crate) use hub::Hub;
+pub(crate) use places::Places;

@@ -11,14 +11,14 @@ const KNOWN_MAX: usize = 50_000;
 
 /// What belongs where, as far as it was looked up.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(crate) struct Places {
     builds: HashMap<TaskId, BuildId>,
     tasks: HashMap<RunId, TaskId>,
 }
 
 impl Places {
     /// What an event is about, with what that belongs to.
-    pub(super) async fn of(
+    pub(crate) async fn of(
         &mut self,
         store: &dyn Store,
         project: &str,

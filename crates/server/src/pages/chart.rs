@@ -18,6 +18,13 @@ pub(super) struct Bar {
     pub(super) y: usize,
 }
 
+impl Bar {
+    /// In the units of the picture, which is 400 wide.
+    pub(super) const fn width(&self) -> u64 {
+        self.share * 400 / 1_000
+    }
+}
+
 /// A chart of bars.
 pub(super) struct Chart {
     pub(super) title: &'static str,

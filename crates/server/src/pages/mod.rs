@@ -19,16 +19,13 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::Router;
-use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use unstuck_store::StoreError;
 
 use crate::api::Shared;
 use crate::auth::Caller;
-use crate::desk::Refused;
 use crate::problem::Problem;
 use crate::site::{Room, Site};
 
@@ -52,6 +49,8 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/problems", get(problems::problems))
 }
 
+pub(crate) use signing::routes as signing;
+
 /// The pages for everybody.
 pub(crate) fn open() -> Router<Shared> {
     assets::routes()
@@ -62,11 +61,9 @@ pub(crate) struct Fail(Problem);
 
 #[derive(Template)]
 #[template(path = "fail.html")]
-struct FailPage<'a> {
-    status: u16,
+struct FailPage {
     title: &'static str,
     detail: String,
-    hint: Option<&'a str>,
     style: &'static str,
 }
 
@@ -94,28 +91,8 @@ pub(crate) fn fail(problem: &Problem) -> Response {
         503 => "Not just now",
         _ => "That did not work",
     };
-    let detail = unstuck_core_capital(problem.detail());
-    let page = FailPage {
-        status: problem.status(),
-        title,
-        detail,
-        hint: problem.next_step(),
-        style: assets::style(),
-    };
+    let page = FailPage { title, detail: problem.sentences(), style: assets::style() };
     frame::page_with(status, &page)
-}
-
-/// A sentence begins with a capital letter and ends with a full stop.
-fn unstuck_core_capital(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{}{stop}", chars.as_str())
-}
-
-/// What nobody knows.
-pub(crate) async fn nothing(_: Request) -> Response {
-    fail(&Problem::new(StatusCode::NOT_FOUND, "nobody knows this address"))
 }
 
 /// One project that somebody may see.

@@ -63,8 +63,8 @@ pub(super) async fn problems(
             };
             rows.push(Row {
                 project: Arc::clone(&room.name),
-                says: capital(&failed(row.signature.code(), false)),
-                code: row.signature.code().to_string(),
+                says: capital(&failed(row.signature.code, false)),
+                code: row.signature.code.to_string(),
                 signature,
                 count: row.count,
                 total: row.total,

@@ -89,7 +89,7 @@ async fn link(room: &Room, run: &RunRow, frame: &Frame) -> Result<Link, Problem>
         spent: amount(run.spent),
         follows: run.retry_of.map(|run| run.0),
         code: fault.map(|fault| fault.code().to_string()),
-        message: fault.map(|fault| fault.message().to_owned()),
+        message: fault.map(|fault| fault.message.clone()),
         decisions,
     })
 }

@@ -1,0 +1,86 @@
+//! The cookie of a session.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use unstuck_core::time::Time;
+
+/// Its name.
+const NAME: &str = "unstuck_session";
+/// Somebody who sends more of that name is not looked at any further.
+const SAME_NAME_MAX: usize = 8;
+
+/// The values that a request carries under its name. There may be several: other servers of the same
+/// machine share the cookies of a browser, whatever port they are at.
+pub(super) fn carried(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let lines = headers.get_all(header::COOKIE).into_iter();
+    let pairs = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(';'));
+    let named = pairs.filter_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='));
+    named.take(SAME_NAME_MAX)
+}
+
+/// Gives a browser the cookie.
+pub(super) fn set(sealed: &str, until: Time, now: Time, secure: bool) -> Option<HeaderValue> {
+    let seconds = until.since(now).as_millis() / 1_000;
+    written(&format!("{NAME}={sealed}; Max-Age={seconds}"), secure)
+}
+
+/// Takes it away.
+pub(super) fn clear(secure: bool) -> Option<HeaderValue> {
+    written(&format!("{NAME}=; Max-Age=0"), secure)
+}
+
+/// Scripts do not see it, other sites do not get it sent along, and it does not leave by a plain
+/// connection where there is another.
+fn written(pair: &str, secure: bool) -> Option<HeaderValue> {
+    let secure = if secure { "; Secure" } else { "" };
+    let mut value =
+        HeaderValue::from_str(&format!("{pair}; Path=/; HttpOnly; SameSite=Lax{secure}")).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use unstuck_core::time::Span;
+
+    use super::*;
+
+    fn read(lines: &[&str]) -> Vec<String> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(header::COOKIE, HeaderValue::from_str(line).unwrap());
+        }
+        carried(&headers).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn it_is_found_among_others() {
+        assert_eq!(read(&["unstuck_session=a.b"]), ["a.b"]);
+        assert_eq!(read(&["x=1; unstuck_session=a; y=2"]), ["a"]);
+        assert_eq!(read(&["x=1;unstuck_session=a", "unstuck_session=b"]), ["a", "b"]);
+        assert_eq!(read(&["unstuck_session", "xunstuck_session=a", "unstuck_sessions=a"]), [""; 0]);
+        assert_eq!(read(&[&"unstuck_session=a;".repeat(50)]).len(), SAME_NAME_MAX);
+    }
+
+    #[test]
+    fn it_is_kept_from_scripts_and_other_sites() {
+        let now = Time::from_millis(5_000);
+        let value = set("a.b", now + Span::from_secs(90), now, false).unwrap();
+        let said = "unstuck_session=a.b; Max-Age=90; Path=/; HttpOnly; SameSite=Lax";
+        assert_eq!(value.to_str().unwrap(), said);
+        assert!(value.is_sensitive());
+        let value = set("a.b", now, now, true).unwrap();
+        assert!(value.to_str().unwrap().ends_with("; SameSite=Lax; Secure"));
+        assert!(clear(false).unwrap().to_str().unwrap().contains("unstuck_session=; Max-Age=0;"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_makes_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(value) = HeaderValue::from_bytes(&bytes) {
+                let headers = HeaderMap::from_iter([(header::COOKIE, value)]);
+                prop_assert!(carried(&headers).count() <= SAME_NAME_MAX);
+            }
+        }
+    }
+}

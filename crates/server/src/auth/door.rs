@@ -1,0 +1,311 @@
+//! The door: every request comes through it, and it decides who is let in.
+//!
+//! It is put before each group of routes by name, so that nothing is open by accident: [`api`] for
+//! programs, [`page`] for people, [`open`] for what everybody may see.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use tokio::time::Instant;
+use unstuck_core::time::Time;
+use unstuck_runner::Clock;
+
+use super::caller::Caller;
+use super::cookie;
+use super::error::AccessError;
+use super::failures::Failures;
+use super::key::Key;
+use super::link;
+use super::local_path::LocalPath;
+use super::names::Names;
+use super::session::{Opened, Session};
+use super::spent::Spent;
+use super::token::Token;
+use super::tokens::Tokens;
+use super::visit::{Csrf, Visit};
+use crate::problem::Problem;
+
+/// A form that people fill in is shorter.
+const FORM_BYTES_MAX: usize = 256 * 1024;
+
+/// Who is let in, and by what it is known.
+pub struct Door {
+    pub(super) tokens: Tokens,
+    pub(super) key: Key,
+    names: Names,
+    behind_proxy: bool,
+    clock: Arc<dyn Clock>,
+    failures: Mutex<Failures>,
+    spent: Mutex<Spent>,
+}
+
+/// For whom a group of routes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum For {
+    Everybody,
+    People,
+    Programs,
+}
+
+/// Somebody who was let in, and the session they came with, where it was one.
+type Known = (Caller, Option<Session>);
+
+impl Door {
+    /// A door for a server that is known under these names.
+    pub fn new(tokens: Tokens, key: Key, names: Names, clock: Arc<dyn Clock>) -> Self {
+        let (failures, spent) = (Mutex::default(), Mutex::default());
+        Self { tokens, key, names, behind_proxy: false, clock, failures, spent }
+    }
+
+    /// The same, where all requests come from a proxy that says whom it got them from.
+    #[must_use]
+    pub fn behind_proxy(self) -> Self {
+        Self { behind_proxy: true, ..self }
+    }
+
+    /// What links are signed with.
+    pub const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    pub(super) fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What somebody is told who showed something that is worth nothing: the same, or to slow down.
+    pub(super) fn failed(&self, visit: &Visit, problem: Problem) -> Problem {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(wait) = failures.note(visit.from, Instant::now()) else { return problem };
+        let detail = "too many tries from this address were not let in";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, detail)
+            .hint("wait a minute; a good token is let in all the same")
+            .retry_after(wait.as_secs().max(1))
+    }
+
+    /// Who sends a request. Somebody who shows nothing is nobody; a token that is worth nothing is
+    /// a failure, and a cookie that is worth nothing may be one of another server.
+    fn who(&self, headers: &HeaderMap, visit: &Visit) -> Result<Option<Known>, Problem> {
+        match bearer(headers) {
+            Some(shown) => match self.shown(shown)? {
+                Some(caller) => Ok(Some((caller, None))),
+                None => Err(self.failed(visit, not_let_in())),
+            },
+            None => self.in_session(headers),
+        }
+    }
+
+    /// Whoever shows a token.
+    fn shown(&self, text: &str) -> Result<Option<Caller>, Problem> {
+        let Some(token) = Token::read(text) else { return Ok(None) };
+        let entry = self.tokens.shown(&token, self.now()).map_err(|error| unusable(&error))?;
+        Ok(entry.map(|entry| entry.caller()))
+    }
+
+    fn in_session(&self, headers: &HeaderMap) -> Result<Option<Known>, Problem> {
+        let now = self.now();
+        for cookie in cookie::carried(headers) {
+            let Some(session) = Session::read(&self.key, cookie, now) else { continue };
+            if self.spent().is_spent(session.id()) {
+                continue;
+            }
+            if let Some(caller) = self.opened(&session.opened, now)? {
+                return Ok(Some((caller, Some(session))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whoever opened a session, as long as what it was opened with is good.
+    fn opened(&self, opened: &Opened, now: Time) -> Result<Option<Caller>, Problem> {
+        match opened {
+            Opened::Token { id, print } => {
+                let entry = self.tokens.same(*id, print, now).map_err(|error| unusable(&error))?;
+                Ok(entry.map(|entry| entry.caller()))
+            }
+            Opened::Link { name, project, .. } => Ok(Some(link::answerer(name, project))),
+        }
+    }
+
+    /// Looks at a request before anything is done with it.
+    async fn admit(&self, request: Request, to: For) -> Result<(Request, Visit), Response> {
+        let (mut parts, body) = request.into_parts();
+        let changes = !parts.method.is_safe();
+        let mut visit = Visit::of(&parts, self.behind_proxy);
+        self.names.meant(&parts).map_err(told)?;
+        if changes {
+            self.names.sent_from_here(&parts, visit.secure).map_err(told)?;
+        }
+        let known = match self.who(&parts.headers, &visit) {
+            // Whoever wants to log in may still carry what is worth nothing.
+            Err(_) if to == For::Everybody => None,
+            known => known.map_err(told)?,
+        };
+        let mut request = match (known, to) {
+            (None, For::Everybody) => Request::from_parts(parts, body),
+            (None, For::Programs) => return Err(told(shows_nothing())),
+            (None, For::People) => return Err(to_login(&parts.uri, changes)),
+            (Some((caller, session)), _) => {
+                parts.extensions.insert(caller);
+                visit.session = session;
+                let mut request = Request::from_parts(parts, body);
+                if let Some(session) = &visit.session {
+                    request.extensions_mut().insert(Csrf(session.csrf(&self.key)));
+                    if changes && to != For::Everybody {
+                        request = self.by_own_form(request, session).await.map_err(told)?;
+                    }
+                }
+                request
+            }
+        };
+        request.extensions_mut().insert(visit.clone());
+        Ok((request, visit))
+    }
+
+    /// Whether what changes something came from a form of this session, which another site cannot
+    /// know the value of.
+    async fn by_own_form(&self, request: Request, session: &Session) -> Result<Request, Problem> {
+        let (request, csrf) = match request.headers().get("x-csrf") {
+            Some(value) => {
+                let csrf = value.to_str().ok().map(str::to_owned);
+                (request, csrf)
+            }
+            None => field_of_form(request).await?,
+        };
+        if csrf.is_some_and(|csrf| session.sent(&self.key, &csrf)) {
+            return Ok(request);
+        }
+        let detail = "this form belongs to a session that is over";
+        let hint = "go back, load the page again and send it once more";
+        Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
+    }
+
+    /// Lets somebody who keeps coming stay.
+    fn renew(&self, visit: &Visit, response: &mut Response) {
+        let now = self.now();
+        let renewed = visit.session.as_ref().and_then(|session| session.renewed(now));
+        let Some(renewed) = renewed else { return };
+        // One that was ended or opened meanwhile is not brought back.
+        if response.headers().contains_key(SET_COOKIE) {
+            return;
+        }
+        let sealed = renewed.seal(&self.key);
+        if let Some(cookie) = cookie::set(&sealed, renewed.until(), now, visit.secure) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+    }
+}
+
+/// Before what everybody may see: to log in, links, whether the server is well.
+pub async fn open(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    through(&door, request, next, For::Everybody).await
+}
+
+/// Before pages: who is not let in is sent to log in.
+pub async fn page(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    through(&door, request, next, For::People).await
+}
+
+/// Before what programs ask: who is not let in is told why.
+pub async fn api(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    through(&door, request, next, For::Programs).await
+}
+
+async fn through(door: &Door, request: Request, next: Next, to: For) -> Response {
+    match door.admit(request, to).await {
+        Ok((request, visit)) => {
+            let mut response = next.run(request).await;
+            door.renew(&visit, &mut response);
+            response
+        }
+        Err(refused) => refused,
+    }
+}
+
+/// A token that a request shows. What other schemes carry is for a proxy before us.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
+    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
+    scheme.eq_ignore_ascii_case("bearer").then_some(rest)
+}
+
+/// The field of a form, and the request as it was. It is letters and digits, so it stands in the
+/// form as it is.
+async fn field_of_form(request: Request) -> Result<(Request, Option<String>), Problem> {
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+        return Ok((request, None));
+    }
+    let (parts, body) = request.into_parts();
+    let form = to_bytes(body, FORM_BYTES_MAX).await.map_err(|_| {
+        let detail = format!("this form broke off, or is larger than {FORM_BYTES_MAX} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).hint("say it in fewer words")
+    })?;
+    let mut fields = form.split(|byte| *byte == b'&');
+    let csrf = fields.find_map(|field| field.strip_prefix(b"csrf="));
+    let csrf = csrf.map(|csrf| String::from_utf8_lossy(csrf).into_owned());
+    Ok((Request::from_parts(parts, Body::from(form)), csrf))
+}
+
+pub(super) fn not_let_in() -> Problem {
+    let detail = "this token is not known here: it is mistyped, has expired or was taken back";
+    Problem::new(StatusCode::UNAUTHORIZED, detail)
+        .hint("whoever runs this server can make one: `unstuck token make --name NAME`")
+}
+
+fn shows_nothing() -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, "this takes a token")
+        .hint("send the header `Authorization: Bearer TOKEN`; `unstuck token make` makes one")
+}
+
+/// While it cannot be told who is let in, nobody is. What is wrong is for whoever runs the server.
+pub(super) fn unusable(error: &AccessError) -> Problem {
+    tracing::error!(%error, hint = error.hint(), "nobody is let in");
+    let detail = "it cannot be told just now who is let in here";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+        .hint("whoever runs this server finds out more with `unstuck token list`")
+        .retry_after(30)
+}
+
+fn told(problem: Problem) -> Response {
+    let asks = problem.status() == StatusCode::UNAUTHORIZED.as_u16();
+    let mut response = problem.into_response();
+    if asks {
+        let scheme = HeaderValue::from_static("Bearer realm=\"unstuck\"");
+        response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+    }
+    response
+}
+
+/// To log in, and back to where somebody wanted to go. What a form would have done is not repeated.
+fn to_login(uri: &Uri, changes: bool) -> Response {
+    let wanted = uri.path_and_query().filter(|_| !changes).map(PathAndQuery::as_str);
+    see_other(&LocalPath::or_first(wanted).login())
+}
+
+/// To another page of ours.
+pub(super) fn see_other(path: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let path = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/"));
+    response.headers_mut().insert(LOCATION, path);
+    response
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,117 @@
+//! How often somebody at an address was not let in of late.
+//!
+//! Tokens cannot be guessed; this is so that nobody is kept busy with trying, and that a program
+//! with a wrong token is told to slow down. Whoever shows a good one is let in all the same: nobody
+//! is locked out by a neighbour.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How many failures are nothing.
+const FAILURES_MAX: u32 = 10;
+/// In which time.
+const WITHIN: Duration = Duration::from_mins(1);
+/// How many addresses are remembered.
+const ADDRESSES_MAX: usize = 4_096;
+
+/// The failures of late.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    /// How many since when, by address.
+    by_address: HashMap<Option<IpAddr>, (u32, Instant)>,
+}
+
+impl Failures {
+    /// One more. After too many: how long it is until the next try is worth anything.
+    pub(super) fn note(&mut self, address: Option<IpAddr>, now: Instant) -> Option<Duration> {
+        let address = address.map(block);
+        if !self.by_address.contains_key(&address) {
+            self.make_room(now);
+        }
+        let (count, since) = self.by_address.entry(address).or_insert((0, now));
+        if now.duration_since(*since) >= WITHIN {
+            (*count, *since) = (0, now);
+        }
+        *count = count.saturating_add(1);
+        (*count > FAILURES_MAX).then(|| WITHIN.saturating_sub(now.duration_since(*since)))
+    }
+
+    /// Forgets those whose time is over, and the oldest where there are none.
+    fn make_room(&mut self, now: Instant) {
+        if self.by_address.len() < ADDRESSES_MAX {
+            return;
+        }
+        self.by_address.retain(|_, (_, since)| now.duration_since(*since) < WITHIN);
+        if self.by_address.len() < ADDRESSES_MAX {
+            return;
+        }
+        let oldest = self.by_address.iter().min_by_key(|(_, (_, since))| *since);
+        if let Some(oldest) = oldest.map(|(address, _)| *address) {
+            self.by_address.remove(&oldest);
+        }
+    }
+}
+
+/// An address, or all that one customer has of the large kind.
+fn block(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Option<IpAddr> {
+        text.parse().ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_ten_failures_a_minute_has_to_pass() {
+        let (mut failures, begin) = (Failures::default(), Instant::now());
+        for _ in 0..10 {
+            assert_eq!(failures.note(address("10.0.0.1"), begin), None);
+        }
+        let later = begin + Duration::from_secs(15);
+        assert_eq!(failures.note(address("10.0.0.1"), later), Some(Duration::from_secs(45)));
+        assert_eq!(failures.note(address("10.0.0.2"), later), None);
+        assert_eq!(failures.note(None, later), None);
+        assert_eq!(failures.note(address("10.0.0.1"), begin + WITHIN), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_customer_is_one_address() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        for last in 0..10 {
+            assert_eq!(failures.note(address(&format!("2001:db8:1:2::{last}")), now), None);
+        }
+        assert!(failures.note(address("2001:db8:1:2:ffff::1"), now).is_some());
+        assert_eq!(failures.note(address("2001:db8:1:3::1"), now), None);
+        for _ in 0..10 {
+            assert_eq!(failures.note(address("::ffff:10.0.0.1"), now), None);
+        }
+        assert!(failures.note(address("10.0.0.1"), now).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn there_is_an_end_to_what_is_remembered() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        for number in 0..10_000_u32 {
+            let at = now + Duration::from_millis(number.into());
+            failures.note(Some(IpAddr::V4(number.into())), at);
+        }
+        assert_eq!(failures.by_address.len(), ADDRESSES_MAX);
+        // The newest are the ones that are left.
+        assert!(failures.by_address.contains_key(&Some(IpAddr::V4(9_999.into()))));
+        failures.note(None, now + Duration::from_mins(10));
+        assert_eq!(failures.by_address.len(), 1);
+    }
+}

@@ -1,0 +1,204 @@
+//! The key of a server: what it signs comes from it and from nobody else.
+//!
+//! What is signed is not secret from whoever holds it; it only cannot be changed or made up. Each
+//! purpose signs with a key of its own, so that what is good for one is nothing to the others.
+
+use std::fmt;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::AccessError;
+use super::private;
+use super::tokens::LOCK;
+
+/// The file in its folder.
+const FILE: &str = "key";
+/// Its length.
+const KEY_BYTES: usize = 32;
+/// Longer texts were not signed by us.
+const SEALED_BYTES_MAX: usize = 4096;
+
+/// What something is signed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The cookie of a page.
+    Session,
+    /// What the forms of a session carry.
+    Csrf,
+    /// A link.
+    Link,
+}
+
+impl Purpose {
+    const fn context(self) -> &'static str {
+        match self {
+            Self::Session => "unstuck-server 2026-11 session",
+            Self::Csrf => "unstuck-server 2026-11 csrf",
+            Self::Link => "unstuck-server 2026-11 link",
+        }
+    }
+}
+
+/// What a server signs with.
+#[derive(Clone)]
+pub struct Key([u8; KEY_BYTES]);
+
+impl Key {
+    /// The one in this folder, which is made when there is none.
+    pub fn open(folder: &Path) -> Result<Self, AccessError> {
+        if let Some(key) = Self::kept(folder)? {
+            return Ok(key);
+        }
+        private::make_folder(folder)?;
+        let _turn = private::lock(&folder.join(LOCK))?;
+        if let Some(key) = Self::kept(folder)? {
+            return Ok(key);
+        }
+        let key = private::random()?;
+        private::write(&folder.join(FILE), &key)?;
+        Ok(Self(key))
+    }
+
+    fn kept(folder: &Path) -> Result<Option<Self>, AccessError> {
+        let path = folder.join(FILE);
+        let Some(bytes) = private::read(&path, 1024)? else { return Ok(None) };
+        let found = bytes.len();
+        let key = bytes.try_into().map_err(|_| AccessError::Damaged {
+            path,
+            why: format!("it has {found} bytes instead of {KEY_BYTES}"),
+        })?;
+        Ok(Some(Self(key)))
+    }
+
+    /// A value as a text that only we can have made.
+    pub(super) fn seal(&self, purpose: Purpose, value: &impl Serialize) -> String {
+        // Plain structures of ours always become text; an empty one reads as nothing.
+        let text = BASE64.encode(serde_json::to_vec(value).unwrap_or_default());
+        let proof = BASE64.encode(self.proof(purpose, text.as_bytes()).as_bytes());
+        format!("{text}.{proof}")
+    }
+
+    /// What we sealed for this purpose. Anything else is nothing, and is not looked into.
+    pub(super) fn unseal<T: DeserializeOwned>(&self, purpose: Purpose, sealed: &str) -> Option<T> {
+        if sealed.len() > SEALED_BYTES_MAX {
+            return None;
+        }
+        let (text, proof) = sealed.split_once('.')?;
+        let proof: [u8; 32] = BASE64.decode(proof).ok()?.try_into().ok()?;
+        // The hash compares in constant time.
+        if self.proof(purpose, text.as_bytes()) != blake3::Hash::from(proof) {
+            return None;
+        }
+        serde_json::from_slice(&BASE64.decode(text).ok()?).ok()
+    }
+
+    pub(super) fn proof(&self, purpose: Purpose, bytes: &[u8]) -> blake3::Hash {
+        blake3::keyed_hash(&blake3::derive_key(purpose.context(), &self.0), bytes)
+    }
+}
+
+#[cfg(test)]
+impl Key {
+    /// One without a file.
+    pub(super) const fn of_tests() -> Self {
+        Self([7; KEY_BYTES])
+    }
+}
+
+/// A key is no text for a log.
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn open() -> (tempfile::TempDir, Key) {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key::open(&folder.path().join("server")).unwrap();
+        (folder, key)
+    }
+
+    #[test]
+    fn a_key_is_made_once_and_for_its_owner_only() {
+        let (folder, key) = open();
+        let folder = folder.path().join("server");
+        let file = folder.join(FILE);
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7777, 0o600);
+        assert_eq!(fs::read(&file).unwrap(), key.0);
+        assert_eq!(Key::open(&folder).unwrap().0, key.0);
+        assert_ne!(open().1.0, key.0);
+        assert_eq!(format!("{key:?}"), "Key");
+    }
+
+    #[test]
+    fn a_damaged_or_open_key_is_not_used_and_not_replaced() {
+        let (folder, _) = open();
+        let folder = folder.path().join("server");
+        let file = folder.join(FILE);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(matches!(Key::open(&folder), Err(AccessError::Exposed { mode: 0o644, .. })));
+        private::write(&file, b"short").unwrap();
+        let error = Key::open(&folder).unwrap_err().to_string();
+        assert!(error.ends_with("is damaged: it has 5 bytes instead of 32"), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), b"short");
+    }
+
+    #[test]
+    fn what_is_sealed_for_one_purpose_is_nothing_to_another_or_to_another_key() {
+        let (_folder, key) = open();
+        let purposes = [Purpose::Session, Purpose::Csrf, Purpose::Link];
+        for sealed_for in purposes {
+            let sealed = key.seal(sealed_for, &"hello");
+            for read_for in purposes {
+                let read: Option<String> = key.unseal(read_for, &sealed);
+                assert_eq!(read.is_some(), sealed_for == read_for);
+            }
+            assert_eq!(open().1.unseal::<String>(sealed_for, &sealed), None);
+        }
+    }
+
+    #[test]
+    fn a_part_is_nothing() {
+        let (_folder, key) = open();
+        let sealed = key.seal(Purpose::Link, &"hello");
+        for end in 0..sealed.len() {
+            assert_eq!(key.unseal::<String>(Purpose::Link, &sealed[..end]), None);
+        }
+        let long = "x".repeat(SEALED_BYTES_MAX);
+        assert_eq!(key.unseal::<String>(Purpose::Link, &key.seal(Purpose::Link, &long)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_changed_it_is_nothing_then(at in 0_usize..60, to in any::<char>()) {
+            let key = Key::of_tests();
+            let sealed = key.seal(Purpose::Session, &"hello");
+            let mut letters: Vec<char> = sealed.chars().collect();
+            let at = at % letters.len();
+            prop_assume!(letters[at] != to);
+            letters[at] = to;
+            let changed: String = letters.into_iter().collect();
+            prop_assert_eq!(key.unseal::<String>(Purpose::Session, &changed), None);
+        }
+
+        #[test]
+        fn whatever_is_read_nothing_panics(text in ".*", sealed in "[A-Za-z0-9_-]{0,80}\\.[A-Za-z0-9_-]{0,60}") {
+            let key = Key::of_tests();
+            prop_assert_eq!(key.unseal::<String>(Purpose::Link, &text), None);
+            prop_assert_eq!(key.unseal::<String>(Purpose::Link, &sealed), None);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Links that let somebody do one thing for a while: signed, so that they need not be remembered.
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::QuestionId;
+use unstuck_core::question::Decision;
+use unstuck_core::time::{Span, Time};
+
+use axum::http::StatusCode;
+
+use super::caller::{Caller, Reach, Role};
+use super::error::AccessError;
+use super::key::{Key, Purpose};
+use super::private;
+use super::token::TokenId;
+use crate::problem::Problem;
+
+/// The longest that a link may last.
+pub const LINK_LASTS_MAX: Span = Span::from_hours(7 * 24);
+/// A link that is clicked at once.
+const ENTRY_LASTS: Span = Span::from_mins(5);
+
+/// A link to the questions of one project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswererLink {
+    /// Whom it is sent to, as answers record it.
+    pub name: String,
+    /// Which project.
+    pub project: String,
+    /// When it ends.
+    pub expires_at: Time,
+}
+
+/// A link to one answer of one question. Following it only shows what it would do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChoiceLink {
+    /// Whom it is sent to, as answers record it.
+    pub name: String,
+    /// Which project.
+    pub project: String,
+    /// Which question.
+    pub question: QuestionId,
+    /// Which answer.
+    pub decision: Decision,
+    /// When it ends.
+    pub expires_at: Time,
+}
+
+/// A link that opens a session of a token, once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryLink {
+    /// Which token.
+    pub(super) token: TokenId,
+    /// Which link it is: the same is not used twice.
+    pub(super) id: String,
+    /// When it ends.
+    pub(super) expires_at: Time,
+}
+
+/// A link that we made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Link {
+    /// To the questions of one project.
+    Answerer(AnswererLink),
+    /// To one answer of one question.
+    Choice(ChoiceLink),
+    /// Into a session, once.
+    Entry(EntryLink),
+}
+
+/// Why a link leads nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// It is not one of ours, or not whole.
+    #[error("this link is not complete, or was not made here")]
+    Unreadable,
+    /// Its time is over.
+    #[error("this link has expired")]
+    Expired,
+    /// It was used, and is good for one time.
+    #[error("this link was used already")]
+    Used,
+}
+
+impl Link {
+    /// To the questions of a project.
+    pub fn answerer(name: &str, project: &str, lasts: Span, now: Time) -> Self {
+        let (name, project) = (name.to_owned(), project.to_owned());
+        Self::Answerer(AnswererLink { name, project, expires_at: end(lasts, now) })
+    }
+
+    /// To one answer of a question.
+    pub fn choice(
+        name: &str,
+        project: &str,
+        question: QuestionId,
+        decision: Decision,
+        lasts: Span,
+        now: Time,
+    ) -> Self {
+        let (name, project) = (name.to_owned(), project.to_owned());
+        let expires_at = end(lasts, now);
+        Self::Choice(ChoiceLink { name, project, question, decision, expires_at })
+    }
+
+    /// Into a session of a token, once and soon.
+    pub fn entry(token: TokenId, now: Time) -> Result<Self, AccessError> {
+        let id = private::random_name()?;
+        Ok(Self::Entry(EntryLink { token, id, expires_at: now + ENTRY_LASTS }))
+    }
+
+    /// As the last part of an address.
+    pub fn seal(&self, key: &Key) -> String {
+        key.seal(Purpose::Link, self)
+    }
+
+    /// What a link says, if we made it and it has not ended.
+    pub fn read(key: &Key, text: &str, now: Time) -> Result<Self, LinkError> {
+        let link: Self = key.unseal(Purpose::Link, text).ok_or(LinkError::Unreadable)?;
+        if now < link.expires_at() { Ok(link) } else { Err(LinkError::Expired) }
+    }
+
+    const fn expires_at(&self) -> Time {
+        match self {
+            Self::Answerer(link) => link.expires_at,
+            Self::Choice(link) => link.expires_at,
+            Self::Entry(link) => link.expires_at,
+        }
+    }
+}
+
+impl AnswererLink {
+    /// Whoever follows it.
+    pub fn caller(&self) -> Caller {
+        answerer(&self.name, &self.project)
+    }
+}
+
+impl ChoiceLink {
+    /// Whoever answers by it.
+    pub fn caller(&self) -> Caller {
+        answerer(&self.name, &self.project)
+    }
+}
+
+/// Somebody who answers questions of one project.
+pub(super) fn answerer(name: &str, project: &str) -> Caller {
+    let reach = Reach::Only([project.into()].into());
+    Caller { name: name.into(), role: Role::Answerer, reach }
+}
+
+impl From<LinkError> for Problem {
+    fn from(error: LinkError) -> Self {
+        let (status, hint) = match error {
+            LinkError::Unreadable => {
+                (StatusCode::NOT_FOUND, "open it again from the message, in one piece")
+            }
+            LinkError::Expired | LinkError::Used => {
+                (StatusCode::GONE, "log in with a token, or wait for the next message")
+            }
+        };
+        Self::new(status, error.to_string()).hint(hint)
+    }
+}
+
+fn end(lasts: Span, now: Time) -> Time {
+    now + lasts.min(LINK_LASTS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: Time = Time::from_millis(1_000_000);
+    const HOUR: Span = Span::from_hours(1);
+
+    fn links() -> [Link; 3] {
+        [
+            Link::answerer("phone", "shop", HOUR, NOW),
+            Link::choice("phone", "shop", QuestionId(3), Decision::AllowOnce, HOUR, NOW),
+            Link::entry(TokenId(1), NOW).unwrap(),
+        ]
+    }
+
+    #[test]
+    fn a_link_reads_as_it_was_made_until_it_ends() {
+        let key = Key::of_tests();
+        for link in links() {
+            let text = link.seal(&key);
+            let end = link.expires_at();
+            assert_eq!(Link::read(&key, &text, NOW), Ok(link.clone()));
+            assert_eq!(Link::read(&key, &text, end - Span::from_millis(1)), Ok(link));
+            assert_eq!(Link::read(&key, &text, end), Err(LinkError::Expired));
+        }
+    }
+
+    #[test]
+    fn no_link_lasts_longer_than_a_week_and_an_entry_only_minutes() {
+        let long = Span::from_hours(10_000);
+        let end = NOW + Span::from_hours(168);
+        assert_eq!(Link::answerer("a", "b", long, NOW).expires_at(), end);
+        let choice = Link::choice("a", "b", QuestionId(1), Decision::Deny, long, NOW);
+        assert_eq!(choice.expires_at(), end);
+        let entry = Link::entry(TokenId(1), NOW).unwrap();
+        assert_eq!(entry.expires_at(), NOW + Span::from_mins(5));
+    }
+
+    #[test]
+    fn a_part_another_key_and_another_purpose_are_nothing() {
+        let key = Key::of_tests();
+        for link in links() {
+            let text = link.seal(&key);
+            for end in 0..text.len() {
+                assert_eq!(Link::read(&key, &text[..end], NOW), Err(LinkError::Unreadable));
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let other = Key::open(folder.path()).unwrap();
+            assert_eq!(Link::read(&other, &text, NOW), Err(LinkError::Unreadable));
+            let session = key.seal(Purpose::Session, &link);
+            assert_eq!(Link::read(&key, &session, NOW), Err(LinkError::Unreadable));
+        }
+    }
+
+    #[test]
+    fn a_link_reaches_one_project_as_somebody_who_answers() {
+        let caller =
+            AnswererLink { name: "phone".into(), project: "shop".into(), expires_at: NOW }.caller();
+        assert_eq!((&*caller.name, caller.role), ("phone", Role::Answerer));
+        assert!(caller.sees("shop") && !caller.sees("bank"));
+    }
+
+    #[test]
+    fn a_link_fits_into_a_message() {
+        let key = Key::of_tests();
+        for link in links() {
+            let text = link.seal(&key);
+            assert!(text.len() < 300, "{} letters", text.len());
+            assert!(
+                text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_.".contains(&c)),
+                "{text}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_changed_it_leads_nowhere(at in 0_usize..400, to in any::<char>()) {
+            let key = Key::of_tests();
+            let text = Link::answerer("phone", "shop", HOUR, NOW).seal(&key);
+            let mut letters: Vec<char> = text.chars().collect();
+            let at = at % letters.len();
+            prop_assume!(letters[at] != to);
+            letters[at] = to;
+            let changed: String = letters.into_iter().collect();
+            prop_assert_eq!(Link::read(&key, &changed, NOW), Err(LinkError::Unreadable));
+        }
+
+        #[test]
+        fn no_text_is_a_link_or_a_panic(text in ".*") {
+            prop_assert_eq!(Link::read(&Key::of_tests(), &text, NOW), Err(LinkError::Unreadable));
+        }
+    }
+}

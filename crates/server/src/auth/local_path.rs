@@ -1,0 +1,113 @@
+//! A path of this server: where somebody goes on after logging in. Never a place elsewhere.
+
+use std::fmt;
+
+use axum::http::uri::PathAndQuery;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Longer ones are none of ours.
+const BYTES_MAX: usize = 1024;
+/// Letters of a path that need no other form inside a query.
+const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.');
+
+/// A path of this server, with its query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalPath(String);
+
+impl LocalPath {
+    /// The first page.
+    pub fn first() -> Self {
+        Self("/".to_owned())
+    }
+
+    /// What was asked for, or the first page where that is no path of ours.
+    pub fn or_first(text: Option<&str>) -> Self {
+        text.and_then(Self::read).unwrap_or_else(Self::first)
+    }
+
+    /// A path, if it cannot lead anywhere else. Browsers take `\` for `/`, leave control letters
+    /// out, and what begins with two of the one or the other for another server.
+    fn read(text: &str) -> Option<Self> {
+        let mut letters = text.bytes();
+        let local = letters.next() == Some(b'/') && letters.next() != Some(b'/');
+        let plain = text.bytes().all(|letter| letter.is_ascii_graphic() && letter != b'\\');
+        let fits = text.len() <= BYTES_MAX && PathAndQuery::try_from(text).is_ok();
+        // To log in again leads nowhere.
+        let login = text.starts_with("/login") || text.starts_with("/enter/");
+        (local && plain && fits && !login).then(|| Self(text.to_owned()))
+    }
+
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The page to log in, which leads here afterwards.
+    pub(super) fn login(&self) -> String {
+        match self.as_str() {
+            "/" => "/login".to_owned(),
+            path => format!("/login?next={}", utf8_percent_encode(path, IN_QUERY)),
+        }
+    }
+}
+
+impl fmt::Display for LocalPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_paths_of_this_server_are_gone_on_to() {
+        for local in ["/", "/projects/shop", "/q/3?all=1&x=%2F", "/a//b", "/a:b@c"] {
+            assert_eq!(LocalPath::or_first(Some(local)).as_str(), local);
+        }
+        let long = format!("/{}", "x".repeat(BYTES_MAX));
+        let elsewhere = [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "\\\\evil.example",
+            "https://evil.example",
+            "evil",
+            "/\t/evil.example",
+            "/a\\b",
+            "/a\nb",
+            " /a",
+            "/a b",
+            "/ü",
+            "javascript:x",
+            "/login",
+            "/login?next=/login",
+            "/enter/abc",
+            &long,
+        ];
+        for text in elsewhere {
+            assert_eq!(LocalPath::or_first(Some(text)), LocalPath::first(), "{text:?}");
+        }
+        assert_eq!(LocalPath::or_first(None), LocalPath::first());
+    }
+
+    #[test]
+    fn the_way_to_log_in_says_where_to_go_on() {
+        assert_eq!(LocalPath::first().login(), "/login");
+        let path = LocalPath::or_first(Some("/q/3?all=1&b=2#x"));
+        assert_eq!(path.login(), "/login?next=/q/3%3Fall%3D1%26b%3D2%23x");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_asked_for_it_stays_here(text in ".*") {
+            let path = LocalPath::or_first(Some(&text));
+            prop_assert!(path.as_str().starts_with('/'));
+            prop_assert!(!path.as_str().starts_with("//"));
+            prop_assert!(!path.as_str().contains('\\'));
+        }
+    }
+}

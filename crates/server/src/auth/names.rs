@@ -1,0 +1,305 @@
+//! Under which names this server may be spoken to, and which pages are its own.
+//!
+//! A page elsewhere can point a name of its own at this machine and then speak to us as if we were
+//! its server; so a request has to name us by a name that is ours. And a page elsewhere can make the
+//! browser send us a form; so what changes something has to come from a page of ours, or from no
+//! page at all.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, StatusCode};
+
+use crate::problem::Problem;
+
+/// What a browser says about where a request comes from. Pages cannot set it.
+const FETCH_SITE: &str = "sec-fetch-site";
+
+/// The names of a server.
+#[derive(Clone, Debug)]
+pub struct Names {
+    bind: IpAddr,
+    public: Vec<Place>,
+}
+
+/// A name that cannot be one of a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no name of a server: write a host such as inbox.example.org")]
+pub struct UnfitHost(pub String);
+
+/// A host, and its port where it was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    host: Host,
+    port: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    Address(IpAddr),
+    Name(String),
+}
+
+/// Where a page comes from.
+struct Origin {
+    place: Place,
+    https: bool,
+}
+
+impl Names {
+    /// The names of a server that listens at this address, and is reached from elsewhere under
+    /// others. Those may stand as an address of the web: `https://inbox.example.org`.
+    pub fn new<'a>(
+        bind: SocketAddr,
+        public: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, UnfitHost> {
+        let place = |name: &'a str| {
+            let bare = name.split_once("://").map_or(name, |(_, rest)| rest);
+            Place::read(bare.trim_end_matches('/')).ok_or_else(|| UnfitHost(name.to_owned()))
+        };
+        let public = public.into_iter().map(place).collect::<Result<_, _>>()?;
+        Ok(Self { bind: bind.ip(), public })
+    }
+
+    /// Whether a request names us by a name of ours.
+    pub(super) fn meant(&self, parts: &Parts) -> Result<(), Problem> {
+        let mut places = named(parts).peekable();
+        let ours = |place: Option<Place>| place.is_some_and(|place| self.is_ours(&place.host));
+        if places.peek().is_some() && places.all(ours) {
+            return Ok(());
+        }
+        let detail = "this server is not known under the name that it was called by";
+        let hint = "call it by its address or by localhost; other names have to be set as the \
+                    public address of the server";
+        Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail).hint(hint))
+    }
+
+    /// Whether what wants to change something comes from a page of ours or from no page.
+    pub(super) fn sent_from_here(&self, parts: &Parts, secure: bool) -> Result<(), Problem> {
+        let site = text(&parts.headers, FETCH_SITE);
+        let origin = parts.headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
+        let from_here = match (site, origin) {
+            (Some(site), _) if site != "same-origin" && site != "none" => false,
+            // The browser says where it comes from, and some hide the name of the page.
+            (Some(_), Some("null")) | (_, None) => true,
+            (_, Some(origin)) => self.is_own(origin, parts, secure),
+        };
+        if from_here {
+            return Ok(());
+        }
+        let detail = "this was sent from a page of another site";
+        let hint = "open the page of this server and do it there; programs leave Origin out";
+        Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
+    }
+
+    fn is_ours(&self, host: &Host) -> bool {
+        let public = self.public.iter().any(|place| place.host == *host);
+        public
+            || match host {
+                // An address cannot be pointed elsewhere.
+                Host::Address(address) => {
+                    address.is_loopback()
+                        || *address == self.bind.to_canonical()
+                        || self.bind.is_unspecified()
+                }
+                Host::Name(name) => name == "localhost",
+            }
+    }
+
+    /// Whether a page is one of this very server: another port is another server.
+    fn is_own(&self, origin: &str, parts: &Parts, secure: bool) -> bool {
+        let Some(Origin { place, https }) = Origin::read(origin) else { return false };
+        if secure && !https {
+            return false;
+        }
+        let port = |place: &Place| place.port.unwrap_or(if https { 443 } else { 80 });
+        let same = |other: &Place| other.host == place.host && port(other) == port(&place);
+        self.public.iter().any(same) || named(parts).flatten().any(|named| same(&named))
+    }
+}
+
+impl Place {
+    fn read(text: &str) -> Option<Self> {
+        let authority: Authority = text.parse().ok()?;
+        if authority.as_str().contains('@') {
+            return None;
+        }
+        let host = authority.host();
+        let rest = &authority.as_str()[host.len()..];
+        let port = match rest.strip_prefix(':') {
+            Some(port) => Some(port.parse().ok()?),
+            None => rest.is_empty().then_some(None)?,
+        };
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let address = bare.unwrap_or(host).parse::<IpAddr>();
+        let host = match address {
+            Ok(address) => Host::Address(address.to_canonical()),
+            Err(_) => Host::Name(host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()),
+        };
+        (host != Host::Name(String::new())).then_some(Self { host, port })
+    }
+}
+
+impl Origin {
+    fn read(text: &str) -> Option<Self> {
+        let (scheme, place) = text.split_once("://")?;
+        let https = match scheme {
+            "http" => false,
+            "https" => true,
+            _ => return None,
+        };
+        Some(Self { place: Place::read(place)?, https })
+    }
+}
+
+/// Every name that a request calls us by; one that cannot be read is none of ours.
+fn named(parts: &Parts) -> impl Iterator<Item = Option<Place>> {
+    let read = |text: &str| Place::read(text);
+    let line = parts.uri.authority().map(|authority| read(authority.as_str()));
+    let hosts = parts.headers.get_all(HOST).into_iter();
+    line.into_iter().chain(hosts.map(move |host| host.to_str().ok().and_then(read)))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names(bind: &str, public: &[&str]) -> Names {
+        Names::new(bind.parse().unwrap(), public.iter().copied()).unwrap()
+    }
+
+    fn parts(uri: &str, headers: &[(&str, &str)]) -> Parts {
+        let mut request = Request::post(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn it_answers_to_its_own_names_only() {
+        let local = names("127.0.0.1:7077", &[]);
+        let lan = names("192.168.1.5:7077", &["https://inbox.example.org/"]);
+        let any = names("0.0.0.0:7077", &["inbox.example.org:8443"]);
+        // The host, and whether a local, a bound and an open server answer to it.
+        let cases = [
+            ("127.0.0.1:7077", [true, true, true]),
+            ("localhost:7077", [true, true, true]),
+            ("LocalHost", [true, true, true]),
+            ("localhost.", [true, true, true]),
+            ("[::1]:7077", [true, true, true]),
+            ("[::ffff:127.0.0.1]", [true, true, true]),
+            ("192.168.1.5", [false, true, true]),
+            ("192.168.1.6", [false, false, true]),
+            ("inbox.example.org", [false, true, true]),
+            ("INBOX.example.org.:99", [false, true, true]),
+            ("evil.example", [false, false, false]),
+            ("localhost.evil.example", [false, false, false]),
+            ("inbox.example.org.evil.example", [false, false, false]),
+            ("127.0.0.1.evil.example", [false, false, false]),
+            ("evil@localhost", [false, false, false]),
+            ("localhost:x", [false, false, false]),
+            ("", [false, false, false]),
+        ];
+        for (host, expected) in cases {
+            let parts = parts("/", &[("host", host)]);
+            for (names, expected) in [&local, &lan, &any].into_iter().zip(expected) {
+                assert_eq!(names.meant(&parts).is_ok(), expected, "{host} {names:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_names_of_a_request_have_to_be_ours_and_there_has_to_be_one() {
+        let local = names("127.0.0.1:7077", &[]);
+        let refused = local.meant(&parts("/", &[])).unwrap_err();
+        assert_eq!(refused.status(), 421);
+        assert!(local.meant(&parts("http://localhost/", &[])).is_ok());
+        assert!(local.meant(&parts("http://evil.example/", &[("host", "localhost")])).is_err());
+        assert!(local.meant(&parts("/", &[("host", "localhost"), ("host", "evil")])).is_err());
+    }
+
+    #[test]
+    fn what_changes_something_comes_from_a_page_of_ours_or_from_none() {
+        let local = names("127.0.0.1:7077", &["https://inbox.example.org"]);
+        let host = "localhost:7077";
+        // Origin, what the browser says, and whether it is let through.
+        let cases = [
+            (None, None, true),
+            (Some("http://localhost:7077"), None, true),
+            (Some("http://localhost:7077"), Some("same-origin"), true),
+            (Some("https://inbox.example.org"), Some("same-origin"), true),
+            (Some("https://inbox.example.org:443"), None, true),
+            (Some("null"), Some("same-origin"), true),
+            (None, Some("same-origin"), true),
+            (None, Some("none"), true),
+            (Some("null"), None, false),
+            (Some("null"), Some("cross-site"), false),
+            (None, Some("cross-site"), false),
+            (None, Some("same-site"), false),
+            (None, Some(""), false),
+            (Some("http://localhost:7077"), Some("cross-site"), false),
+            (Some("http://localhost:3000"), None, false),
+            (Some("http://localhost"), None, false),
+            (Some("http://127.0.0.1:7077"), None, false),
+            (Some("https://inbox.example.org:8443"), None, false),
+            (Some("https://evil.example"), None, false),
+            (Some("https://evil.example"), Some("same-origin"), false),
+            (Some("http://localhost:7077.evil.example"), None, false),
+            (Some("http://localhost:7077@evil.example"), None, false),
+            (Some("file://"), None, false),
+            (Some(""), None, false),
+        ];
+        for (origin, site, expected) in cases {
+            let mut headers = vec![("host", host)];
+            headers.extend(origin.map(|origin| ("origin", origin)));
+            headers.extend(site.map(|site| (FETCH_SITE, site)));
+            let sent = local.sent_from_here(&parts("/", &headers), false);
+            assert_eq!(sent.is_ok(), expected, "{origin:?} {site:?}");
+            assert!(sent.is_ok() || sent.unwrap_err().status() == 403);
+        }
+    }
+
+    #[test]
+    fn behind_tls_a_plain_page_is_another_site() {
+        let names = names("127.0.0.1:7077", &["inbox.example.org"]);
+        let sent = |origin, secure| {
+            let headers = [("host", "inbox.example.org"), ("origin", origin)];
+            names.sent_from_here(&parts("/", &headers), secure).is_ok()
+        };
+        assert!(sent("https://inbox.example.org", true));
+        assert!(sent("http://inbox.example.org", false));
+        assert!(!sent("http://inbox.example.org", true));
+    }
+
+    #[test]
+    fn a_public_name_that_is_none_is_refused() {
+        let bind: SocketAddr = "127.0.0.1:1".parse().unwrap();
+        for wrong in ["", "https://", "a b", "x@y", "host:port", "https://host/path"] {
+            let error = Names::new(bind, [wrong]).unwrap_err();
+            assert_eq!(error, UnfitHost(wrong.to_owned()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_makes_a_panic_or_a_name_of_ours(text in "[ -~]{0,40}") {
+            let local = names("127.0.0.1:7077", &[]);
+            let parts = parts("/", &[("host", &text), ("origin", &text)]);
+            let ours = ["localhost", "127.", "[::1]", "[::ffff:"];
+            let lower = text.to_ascii_lowercase();
+            let known = ours.iter().any(|name| lower.trim().starts_with(name));
+            prop_assert!(known || local.meant(&parts).is_err());
+            let _ = local.sent_from_here(&parts, true);
+        }
+    }
+}

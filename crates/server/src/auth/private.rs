@@ -1,0 +1,134 @@
+//! Files that are for their owner only.
+//!
+//! They are written beside and then take their place at once: whoever reads finds the old or the new
+//! one, never half of it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+
+use super::error::AccessError;
+
+/// The rights of everybody but the owner.
+const OTHERS: u32 = 0o077;
+/// Those of all.
+const RIGHTS: u32 = 0o7777;
+
+/// Which state of a file was seen. Another one has another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    inode: u64,
+    bytes: u64,
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// The state that a file is in; none where there is no file.
+    pub(super) fn of(path: &Path) -> Result<Option<Self>, AccessError> {
+        match fs::metadata(path) {
+            Ok(found) => Ok(Some(Self {
+                inode: found.ino(),
+                bytes: found.len(),
+                written: (found.mtime(), found.mtime_nsec()),
+                changed: (found.ctime(), found.ctime_nsec()),
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(AccessError::NotRead { path: path.to_owned(), source }),
+        }
+    }
+}
+
+/// A folder that others cannot look into.
+pub(super) fn make_folder(folder: &Path) -> Result<(), AccessError> {
+    let closed = || {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        if fs::metadata(folder)?.mode() & OTHERS == 0 {
+            return Ok(());
+        }
+        fs::set_permissions(folder, Permissions::from_mode(0o700))
+    };
+    closed().map_err(|source| not_written(folder, source))
+}
+
+/// The turn to write, until this is dropped. The file stays for good: one that is removed could be
+/// locked twice.
+pub(super) fn lock(path: &Path) -> Result<File, AccessError> {
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let locked = || {
+        let file = options.open(path)?;
+        file.lock()?;
+        Ok(file)
+    };
+    locked().map_err(|source| not_written(path, source))
+}
+
+/// What a file holds; none where there is no file. One that others may read or change is not used.
+pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, AccessError> {
+    let not_read = |source| AccessError::NotRead { path: path.to_owned(), source };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(not_read(source)),
+    };
+    let mode = file.metadata().map_err(not_read)?.mode() & RIGHTS;
+    if mode & OTHERS != 0 {
+        return Err(AccessError::Exposed { path: path.to_owned(), mode });
+    }
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(not_read)?;
+    if bytes.len() as u64 > bytes_max {
+        let why = format!("it is larger than {bytes_max} bytes");
+        return Err(AccessError::Damaged { path: path.to_owned(), why });
+    }
+    Ok(Some(bytes))
+}
+
+/// Writes a file as a whole. Only whoever has the turn may.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AccessError> {
+    let draft = path.with_extension("new");
+    let written = || {
+        // Left behind by somebody who was killed.
+        remove(&draft)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        match path.parent() {
+            Some(folder) => File::open(folder)?.sync_all(),
+            None => Ok(()),
+        }
+    };
+    written().map_err(|source| not_written(path, source))
+}
+
+/// Removes a file, if it is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn not_written(path: &Path, source: io::Error) -> AccessError {
+    AccessError::NotWritten { path: path.to_owned(), source }
+}
+
+/// Bytes that nobody can guess.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], AccessError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| AccessError::NoRandom(error.to_string()))?;
+    Ok(bytes)
+}
+
+/// A name that nobody can guess and nothing else has.
+pub(super) fn random_name() -> Result<String, AccessError> {
+    Ok(BASE64.encode(random::<16>()?))
+}

@@ -1,0 +1,193 @@
+//! What is known about a request besides who sends it, and how handlers get at both.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode};
+
+use super::caller::{Caller, Role};
+use super::session::Session;
+use crate::problem::Problem;
+
+/// Where a connection comes from. Whoever listens puts it into each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
+
+/// A request that came through the door.
+#[derive(Clone, Debug)]
+pub struct Visit {
+    /// Where it comes from, as far as that is known.
+    pub(super) from: Option<IpAddr>,
+    /// It came by TLS, as a proxy that is trusted says.
+    pub(super) secure: bool,
+    /// Somebody only looks ahead: nothing may be used up by that.
+    pub(super) looks_ahead: bool,
+    /// The session it belongs to.
+    pub(super) session: Option<Session>,
+}
+
+impl Visit {
+    /// What a request says about itself. What a proxy adds counts only where there is one: anybody
+    /// else could write it too.
+    pub(super) fn of(parts: &Parts, behind_proxy: bool) -> Self {
+        let headers = &parts.headers;
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let from = if behind_proxy { forwarded_for(headers) } else { peer };
+        let is = |name: &str, value: &str| {
+            let found = headers.get(name).and_then(|found| found.to_str().ok());
+            found.is_some_and(|found| found.trim().eq_ignore_ascii_case(value))
+        };
+        Self {
+            from,
+            secure: behind_proxy && is("x-forwarded-proto", "https"),
+            looks_ahead: parts.method == Method::HEAD
+                || ["sec-purpose", "purpose", "x-moz"]
+                    .iter()
+                    .any(|name| headers.contains_key(*name)),
+            session: None,
+        }
+    }
+}
+
+/// Whom the proxy got it from: the last one, which it wrote itself.
+fn forwarded_for(headers: &HeaderMap) -> Option<IpAddr> {
+    let last = headers.get_all("x-forwarded-for").into_iter().next_back()?.to_str().ok()?;
+    last.rsplit(',').next()?.trim().parse().ok()
+}
+
+/// What the forms of a page carry; nothing where there is no session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Csrf(pub(super) String);
+
+impl Csrf {
+    /// As the field `csrf` of a form, or the header `x-csrf`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Caller {
+    /// Whether they may do what takes this role; if not, what to tell them.
+    pub fn needs(&self, role: Role) -> Result<(), Problem> {
+        if self.may(role) {
+            return Ok(());
+        }
+        let detail = format!("this takes the role {role}, and {} has {}", self.name, self.role);
+        let hint = format!(
+            "whoever runs this server can give it: `unstuck token make --role {role} --name NAME`"
+        );
+        Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Self>().cloned();
+        // A route that was not put behind the door stays shut.
+        caller.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "nobody was let in here"))
+    }
+}
+
+impl<S: Sync> OptionalFromRequestParts<S> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {
+        Ok(parts.extensions.get::<Self>().cloned())
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let visit = parts.extensions.get::<Self>().cloned();
+        visit.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "nobody was let in here"))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Csrf {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::super::caller::Reach;
+    use super::*;
+
+    const ROLES: [Role; 3] = [Role::Answerer, Role::Viewer, Role::Operator];
+
+    fn caller(role: Role, reach: Reach) -> Caller {
+        Caller { name: "ada".into(), role, reach }
+    }
+
+    #[test]
+    fn each_role_may_do_what_those_before_it_may_whatever_it_sees() {
+        let only = |names: &[&str]| Reach::Only(names.iter().map(|name| (*name).into()).collect());
+        let reaches = [
+            (Reach::All, [true, true]),
+            (only(&["shop"]), [true, false]),
+            (only(&["shop", "bank"]), [true, true]),
+            (only(&[]), [false, false]),
+        ];
+        for (has, role) in ROLES.into_iter().enumerate() {
+            for (reach, sees) in &reaches {
+                let caller = caller(role, reach.clone());
+                assert_eq!([caller.sees("shop"), caller.sees("bank")], *sees, "{caller:?}");
+                assert!(!caller.sees("SHOP") || *reach == Reach::All);
+                for (needs, needed) in ROLES.into_iter().enumerate() {
+                    let expected = has >= needs;
+                    assert_eq!(caller.may(needed), expected, "{role} {needed}");
+                    assert_eq!(caller.needs(needed).is_ok(), expected, "{role} {needed}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_may_not_is_told_what_it_takes_and_who_can_give_it() {
+        let problem = caller(Role::Viewer, Reach::All).needs(Role::Operator).unwrap_err();
+        assert_eq!(problem.status(), 403);
+        assert_eq!(problem.detail(), "this takes the role operator, and ada has viewer");
+        let hint = problem.next_step().unwrap();
+        assert!(hint.contains("`unstuck token make --role operator --name NAME`"), "{hint}");
+    }
+
+    fn visit(headers: &[(&str, &str)], behind_proxy: bool) -> Visit {
+        let mut request = Request::get("/");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.extension(Peer([10, 0, 0, 1].into())).body(()).unwrap();
+        Visit::of(&request.into_parts().0, behind_proxy)
+    }
+
+    #[test]
+    fn what_a_proxy_says_counts_only_where_there_is_one() {
+        let headers = [("x-forwarded-proto", "https"), ("x-forwarded-for", "1.2.3.4, 5.6.7.8")];
+        let direct = visit(&headers, false);
+        assert_eq!((direct.from, direct.secure), (Some([10, 0, 0, 1].into()), false));
+        let proxied = visit(&headers, true);
+        assert_eq!((proxied.from, proxied.secure), (Some([5, 6, 7, 8].into()), true));
+        let plain = visit(&[("x-forwarded-proto", "http"), ("x-forwarded-for", "me")], true);
+        assert_eq!((plain.from, plain.secure), (None, false));
+    }
+
+    #[test]
+    fn a_browser_that_only_looks_ahead_is_known() {
+        assert!(visit(&[("sec-purpose", "prefetch;prerender")], false).looks_ahead);
+        assert!(visit(&[("purpose", "prefetch")], false).looks_ahead);
+        assert!(!visit(&[], false).looks_ahead);
+        let head = Request::head("/").body(()).unwrap().into_parts().0;
+        assert!(Visit::of(&head, false).looks_ahead);
+    }
+}
