@@ -13,6 +13,7 @@ use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
 use unstuck_runner::control::{ClientError, Refusal};
+use unstuck_server::auth::{AccessError, UnfitHost};
 use unstuck_store::{AnswerError, Holder, StoreError};
 
 use crate::exit::Exit;
@@ -288,6 +289,28 @@ pub(crate) enum Error {
         /// The root of the project.
         root: PathBuf,
     },
+    /// Nothing can be served there.
+    #[error("cannot listen at {address}: {source}")]
+    NotBound {
+        /// Where.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// Two projects are called the same.
+    #[error("two projects are called {name}: {} and {}", roots[0].display(), roots[1].display())]
+    SameName {
+        /// What.
+        name: String,
+        /// Where they are.
+        roots: [PathBuf; 2],
+    },
+    /// The server cannot be called that.
+    #[error(transparent)]
+    UnfitHost(#[from] UnfitHost),
+    /// Who is let in could not be read or changed.
+    #[error("{0}")]
+    Access(#[from] AccessError),
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -311,9 +334,12 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) | Self::PullRequestLeftOut => Exit::SomeFailed,
-            Self::Folder { .. } | Self::Problems(_) | Self::Plan(_) | Self::NotAtGithub { .. } => {
-                Exit::Config
-            }
+            Self::Folder { .. }
+            | Self::Problems(_)
+            | Self::Plan(_)
+            | Self::NotAtGithub { .. }
+            | Self::NotBound { .. } => Exit::Config,
+            Self::SameName { .. } | Self::UnfitHost(_) => Exit::Usage,
             // What has to be there before anything begins is the surroundings, not the work.
             Self::Fault(fault) => match Exit::of(fault.code()) {
                 Exit::SomeFailed => Exit::Config,
@@ -329,6 +355,7 @@ impl Error {
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => of_store(error),
+            Self::Access(error) => of_access(error),
             Self::UnknownCode(_)
             | Self::AboutUs { .. }
             | Self::NoScript
@@ -387,6 +414,11 @@ impl Error {
             | Self::Answer(AnswerError::Store(_))
             | Self::Command(CommandError::Store(_))
             | Self::Store(_) => Some(Code::InternalStore),
+            Self::Access(error) => match of_access(error) {
+                Exit::Config => Some(Code::ConfigInvalid),
+                Exit::Internal => Some(Code::InternalError),
+                _ => None,
+            },
             Self::Input { .. } if self.exit() != Exit::Usage => Some(Code::ConfigParseError),
             _ => None,
         }
@@ -407,6 +439,14 @@ impl Error {
             | Self::UnfitKey { .. }
             | Self::NoScript
             | Self::Unreachable { .. } => self.script_hints(),
+            Self::NotBound { address, .. } => vec![
+                format!("is `unstuck serve` running already? http://{address}/ would answer"),
+                "`--bind 127.0.0.1:PORT` takes another port".to_owned(),
+            ],
+            Self::SameName { .. } => {
+                vec!["serve them apart, or give one folder another name".to_owned()]
+            }
+            Self::UnfitHost(_) => Vec::new(),
             Self::NoCommand => vec!["write it after `--`: `unstuck exec -- COMMAND`".to_owned()],
             Self::NothingHere { .. } => {
                 vec!["`unstuck exec -- COMMAND` runs one; -C DIR names another project".to_owned()]
@@ -424,6 +464,7 @@ impl Error {
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => vec![error.hint().to_owned()],
+            Self::Access(error) => vec![error.hint()],
             Self::Answer(AnswerError::NotAnOption { question, .. }) => {
                 vec![format!("`unstuck inbox show {}` lists the choices", question.0)]
             }
@@ -598,6 +639,21 @@ const fn of_store(error: &StoreError) -> Exit {
         | StoreError::NotWritten { .. }
         | StoreError::NotRead { .. }
         | StoreError::Fenced { .. } => Exit::Internal,
+    }
+}
+
+/// Files that cannot be used need a person; a number or a name that does not fit was mistyped.
+const fn of_access(error: &AccessError) -> Exit {
+    match error {
+        AccessError::NotRead { .. }
+        | AccessError::NotWritten { .. }
+        | AccessError::Damaged { .. }
+        | AccessError::Newer { .. }
+        | AccessError::Exposed { .. } => Exit::Config,
+        AccessError::NoRandom(_) => Exit::Internal,
+        AccessError::UnknownToken(_) | AccessError::TooMany(_) | AccessError::UnfitName(_) => {
+            Exit::Usage
+        }
     }
 }
 

@@ -288,8 +288,9 @@ impl Shared {
             }
             Err(fault) => Some(Outcome::Failed { fault: Arc::new(fault), approach: None }.into()),
         };
-        // The tree is gone, and with it the need for its lock.
-        let _ = fs::remove_file(path);
+        // The tree is gone, and with it the need for its lock. Nobody waits for that: the file
+        // system may take milliseconds for it.
+        tokio::task::spawn_blocking(|| fs::remove_file(path));
         report
     }
 

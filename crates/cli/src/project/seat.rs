@@ -85,7 +85,7 @@ impl Seat {
         let unusable = |place: String| move |source| Error::Folder { place, source };
         let (key, socket) = (project.token_key(), project.socket());
         let token_key = TokenKey::open(&key).map_err(unusable(key.display().to_string()))?;
-        let (told, redactor) = (handle.clone(), Arc::new(redactor(project)));
+        let (told, redactor) = (handle.clone(), redactor(project));
         let server = Server::start_redacting(&socket, told, token_key, holder(verb), redactor)
             .map_err(unusable(socket.display().to_string()))?;
         let notices = handle.watch();

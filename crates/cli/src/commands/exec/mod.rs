@@ -130,7 +130,7 @@ impl Job<'_> {
 fn script(
     args: &Exec,
     guard: Guard,
-    (project, redactor): (&Project, Redactor),
+    (project, redactor): (&Project, Arc<Redactor>),
     dir: Option<&Path>,
 ) -> Result<Script, Error> {
     let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
@@ -150,7 +150,7 @@ fn script(
         socket: project.socket(),
         key,
         results: Results::new(project.results()),
-        redactor: Arc::new(redactor),
+        redactor,
     })
 }
 

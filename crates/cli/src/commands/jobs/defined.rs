@@ -119,7 +119,7 @@ impl Workshop {
         let path = project.token_key();
         let unusable = |source| Error::Folder { place: path.display().to_string(), source };
         let key = TokenKey::open(&path).map_err(unusable)?;
-        let redactor = Arc::new(crate::build::redactor(project));
+        let redactor = crate::build::redactor(project);
         Ok(Self { guard: crate::project::own_guard()?, key, redactor })
     }
 

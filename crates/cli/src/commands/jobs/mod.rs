@@ -7,6 +7,7 @@ mod hold;
 mod list;
 mod run;
 mod say;
+mod told;
 mod watch;
 mod watcher;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 
 pub(super) use defined::Defined;
 pub(super) use say::{Present, standing};
+pub(super) use told::told;
 pub(super) use watcher::current as current_watcher;
 
 use crate::args::{Jobs, JobsCommand};
