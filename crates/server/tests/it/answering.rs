@@ -110,7 +110,10 @@ async fn whoever_waits_for_an_answer_is_told_at_once() {
     };
     let (waited, answered) = tokio::join!(waits, answers);
     assert_eq!(answered.status, 200);
-    assert_eq!(waited.json()["status"], "skipped", "{waited:?}");
+    // It may come between the answer and its being taken up.
+    let waited = waited.json();
+    let heard = waited["status"] == "skipped" || waited["answer"]["decision"] == "skip_feature";
+    assert!(heard, "{waited}");
     let too_long = stage.get(&token, &format!("/api/v1/questions/{id}?wait=56")).await;
     assert_eq!(too_long.status, 422);
 }

@@ -154,8 +154,8 @@ async fn pages_show_what_a_role_may_see() {
 async fn the_inbox_is_small() {
     let stage = Stage::new().await;
     stage.project().build(&["One", "Two", "Three"]).await;
-    for at in 0..3 {
-        stage.project().asks_about(&format!("fault number {at}")).await;
+    for what in ["the disk is round", "no such moon", "out of tea"] {
+        stage.project().asks_about(what).await;
     }
     let browser = Browser::new(&stage, &stage.operator()).await;
     let page = browser.get("/").await.text();
