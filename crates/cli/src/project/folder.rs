@@ -65,6 +65,11 @@ impl Project {
         Self { settings: OnceLock::from(Arc::new(settings)), ..self }
     }
 
+    /// The same project, with its settings as they are by now.
+    pub(crate) fn read_again(&self) -> Result<Self, Error> {
+        Ok(self.clone().with(Resolved::load(&self.root, None, &Flags::new())?))
+    }
+
     /// Its settings.
     pub(crate) fn settings(&self) -> Result<Arc<Resolved>, Error> {
         if let Some(settings) = self.settings.get() {

@@ -6,12 +6,12 @@ use std::io::Write as _;
 use serde::Serialize;
 use unstuck_core::time::Time;
 use unstuck_store::Holder;
-use unstuck_store::tables::TaskRow;
+use unstuck_store::tables::{QuestionStatus, TaskRow};
 
 use super::defined::{Defined, find_rows, schedule};
 use super::say::{Present, Stand, Standing, standing};
 use super::watcher;
-use crate::error::Error;
+use crate::error::{Error, JobsError};
 use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal, style, when, words};
@@ -43,21 +43,21 @@ struct Line<'a> {
 pub(super) fn run(project: &Project, json: bool, terminal: &Terminal) -> Result<Exit, Error> {
     let defined = Defined::read(project)?;
     if defined.all().is_empty() && !json {
-        return Err(Error::NoJobs { root: project.root().to_owned() });
+        return Err(JobsError::NoJobs { root: project.root().to_owned() }.into());
     }
-    let (mut rows, held) = project::runtime()?.block_on(async {
+    let (mut rows, questions, held) = project::runtime()?.block_on(async {
         let held = project::current_holder(project).await.is_some();
-        let rows = match project.store() {
-            Ok(store) => find_rows(store.as_ref(), project.name()).await?,
-            // Nothing was ever run.
-            Err(_) => BTreeMap::new(),
-        };
-        Ok::<_, Error>((rows, held))
+        // Without a store nothing was ever run.
+        let Ok(store) = project.store() else { return Ok((BTreeMap::new(), Vec::new(), held)) };
+        let rows = find_rows(store.as_ref(), project.name()).await?;
+        let open = store.questions(project.name(), Some(QuestionStatus::Pending)).await?;
+        Ok::<_, Error>((rows, open, held))
     })?;
     let (watcher, now) = (watcher::current(project), project::now());
     let present = Present { held, watched: watcher.is_some() };
     let line = |job: &'_ Job, row: Option<TaskRow>| {
-        let Standing { stand, detail, next } = standing(Some(job), row.as_ref(), present, now);
+        let Standing { stand, detail, next } =
+            standing(Some(job), row.as_ref(), present, &questions, now);
         (stand, detail, next, row)
     };
     let mut jobs = Vec::new();
