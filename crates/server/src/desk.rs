@@ -73,6 +73,18 @@ pub enum Stand {
     Stopped,
 }
 
+impl Stand {
+    /// As people call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "Running",
+            Self::Idle => "Idle",
+            Self::NeedsAttention => "Needs attention",
+            Self::Stopped => "Stopped",
+        }
+    }
+}
+
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {

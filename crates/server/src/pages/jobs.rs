@@ -26,7 +26,6 @@ struct JobCard {
     project: Arc<str>,
     job: JobStanding,
     mood: &'static str,
-    word: &'static str,
 }
 
 pub(super) async fn jobs(
@@ -38,13 +37,13 @@ pub(super) async fn jobs(
     let mut jobs = Vec::new();
     for room in site.seen_by(&caller) {
         for job in room.desk.jobs().await? {
-            let (mood, word) = match job.standing {
-                Stand::Running => ("working", "Running"),
-                Stand::Idle => ("plain", "Idle"),
-                Stand::NeedsAttention => ("asks", "Needs attention"),
-                Stand::Stopped => ("paused", "Stopped"),
+            let mood = match job.standing {
+                Stand::Running => "working",
+                Stand::Idle => "plain",
+                Stand::NeedsAttention => "asks",
+                Stand::Stopped => "paused",
             };
-            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood, word });
+            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood });
         }
     }
     Ok(page(&Jobs { jobs, frame }))

@@ -13,8 +13,8 @@ mod watcher;
 
 use std::path::Path;
 
-pub(super) use defined::Defined;
-pub(super) use say::{Present, standing};
+pub(super) use defined::{Defined, find_rows};
+pub(super) use say::{Present, needs, standing};
 pub(super) use told::told;
 pub(super) use watcher::current as current_watcher;
 

@@ -17,7 +17,7 @@ use unstuck_world::process::{
 
 use crate::args::Mutate;
 use crate::build::redactor;
-use crate::error::Error;
+use crate::error::{Error, ScriptError};
 use crate::project::{self, Project};
 
 /// Where its failures are raised.
@@ -51,7 +51,7 @@ struct Ran {
 impl CommandAction {
     pub(super) fn new(args: &Mutate, project: &Project, dir: Option<&Path>) -> Result<Self, Error> {
         let guard = project::own_guard()?;
-        let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
+        let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
         let here = dir.unwrap_or(Path::new("."));
         let directory = std::path::absolute(here)
             .map_err(|source| Error::Folder { place: here.display().to_string(), source })?;

@@ -56,7 +56,7 @@ impl Desk for ServedDesk {
     }
 
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
-        let told = jobs::told(&self.project, self.store.as_ref()).await;
+        let told = jobs::told(&self.project, Some(self.store.as_ref())).await;
         told.map_err(|error| Refused::NotNow(error.to_string()))
     }
 }

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
 use unstuck_runner::SystemClock;
 use unstuck_server::auth::{Door, Key, Names, Tokens};
 use unstuck_server::{Hosted, Site, app, serve};
 
 use crate::args::Serve;
-use crate::error::Error;
+use crate::error::{Error, ServeError};
 use crate::exit::Exit;
 use crate::project::{self, Project, Signal, Signals};
 use crate::render::{Terminal, style};
@@ -27,15 +27,16 @@ use keeper::Keeper;
 /// Carries it out.
 pub(crate) fn run(args: &Serve, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let projects = projects(args, dir)?;
-    project::runtime()?.block_on(async {
+    let serving = async {
         let mut signals = Signals::new()?;
         let listener = TcpListener::bind(args.bind)
             .await
-            .map_err(|source| Error::NotBound { address: args.bind, source })?;
+            .map_err(|source| ServeError::NotBound { address: args.bind, source })?;
         let served = Served::open(args, &listener, projects, terminal).await?;
         let signal = served.until_it_ends(listener, &mut signals, terminal).await?;
         Ok(signal.exit())
-    })
+    };
+    project::runtime()?.block_on(LocalSet::new().run_until(serving))
 }
 
 /// The projects that are named, each by its own name.
@@ -56,10 +57,11 @@ fn projects(args: &Serve, dir: Option<&Path>) -> Result<Vec<Project>, Error> {
         match named.get(project.name()) {
             Some(root) if root == project.root() => continue,
             Some(root) => {
-                return Err(Error::SameName {
+                return Err(ServeError::SameName {
                     name: project.name().to_string(),
                     roots: [root.clone(), project.root().to_owned()],
-                });
+                }
+                .into());
             }
             None => named.insert(Arc::clone(project.name()), project.root().to_owned()),
         };
@@ -89,7 +91,8 @@ impl Served {
         let folder = project::state_folder().join("server");
         let tokens = Tokens::at(&folder);
         let first = tokens.begin(&project::whoever(), project::now())?;
-        let names = Names::new(address, args.public.iter().map(String::as_str))?;
+        let names = Names::new(address, args.public.iter().map(String::as_str))
+            .map_err(ServeError::from)?;
         let mut door = Door::new(tokens, Key::open(&folder)?, names, Arc::new(SystemClock));
         if args.behind_proxy {
             door = door.behind_proxy();
@@ -148,7 +151,7 @@ impl Served {
         let mut kept = JoinSet::new();
         for keeper in keepers {
             let (site, stop) = (Arc::clone(&site), stop.clone());
-            kept.spawn(keeper.keep(site, stop));
+            kept.spawn_local(keeper.keep(site, stop));
         }
         let serving = serve(listener, app(site, door), stop.clone());
         tokio::pin!(serving);
