@@ -13,6 +13,7 @@ use unstuck_core::question::Decision;
 use unstuck_core::signature::Signature;
 use unstuck_runner::CommandError;
 use unstuck_runner::control::{ClientError, Refusal};
+use unstuck_server::auth::AccessError;
 use unstuck_store::{AnswerError, Holder, StoreError};
 
 use crate::exit::Exit;
@@ -288,6 +289,9 @@ pub(crate) enum Error {
         /// The root of the project.
         root: PathBuf,
     },
+    /// Who is let in could not be read or changed.
+    #[error("{0}")]
+    Access(#[from] AccessError),
     /// The store could not do its part.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -329,6 +333,7 @@ impl Error {
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => of_store(error),
+            Self::Access(error) => of_access(error),
             Self::UnknownCode(_)
             | Self::AboutUs { .. }
             | Self::NoScript
@@ -387,6 +392,11 @@ impl Error {
             | Self::Answer(AnswerError::Store(_))
             | Self::Command(CommandError::Store(_))
             | Self::Store(_) => Some(Code::InternalStore),
+            Self::Access(error) => match of_access(error) {
+                Exit::Config => Some(Code::ConfigInvalid),
+                Exit::Internal => Some(Code::InternalError),
+                _ => None,
+            },
             Self::Input { .. } if self.exit() != Exit::Usage => Some(Code::ConfigParseError),
             _ => None,
         }
@@ -424,6 +434,7 @@ impl Error {
             Self::Answer(AnswerError::Store(error))
             | Self::Command(CommandError::Store(error))
             | Self::Store(error) => vec![error.hint().to_owned()],
+            Self::Access(error) => vec![error.hint()],
             Self::Answer(AnswerError::NotAnOption { question, .. }) => {
                 vec![format!("`unstuck inbox show {}` lists the choices", question.0)]
             }
@@ -598,6 +609,21 @@ const fn of_store(error: &StoreError) -> Exit {
         | StoreError::NotWritten { .. }
         | StoreError::NotRead { .. }
         | StoreError::Fenced { .. } => Exit::Internal,
+    }
+}
+
+/// Files that cannot be used need a person; a number or a name that does not fit was mistyped.
+const fn of_access(error: &AccessError) -> Exit {
+    match error {
+        AccessError::NotRead { .. }
+        | AccessError::NotWritten { .. }
+        | AccessError::Damaged { .. }
+        | AccessError::Newer { .. }
+        | AccessError::Exposed { .. } => Exit::Config,
+        AccessError::NoRandom(_) => Exit::Internal,
+        AccessError::UnknownToken(_) | AccessError::TooMany(_) | AccessError::UnfitName(_) => {
+            Exit::Usage
+        }
     }
 }
 

@@ -27,6 +27,7 @@ mod retry;
 mod run;
 mod skip;
 mod status;
+mod token;
 mod value;
 mod why;
 
@@ -57,6 +58,7 @@ pub(crate) use retry::Retry;
 pub(crate) use run::{Follow, Resume, Run};
 pub(crate) use skip::Skip;
 pub(crate) use status::Status;
+pub(crate) use token::{MakeToken, Token, TokenCommand, TokenRole};
 pub(crate) use why::Why;
 
 use std::ffi::{OsStr, OsString};
@@ -125,6 +127,7 @@ pub(crate) enum Command {
     Config(Config),
     Schema(Schema),
     Notify(Notify),
+    Token(Token),
     Explain(Explain),
     Classify(Classify),
     Drill(Drill),

@@ -189,6 +189,15 @@ pub(crate) fn holder(verb: &str) -> Holder {
     Holder { pid: std::process::id(), verb: verb.to_owned(), since: now() }
 }
 
+/// The login name of whoever sits here, or their number.
+pub(crate) fn whoever() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().filter_map(env::var_os);
+    let mut named = named.filter_map(|name| name.into_string().ok());
+    named
+        .find(|name| !name.trim().is_empty())
+        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
+}
+
 pub(crate) fn now() -> Time {
     SystemClock.now()
 }

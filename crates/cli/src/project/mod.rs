@@ -15,7 +15,7 @@ pub(crate) mod which;
 pub(crate) use channels::channels;
 pub(crate) use child::Child;
 pub(crate) use desk::{Line, current_holder, send, take_answers};
-pub(crate) use folder::{Project, holder, now, state_folder};
+pub(crate) use folder::{Project, holder, now, state_folder, whoever};
 pub(crate) use look::{task, tasks_of};
 pub(crate) use seat::{Heard, Seat};
 pub(crate) use signals::{Signal, Signals};

@@ -45,7 +45,7 @@ pub(super) async fn give(
     decision: Decision,
     guidance: Option<&str>,
 ) -> Result<(Answer, bool), Error> {
-    let (by, at) = (Arc::from(whoever()), project::now());
+    let (by, at) = (Arc::from(project::whoever()), project::now());
     // It is kept, and told to an agent: a key belongs into the environment.
     let redactor = redactor(&desk.project);
     let guidance = guidance.map(|words| Arc::from(&*redactor.text(words)));
@@ -82,13 +82,4 @@ fn decision(row: &QuestionRow, word: &str) -> Result<Decision, Error> {
         word: word.to_owned(),
         choices: row.text.options.iter().map(|option| option.value).collect(),
     })
-}
-
-/// The login name of whoever sits here, or their number.
-fn whoever() -> String {
-    let named = ["USER", "LOGNAME"].into_iter().filter_map(std::env::var_os);
-    let mut named = named.filter_map(|name| name.into_string().ok());
-    named
-        .find(|name| !name.trim().is_empty())
-        .unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
