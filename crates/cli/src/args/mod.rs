@@ -28,6 +28,7 @@ mod run;
 mod serve;
 mod skip;
 mod status;
+mod token;
 mod value;
 mod why;
 
@@ -59,6 +60,7 @@ pub(crate) use run::{Follow, Resume, Run};
 pub(crate) use serve::Serve;
 pub(crate) use skip::Skip;
 pub(crate) use status::Status;
+pub(crate) use token::{MakeToken, Token, TokenCommand, TokenRole};
 pub(crate) use why::Why;
 
 use std::ffi::{OsStr, OsString};
@@ -128,6 +130,7 @@ pub(crate) enum Command {
     Config(Config),
     Schema(Schema),
     Notify(Notify),
+    Token(Token),
     Explain(Explain),
     Classify(Classify),
     Drill(Drill),

@@ -29,6 +29,7 @@ mod run;
 mod serve;
 mod skip;
 mod status;
+mod token;
 mod why;
 
 use crate::args::{Args, Command};
@@ -64,6 +65,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Forget(args) => forget::run(&args, dir, terminal),
         Command::Config(args) => config::run(&args, dir, terminal),
         Command::Notify(args) => notify::run(&args, dir, terminal),
+        Command::Token(args) => token::run(&args, terminal),
         Command::Schema(args) => config::schema_of(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),

@@ -41,4 +41,5 @@ mod schema;
 mod shop;
 mod status;
 mod terminal;
+mod token;
 mod why;

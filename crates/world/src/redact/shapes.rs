@@ -65,6 +65,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("ya29.", key("google", 20)),
     ("npm_", key("npm", 30)),
     ("pypi-", key("pypi", 20)),
+    ("ust_", key("unstuck", 40)),
     ("eyJ", Shape::Jwt),
     ("-----BEGIN ", Shape::PrivateKey),
     ("authorization", Shape::Header),

@@ -22,6 +22,7 @@ fn known_shapes_are_taken_out() {
         ("(ghp_0123456789abcdefghijABCDEFGHIJ012345)", "([redacted:github])"),
         ("github_pat_11ABCDEFG0123456789_abcdef", "[redacted:github]"),
         ("glpat-abcdefghij0123456789", "[redacted:gitlab]"),
+        ("ust_0123456789abcdefghijABCDEFGHIJ0123456789_-x", "[redacted:unstuck]"),
         ("xoxb-1234567890-abcdefghij", "[redacted:slack]"),
         (
             "https://hooks.slack.com/services/T000/B000/abcdefghijklmnop1234",
