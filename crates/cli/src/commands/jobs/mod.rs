@@ -16,6 +16,7 @@ use std::path::Path;
 pub(super) use defined::{Defined, find_rows};
 pub(super) use say::{Present, needs, standing};
 pub(super) use told::told;
+pub(super) use watch::{Voice, Watch};
 pub(super) use watcher::current as current_watcher;
 
 use crate::args::{Jobs, JobsCommand};

@@ -15,13 +15,13 @@ pub(super) struct Watching {
 
 impl Watching {
     /// Takes the part, unless somebody has it.
-    pub(super) fn begin(project: &Project) -> Result<Self, Error> {
+    pub(super) fn begin(project: &Project, verb: &str) -> Result<Self, Error> {
         let unusable =
             |source| Error::Folder { place: project.watcher().display().to_string(), source };
         let Some(turn) = Turn::try_take(&project.watcher_lock()).map_err(unusable)? else {
             return Err(JobsError::Watched { holder: named(project) }.into());
         };
-        let us = serde_json::to_vec(&project::holder("jobs --watch")).unwrap_or_default();
+        let us = serde_json::to_vec(&project::holder(verb)).unwrap_or_default();
         fs::write(project.watcher(), us).map_err(unusable)?;
         Ok(Self { _turn: turn })
     }

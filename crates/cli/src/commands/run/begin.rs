@@ -135,7 +135,7 @@ impl Crew {
     }
 
     /// Performs the effects of builds from now on.
-    pub(in crate::commands) async fn perform(
+    pub(super) async fn perform(
         &self,
         seat: &Seat,
         store: &Arc<dyn Store>,
@@ -146,6 +146,23 @@ impl Crew {
             let world = self.world(seat, store, *build).await?;
             seat.attach(Scope::Build(*build), Arc::new(world.clone())).await?;
             performing.0.push(world);
+        }
+        Ok(performing)
+    }
+
+    /// The same for those that nobody else performs, without waiting for the others.
+    pub(in crate::commands) async fn take_up(
+        &self,
+        seat: &Seat,
+        store: &Arc<dyn Store>,
+        builds: &[BuildId],
+    ) -> Result<Performing, Error> {
+        let mut performing = Performing(Vec::new());
+        for build in builds {
+            let world = self.world(seat, store, *build).await?;
+            if seat.try_attach(Scope::Build(*build), Arc::new(world.clone())).await? {
+                performing.0.push(world);
+            }
         }
         Ok(performing)
     }

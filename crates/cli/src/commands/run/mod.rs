@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::Terminal;
 use crate::settings::{Flags, Resolved};
-pub(super) use begin::Crew;
+pub(super) use begin::{Crew, Performing};
 use ending::Ending;
 use follow::Patience;
 use show::View;

@@ -1,5 +1,5 @@
 //! Whoever keeps one project that is served: takes it, or a place beside whoever has it, and goes on
-//! with its builds.
+//! with its builds and its jobs.
 
 use std::sync::Arc;
 
@@ -8,8 +8,9 @@ use unstuck_server::Site;
 use unstuck_store::Store;
 
 use super::desk::ServedDesk;
-use crate::commands::run::Crew;
-use crate::error::Error;
+use crate::commands::jobs::{Voice, Watch};
+use crate::commands::run::{Crew, Performing};
+use crate::error::{Error, JobsError};
 use crate::project::{Heard, Project, Seat};
 
 /// Keeps one project.
@@ -22,15 +23,28 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Goes on until `stop`, whoever holds the project.
     pub(super) async fn keep(self, site: Arc<Site>, stop: CancellationToken) -> Result<(), Error> {
+        let mut watch = match Watch::open(&self.project, &self.store, "serve", Voice::Silent).await
+        {
+            Ok(watch) => Some(watch),
+            // Somebody else runs the jobs, and is welcome to.
+            Err(Error::Jobs(JobsError::Watched { .. })) => None,
+            Err(error) => return Err(error),
+        };
         loop {
             let mut seat = Seat::take(&self.project, &self.store, "serve").await?;
             let sat = tokio::select! {
                 () = stop.cancelled() => None,
-                sat = self.sit(&mut seat, &site) => Some(sat),
+                sat = self.sit(&mut seat, watch.as_mut(), &site) => Some(sat),
             };
             self.desk.seat(None);
             match sat {
-                None => return seat.leave().await,
+                None => {
+                    seat.leave().await?;
+                    if let Some(watch) = watch {
+                        watch.end().await;
+                    }
+                    return Ok(());
+                }
                 // Whoever held the project is gone, and what we do goes on.
                 Some(Ok(())) => {}
                 Some(Err(error)) if seat.is_left_by(&error) => {}
@@ -40,28 +54,37 @@ impl Keeper {
     }
 
     /// Comes back when whoever holds the project is gone.
-    async fn sit(&self, seat: &mut Seat, site: &Site) -> Result<(), Error> {
+    async fn sit(
+        &self,
+        seat: &mut Seat,
+        watch: Option<&mut Watch<'_>>,
+        site: &Site,
+    ) -> Result<(), Error> {
         self.desk.seat(Some(seat.decider()));
-        let name = self.project.name();
-        site.nudge(name);
-        let rows = self.store.builds(name).await?;
-        let open: Vec<_> = rows
-            .iter()
-            .filter(|row| !row.standing && !row.state.has_ended())
-            .map(|row| row.id)
-            .collect();
-        let _performing = if open.is_empty() {
-            None
-        } else {
-            let crew = Crew::gather(&self.project, (*self.project.settings()?).clone()).await?;
-            Some(crew.perform(seat, &self.store, &open).await?)
-        };
+        // What another process writes is only known to us by being told.
+        let heard = || site.nudge(self.project.name());
+        heard();
+        let _performing = self.perform(seat).await?;
+        if let Some(watch) = watch {
+            return watch.watch_from(seat, &heard).await;
+        }
         loop {
             match seat.hear().await? {
                 Heard::HolderGone => return Ok(()),
-                // What another process writes is only known to us by being told.
-                Heard::Notice(_) => site.nudge(name),
+                Heard::Notice(_) => heard(),
             }
         }
+    }
+
+    /// Goes on with the builds that have not ended, unless somebody else does.
+    async fn perform(&self, seat: &Seat) -> Result<Option<Performing>, Error> {
+        let rows = self.store.builds(self.project.name()).await?;
+        let open = rows.iter().filter(|row| !row.standing && !row.state.has_ended());
+        let open: Vec<_> = open.map(|row| row.id).collect();
+        if open.is_empty() {
+            return Ok(None);
+        }
+        let crew = Crew::gather(&self.project, (*self.project.settings()?).clone()).await?;
+        crew.take_up(seat, &self.store, &open).await.map(Some)
     }
 }

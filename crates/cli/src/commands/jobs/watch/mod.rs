@@ -18,36 +18,28 @@ use unstuck_store::tables::TaskRow;
 use self::changes::Changes;
 use self::ready::{Difference, Ready};
 use self::say::Say;
+pub(in crate::commands) use self::say::Voice;
 use super::defined::{find_rows, timetable};
 use super::watcher::Watching;
-use crate::commands::exec::{Saying, Teller};
+use crate::commands::exec::Teller;
 use crate::error::{Error, JobsError};
 use crate::exit::Exit;
 use crate::project::{self, Heard, Project, Seat, Signal, Signals};
 
 pub(super) fn run(project: &Project, json: bool) -> Result<Exit, Error> {
     project::runtime()?.block_on(async {
-        let changes = Changes::of(project.root());
         if project.settings()?.settings.job.is_empty() {
             return Err(JobsError::NoJobs { root: project.root().to_owned() }.into());
         }
         let store = project.make_store()?;
-        let _watching = Watching::begin(project)?;
-        let ready = Ready::of(project).await?;
-        let world = JobsWorld::new(ready.worlds(|_| true), project.runs());
-        let say = Say { project, json };
-        if let Err(error) = &changes {
-            say.line(&format!(
-                "changes of the settings go unnoticed until the next start: {error}"
-            ));
-        }
-        let changes = changes.ok();
-        let mut watch = Watch { project, store: &store, ready, changes, mistake: None, world, say };
+        let voice = if json { Voice::Json } else { Voice::Words };
+        let mut watch = Watch::open(project, &store, "jobs --watch", voice).await?;
         watch.until_interrupted().await.map(Signal::exit)
     })
 }
 
-struct Watch<'a> {
+/// Whoever runs the jobs of a project at their times.
+pub(in crate::commands) struct Watch<'a> {
     project: &'a Project,
     store: &'a Arc<dyn Store>,
     /// The jobs as they are run.
@@ -58,6 +50,7 @@ struct Watch<'a> {
     mistake: Option<String>,
     world: JobsWorld,
     say: Say<'a>,
+    _watching: Watching,
 }
 
 /// The jobs, for as long as one process holds the project.
@@ -68,7 +61,33 @@ struct Round {
     ours: BTreeSet<TaskId>,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    /// Takes the part for a verb, unless somebody has it.
+    pub(in crate::commands) async fn open(
+        project: &'a Project,
+        store: &'a Arc<dyn Store>,
+        verb: &str,
+        voice: Voice,
+    ) -> Result<Self, Error> {
+        let changes = Changes::of(project.root());
+        let _watching = Watching::begin(project, verb)?;
+        let ready = Ready::of(project).await?;
+        let world = JobsWorld::new(ready.worlds(|_| true), project.runs());
+        let say = Say { project, voice };
+        if let Err(error) = &changes {
+            say.line(&format!(
+                "changes of the settings go unnoticed until the next start: {error}"
+            ));
+        }
+        let changes = changes.ok();
+        Ok(Self { project, store, ready, changes, mistake: None, world, say, _watching })
+    }
+
+    /// Ends what it started, once its seat is left.
+    pub(in crate::commands) async fn end(&self) {
+        self.world.end().await;
+    }
+
     async fn until_interrupted(&mut self) -> Result<Signal, Error> {
         let mut signals = Signals::new()?;
         let mut seat = None;
@@ -82,7 +101,7 @@ impl Watch<'_> {
             if let Some(seat) = seat {
                 seat.leave().await?;
             }
-            self.world.end().await;
+            self.end().await;
             Ok::<_, Error>(())
         };
         tokio::select! {
@@ -104,7 +123,7 @@ impl Watch<'_> {
             if std::mem::replace(&mut has_begun, true) {
                 self.say.line("whoever held the project has ended; everything goes on.");
             }
-            match self.watch_from(seat).await {
+            match self.watch_from(seat, &|| {}).await {
                 // Whoever held the project is gone, and what we do goes on.
                 Ok(()) => {}
                 Err(error) if seat.is_left_by(&error) => {}
@@ -113,16 +132,20 @@ impl Watch<'_> {
         }
     }
 
-    /// Comes back when whoever holds the project is gone.
-    async fn watch_from(&mut self, seat: &mut Seat) -> Result<(), Error> {
+    /// Runs them from a seat; `heard` is called whenever something happened. Comes back when whoever
+    /// holds the project is gone.
+    pub(in crate::commands) async fn watch_from(
+        &mut self,
+        seat: &mut Seat,
+        heard: &impl Fn(),
+    ) -> Result<(), Error> {
         let mut round = self.begin(seat).await?;
-        let saying = if self.say.json { Saying::Json } else { Saying::Words };
-        let teller = Teller::new(saying, Arc::clone(self.store), self.project);
+        let teller = Teller::new(self.say.saying(), Arc::clone(self.store), self.project);
         let (decider, mut asked) = (seat.decider(), JoinSet::new());
         loop {
             tokio::select! {
                 biased;
-                heard = seat.hear() => match heard? {
+                next = seat.hear() => match next.inspect(|_| heard())? {
                     Heard::HolderGone => return Ok(()),
                     Heard::Notice(Notice::Event { recorded, narration }) => {
                         round.note(&recorded);

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use unstuck_core::engine::{Event, Recorded, TaskId};
 use unstuck_core::time::Time;
 
-use crate::commands::exec::Teller;
+use crate::commands::exec::{Saying, Teller};
 use crate::error::Error;
 use crate::project::{self, Project};
 use crate::render::{event_json, happened_to_job, when, words};
@@ -15,13 +15,32 @@ use crate::render::{event_json, happened_to_job, when, words};
 #[derive(Clone, Copy)]
 pub(super) struct Say<'a> {
     pub(super) project: &'a Project,
-    /// A program reads it, and wants events only.
-    pub(super) json: bool,
+    pub(super) voice: Voice,
+}
+
+/// To whom it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) enum Voice {
+    /// To a person.
+    Words,
+    /// To a program, which wants events only.
+    Json,
+    /// To nobody: it is seen elsewhere.
+    Silent,
 }
 
 impl Say<'_> {
+    /// How much is said of questions.
+    pub(super) const fn saying(&self) -> Saying {
+        match self.voice {
+            Voice::Words => Saying::Words,
+            Voice::Json => Saying::Json,
+            Voice::Silent => Saying::Quiet,
+        }
+    }
+
     pub(super) fn line(&self, line: &str) {
-        if !self.json {
+        if self.voice == Voice::Words {
             let at = when::second(project::now());
             let _ = writeln!(io::stdout(), "{at}  {}", words::plain_line(line));
         }
@@ -48,7 +67,10 @@ impl Say<'_> {
         let Some(name) = recorded.event.about().task.and_then(|task| names.get(&task)) else {
             return Ok(());
         };
-        if self.json {
+        if self.voice == Voice::Silent {
+            return Ok(());
+        }
+        if self.voice == Voice::Json {
             // The reader is gone; the jobs are not.
             let _ = event_json(&mut io::stdout(), self.project.name(), recorded);
             return Ok(());
