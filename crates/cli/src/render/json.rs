@@ -10,8 +10,36 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<(
     writeln!(out)
 }
 
-/// Writes a value on one line.
+/// Writes a value on one line, all of it at once: others may be writing to the same place.
 pub(crate) fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    writeln!(out)
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    out.write_all(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was written, write by write.
+    #[derive(Default)]
+    struct Writes(Vec<Vec<u8>>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_is_written_at_once() {
+        let mut out = Writes::default();
+        json_line(&mut out, &serde_json::json!({"seq": 1, "data": [1, 2]})).unwrap();
+        assert_eq!(out.0, [b"{\"data\":[1,2],\"seq\":1}\n"]);
+    }
 }

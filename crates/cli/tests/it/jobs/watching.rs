@@ -80,9 +80,9 @@ fn a_change_of_the_settings_is_taken_over_and_what_runs_goes_on() {
     let write = |text: &str| fs::write(stage.path("unstuck.toml"), text).unwrap();
     let mut watcher = Watcher::start(&stage);
     stage.hear("up");
-    write(&format!("{settings}tmeout = \"5m\"\n"));
+    write(&format!("{settings}hue = \"5m\"\n"));
     let said = watcher.hear("the old ones stay");
-    assert!(said.contains("tmeout"), "{said}");
+    assert!(said.contains("hue"), "{said}");
     let run = "run = \"echo begun >>begun; echo >up; read line <go\"";
     let more = "[[job]]\nname = \"more\"\nrun = \"echo more >>more\"\nschedule = \"1s\"\n";
     let changed = settings.replace(run, "run = \"echo again >>again\"");
