@@ -9,6 +9,7 @@ use serde::Serialize;
 use unstuck_core::engine::{Command, Recorded, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
+use unstuck_store::tables::TaskRow;
 
 /// Whoever decides about a project: this process, or the one that holds it.
 #[async_trait]
@@ -35,15 +36,27 @@ pub struct JobStanding {
     /// What it is for.
     pub title: String,
     /// Where it stands, in a word.
-    pub stand: Stand,
+    pub standing: Stand,
     /// The same in a sentence.
-    pub says: String,
+    pub detail: String,
+    /// When it runs, as it was written.
+    pub schedule: Option<String>,
     /// When it is due.
     pub next: Option<Time>,
-    /// It is left alone when its time comes.
-    pub held: bool,
-    /// What the engine calls it; absent while nobody has taken it into care.
-    pub task: Option<TaskId>,
+    /// What was ever done with it; absent while nobody has taken it into care.
+    pub row: Option<TaskRow>,
+}
+
+impl JobStanding {
+    /// What the engine calls it.
+    pub fn task(&self) -> Option<TaskId> {
+        self.row.as_ref().map(|row| row.id)
+    }
+
+    /// Whether it is left alone when its time comes.
+    pub fn is_held(&self) -> bool {
+        self.row.as_ref().is_some_and(|row| row.moved.held)
+    }
 }
 
 /// Where a job stands.
@@ -58,6 +71,18 @@ pub enum Stand {
     NeedsAttention,
     /// Nobody runs it.
     Stopped,
+}
+
+impl Stand {
+    /// As people call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "Running",
+            Self::Idle => "Idle",
+            Self::NeedsAttention => "Needs attention",
+            Self::Stopped => "Stopped",
+        }
+    }
 }
 
 /// Why something was not done.

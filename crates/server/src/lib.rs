@@ -15,8 +15,8 @@ mod problem;
 mod site;
 
 pub use api::Asked;
-pub use auth::{Caller, Reach, Role};
 pub use app::app;
+pub use auth::{Caller, Reach, Role};
 pub use desk::{Desk, JobStanding, Refused, Stand};
 pub use listen::serve;
 pub use problem::Problem;

@@ -26,7 +26,7 @@ pub struct Hosted {
 
 /// A project that is shown.
 #[derive(Debug)]
-pub struct Room {
+pub(crate) struct Room {
     /// Its name, which the store knows it by.
     pub(crate) name: Arc<str>,
     pub(crate) store: Arc<dyn Store>,

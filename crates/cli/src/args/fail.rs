@@ -24,6 +24,10 @@ pub(crate) struct Fail {
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) message: String,
 
+    /// Whose login or right it is about: a service, an account, a host
+    #[arg(long, value_name = "NAME")]
+    pub(crate) account: Option<String>,
+
     /// How long the other side asked to wait: 30, 30s, 10m
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) retry_after: Option<Span>,
@@ -31,7 +35,7 @@ pub(crate) struct Fail {
 
 const FAIL_EXAMPLES: &str = "\
 Examples:
-  ./login || exec unstuck fail --code AUTH_EXPIRED --message 'the shop logged us out'
+  ./login || exec unstuck fail --code AUTH_EXPIRED --account 'the shop'
   unstuck fail --code TOOL_RATE_LIMIT --retry-after 90s; exit 75
 
 Exit codes: 75 for what passes by itself, 77 for logins and rights, 78 for settings, 124 for what

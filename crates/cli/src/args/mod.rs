@@ -25,6 +25,7 @@ mod pause;
 mod report;
 mod retry;
 mod run;
+mod serve;
 mod skip;
 mod status;
 mod token;
@@ -56,6 +57,7 @@ pub(crate) use pause::Pause;
 pub(crate) use report::Report;
 pub(crate) use retry::Retry;
 pub(crate) use run::{Follow, Resume, Run};
+pub(crate) use serve::Serve;
 pub(crate) use skip::Skip;
 pub(crate) use status::Status;
 pub(crate) use token::{MakeToken, Token, TokenCommand, TokenRole};
@@ -112,6 +114,7 @@ pub(crate) enum Command {
     Fail(Fail),
     Jobs(Jobs),
     Inbox(Inbox),
+    Serve(Serve),
     Status(Status),
     Log(Log),
     Why(Why),

@@ -40,7 +40,7 @@ pub(crate) struct Mutate {
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) settle: Option<Span>,
 
-    /// End the command when it takes longer: 90s, 10m
+    /// End the command when it takes longer: 90s, 10m. So is its probe, after a minute at most
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) timeout: Option<Span>,
 

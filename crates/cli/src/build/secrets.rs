@@ -2,6 +2,7 @@
 //! the settings hold that lets somebody in.
 
 use std::env;
+use std::sync::Arc;
 
 use unstuck_world::redact::Redactor;
 
@@ -24,9 +25,11 @@ pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
 
 /// Takes all secrets that are known in a project out of what is said and kept. Where its settings
 /// cannot be read, whoever needs them says so.
-pub(crate) fn redactor(project: &Project) -> Redactor {
-    let secrets = project.settings().map(|resolved| secrets(&resolved.settings));
-    of_values(&secrets.unwrap_or_else(|_| of_environment()))
+pub(crate) fn redactor(project: &Project) -> Arc<Redactor> {
+    project.redactor(|| {
+        let secrets = project.settings().map(|resolved| secrets(&resolved.settings));
+        of_values(&secrets.unwrap_or_else(|_| of_environment()))
+    })
 }
 
 /// Takes out the secrets of the environment.

@@ -26,6 +26,7 @@ mod pause;
 mod report;
 mod retry;
 mod run;
+mod serve;
 mod skip;
 mod status;
 mod token;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Fail(args) => fail::run(&args),
         Command::Jobs(args) => jobs::run(&args, dir, terminal),
         Command::Inbox(args) => inbox::run(&args, dir, terminal),
+        Command::Serve(args) => serve::run(&args, dir, terminal),
         Command::Status(args) => status::run(&args, dir, terminal),
         Command::Log(args) => log::run(&args, dir, terminal),
         Command::Why(args) => why::run(&args, dir, terminal),

@@ -25,7 +25,7 @@ pub(crate) fn channels(project: &Project) -> Result<Vec<Channel>, Error> {
         return Ok(Vec::new());
     }
     let means = Means {
-        redactor: Arc::new(redactor(project)),
+        redactor: redactor(project),
         zone: TimeZone::system(),
         guard: own_guard()?,
         locks: project.runs(),

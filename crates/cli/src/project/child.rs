@@ -7,7 +7,7 @@ use unstuck_runner::control::Client;
 use unstuck_world::mcp::{SOCKET, TOKEN};
 
 use super::patience::{PAUSE, TRIES};
-use crate::error::Error;
+use crate::error::{Error, ScriptError};
 use crate::settings::variable;
 
 /// The run that we are a child of, as its variables say.
@@ -36,7 +36,7 @@ impl Child {
             match Client::connect(&self.socket, Some(self.token.clone())).await {
                 Ok((client, _)) => return Ok(client),
                 Err(source) if tries == 0 || source.kind() == ErrorKind::TimedOut => {
-                    return Err(Error::Unreachable { source });
+                    return Err(ScriptError::Unreachable { source }.into());
                 }
                 Err(_) => {
                     tries -= 1;

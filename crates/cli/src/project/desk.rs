@@ -1,22 +1,16 @@
 //! Having commands decided: by whoever holds the project, or by ourselves where nobody does.
 
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use unstuck_core::engine::{Command, Recorded};
 use unstuck_runner::control::{Client, ClientError, Refusal};
-use unstuck_runner::{CommandError, Ended, Handle, Runner};
-use unstuck_store::{Holder, Store, StoreError};
+use unstuck_runner::{CommandError, Ended, Handle};
+use unstuck_store::{Holder, Store};
 
 use super::folder::Project;
+use super::patience::{Found, take_or_join};
 use crate::error::Error;
-
-/// How often it is tried to reach a holder that is just coming or going.
-const TRIES: u32 = 40;
-/// Between two tries.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Has a command decided and written down. Where nobody holds the project nothing is performed:
 /// whoever takes it up next does that.
@@ -52,26 +46,14 @@ impl Line {
         store: &Arc<dyn Store>,
         verb: &str,
     ) -> Result<Self, Error> {
-        let mut tries = TRIES;
-        loop {
-            let holder = match Runner::open(project.setup(store, verb)?).await {
-                Ok(runner) => {
-                    let handle = runner.handle();
-                    return Ok(Self::Own { handle, running: tokio::spawn(runner.run()) });
-                }
-                Err(StoreError::Held(holder)) => holder,
-                Err(error) => return Err(error.into()),
-            };
-            tries -= 1;
-            match Client::connect(&project.socket(), None).await {
-                Ok((client, _)) => return Ok(Self::Theirs(client)),
-                Err(source) if tries == 0 || source.kind() == io::ErrorKind::TimedOut => {
-                    return Err(Error::NoAnswer { holder, source });
-                }
-                // It is just coming or going.
-                Err(_) => tokio::time::sleep(PAUSE).await,
+        let join =
+            async || Client::connect(&project.socket(), None).await.map(|(client, _)| client);
+        Ok(match take_or_join(project, store, verb, join).await? {
+            Found::Ours(runner) => {
+                Self::Own { handle: runner.handle(), running: tokio::spawn(runner.run()) }
             }
-        }
+            Found::Theirs(client) => Self::Theirs(client),
+        })
     }
 
     /// Whether somebody is at work who acts on what is decided.

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use unstuck_core::time::Time;
 use unstuck_runner::{Clock as _, GateMirror, Setup, SystemClock, Turns};
 use unstuck_store::{Holder, SqliteStore, Store};
+use unstuck_world::redact::Redactor;
 
 use crate::error::Error;
 use crate::settings::{Flags, Resolved};
@@ -29,6 +30,8 @@ pub(crate) struct Project {
     name: Arc<str>,
     /// The settings, once they were read.
     settings: OnceLock<Arc<Resolved>>,
+    /// What takes its secrets out of text, once somebody needed it.
+    redactor: OnceLock<Arc<Redactor>>,
 }
 
 impl Project {
@@ -48,7 +51,12 @@ impl Project {
         let marked = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
         let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
         let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
-        Ok(Self { name: Arc::from(name.as_ref()), root, settings: OnceLock::new() })
+        Ok(Self {
+            name: Arc::from(name.as_ref()),
+            root,
+            settings: OnceLock::new(),
+            redactor: OnceLock::new(),
+        })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -62,7 +70,17 @@ impl Project {
     /// The same project, with settings that were read already.
     #[must_use]
     pub(crate) fn with(self, settings: Resolved) -> Self {
-        Self { settings: OnceLock::from(Arc::new(settings)), ..self }
+        Self { settings: OnceLock::from(Arc::new(settings)), redactor: OnceLock::new(), ..self }
+    }
+
+    /// What takes its secrets out of text, made when it is needed first.
+    pub(crate) fn redactor(&self, make: impl FnOnce() -> Redactor) -> Arc<Redactor> {
+        Arc::clone(self.redactor.get_or_init(|| Arc::new(make())))
+    }
+
+    /// The same project, with its settings as they are by now.
+    pub(crate) fn read_again(&self) -> Result<Self, Error> {
+        Ok(self.clone().with(Resolved::load(&self.root, None, &Flags::new())?))
     }
 
     /// Its settings.

@@ -3,13 +3,18 @@
 
 use std::sync::Arc;
 
+use tokio::sync::broadcast::error::RecvError;
 use unstuck_core::engine::{Command, TaskId, TaskState};
 use unstuck_core::plan::{MutationSpec, TaskSpec};
-use unstuck_runner::{Action, ActionJob, Look, Looked, Prober, Scope, Settled, Turns, Undecided};
+use unstuck_runner::control::ClientError;
+use unstuck_runner::{
+    Action, ActionJob, CommandError, Look, Looked, Prober, Scope, Settled, Turns, Undecided,
+};
+use unstuck_world::process::Turn;
 
 use super::folder::Project;
 use super::job;
-use super::seat::{Heard, Seat};
+use super::seat::Seat;
 use crate::error::Error;
 
 /// What is to be done once.
@@ -26,29 +31,20 @@ pub(crate) struct Once {
     pub(crate) prober: Prober,
 }
 
+/// What came of it.
+pub(crate) type Came = Arc<Result<Settled, Undecided>>;
+
 /// Has it done, or finds out what came of it. `belongs` hears which task it is before anything runs.
 pub(crate) async fn perform(
     project: &Project,
     once: Once,
     belongs: impl Fn(TaskId),
-) -> Result<Arc<Result<Settled, Undecided>>, Error> {
+) -> Result<Came, Error> {
     let store = project.make_store()?;
-    // Whoever else wants the same thing done waits until we know.
     let mut turn = None;
     loop {
-        let mut seat = Seat::take(project, &store, once.verb).await?;
-        let task = job::make(&seat, &once.job).await;
-        let settled = match task {
-            Ok(task) => {
-                belongs(task);
-                if turn.is_none() {
-                    turn = Some(Turns::new(project.runs()).take(task).await?);
-                }
-                follow(&mut seat, task, &once).await
-            }
-            Err(error) => Err(error),
-        };
-        match settled {
+        let seat = Seat::take(project, &store, once.verb).await?;
+        match attempt(&seat, project, &once, (&mut turn, &belongs)).await {
             // Whoever held the project is gone, and what we do goes on.
             Ok(None) => {}
             Err(error) if seat.is_left_by(&error) => {}
@@ -61,13 +57,32 @@ pub(crate) async fn perform(
     }
 }
 
-/// Performs the job until it rests: it is over, or a person has to say what became of its action.
-async fn follow(
-    seat: &mut Seat,
-    task: TaskId,
+/// The same from a seat that somebody has taken already.
+pub(crate) async fn perform_at(seat: &Seat, project: &Project, once: Once) -> Result<Came, Error> {
+    let came = attempt(seat, project, &once, (&mut None, &|_| {})).await?;
+    came.ok_or_else(|| ClientError::Gone.into())
+}
+
+/// None when whoever held the project is gone. Whoever else wants the same thing done waits for the
+/// turn until we know.
+async fn attempt(
+    seat: &Seat,
+    project: &Project,
     once: &Once,
-) -> Result<Option<Arc<Result<Settled, Undecided>>>, Error> {
+    (turn, belongs): (&mut Option<Turn>, &dyn Fn(TaskId)),
+) -> Result<Option<Came>, Error> {
+    let task = job::make(seat, &once.job).await?;
+    belongs(task);
+    if turn.is_none() {
+        *turn = Some(Turns::new(project.runs()).take(task).await?);
+    }
+    follow(seat, task, once).await
+}
+
+/// Performs the job until it rests: it is over, or a person has to say what became of its action.
+async fn follow(seat: &Seat, task: TaskId, once: &Once) -> Result<Option<Came>, Error> {
     let Once { spec, action, prober, .. } = once;
+    let mut notices = seat.watch().await?;
     let (world, said) =
         ActionJob::new(seat.decider(), spec.clone(), Arc::clone(action), prober.clone());
     seat.attach(Scope::Task(task), Arc::new(world)).await?;
@@ -83,8 +98,12 @@ async fn follow(
                 return Ok(Some(said.borrow().clone().unwrap_or_else(ended)));
             }
         }
-        if let Heard::HolderGone = seat.hear().await? {
-            return Ok(None);
+        tokio::select! {
+            biased;
+            notice = notices.recv() => if let Err(RecvError::Closed) = notice {
+                return Err(CommandError::Ended.into());
+            },
+            () = seat.left() => return Ok(None),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Where we sit: we hold the project and decide, or somebody else does and we perform our part.
 
-use std::io::ErrorKind;
+use std::future::pending;
 use std::sync::Arc;
 
 use tokio::sync::broadcast;
@@ -11,11 +11,11 @@ use unstuck_runner::notify::Sender;
 use unstuck_runner::{
     CommandError, Decider, Ended, Handle, Look, Looked, Notice, Runner, Scope, World,
 };
-use unstuck_store::{Store, StoreError};
+use unstuck_store::Store;
 
 use super::channels::{GRACE, sender};
 use super::folder::{Project, holder};
-use super::patience::{PAUSE, TRIES};
+use super::patience::{Found, take_or_join};
 use crate::build::redactor;
 use crate::error::Error;
 
@@ -49,28 +49,9 @@ impl Seat {
         store: &Arc<dyn Store>,
         verb: &str,
     ) -> Result<Self, Error> {
-        let mut tries = TRIES;
-        loop {
-            match Runner::open(project.setup(store, verb)?).await {
-                Ok(runner) => return Self::hold(project, store, runner, verb).await,
-                Err(StoreError::Held(by)) => {
-                    tries -= 1;
-                    match Self::join(project).await {
-                        Ok(seat) => return Ok(seat),
-                        // It is ending, and says so.
-                        Err(source) if is_ending(&source) => {
-                            tries = TRIES;
-                            tokio::time::sleep(PAUSE).await;
-                        }
-                        Err(source) if tries == 0 || source.kind() == ErrorKind::TimedOut => {
-                            return Err(Error::NoAnswer { holder: by, source });
-                        }
-                        // It is just coming or going.
-                        Err(_) => tokio::time::sleep(PAUSE).await,
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
+        match take_or_join(project, store, verb, || Self::join(project)).await? {
+            Found::Ours(runner) => Self::hold(project, store, *runner, verb).await,
+            Found::Theirs(seat) => Ok(seat),
         }
     }
 
@@ -85,7 +66,7 @@ impl Seat {
         let unusable = |place: String| move |source| Error::Folder { place, source };
         let (key, socket) = (project.token_key(), project.socket());
         let token_key = TokenKey::open(&key).map_err(unusable(key.display().to_string()))?;
-        let (told, redactor) = (handle.clone(), Arc::new(redactor(project)));
+        let (told, redactor) = (handle.clone(), redactor(project));
         let server = Server::start_redacting(&socket, told, token_key, holder(verb), redactor)
             .map_err(unusable(socket.display().to_string()))?;
         let notices = handle.watch();
@@ -204,6 +185,22 @@ impl Seat {
         }
     }
 
+    /// What is heard from here on, for somebody beside whoever hears it all.
+    pub(crate) async fn watch(&self) -> Result<broadcast::Receiver<Notice>, Error> {
+        Ok(match self {
+            Self::Holder { handle, .. } => handle.watch(),
+            Self::Guest { client, .. } => client.watch().await?,
+        })
+    }
+
+    /// Comes back when whoever held the project beside us is gone.
+    pub(crate) async fn left(&self) {
+        match self {
+            Self::Holder { .. } => pending().await,
+            Self::Guest { client, .. } => client.gone().await,
+        }
+    }
+
     /// Whether an error means that whoever held the project beside us is ending or gone.
     pub(crate) const fn is_left_by(&self, error: &Error) -> bool {
         let gone = matches!(
@@ -232,9 +229,4 @@ impl Seat {
         }
         Ok(())
     }
-}
-
-fn is_ending(error: &std::io::Error) -> bool {
-    let refused = error.get_ref().and_then(|error| error.downcast_ref::<ClientError>());
-    matches!(refused, Some(ClientError::Refused { why: Refusal::Ended, .. }))
 }

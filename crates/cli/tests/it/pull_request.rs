@@ -169,3 +169,24 @@ fn a_run_opens_it_by_itself_where_the_settings_say_so() {
     assert!(again.stderr.contains("pull request of b2: https://git.example/"), "{again}");
     assert_eq!(here.github.pulls().len(), 2);
 }
+
+// Whoever holds the project decides; the pull request is opened by whoever wants it.
+#[test]
+fn it_is_opened_beside_somebody_who_holds_the_project() {
+    let here = Landing::new(Mood::Well);
+    for fifo in ["up", "go"] {
+        let fifo = here.stage.path(&format!(".unstuck/{fifo}"));
+        assert!(Command::new("mkfifo").arg(fifo).status().unwrap().success());
+    }
+    let script = "echo >.unstuck/up; read line <.unstuck/go";
+    let mut holder = here.stage.unstuck(&["exec", "--name", "other", "--", "sh", "-c", script]);
+    let mut holder = holder.spawn().unwrap();
+    std::fs::read(here.stage.path(".unstuck/up")).unwrap();
+    let landed = here.land(&[]);
+    assert_eq!(landed.exit, 0, "{landed}");
+    assert!(landed.stdout.contains(URL), "{landed}");
+    assert!(here.land(&[]).stdout.contains(URL));
+    assert_eq!((here.github.pulls().len(), here.github.asked("POST")), (1, 1));
+    std::fs::write(here.stage.path(".unstuck/go"), "go\n").unwrap();
+    assert_eq!(holder.wait().unwrap().code(), Some(0));
+}

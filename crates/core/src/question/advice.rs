@@ -1,18 +1,46 @@
 //! The choice that is recommended for a kind of question and a code, and why.
 
-use super::{Decision, QuestionKind, Reason};
-use crate::fault::{BudgetSpan, Code};
+use std::borrow::Cow;
 
-/// The recommended choice and the words for it.
-pub(super) fn advice(
-    kind: QuestionKind,
-    code: Option<Code>,
-    reason: Reason,
-) -> (Decision, &'static str) {
+use super::{Asked, Decision, QuestionKind, Reason};
+use crate::fault::{BudgetSpan, Code, Work};
+
+/// The recommended choice and the words for it. `account` is what may be named, if anything.
+pub(super) fn advice(asked: &Asked<'_>, account: Option<&str>) -> (Decision, Cow<'static, str>) {
+    if asked.kind == QuestionKind::Hands
+        && asked.reason != Reason::RepairProposed
+        && let Some(account) = account
+        && let Some(said) = at_account(asked.code, account)
+    {
+        return (Decision::ProvideCredentials, Cow::Owned(said));
+    }
+    let (decision, said) = general(asked);
+    (decision, Cow::Borrowed(said))
+}
+
+/// What a person's hands can do where it is known whose login or right it is about.
+fn at_account(code: Option<Code>, account: &str) -> Option<String> {
+    let what = match code? {
+        Code::AuthInvalid => format!("put in a key or password that {account} takes"),
+        Code::AuthExpired => format!("log in to {account} again"),
+        Code::AuthMissing => format!("add the key or password for {account}"),
+        Code::ToolAccessDenied => format!("give this account the right to do it at {account}"),
+        Code::ToolQuota => format!("change the plan at {account} or wait for the limit to clear"),
+        _ => return None,
+    };
+    Some(format!("Please {what}, then tell me to try again."))
+}
+
+fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
+    let Asked { kind, code, reason, work, .. } = *asked;
     match kind {
         QuestionKind::Hands if reason == Reason::RepairProposed => (
             Decision::ProvideCredentials,
             "Please look at the repair and take it over if you like it. Then tell me to try again.",
+        ),
+        QuestionKind::Hands if work == Work::Job && code == Some(Code::PreconditionMissing) => (
+            Decision::ProvideCredentials,
+            "Please create what is missing or tell the job where it is, then tell me to try again.",
         ),
         QuestionKind::Hands => (Decision::ProvideCredentials, hands(code)),
         QuestionKind::Ok => ok(code),

@@ -45,14 +45,25 @@ pub struct QuestionText {
 
 /// The public words of a question. They pass the linter whatever the titles and names hold.
 pub fn text(asked: &Asked<'_>) -> QuestionText {
-    let (recommended, recommended_text) = advice(asked.kind, asked.code, asked.reason);
+    let (recommended, recommended_text) = recommended(asked);
     QuestionText {
         problem: problem(asked),
         recommended,
-        recommended_text: recommended_text.to_owned(),
+        recommended_text: recommended_text.into_owned(),
         options: options(asked.kind, &asked.options_context()),
         attempts: attempts(asked),
     }
+}
+
+/// The choice that is recommended; it names the account where that stays plain.
+fn recommended(asked: &Asked<'_>) -> (Decision, Cow<'static, str>) {
+    let named = advice(asked, plain(asked.account).as_deref());
+    if lint(&named.1).is_empty() { named } else { advice(asked, None) }
+}
+
+/// A name when it is fit for the public.
+fn plain(name: Option<&str>) -> Option<String> {
+    name.map(|name| sentence_or(name, "").into_owned()).filter(|name| !name.is_empty())
 }
 
 /// The operator's words for a question: reason, code, type and the fault's own message.
@@ -89,9 +100,6 @@ struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     fn named(asked: &'a Asked<'a>) -> Self {
-        let plain = |value: Option<&str>| {
-            value.map(|value| sentence_or(value, "").into_owned()).filter(|name| !name.is_empty())
-        };
         Self {
             asked,
             doing: doing(asked, asked.titles.first().copied().unwrap_or_default()),
@@ -286,15 +294,19 @@ fn attempts(asked: &Asked<'_>) -> Vec<String> {
     let line = |(at, attempt): (usize, &TriedAttempt<'_>)| {
         let again =
             same_error && asked.attempts[..at].iter().any(|before| before.code == attempt.code);
-        let named = attempt_line(attempt, attempt.summary, again);
-        if lint(&named).is_empty() { named } else { attempt_line(attempt, "", again) }
+        let named = attempt_line(asked.work, attempt, attempt.summary, again);
+        if lint(&named).is_empty() { named } else { attempt_line(asked.work, attempt, "", again) }
     };
     asked.attempts.iter().enumerate().map(line).collect()
 }
 
 /// `Approach 2 changed three files and the same check failed.`
-fn attempt_line(attempt: &TriedAttempt<'_>, summary: &str, again: bool) -> String {
+fn attempt_line(work: Work, attempt: &TriedAttempt<'_>, summary: &str, again: bool) -> String {
     let number = attempt.number;
+    let tried = match work {
+        Work::Task => "Approach",
+        Work::Job => "Repair",
+    };
     let ended = failed(attempt.code, again);
     let summary = sentence_or(summary, "");
     let did = match (attempt.files_changed, attempt.commands) {
@@ -303,9 +315,9 @@ fn attempt_line(attempt: &TriedAttempt<'_>, summary: &str, again: bool) -> Strin
         (files, _) => Some(format!("changed {}", count(files, "file", "files"))),
     };
     match (summary.is_empty(), did) {
-        (true, None) => format!("Approach {number}: {ended}."),
-        (true, Some(did)) => format!("Approach {number} {did} and {ended}."),
-        (false, None) => format!("Approach {number}: “{summary}”. Then {ended}."),
-        (false, Some(did)) => format!("Approach {number}: “{summary}”. It {did} and {ended}."),
+        (true, None) => format!("{tried} {number}: {ended}."),
+        (true, Some(did)) => format!("{tried} {number} {did} and {ended}."),
+        (false, None) => format!("{tried} {number}: “{summary}”. Then {ended}."),
+        (false, Some(did)) => format!("{tried} {number}: “{summary}”. It {did} and {ended}."),
     }
 }

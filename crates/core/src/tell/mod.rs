@@ -16,6 +16,7 @@ mod news;
 mod question;
 mod replan;
 mod waited;
+mod wanted;
 
 pub use context::{context, result};
 pub use instruct::advice;
@@ -26,6 +27,7 @@ pub use news::{Happened, Level, News, news};
 pub use question::{operator_text, question_text};
 pub use replan::{Guidance, REPLAN_BYTES_MAX, Replan, ReplanFailure, Tree, TriedApproach, replan};
 pub use waited::{Waited, waited};
+pub use wanted::wanted;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,11 @@
 //! What a person reads when they are asked.
 
+use std::borrow::Cow;
+
 use crate::engine::{Question, Rule, State, Subject, TaskId};
 use crate::fault::{BudgetSpan, Charge, Code, Fault, Kind, Work};
 use crate::question::{Asked, QuestionText, Reason, TriedAttempt, operator_text as operator, text};
+use crate::text::{service_at, service_of};
 use crate::time::{Span, Time};
 
 /// The public text of an open question. It always passes the linter.
@@ -42,7 +45,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         tasks: u32::try_from(titles.len()).unwrap_or(u32::MAX),
         dependants: dependants(state, &question.tasks),
         attempts: &attempts,
-        account: hints.account,
+        account: hints.account.as_deref(),
         what: hints.what,
         agent_question: hints.asked,
         always_allow: true,
@@ -120,7 +123,7 @@ fn dependants(state: &State, tasks: &[TaskId]) -> u32 {
 
 #[derive(Default)]
 struct Hints<'a> {
-    account: Option<&'a str>,
+    account: Option<Cow<'a, str>>,
     what: Option<&'a str>,
     asked: Option<&'a str>,
 }
@@ -133,10 +136,14 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
     }
     match question.fault.as_ref().map(|fault| &fault.kind) {
         Some(Kind::AuthInvalid(c) | Kind::AuthExpired(c) | Kind::AuthMissing(c)) => {
-            Hints { account: given(&c.account), ..Hints::default() }
+            Hints { account: account(&c.account, c.variable.as_deref()), ..Hints::default() }
+        }
+        Some(Kind::ToolAccessDenied(c) | Kind::ToolQuota(c) | Kind::ToolRateLimit(c)) => {
+            let host = c.host.as_deref().unwrap_or_default();
+            Hints { account: account(host, None), ..Hints::default() }
         }
         Some(Kind::ProviderNotAvailable(c)) => {
-            Hints { account: given(&c.name), ..Hints::default() }
+            Hints { account: given(&c.name).map(Cow::Borrowed), ..Hints::default() }
         }
         Some(Kind::PreconditionMissing(c)) => Hints { what: given(&c.what), ..Hints::default() },
         Some(
@@ -146,6 +153,17 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
         ) => Hints { what: given(&c.what), ..Hints::default() },
         Some(Kind::PreconditionInput(c)) => Hints { asked: given(&c.asked), ..Hints::default() },
         _ => Hints::default(),
+    }
+}
+
+/// Whose login it is: by its own name, or by that of the service at its host or in its variable.
+fn account<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
+    let at_host = || service_at(name).map(Cow::Owned);
+    let of_variable = || variable.and_then(service_of).map(Cow::Owned);
+    match given(name) {
+        Some(host) if host.contains('.') => at_host().or_else(of_variable),
+        Some(name) => Some(Cow::Borrowed(name)),
+        None => of_variable(),
     }
 }
 

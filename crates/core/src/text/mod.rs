@@ -13,6 +13,7 @@ mod lint;
 mod obstacle;
 mod plain;
 mod say;
+mod service;
 mod words;
 
 pub use failed::failed;
@@ -22,6 +23,7 @@ pub use obstacle::obstacle;
 pub use plain::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, plain_or, plain_question, sentence_or};
 pub(crate) use say::{capital, noun};
 pub use say::{count, said, span, tasks, title};
+pub use service::{service_at, service_of};
 
 #[cfg(test)]
 mod tests;

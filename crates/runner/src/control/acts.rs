@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use unstuck_core::engine::{EffectId, Outcome};
 use unstuck_core::plan::MutationSpec;
 
-use super::server::refused_by;
+use super::reply::refused_by;
 use super::wire::Say;
 use crate::handle::Handle;
 use crate::ledger::{Action, sender_gone};

@@ -13,12 +13,12 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
-use unstuck_core::fault::Code;
 use unstuck_core::plan::MutationSpec;
 use unstuck_store::{Conversation, Holder};
 
+use super::blame::Stated;
+use super::lines::next_line;
 use super::path::SocketPath;
-use super::server::next_line;
 use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
 use crate::decider::{Look, Looked};
 use crate::ledger::{Action, Settled};
@@ -130,13 +130,8 @@ impl Client {
     }
 
     /// A child of a run: its script fails of this, should it end without success.
-    pub async fn fail(
-        &self,
-        code: Code,
-        message: String,
-        retry_after_seconds: Option<u64>,
-    ) -> Result<(), ClientError> {
-        self.ask(What::Fail { code, message, retry_after_seconds }).await.map(drop)
+    pub async fn fail(&self, stated: Stated) -> Result<(), ClientError> {
+        self.ask(What::Fail(stated)).await.map(drop)
     }
 
     /// An irreversible action of an attempt or execution, performed here when the holder says so.

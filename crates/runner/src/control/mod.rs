@@ -7,13 +7,18 @@
 mod acts;
 mod blame;
 mod client;
+mod connection;
+mod lines;
+mod may;
 mod path;
 mod remote;
+mod reply;
 mod server;
 mod token;
 mod wire;
 mod words;
 
+pub use blame::Stated;
 pub use client::{Client, ClientError};
 pub use server::Server;
 pub use token::{Token, TokenKey};

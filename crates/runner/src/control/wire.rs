@@ -6,6 +6,7 @@ use unstuck_core::fault::{Category, Code};
 use unstuck_core::plan::MutationSpec;
 use unstuck_store::{CHECKPOINT_BYTES_MAX, Conversation, Holder};
 
+use super::blame::Stated;
 use crate::decider::{Look, Looked};
 use crate::ledger::Settled;
 use crate::world::{Order, Report, Scope};
@@ -63,16 +64,7 @@ pub(super) enum What {
         outcome: Outcome,
     },
     /// My script fails of this, should it end without success.
-    Fail {
-        /// The code.
-        code: Code,
-        /// What went wrong.
-        #[serde(default)]
-        message: String,
-        /// How long the other side asked to wait.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        retry_after_seconds: Option<u64>,
-    },
+    Fail(Stated),
     /// There are answers to take up.
     Answers,
     /// I perform the effects of this from now on.

@@ -49,11 +49,10 @@ where
 fn refused(rejected: &JsonRejection) -> Problem {
     let said = rejected.body_text();
     match rejected {
-        JsonRejection::MissingJsonContentType(_) => Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "the body has to be JSON, and say so",
-        )
-        .hint("send `Content-Type: application/json`"),
+        JsonRejection::MissingJsonContentType(_) => {
+            Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body has to be JSON, and say so")
+                .hint("send `Content-Type: application/json`")
+        }
         JsonRejection::JsonSyntaxError(_) => Problem::new(StatusCode::BAD_REQUEST, said),
         JsonRejection::JsonDataError(_) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, said)
             .hint("`GET /api/openapi.json` says what each request takes"),

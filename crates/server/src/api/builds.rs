@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use axum::Extension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{BuildId, Command, Envelope};

@@ -161,8 +161,7 @@ impl Api {
         let mut responses = Map::new();
         let (status, answer) = match op.response {
             Answer::Json(status, description, schema) => {
-                let content =
-                    json!({ "application/json": { "schema": schema(&mut self.given) } });
+                let content = json!({ "application/json": { "schema": schema(&mut self.given) } });
                 (status, json!({ "description": description, "content": content }))
             }
             Answer::Stream(description) => {
@@ -181,10 +180,8 @@ impl Api {
         ];
         for (status, when) in general.into_iter().chain(op.problems) {
             let content = json!({ "application/problem+json": { "schema": problem } });
-            responses.insert(
-                status.to_string(),
-                json!({ "description": when, "content": content }),
-            );
+            responses
+                .insert(status.to_string(), json!({ "description": when, "content": content }));
         }
         described.insert("responses".to_owned(), responses.into());
         described.insert("x-role".to_owned(), role.to_string().into());
@@ -235,9 +232,7 @@ async fn require(role: Role, request: Request, next: Next) -> Response {
 /// The parameters that a path names.
 fn path_parameters(path: &str) -> Vec<Value> {
     let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let parameter = |name: &str| {
-        json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
-    };
+    let parameter = |name: &str| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
     named.map(parameter).collect()
 }
 

@@ -25,9 +25,12 @@ pub(super) fn routes(api: Api) -> Api {
             .problem(StatusCode::CONFLICT, "It does not fit the state the job is in.")
     };
     api.op(
-        Op::get("/api/v1/jobs", "listJobs", "Jobs, by name")
-            .query::<InProject>()
-            .gives::<Listed<InRoom<JobStanding>>>(200, "All of them."),
+        Op::get("/api/v1/jobs", "listJobs", "Jobs, by name").query::<InProject>().gives::<Listed<
+            InRoom<JobStanding>,
+        >>(
+            200,
+            "All of them.",
+        ),
         get(list),
     )
     .op(operation("/api/v1/jobs/{job}/run", "runJob", "Run a job now"), post(run))
@@ -91,7 +94,7 @@ async fn order(
 ) -> Result<Response, Problem> {
     let room = which::room(site, caller, which.project.as_deref())?;
     let jobs = room.desk.jobs().await?;
-    let task = jobs.iter().find(|job| job.name == name).and_then(|job| job.task);
+    let task = jobs.iter().find(|job| job.name == name).and_then(JobStanding::task);
     let task = task.ok_or_else(|| {
         Problem::unknown("job", name).hint("`GET /api/v1/jobs` lists those that are taken care of")
     })?;

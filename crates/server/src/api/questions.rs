@@ -40,11 +40,15 @@ pub(super) fn routes(api: Api) -> Api {
         get(list),
     )
     .op(
-        Op::get("/api/v1/questions/{question}", "getQuestion", "One question; may wait for its answer")
-            .takes(Role::Answerer)
-            .query::<One>()
-            .gives::<Asked>(200, "The question.")
-            .problem(StatusCode::NOT_FOUND, "There is no such question."),
+        Op::get(
+            "/api/v1/questions/{question}",
+            "getQuestion",
+            "One question; may wait for its answer",
+        )
+        .takes(Role::Answerer)
+        .query::<One>()
+        .gives::<Asked>(200, "The question.")
+        .problem(StatusCode::NOT_FOUND, "There is no such question."),
         get(one),
     )
     .op(
@@ -60,12 +64,16 @@ pub(super) fn routes(api: Api) -> Api {
         post(answer),
     )
     .op(
-        Op::post("/api/v1/questions/{question}/check", "checkQuestion", "Look again whether an action happened")
-            .takes(Role::Answerer)
-            .query::<InProject>()
-            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-            .problem(StatusCode::NOT_FOUND, "There is no such question.")
-            .problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),
+        Op::post(
+            "/api/v1/questions/{question}/check",
+            "checkQuestion",
+            "Look again whether an action happened",
+        )
+        .takes(Role::Answerer)
+        .query::<InProject>()
+        .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
+        .problem(StatusCode::NOT_FOUND, "There is no such question.")
+        .problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),
         post(check),
     )
 }
@@ -135,8 +143,7 @@ async fn list(
         // One more than wanted tells whether there are more.
         let left = limit.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
         let limit = left.saturating_add(1);
-        let page =
-            QuestionPage { status: which.status, after, newest_first: false, limit };
+        let page = QuestionPage { status: which.status, after, newest_first: false, limit };
         let rows = room.store.questions_page(&room.name, page).await?;
         let mut waiting: HashMap<QuestionId, Answer> =
             room.store.answers(&room.name).await?.into_iter().map(|a| (a.question, a)).collect();

@@ -22,10 +22,8 @@ pub(super) fn routes(api: Api) -> Api {
             .problem(StatusCode::NOT_FOUND, "There is no such task in this build.")
             .problem(StatusCode::CONFLICT, "It does not fit the state the task is in.")
     };
-    let (retry_at, skip_at) = (
-        "/api/v1/builds/{build}/tasks/{task}/retry",
-        "/api/v1/builds/{build}/tasks/{task}/skip",
-    );
+    let (retry_at, skip_at) =
+        ("/api/v1/builds/{build}/tasks/{task}/retry", "/api/v1/builds/{build}/tasks/{task}/skip");
     api.op(operation(retry_at, "retryTask", "Do a task after all"), post(retry))
         .op(operation(skip_at, "skipTask", "Leave a task out"), post(skip))
 }

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use unstuck_core::engine::{
-    BuildId, Event, Left, PauseCause, Reconciled, Recorded, TaskId,
-};
+use unstuck_core::engine::{BuildId, Event, Left, PauseCause, Reconciled, Recorded, TaskId};
 use unstuck_core::fault::{BudgetSpan, Work};
 use unstuck_core::tell::{Narration, brief, narrate};
 use unstuck_core::time::Time;
@@ -164,9 +162,7 @@ fn says(
         }
         Event::TaskSkipped { .. } => ("plain", tell(N::LeftOut { title })),
         Event::TaskCancelled { .. } => ("plain", tell(N::Cancelled { title })),
-        Event::RunCrashed { clean: false, .. } => {
-            ("plain", tell(N::CrashedAndResumed { title }))
-        }
+        Event::RunCrashed { clean: false, .. } => ("plain", tell(N::CrashedAndResumed { title })),
         _ => return None,
     };
     Some(told)

@@ -42,7 +42,8 @@ async fn asset(Path(name): Path<String>) -> Response {
         "icon.svg" => (ICON, "image/svg+xml", false),
         _ => return (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response(),
     };
-    let kept = if forever { "public, max-age=31536000, immutable" } else { "public, max-age=86400" };
+    let kept =
+        if forever { "public, max-age=31536000, immutable" } else { "public, max-age=86400" };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
         (header::CACHE_CONTROL, HeaderValue::from_static(kept)),

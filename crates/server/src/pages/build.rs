@@ -93,7 +93,11 @@ fn stands(state: &TaskState) -> (&'static str, String) {
 
 fn columns(tasks: &[TaskRow], now: Time) -> Vec<Column> {
     let of = |wanted: fn(&TaskState) -> bool| {
-        tasks.iter().filter(|row| wanted(&row.moved.state)).map(|row| TaskCard::of(row, now)).collect()
+        tasks
+            .iter()
+            .filter(|row| wanted(&row.moved.state))
+            .map(|row| TaskCard::of(row, now))
+            .collect()
     };
     vec![
         Column {

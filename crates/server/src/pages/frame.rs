@@ -21,7 +21,6 @@ pub(super) enum Here {
     Jobs,
     Problems,
     Settings,
-    Elsewhere,
 }
 
 /// What every page has.

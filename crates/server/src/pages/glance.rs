@@ -30,7 +30,6 @@ pub(super) struct Glance {
     pub(super) cost: Option<String>,
     pub(super) began: When,
     pub(super) ended: Option<When>,
-    pub(super) standing: bool,
     pub(super) over: bool,
     pub(super) held: bool,
 }
@@ -55,7 +54,6 @@ impl Glance {
             cost: money(row.spent),
             began: When::new(row.started_at, now),
             ended: row.ended_at.map(|at| When::new(at, now)),
-            standing: row.standing,
             over: row.state.has_ended(),
             held: matches!(row.state, BuildState::Paused { .. }),
         }
@@ -73,13 +71,17 @@ fn stands(row: &BuildRow) -> (&'static str, &'static str, String) {
         BuildState::Waiting => {
             ("waiting", "Waiting for you", "All that is left needs an answer.".to_owned())
         }
-        BuildState::Sleeping { .. } => {
-            ("resting", "Resting", "The budget for now is used up. It goes on by itself.".to_owned())
-        }
+        BuildState::Sleeping { .. } => (
+            "resting",
+            "Resting",
+            "The budget for now is used up. It goes on by itself.".to_owned(),
+        ),
         BuildState::Paused { cause } => {
             let says = match cause {
                 PauseCause::Person => "Somebody paused it.",
-                PauseCause::Questions => "Too many questions are open. Answering some lets it go on.",
+                PauseCause::Questions => {
+                    "Too many questions are open. Answering some lets it go on."
+                }
                 PauseCause::Budget => "Its budget is used up.",
             };
             ("paused", "Paused", says.to_owned())

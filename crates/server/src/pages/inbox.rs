@@ -287,7 +287,9 @@ pub(super) async fn check(
     let room = room(&site, &caller, &project)?;
     let id = QuestionId(question);
     match room.desk.command(Command::CheckAgain { question: id }).await {
-        Ok(_) => Ok(Redirect::to(&format!("/q/{}/{}", super::encoded(&project), id.0)).into_response()),
+        Ok(_) => {
+            Ok(Redirect::to(&format!("/q/{}/{}", super::encoded(&project), id.0)).into_response())
+        }
         Err(refused) => shown(&site, &caller, &csrf, &room, id, Some(refused.into())).await,
     }
 }

@@ -9,7 +9,6 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use unstuck_core::engine::Command;
 
 use super::frame::{Frame, Here, page};
-use super::words::When;
 use super::{Fail, room};
 use crate::api::Shared;
 use crate::auth::{Caller, Csrf, Role};
@@ -27,8 +26,6 @@ struct JobCard {
     project: Arc<str>,
     job: JobStanding,
     mood: &'static str,
-    word: &'static str,
-    next: Option<When>,
 }
 
 pub(super) async fn jobs(
@@ -40,14 +37,13 @@ pub(super) async fn jobs(
     let mut jobs = Vec::new();
     for room in site.seen_by(&caller) {
         for job in room.desk.jobs().await? {
-            let (mood, word) = match job.stand {
-                Stand::Running => ("working", "Running"),
-                Stand::Idle => ("plain", "Idle"),
-                Stand::NeedsAttention => ("asks", "Needs attention"),
-                Stand::Stopped => ("paused", "Stopped"),
+            let mood = match job.standing {
+                Stand::Running => "working",
+                Stand::Idle => "plain",
+                Stand::NeedsAttention => "asks",
+                Stand::Stopped => "paused",
             };
-            let next = job.next.map(|next| When::new(next, frame.now));
-            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood, word, next });
+            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood });
         }
     }
     Ok(page(&Jobs { jobs, frame }))
@@ -62,7 +58,7 @@ pub(super) async fn order(
     caller.needs(Role::Operator)?;
     let room = room(&site, &caller, &project)?;
     let known = room.desk.jobs().await?;
-    let task = known.iter().find(|known| known.name == job).and_then(|known| known.task);
+    let task = known.iter().find(|known| known.name == job).and_then(JobStanding::task);
     let task = task.ok_or_else(|| Problem::unknown("job", &job))?;
     let command = match order.as_str() {
         "run" => Command::FireJob { task },

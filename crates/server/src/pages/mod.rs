@@ -12,8 +12,8 @@ mod problems;
 mod report;
 mod signing;
 mod task;
-mod work;
 mod words;
+mod work;
 
 use std::sync::Arc;
 
@@ -81,7 +81,8 @@ impl IntoResponse for Fail {
 
 /// A page that says what is wrong.
 pub(crate) fn fail(problem: &Problem) -> Response {
-    let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status =
+        StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let title = match problem.status() {
         404 => "There is nothing here",
         403 => "That is not for you to do",

@@ -32,8 +32,6 @@ struct Row {
     says: String,
     code: String,
     signature: String,
-    /// Failures that count against its tries now.
-    count: u32,
     total: u64,
     first: When,
     last: When,
@@ -66,7 +64,6 @@ pub(super) async fn problems(
                 says: capital(&failed(row.signature.code, false)),
                 code: row.signature.code.to_string(),
                 signature,
-                count: row.count,
                 total: row.total,
                 first: When::new(row.first_seen, frame.now),
                 last: When::new(row.last_seen, frame.now),

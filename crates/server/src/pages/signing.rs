@@ -14,8 +14,8 @@ use unstuck_core::engine::QuestionId;
 use super::frame::page_with;
 use super::{Fail, assets, encoded};
 use crate::api::{Asked, Choice, Shared, give, read_asked};
-use crate::auth::{ChoiceLink, Door, Followed, LocalPath, Login, LoginForm, LoginPage, Visit};
 use crate::auth::Caller;
+use crate::auth::{ChoiceLink, Door, Followed, LocalPath, Login, LoginForm, LoginPage, Visit};
 use crate::problem::Problem;
 
 /// The routes, with the door at hand.
@@ -58,11 +58,7 @@ struct Next {
     next: Option<String>,
 }
 
-async fn login_page(
-    door: AtDoor,
-    caller: Option<Caller>,
-    Query(next): Query<Next>,
-) -> Response {
+async fn login_page(door: AtDoor, caller: Option<Caller>, Query(next): Query<Next>) -> Response {
     shown(door.login_page(caller.as_ref(), next.next.as_deref()))
 }
 
@@ -127,8 +123,7 @@ async fn choose(
     };
     let by = link.caller();
     let room = super::room(&site, &by, &link.project)?;
-    let choice =
-        Choice { decision: link.decision.to_string(), guidance: Some(chosen.guidance) };
+    let choice = Choice { decision: link.decision.to_string(), guidance: Some(chosen.guidance) };
     match give(&site, &room, &by, link.question, &choice).await {
         Ok(_) => confirm(&site, &link, code, None, true).await,
         Err(problem) => confirm(&site, &link, code, Some(problem), false).await,

@@ -19,8 +19,7 @@ use crate::error::StoreError;
 use crate::outbox::Outbox;
 use crate::store::{Answer, AnswerError, Claim, Holder, Page, QuestionPage, Store};
 use crate::tables::{
-    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, RunRow, SignatureRow,
-    TaskRow,
+    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, RunRow, SignatureRow, TaskRow,
 };
 
 use content::Content;

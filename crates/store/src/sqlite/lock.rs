@@ -18,6 +18,8 @@ use crate::store::Holder;
 /// How often the holder's name is looked for: it is written just after the lock is taken.
 const NAME_LOOKS: u32 = 20;
 const NAME_WAIT: Duration = Duration::from_millis(5);
+/// What is written, however short the name is.
+const NAME_BYTES: usize = 256;
 /// A name longer than this is none.
 const NAME_BYTES_MAX: u64 = 64 * 1024;
 
@@ -38,9 +40,11 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(StoreError::Held(named(&mut file))),
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
         }
-        let name = serde_json::to_vec(holder).unwrap_or_default();
-        let written = file.set_len(0).and_then(|()| file.write_all(&name));
-        written.map_err(|error| failed(&error))?;
+        let mut name = serde_json::to_vec(holder).unwrap_or_default();
+        // All names are equally long, so that the last one need not be cut off first: the file
+        // system may take milliseconds for that.
+        name.resize(name.len().max(NAME_BYTES), b' ');
+        file.write_all(&name).map_err(|error| failed(&error))?;
         Ok(Self { _file: file })
     }
 }

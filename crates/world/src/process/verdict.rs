@@ -3,7 +3,7 @@
 //! Facts come first: a deadline, a signal, an error number. Only a program that ended by itself
 //! with a status of its own choosing is judged by what it wrote.
 
-use unstuck_core::fault::text_rules::{self, Reading};
+use unstuck_core::fault::text_rules::{self, Named, Reading};
 use unstuck_core::fault::{Crash, Fault, Internal, Kind, Logic, Missing, Timeout, Tool};
 use unstuck_core::signature::Signature;
 use unstuck_core::time::Span;
@@ -85,8 +85,24 @@ fn failed(ended: &Ended, status: i32, source: &str, command: &str) -> Fault {
     let text = String::from_utf8_lossy(&output);
     let place = source.split('#').next().unwrap_or_default();
     let signature = Signature::of_output(code, place, &text, Some(status));
-    let kind = with_facts(Kind::bare(code), status, command);
+    let kind = with_names(with_facts(Kind::bare(code), status, command), &output);
     Fault::new(kind, source, last_lines(&text, MESSAGE_BYTES_MAX)).by_rule(rule, signature)
+}
+
+/// Whose login or right it is about, as far as the output says.
+fn with_names(mut kind: Kind, output: &[u8]) -> Kind {
+    match &mut kind {
+        Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
+            let Named { host, variable } = text_rules::named(output);
+            auth.account = host.unwrap_or_default();
+            auth.variable = variable;
+        }
+        Kind::ToolAccessDenied(tool) | Kind::ToolQuota(tool) | Kind::ToolRateLimit(tool) => {
+            tool.host = text_rules::named(output).host;
+        }
+        _ => {}
+    }
+    kind
 }
 
 /// The facts that are in hand, in the contexts that have a place for them.

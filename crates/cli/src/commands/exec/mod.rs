@@ -25,7 +25,7 @@ use unstuck_world::redact::Redactor;
 
 use crate::args::Exec;
 use crate::build::redactor;
-use crate::error::Error;
+use crate::error::{Error, ScriptError};
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signal, Signals};
 use crate::render::Terminal;
@@ -130,10 +130,10 @@ impl Job<'_> {
 fn script(
     args: &Exec,
     guard: Guard,
-    (project, redactor): (&Project, Redactor),
+    (project, redactor): (&Project, Arc<Redactor>),
     dir: Option<&Path>,
 ) -> Result<Script, Error> {
-    let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
+    let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
     let key_path = project.token_key();
     let key = TokenKey::open(&key_path)
         .map_err(|source| unusable(&key_path.display().to_string(), source))?;
@@ -150,7 +150,7 @@ fn script(
         socket: project.socket(),
         key,
         results: Results::new(project.results()),
-        redactor: Arc::new(redactor),
+        redactor,
     })
 }
 

@@ -11,7 +11,7 @@ use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::Desk;
 use crate::build::redactor;
-use crate::error::Error;
+use crate::error::{Error, InboxError};
 use crate::project;
 use crate::render;
 
@@ -25,7 +25,7 @@ pub(super) async fn run(
     let decision = decision(&row, word)?;
     let guidance = guidance.map(str::trim).filter(|text| !text.is_empty());
     if decision == Decision::ProvideGuidance && guidance.is_none() && is_open(&row, decision) {
-        return Err(Error::NoGuidance { question });
+        return Err(InboxError::NoGuidance { question }.into());
     }
     let (answer, taken_up) = give(desk, question, decision, guidance).await?;
     let mut out = desk.terminal.styled();
@@ -77,9 +77,11 @@ fn is_open(row: &QuestionRow, decision: Decision) -> bool {
 /// The choice a word means; letter case and `-` for `_` do not matter.
 fn decision(row: &QuestionRow, word: &str) -> Result<Decision, Error> {
     let wanted = word.trim().to_ascii_lowercase().replace('-', "_");
-    wanted.parse().map_err(|_| Error::NoSuchChoice {
-        question: row.id,
-        word: word.to_owned(),
-        choices: row.text.options.iter().map(|option| option.value).collect(),
+    wanted.parse().map_err(|_| {
+        Error::from(InboxError::NoSuchChoice {
+            question: row.id,
+            word: word.to_owned(),
+            choices: row.text.options.iter().map(|option| option.value).collect(),
+        })
     })
 }

@@ -8,7 +8,7 @@ use unstuck_store::AnswerError;
 use unstuck_store::tables::QuestionStatus;
 
 use super::Desk;
-use crate::error::Error;
+use crate::error::{Error, InboxError};
 use crate::project;
 use crate::render;
 
@@ -38,7 +38,7 @@ pub(super) async fn look_up(
         QuestionStatus::Withdrawn => return Err(AnswerError::Withdrawn(question).into()),
     }
     if row.kind != QuestionKind::Happened {
-        return Err(Error::NothingToCheck { question });
+        return Err(InboxError::NothingToCheck { question }.into());
     }
     let held = project::current_holder(&desk.project).await.is_some();
     let command = Command::CheckAgain { question };

@@ -16,7 +16,7 @@ use unstuck_store::{Store, StoreError};
 use unstuck_world::process::Guard;
 use unstuck_world::redact::Redactor;
 
-use crate::error::Error;
+use crate::error::{Error, JobsError, ScriptError};
 use crate::project::Project;
 use crate::settings::{Job, Resolved};
 
@@ -45,7 +45,7 @@ impl Defined {
         found.ok_or_else(|| {
             let names = self.all().iter().map(|job| job.name.as_str());
             let near = nearest(name, names).into_iter().map(str::to_owned).collect();
-            Error::NoSuchJob { name: name.to_owned(), near }
+            JobsError::NoSuchJob { name: name.to_owned(), near }.into()
         })
     }
 }
@@ -119,13 +119,13 @@ impl Workshop {
         let path = project.token_key();
         let unusable = |source| Error::Folder { place: path.display().to_string(), source };
         let key = TokenKey::open(&path).map_err(unusable)?;
-        let redactor = Arc::new(crate::build::redactor(project));
+        let redactor = crate::build::redactor(project);
         Ok(Self { guard: crate::project::own_guard()?, key, redactor })
     }
 
     pub(super) fn script(&self, project: &Project, job: &Job) -> Result<Script, Error> {
         let mut words = job.run.words().into_iter().map(OsString::from);
-        let program = words.next().ok_or(Error::NoCommand)?;
+        let program = words.next().ok_or(ScriptError::NoCommand)?;
         let folder = job.directory.as_deref().unwrap_or(".");
         Ok(Script {
             guard: self.guard.clone(),

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use unstuck_core::engine::{QuestionId, RunId, Status};
-use unstuck_core::fault::Code;
+use unstuck_core::engine::{QuestionId, Recorded, Rule, RunId, Status};
+use unstuck_core::fault::{Charge, Code};
 use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, RunEnd, RunRow, RunStatus};
 
@@ -43,6 +43,20 @@ struct Attempt {
     code: Option<Code>,
     began_at: Time,
     ended_at: Option<Time>,
+    /// What was done about its script afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repair: Option<Repaired>,
+}
+
+/// A repair of the script.
+#[derive(Serialize)]
+struct Repaired {
+    /// Which one of the firing.
+    number: u32,
+    /// How many there may be.
+    of: u32,
+    /// It is not used by itself.
+    only_proposed: bool,
 }
 
 /// A question about it.
@@ -84,6 +98,10 @@ async fn read(project: &Project, name: &str) -> Result<Vec<Firing>, Error> {
     let store = project.store()?;
     let runs = store.runs(project.name(), row.id).await?;
     let mut firings = grouped(&runs, row.moved.firing, row.moved.fired_at);
+    let failed = firings.iter_mut().flat_map(|firing| &mut firing.attempts);
+    for attempt in failed.filter(|attempt| attempt.code.is_some()) {
+        attempt.repair = repaired(&store.decisions(project.name(), attempt.run).await?);
+    }
     for question in store.questions(project.name(), None).await? {
         if question.tasks.contains(&row.id) {
             put(&mut firings, question);
@@ -116,6 +134,7 @@ fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> 
             code: run.fault.as_ref().map(|fault| fault.code()),
             began_at: run.started_at,
             ended_at: run.ended_at,
+            repair: None,
         };
         match firings.last_mut().filter(|_| goes_on) {
             Some(firing) => {
@@ -136,6 +155,19 @@ fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> 
         firing.number = number;
     }
     firings
+}
+
+/// The repair that was decided on.
+fn repaired(decisions: &[Recorded]) -> Option<Repaired> {
+    decisions.iter().filter_map(|recorded| recorded.why.as_ref()).find_map(|why| {
+        let only_proposed = why.rule == Rule::ProposeOnly;
+        let count = why.counts.iter().find(|count| count.counter == Charge::Repair)?;
+        (only_proposed || why.rule == Rule::RepairScript).then_some(Repaired {
+            number: count.at,
+            of: count.limit,
+            only_proposed,
+        })
+    })
 }
 
 /// Whether what comes after such a run belongs to another firing: it succeeded, or a person left it
@@ -181,6 +213,10 @@ fn page(out: &mut impl Write, name: &str, firings: &[Firing]) -> io::Result<()> 
             let met = attempt.code.map(|met| format!(": {code}{met}{code:#}")).unwrap_or_default();
             let after = attempt.retry_of.map(|run| format!(" after {run}")).unwrap_or_default();
             writeln!(out, "  {:5} {said}{met}{dim}{after}{dim:#}", attempt.run.to_string())?;
+            if let Some(Repaired { number, of, only_proposed }) = attempt.repair {
+                let became = if only_proposed { "proposed, not used" } else { "used if it passes" };
+                writeln!(out, "        {dim}repair {number} of {of}, {became}{dim:#}")?;
+            }
         }
         for asked in &firing.questions {
             let answered = if asked.resolved_at.is_some() { "answered" } else { "open" };

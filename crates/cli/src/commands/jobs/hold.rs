@@ -8,7 +8,7 @@ use unstuck_core::engine::{Command, TaskId};
 use super::defined::{Defined, find_rows, spec};
 use crate::build::redactor;
 use crate::commands::control::Control;
-use crate::error::Error;
+use crate::error::{Error, JobsError};
 use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::Terminal;
@@ -50,5 +50,5 @@ async fn task(control: &Control<'_>, name: &str) -> Result<TaskId, Error> {
     control.send(Command::DefineJob { spec }).await?;
     let row = find().await?.remove(name);
     row.map(|row| row.id)
-        .ok_or_else(|| Error::NoSuchJob { name: name.to_owned(), near: Vec::new() })
+        .ok_or_else(|| JobsError::NoSuchJob { name: name.to_owned(), near: Vec::new() }.into())
 }

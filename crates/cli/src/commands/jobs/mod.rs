@@ -7,13 +7,15 @@ mod hold;
 mod list;
 mod run;
 mod say;
+mod told;
 mod watch;
 mod watcher;
 
 use std::path::Path;
 
-pub(super) use defined::Defined;
-pub(super) use say::{Present, standing};
+pub(super) use defined::{Defined, find_rows};
+pub(super) use say::{Present, needs, standing};
+pub(super) use told::told;
 pub(super) use watcher::current as current_watcher;
 
 use crate::args::{Jobs, JobsCommand};

@@ -84,12 +84,9 @@ impl Wanted<'_> {
         let mut seat = Seat::take(self.project, self.store, "jobs run").await?;
         let Some(row) = find_rows(self.store.as_ref(), self.project.name()).await?.remove(name)
         else {
+            // It was added a moment ago, and they do not know it yet.
             seat.leave().await?;
-            return Err(Error::NotNow {
-                verb: "run it",
-                said: format!("{name} was added after the jobs were begun"),
-                hint: "start `unstuck jobs --watch` again".to_owned(),
-            });
+            return Ok(None);
         };
         seat.command(Command::FireJob { task: row.id }).await?;
         let teller = self.teller();

@@ -1,34 +1,14 @@
 //! Where a job stands, as people think of it.
 
-use serde::Serialize;
 use unstuck_core::engine::TaskState;
+use unstuck_core::tell;
 use unstuck_core::time::Time;
-use unstuck_store::tables::TaskRow;
+use unstuck_server::Stand;
+use unstuck_store::tables::{QuestionRow, TaskRow};
 
 use super::defined::{schedule, zone};
-use crate::render::{stand, when};
+use crate::render::{stand, when, words};
 use crate::settings::Job;
-
-/// Where a job stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Stand {
-    Running,
-    Idle,
-    NeedsAttention,
-    Stopped,
-}
-
-impl Stand {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "Running",
-            Self::Idle => "Idle",
-            Self::NeedsAttention => "Needs attention",
-            Self::Stopped => "Stopped",
-        }
-    }
-}
 
 /// A job as it stands: in a word, in a sentence, and when it is due.
 #[derive(Debug)]
@@ -47,11 +27,13 @@ pub(crate) struct Present {
     pub(crate) watched: bool,
 }
 
-/// Where a job stands. `job` is what the settings say of it, `row` what was ever done with it.
+/// Where a job stands. `job` is what the settings say of it, `row` what was ever done with it,
+/// `questions` those that are open.
 pub(crate) fn standing(
     job: Option<&Job>,
     row: Option<&TaskRow>,
     present: Present,
+    questions: &[QuestionRow],
     now: Time,
 ) -> Standing {
     let next = job.and_then(|job| next(job, row, now)).filter(|_| present.watched);
@@ -65,8 +47,8 @@ pub(crate) fn standing(
     let state = &row.moved.state;
     let (stand, detail) = match state {
         TaskState::Parked { .. } => {
-            let title = &row.spec.title;
-            (Stand::NeedsAttention, format!("{} (“{title}”)", stand::task(state, true, now)))
+            let general = || stand::task(state, true, now);
+            (Stand::NeedsAttention, needs(row, questions).unwrap_or_else(general))
         }
         TaskState::Failed { .. } => (Stand::NeedsAttention, stand::task(state, true, now)),
         TaskState::Running { .. }
@@ -86,6 +68,14 @@ pub(crate) fn standing(
         }
     };
     Standing { stand, detail, next: next.filter(|_| !row.moved.held) }
+}
+
+/// What a job waits for somebody to do; none where it waits for nobody.
+pub(crate) fn needs(row: &TaskRow, questions: &[QuestionRow]) -> Option<String> {
+    let TaskState::Parked { question: id, .. } = row.moved.state else { return None };
+    let question = questions.iter().find(|question| question.id == id)?;
+    let wanted = tell::wanted(question.kind, question.why.rule, row.moved.failure.as_deref());
+    Some(format!("waiting for you to {}: question {id}", words::plain_line(&wanted)))
 }
 
 /// When it is due, whether or not anybody is there.

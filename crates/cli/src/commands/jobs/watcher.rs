@@ -5,7 +5,7 @@ use std::fs;
 use unstuck_store::Holder;
 use unstuck_world::process::Turn;
 
-use crate::error::Error;
+use crate::error::{Error, JobsError};
 use crate::project::{self, Project};
 
 /// We run the jobs, until this is dropped.
@@ -19,7 +19,7 @@ impl Watching {
         let unusable =
             |source| Error::Folder { place: project.watcher().display().to_string(), source };
         let Some(turn) = Turn::try_take(&project.watcher_lock()).map_err(unusable)? else {
-            return Err(Error::Watched { holder: named(project) });
+            return Err(JobsError::Watched { holder: named(project) }.into());
         };
         let us = serde_json::to_vec(&project::holder("jobs --watch")).unwrap_or_default();
         fs::write(project.watcher(), us).map_err(unusable)?;

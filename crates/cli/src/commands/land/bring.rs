@@ -7,7 +7,7 @@ use unstuck_world::git::status::Entry;
 use unstuck_world::git::{NewCommit, Oid};
 
 use super::coming::{Coming, Found};
-use crate::error::Error;
+use crate::error::{Error, LandError};
 use crate::project;
 
 /// How it is brought.
@@ -22,7 +22,7 @@ pub(super) async fn bring(coming: &mut Coming, how: How) -> Result<(), Error> {
         return Ok(());
     }
     if coming.onto.is_none() {
-        return Err(Error::NoBranchHere);
+        return Err(LandError::NoBranchHere.into());
     }
     clean(coming).await?;
     let found = &coming.found;
@@ -52,10 +52,10 @@ async fn clean(coming: &Coming) -> Result<(), Error> {
         }
     }
     if !changed.is_empty() {
-        return Err(Error::Uncommitted { files: changed });
+        return Err(LandError::Uncommitted { files: changed }.into());
     }
     if !in_the_way.is_empty() {
-        return Err(Error::InTheWay { files: in_the_way });
+        return Err(LandError::InTheWay { files: in_the_way }.into());
     }
     Ok(())
 }
@@ -64,7 +64,7 @@ async fn clean(coming: &Coming) -> Result<(), Error> {
 async fn merged(coming: &Coming) -> Result<Oid, Error> {
     let Found { git, head, tip, tree, .. } = &coming.found;
     let Some(tree) = tree else { return Err(conflicts(coming, coming.conflicts.clone())) };
-    let Some(person) = git.person().await? else { return Err(Error::NoName) };
+    let Some(person) = git.person().await? else { return Err(LandError::NoName.into()) };
     let parents = [head.clone(), tip.clone()];
     let message = format!("Merge branch '{}'\n", coming.branch);
     let (message, person, at) = (message.as_str(), &person, project::now());
@@ -76,12 +76,12 @@ async fn merged(coming: &Coming) -> Result<Oid, Error> {
 async fn replayed(coming: &Coming) -> Result<Oid, Error> {
     let Found { git, head, commits, .. } = &coming.found;
     if git.person().await?.is_none() {
-        return Err(Error::NoName);
+        return Err(LandError::NoName.into());
     }
     let mut onto = head.clone();
     for commit in commits {
         let [parent] = commit.parents.as_slice() else {
-            return Err(Error::NotInARow { build: coming.build });
+            return Err(LandError::NotInARow { build: coming.build }.into());
         };
         let merged = git.merge(parent, &onto, &commit.oid).await?;
         if !merged.conflicts.is_empty() {
@@ -96,5 +96,5 @@ async fn replayed(coming: &Coming) -> Result<Oid, Error> {
 }
 
 fn conflicts(coming: &Coming, files: Vec<PathBuf>) -> Error {
-    Error::Conflicts { branch: coming.branch.clone(), files }
+    LandError::Conflicts { branch: coming.branch.clone(), files }.into()
 }

@@ -10,7 +10,7 @@ use unstuck_world::git::{Commit, Git, Oid};
 use unstuck_world::workspace;
 
 use super::pull::Opened;
-use crate::error::Error;
+use crate::error::{Error, LandError};
 
 /// What a branch is called in full, before its name.
 pub(super) const HEADS: &str = "refs/heads/";
@@ -69,11 +69,11 @@ impl Coming {
         let git = workspace::Project::open("git", root).await?.git().clone();
         let branch = workspace::Project::branch(id);
         let Some(tip) = git.commit_of(&branch).await? else {
-            return Err(Error::NoBranch { build: id });
+            return Err(LandError::NoBranch { build: id }.into());
         };
         let (head, onto) = (git.head().await?, git.branch().await?);
         let Some(base) = git.merge_base(&head, &tip).await? else {
-            return Err(Error::NothingInCommon { build: id });
+            return Err(LandError::NothingInCommon { build: id }.into());
         };
         let commits = git.commits(&head, &tip).await?;
         let differences = git.differences(&base, &tip).await?;

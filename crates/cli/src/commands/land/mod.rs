@@ -20,14 +20,13 @@ use unstuck_store::Store;
 use unstuck_world::connector::Credentials;
 
 use crate::args::Land;
-use crate::error::Error;
+use crate::error::{Error, LandError};
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, which};
 use crate::render::{self, Terminal};
 
 use self::bring::How;
 use self::coming::{Coming, Found, HEADS};
-use self::pull::Opened;
 
 /// Carries it out.
 pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
@@ -47,10 +46,7 @@ pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Resul
         if args.pr
             && let Some(asked) = send(&project, &store, &coming).await?
         {
-            let seat = Seat::take(&project, &store, "land").await?;
-            let opened = open(&seat, asked).await;
-            seat.leave().await?;
-            coming.pull_request = Some(opened?);
+            coming.pull_request = Some(pull::open(&project, &store, None, asked).await?);
         }
         Ok::<_, Error>(coming)
     })?;
@@ -74,11 +70,14 @@ pub(crate) async fn pull_request(
     let build = which::any_build(store.as_ref(), project.name(), Some(build)).await?;
     let coming = match Coming::find(project.root(), &build).await {
         // In place, the commits are where they belong.
-        Err(Error::NoBranch { .. }) => return Ok(None),
+        Err(Error::Land(LandError::NoBranch { .. })) => return Ok(None),
         found => found?,
     };
     match send(project, store, &coming).await? {
-        Some(asked) => open(seat, asked).await.map(|opened| Some(opened.url)),
+        Some(asked) => {
+            let opened = pull::open(project, store, Some(seat), asked).await?;
+            Ok(Some(opened.url))
+        }
         None => Ok(None),
     }
 }
@@ -103,19 +102,4 @@ async fn send(
         git.push_with_hook(remote, tip, &branch).await?;
     }
     Ok(Some((wanted, [(settings.github.token_env.clone(), token)].into())))
-}
-
-/// Opens it, where we decide ourselves.
-async fn open(
-    seat: &Seat,
-    (wanted, credentials): (PullRequest, Credentials),
-) -> Result<Opened, Error> {
-    match seat.holder() {
-        Some(handle) => pull::open(handle, wanted, credentials).await,
-        None => Err(Error::NotNow {
-            verb: "open a pull request",
-            said: "another `unstuck` is at work in this project".to_owned(),
-            hint: "the branch is sent; ask again when that has ended".to_owned(),
-        }),
-    }
 }

@@ -8,7 +8,7 @@ use unstuck_world::provider::Credential;
 use super::coming::Coming;
 use crate::build::redactor;
 use crate::commands::report;
-use crate::error::Error;
+use crate::error::{Error, LandError};
 use crate::project::{self, Project};
 use crate::settings::{Github, Settings, variable};
 
@@ -23,7 +23,7 @@ const TITLE_CHARS_MAX: usize = 200;
 pub(super) fn token(github: &Github) -> Result<Credential, Error> {
     let name = &github.token_env;
     let found = variable(name).as_deref().and_then(Credential::new);
-    found.ok_or_else(|| Error::NoToken { variable: name.clone() })
+    found.ok_or_else(|| LandError::NoToken { variable: name.clone() }.into())
 }
 
 /// What is asked for.
@@ -33,14 +33,14 @@ pub(super) async fn wanted(
     settings: &Settings,
     coming: &Coming,
 ) -> Result<PullRequest, Error> {
-    let Some(base) = coming.onto.clone() else { return Err(Error::NoBranchHere) };
+    let Some(base) = coming.onto.clone() else { return Err(LandError::NoBranchHere.into()) };
     let url = coming.found.git.push_url(&settings.run.remote).await?;
     let github = &settings.github;
     let read = repository(&url);
     let at_github = read.as_ref().is_some_and(|(host, _)| host == GITHUB);
     let named = github.repository.clone().or(read.map(|(_, name)| name));
     let Some(repository) = named.filter(|_| at_github || github.base_url.is_some()) else {
-        return Err(Error::NotAtGithub { remote: settings.run.remote.clone() });
+        return Err(LandError::NotAtGithub { remote: settings.run.remote.clone() }.into());
     };
     let seen = (false, project::now());
     let facts = Facts::read(store, project.name(), Some(coming.build), seen).await?;

@@ -3,44 +3,60 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use unstuck_core::engine::{Event, MutationId, Recorded, RunId, TaskId};
+use unstuck_core::engine::{Event, MutationId, QuestionId, Recorded, RunId, TaskId};
+use unstuck_core::plan::TaskSpec;
+use unstuck_core::tell::wanted;
 use unstuck_store::{Store, StoreError};
 
 use crate::project;
-use crate::render::{happened, style, when, words};
+use crate::render::{happened, happened_to_job, style, when, words};
 
 pub(super) fn plain(
     out: &mut impl Write,
     recorded: &Recorded,
-    name: Option<&str>,
+    about: Option<&About>,
 ) -> io::Result<()> {
     let (dim, strong) = (style::DIM, style::STRONG);
     let at = when::stamp(recorded.at);
-    let phrase = happened(&recorded.event, recorded.at);
-    match name {
-        Some(name) => {
+    let general = || happened(&recorded.event, recorded.at);
+    match about {
+        Some(About { name, is_job, wanted }) => {
+            let of_job = is_job.then(|| happened_to_job(recorded, wanted.as_deref())).flatten();
+            let phrase = of_job.unwrap_or_else(general);
             writeln!(out, "{dim}{at}{dim:#}  {strong}{name}{strong:#}: {phrase}")
         }
-        None => writeln!(out, "{dim}{at}{dim:#}  {phrase}"),
+        None => writeln!(out, "{dim}{at}{dim:#}  {}", general()),
     }
+}
+
+/// The task that an event is about.
+#[derive(Clone, Debug)]
+pub(super) struct About {
+    /// What a person calls it.
+    name: String,
+    is_job: bool,
+    /// What a person is to do, where the event says that they are needed.
+    wanted: Option<String>,
 }
 
 /// The names of the tasks that events are about, each looked up once.
 #[derive(Default)]
 pub(super) struct Names {
-    tasks: HashMap<TaskId, String>,
+    tasks: HashMap<TaskId, About>,
     runs: HashMap<RunId, TaskId>,
     actions: HashMap<MutationId, RunId>,
+    /// What each question wants of a person.
+    wanted: HashMap<QuestionId, String>,
 }
 
 impl Names {
-    /// What the task of an event is called; none where it is about no single task.
+    /// The task of an event; none where it is about no single task.
     pub(super) async fn of(
         &mut self,
         store: &dyn Store,
         project: &str,
         recorded: &Recorded,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<About>, StoreError> {
         self.learn(&recorded.event);
         let about = recorded.event.about();
         let run = about.run.or_else(|| self.actions.get(&action(&recorded.event)?).copied());
@@ -49,10 +65,13 @@ impl Names {
             (None, Some(run)) => self.task(store, project, run).await?,
             (None, None) => None,
         };
-        match task {
-            Some(task) => self.name(store, project, task).await.map(Some),
-            None => Ok(None),
-        }
+        let Some(task) = task else { return Ok(None) };
+        let about = self.about(store, project, task).await?;
+        let wanted = match &recorded.event {
+            Event::TaskParked { question, .. } => self.wanted.get(question).cloned(),
+            _ => None,
+        };
+        Ok(Some(About { wanted, ..about }))
     }
 
     /// Events tell what belongs to what; nothing has to be looked up for it.
@@ -62,7 +81,12 @@ impl Names {
                 self.runs.insert(*run, *task);
             }
             Event::JobDefined { task, spec } => {
-                self.tasks.insert(*task, words::name(*task, spec));
+                self.tasks.insert(*task, About::of(*task, spec));
+            }
+            Event::QuestionAsked { question } => {
+                let fault = question.fault.as_deref();
+                let wanted = wanted(question.kind, question.why.rule, fault);
+                self.wanted.insert(question.id, words::plain_line(&wanted));
             }
             Event::MutationIntended { mutation, run, .. }
             | Event::MutationInFlight { mutation, run } => {
@@ -86,19 +110,33 @@ impl Names {
         Ok(found)
     }
 
-    async fn name(
+    async fn about(
         &mut self,
         store: &dyn Store,
         project: &str,
         task: TaskId,
-    ) -> Result<String, StoreError> {
-        if let Some(name) = self.tasks.get(&task) {
-            return Ok(name.clone());
+    ) -> Result<About, StoreError> {
+        if let Some(about) = self.tasks.get(&task) {
+            return Ok(about.clone());
         }
         let found = project::task(store, project, task).await?;
-        let name = found.map_or_else(|| format!("task {task}"), |row| words::name(task, &row.spec));
-        self.tasks.insert(task, name.clone());
-        Ok(name)
+        let unknown = || About { name: format!("task {task}"), is_job: false, wanted: None };
+        let about = found.map_or_else(unknown, |row| About::of(task, &row.spec));
+        self.tasks.insert(task, about.clone());
+        Ok(about)
+    }
+}
+
+impl About {
+    /// A job is called as the settings call it.
+    fn of(task: TaskId, spec: &TaskSpec) -> Self {
+        let is_job = spec.job.is_some();
+        let name = if is_job && !spec.name.trim().is_empty() {
+            words::plain_line(&spec.name)
+        } else {
+            words::name(task, spec)
+        };
+        Self { name, is_job, wanted: None }
     }
 }
 

@@ -71,8 +71,8 @@ impl<W: Write> Reader<W> {
                     event_json(&mut self.out, &self.project, recorded)?;
                 } else {
                     let (store, project) = (self.store.as_ref(), &self.project);
-                    let name = self.names.of(store, project, recorded).await?;
-                    line::plain(&mut self.out, recorded, name.as_deref())?;
+                    let about = self.names.of(store, project, recorded).await?;
+                    line::plain(&mut self.out, recorded, about.as_ref())?;
                 }
             }
             self.after = newest;

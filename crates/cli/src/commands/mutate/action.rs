@@ -14,11 +14,10 @@ use unstuck_world::process::{
     Deadlines, Ended, Guard, How, Input, Launch, NotStarted, Output, Process, Session, Waiting,
     verdict,
 };
-use unstuck_world::redact::Redactor;
 
 use crate::args::Mutate;
 use crate::build::redactor;
-use crate::error::Error;
+use crate::error::{Error, ScriptError};
 use crate::project::{self, Project};
 
 /// Where its failures are raised.
@@ -36,7 +35,6 @@ pub(super) struct CommandAction {
     key: String,
     task: OnceLock<TaskId>,
     project: Project,
-    redactor: Redactor,
     is_probed: bool,
     ran: Mutex<Ran>,
 }
@@ -53,7 +51,7 @@ struct Ran {
 impl CommandAction {
     pub(super) fn new(args: &Mutate, project: &Project, dir: Option<&Path>) -> Result<Self, Error> {
         let guard = project::own_guard()?;
-        let (program, arguments) = args.command.split_first().ok_or(Error::NoCommand)?;
+        let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
         let here = dir.unwrap_or(Path::new("."));
         let directory = std::path::absolute(here)
             .map_err(|source| Error::Folder { place: here.display().to_string(), source })?;
@@ -63,7 +61,6 @@ impl CommandAction {
             key: args.key.trim().to_owned(),
             task: OnceLock::new(),
             project: project.clone(),
-            redactor: redactor(project),
             is_probed: args.probe.is_some(),
             ran: Mutex::default(),
         })
@@ -139,7 +136,7 @@ impl CommandAction {
             let message = format!("{program} wrote more than a result may be, and was ended");
             Fault::tool_crash(SOURCE, message, Crash::default())
         });
-        fault.message = self.redactor.text(&fault.message).into_owned();
+        fault.message = redactor(&self.project).text(&fault.message).into_owned();
         fault
     }
 }

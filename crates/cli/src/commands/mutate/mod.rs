@@ -23,9 +23,10 @@ pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
     let child = Child::of_environment();
     let root = child.as_ref().and_then(Child::root);
     let project = Project::find(root.or(dir))?;
-    let spec = wanted::spec(args, child.is_none(), &project)?;
     project::runtime()?.block_on(async {
+        // First, so that its guard comes up meanwhile.
         let action = Arc::new(CommandAction::new(args, &project, dir)?);
+        let spec = wanted::spec(args, child.is_none(), &project)?;
         let settled = match &child {
             Some(child) => inside::settle(child, spec, &action).await?,
             None => outside::settle(&project, spec, &action).await?,

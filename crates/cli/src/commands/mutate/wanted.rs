@@ -7,18 +7,20 @@ use unstuck_core::time::Span;
 
 use crate::args::{KeyScope, Mutate};
 use crate::build::redactor;
-use crate::error::Error;
+use crate::error::{Error, ScriptError};
 use crate::project::Project;
 
 /// The longest key.
 const KEY_BYTES_MAX: usize = 200;
 /// How long a command that may take any time may leave something behind that still appears.
 const SETTLE: Span = Span::from_mins(1);
+/// How long a probe may take.
+const PROBE_MAX: Span = Span::from_mins(1);
 
 /// The action. `alone`: it belongs to no run, so its key counts for the project.
 pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<MutationSpec, Error> {
     let key = args.key.trim();
-    let unfit = |why: &'static str| Error::UnfitKey { why };
+    let unfit = |why: &'static str| Error::from(ScriptError::UnfitKey { why });
     if key.is_empty() {
         return Err(unfit("it is empty"));
     }
@@ -32,7 +34,7 @@ pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<Muta
     let look_up = args.probe.as_ref().map(|probe| ProbeCommand {
         program: "sh".to_owned(),
         arguments: vec!["-c".to_owned(), probe.clone()],
-        ..ProbeCommand::default()
+        timeout_ms: args.timeout.map_or(PROBE_MAX, |timeout| timeout.min(PROBE_MAX)),
     });
     Ok(MutationSpec {
         key: key.to_owned(),

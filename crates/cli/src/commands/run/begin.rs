@@ -18,7 +18,7 @@ use crate::project::{Project, Seat};
 use crate::settings::{Resolved, Settings};
 
 /// Everything that carries out builds of a project.
-pub(super) struct Crew {
+pub(in crate::commands) struct Crew {
     project: Project,
     settings: Settings,
     policy: Arc<Policy>,
@@ -28,7 +28,7 @@ pub(super) struct Crew {
 }
 
 /// Ends what a crew performs when it is let go of.
-pub(super) struct Performing(Vec<BuildWorld>);
+pub(in crate::commands) struct Performing(Vec<BuildWorld>);
 
 impl Drop for Performing {
     fn drop(&mut self) {
@@ -39,7 +39,10 @@ impl Drop for Performing {
 }
 
 impl Crew {
-    pub(super) async fn gather(project: &Project, resolved: Resolved) -> Result<Self, Error> {
+    pub(in crate::commands) async fn gather(
+        project: &Project,
+        resolved: Resolved,
+    ) -> Result<Self, Error> {
         let Resolved { settings, policy, .. } = resolved;
         let repository = workspace::Project::open("git", project.root()).await?;
         let rules = Rules { network: settings.commands.network, ..Rules::default() };
@@ -132,7 +135,7 @@ impl Crew {
     }
 
     /// Performs the effects of builds from now on.
-    pub(super) async fn perform(
+    pub(in crate::commands) async fn perform(
         &self,
         seat: &Seat,
         store: &Arc<dyn Store>,

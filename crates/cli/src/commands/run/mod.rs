@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::Terminal;
 use crate::settings::{Flags, Resolved};
-use begin::Crew;
+pub(super) use begin::Crew;
 use ending::Ending;
 use follow::Patience;
 use show::View;

@@ -12,7 +12,7 @@ use unstuck_core::plan::file::{self, FILE_BYTES_MAX, Source};
 use unstuck_world::redact::Redactor;
 
 use crate::build::redactor;
-use crate::error::Error;
+use crate::error::{Error, TasksError};
 use crate::problem::Problem;
 use crate::project::Project;
 use crate::render;
@@ -34,7 +34,8 @@ pub(super) fn tasks(
     let redactor = redactor(project);
     if named.is_empty() {
         let folders = FOLDERS.map(|folder| project.root().join(folder));
-        let folder = folders.into_iter().find(|folder| folder.is_dir()).ok_or(Error::NoTasks)?;
+        let folder =
+            folders.into_iter().find(|folder| folder.is_dir()).ok_or(TasksError::Nothing)?;
         return read(project, &redactor, task_files(&folder)?);
     }
     if !named.iter().any(|name| here.join(name).exists() || looks_like_a_path(name)) {
@@ -53,7 +54,9 @@ pub(super) fn tasks(
         } else if path.exists() {
             files.push(path);
         } else {
-            return Err(Error::NoSuchTask { name: plain_line(name), near: near(here, name) });
+            return Err(
+                TasksError::NotThere { name: plain_line(name), near: near(here, name) }.into()
+            );
         }
     }
     read(project, &redactor, files)
@@ -90,7 +93,7 @@ fn task_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     files.sort();
     if files.is_empty() {
-        return Err(Error::NoTasksIn { folder: folder.to_owned() });
+        return Err(TasksError::EmptyFolder { folder: folder.to_owned() }.into());
     }
     Ok(files)
 }

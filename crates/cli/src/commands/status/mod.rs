@@ -13,6 +13,7 @@ use unstuck_store::tables::{
 };
 use unstuck_store::{Answer, Holder, Store, StoreError};
 
+use self::page::How;
 use crate::args::Status;
 use crate::commands::jobs;
 use crate::error::Error;
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Res
     if args.json {
         render::json(&mut out, &standing)?;
     } else {
-        page::write(&mut out, &standing, now, terminal.width())?;
+        let how = How { now, width: terminal.width(), verbose: args.verbose };
+        page::write(&mut out, &standing, how)?;
     }
     out.flush()?;
     Ok(Exit::Done)

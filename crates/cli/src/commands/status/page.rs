@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use unstuck_core::engine::{GateState, QuestionId, TaskState};
 use unstuck_core::time::Time;
-use unstuck_store::tables::{GateRow, SignatureRow, TaskRow};
+use unstuck_store::tables::{GateRow, SignatureRow, TaskChange, TaskRow};
 
 use super::{BuildStanding, Standing};
 use crate::commands::jobs::{self, Present};
@@ -17,13 +17,19 @@ const PROBLEMS_MAX: usize = 8;
 /// The widest a name may be before it is cut.
 const NAME_COLUMNS_MAX: usize = 36;
 
-pub(super) fn write(
-    out: &mut impl Write,
-    standing: &Standing,
-    now: Time,
-    width: usize,
-) -> io::Result<()> {
-    let page = Page { standing, now, width };
+/// How it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    pub(super) now: Time,
+    /// Columns.
+    pub(super) width: usize,
+    /// With ids, codes and counters.
+    pub(super) verbose: bool,
+}
+
+pub(super) fn write(out: &mut impl Write, standing: &Standing, how: How) -> io::Result<()> {
+    let How { now, width, verbose } = how;
+    let page = Page { standing, now, width, verbose };
     page.head(out)?;
     page.questions(out)?;
     page.builds(out)?;
@@ -36,6 +42,7 @@ struct Page<'a> {
     standing: &'a Standing,
     now: Time,
     width: usize,
+    verbose: bool,
 }
 
 impl Page<'_> {
@@ -127,11 +134,16 @@ impl Page<'_> {
     fn stands_of(&self, row: &TaskRow) -> String {
         let jobs = self.standing.jobs.as_ref().filter(|_| row.spec.job.is_some());
         let job = jobs.and_then(|jobs| jobs.find(&row.spec.name).ok());
-        if job.is_none() || self.is_answered(&row.moved.state) {
-            return self.stands(&row.moved.state);
+        let state = &row.moved.state;
+        if row.spec.job.is_none() || self.is_answered(state) {
+            return self.stands(state);
+        }
+        let questions = &self.standing.questions;
+        if job.is_none() {
+            return jobs::needs(row, questions).unwrap_or_else(|| self.stands(state));
         }
         let present = Present { held: self.held(), watched: self.standing.watcher.is_some() };
-        let standing = jobs::standing(job, Some(row), present, self.now);
+        let standing = jobs::standing(job, Some(row), present, questions, self.now);
         format!("{} · {}", standing.stand.as_str(), standing.detail)
     }
 
@@ -152,6 +164,9 @@ impl Page<'_> {
             let stands = self.stands_of(row);
             let run = row.moved.last_run.map(|run| format!("  {run}")).unwrap_or_default();
             writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{dim}{run}{dim:#}")?;
+            if self.verbose {
+                writeln!(out, "    {dim}{}{dim:#}", wrapped(&inside(row), 4, self.width))?;
+            }
         }
         let rest = rows.len().saturating_sub(TASKS_MAX);
         if rest > 0 {
@@ -220,6 +235,28 @@ impl Page<'_> {
         }
         writeln!(out, "\n{dim}Spent today: {spent}{dim:#}")
     }
+}
+
+/// What the engine counts: `t3 · nightly-sync · firing 4 · 2 attempts · 1 repair · AUTH_EXPIRED …`.
+fn inside(row: &TaskRow) -> String {
+    let TaskChange { firing, attempts, counters, failure, .. } = &row.moved;
+    let transient = counters.transient.iter().map(|one| one.count).max().unwrap_or_default();
+    let counted = [
+        (*attempts, "attempt", "attempts"),
+        (counters.repairs, "repair", "repairs"),
+        (transient, "repetition", "repetitions"),
+        (counters.consecutive, "fault in a row", "faults in a row"),
+        (counters.crashes, "crash in a row", "crashes in a row"),
+        (counters.compactions, "time shortened", "times shortened"),
+        (counters.git, "try with git", "tries with git"),
+    ];
+    let counted = counted.iter().filter(|(count, ..)| *count > 0);
+    let counted = counted.map(|(count, one, many)| words::number(*count as usize, one, many));
+    let mut facts = vec![row.id.to_string(), words::plain_line(&row.spec.name)];
+    facts.extend((*firing > 0).then(|| format!("firing {firing}")));
+    facts.extend(counted);
+    facts.extend(failure.as_ref().map(|fault| format!("{} at {}", fault.signature, fault.source)));
+    facts.join(" · ")
 }
 
 fn listed(ids: &[QuestionId]) -> String {

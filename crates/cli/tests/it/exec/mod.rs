@@ -1,5 +1,6 @@
 //! `unstuck exec` as a script and a person meet it: real processes in real projects.
 
+pub(crate) mod broken;
 mod ending;
 mod failing;
 mod killed;

@@ -1,7 +1,10 @@
 //! `unstuck jobs` as a person and a machine at night meet it: real scripts at real times.
 
 mod asking;
+mod killed;
+mod repairing;
 mod settings;
+mod telling;
 mod using;
 mod watching;
 
@@ -54,6 +57,12 @@ impl Watcher {
             assert!(read > 0, "it ended before it said {words:?}: {said}");
         }
         said
+    }
+
+    /// Kills it without a word.
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Ctrl-C, and what it ends with.

@@ -61,3 +61,45 @@ fn secrets_do_not_reach_the_output_that_is_kept() {
     let log = fs::read_to_string(stage.path(".unstuck/logs/leak/1.log")).unwrap();
     assert!(log.contains("[redacted") && !log.contains("aaaaaaaa"), "{log}");
 }
+
+/// A job that says when it has begun, and waits.
+const WAITS: &str = "\
+[[job]]
+name = \"long\"
+run = \"echo begun >>begun; echo >up; read line <go\"
+schedule = \"every second\"
+";
+
+#[test]
+fn a_change_of_the_settings_is_taken_over_and_what_runs_goes_on() {
+    let stage = project(WAITS);
+    for fifo in ["up", "go"] {
+        stage.fifo(fifo);
+    }
+    let settings = fs::read_to_string(stage.path("unstuck.toml")).unwrap();
+    let write = |text: &str| fs::write(stage.path("unstuck.toml"), text).unwrap();
+    let mut watcher = Watcher::start(&stage);
+    stage.hear("up");
+    write(&format!("{settings}tmeout = \"5m\"\n"));
+    let said = watcher.hear("the old ones stay");
+    assert!(said.contains("tmeout"), "{said}");
+    let run = "run = \"echo begun >>begun; echo >up; read line <go\"";
+    let more = "[[job]]\nname = \"more\"\nrun = \"echo more >>more\"\nschedule = \"1s\"\n";
+    let changed = settings.replace(run, "run = \"echo again >>again\"");
+    write(&format!("{changed}{more}"));
+    watcher.hear("the settings have changed; new: more; changed: long.");
+    stage.let_go("go");
+    watcher.hear("long: done");
+    assert_eq!(stage.wrote("begun"), "begun\n", "what ran was neither ended nor begun again");
+    watcher.hear("more: done");
+    watcher.hear("long: done");
+    assert!(stage.wrote("again").starts_with("again\n"));
+    // A file of its own, in a folder that was not there.
+    fs::create_dir(stage.path("jobs")).unwrap();
+    fs::write(stage.path("jobs/third.md"), "---\nrun: \"true\"\nschedule: 1s\n---\n").unwrap();
+    watcher.hear("new: third.");
+    watcher.hear("third: done");
+    write("");
+    watcher.hear("gone: long, more.");
+    assert_eq!(watcher.interrupt(), Some(130));
+}

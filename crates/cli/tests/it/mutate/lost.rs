@@ -68,6 +68,27 @@ fn what_nobody_can_look_up_is_asked_when_the_script_has_ended() {
     }
 }
 
+// T3.12: a probe that hangs cannot tell either; it is ended with the rest of its time.
+#[test]
+fn a_probe_that_hangs_is_ended_and_a_person_is_asked() {
+    let probe = "--timeout 2s --probe 'echo look >>looks; exec sleep 1000'";
+    let charge = "echo x >>charges; echo 'curl: (56) Recv failure: Connection reset by peer' >&2; \
+                  exit 56";
+    let stage = stage(charge);
+    let options = ["--name", "pay", "--max-wait", "0"];
+    for _ in 0..2 {
+        let ran = stage.run(&options, &script(probe));
+        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    }
+    assert_eq!((stage.wrote("ended").as_str(), stage.wrote("looks").as_str()), ("120\n", "look\n"));
+    assert_eq!(stage.question().kind, QuestionKind::Happened);
+    assert!(stage.answer(&stage.question(), "it_happened").status.success());
+    let ran = stage.run(&options, &script(probe));
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(stage.wrote("charges"), "x\n", "it is done once");
+    assert!(stage.run_locks().is_empty());
+}
+
 // TX15: what takes too long is ended with all it has started.
 #[test]
 fn a_command_that_takes_too_long_is_gone_before_anybody_looks() {

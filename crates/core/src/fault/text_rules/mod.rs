@@ -7,6 +7,7 @@
 
 mod findings;
 mod hit;
+mod named;
 mod phrases;
 mod structured;
 mod vocabulary;
@@ -15,6 +16,7 @@ use super::code::Class;
 use super::table::Code;
 use crate::signature::{self, Diagnosis, Signature};
 use hit::Hit;
+pub use named::{Named, named};
 
 /// The rule of an output that no other rule knows.
 const UNKNOWN: &str = "unknown";

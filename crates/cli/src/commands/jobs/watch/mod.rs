@@ -1,0 +1,271 @@
+//! `unstuck jobs --watch`: runs the jobs at their times, until it is interrupted.
+
+mod changes;
+mod define;
+mod ready;
+mod say;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use unstuck_core::engine::{Command, Event, Recorded, TaskId};
+use unstuck_runner::jobs::{JobsWorld, Scheduler};
+use unstuck_runner::{Notice, Scope, SystemClock};
+use unstuck_store::Store;
+use unstuck_store::tables::TaskRow;
+
+use self::changes::Changes;
+use self::ready::{Difference, Ready};
+use self::say::Say;
+use super::defined::{find_rows, timetable};
+use super::watcher::Watching;
+use crate::commands::exec::{Saying, Teller};
+use crate::error::{Error, JobsError};
+use crate::exit::Exit;
+use crate::project::{self, Heard, Project, Seat, Signal, Signals};
+
+pub(super) fn run(project: &Project, json: bool) -> Result<Exit, Error> {
+    project::runtime()?.block_on(async {
+        let changes = Changes::of(project.root());
+        if project.settings()?.settings.job.is_empty() {
+            return Err(JobsError::NoJobs { root: project.root().to_owned() }.into());
+        }
+        let store = project.make_store()?;
+        let _watching = Watching::begin(project)?;
+        let ready = Ready::of(project).await?;
+        let world = JobsWorld::new(ready.worlds(|_| true), project.runs());
+        let say = Say { project, json };
+        if let Err(error) = &changes {
+            say.line(&format!(
+                "changes of the settings go unnoticed until the next start: {error}"
+            ));
+        }
+        let changes = changes.ok();
+        let mut watch = Watch { project, store: &store, ready, changes, mistake: None, world, say };
+        watch.until_interrupted().await.map(Signal::exit)
+    })
+}
+
+struct Watch<'a> {
+    project: &'a Project,
+    store: &'a Arc<dyn Store>,
+    /// The jobs as they are run.
+    ready: Ready,
+    /// Tells when the settings may have changed, where the system does.
+    changes: Option<Changes>,
+    /// What is wrong with the settings since they were changed, as it was said.
+    mistake: Option<String>,
+    world: JobsWorld,
+    say: Say<'a>,
+}
+
+/// The jobs, for as long as one process holds the project.
+struct Round {
+    names: BTreeMap<TaskId, String>,
+    scheduler: Scheduler,
+    /// Those whose time we took up ourselves: their beat is known.
+    ours: BTreeSet<TaskId>,
+}
+
+impl Watch<'_> {
+    async fn until_interrupted(&mut self) -> Result<Signal, Error> {
+        let mut signals = Signals::new()?;
+        let mut seat = None;
+        let signal = tokio::select! {
+            biased;
+            signal = signals.next() => signal,
+            failed = self.go_on(&mut seat) => return Err(failed),
+        };
+        self.say.line("ending. Once more to end at once.");
+        let leave = async {
+            if let Some(seat) = seat {
+                seat.leave().await?;
+            }
+            self.world.end().await;
+            Ok::<_, Error>(())
+        };
+        tokio::select! {
+            biased;
+            at_once = signals.next() => return Ok(at_once),
+            left = leave => left?,
+        }
+        Ok(signal)
+    }
+
+    /// Goes on, whoever holds the project, until something is wrong.
+    async fn go_on(&mut self, place: &mut Option<Seat>) -> Error {
+        let mut has_begun = false;
+        loop {
+            let seat = match Seat::take(self.project, self.store, "jobs --watch").await {
+                Ok(seat) => place.insert(seat),
+                Err(error) => return error,
+            };
+            if std::mem::replace(&mut has_begun, true) {
+                self.say.line("whoever held the project has ended; everything goes on.");
+            }
+            match self.watch_from(seat).await {
+                // Whoever held the project is gone, and what we do goes on.
+                Ok(()) => {}
+                Err(error) if seat.is_left_by(&error) => {}
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// Comes back when whoever holds the project is gone.
+    async fn watch_from(&mut self, seat: &mut Seat) -> Result<(), Error> {
+        let mut round = self.begin(seat).await?;
+        let saying = if self.say.json { Saying::Json } else { Saying::Words };
+        let teller = Teller::new(saying, Arc::clone(self.store), self.project);
+        let (decider, mut asked) = (seat.decider(), JoinSet::new());
+        loop {
+            tokio::select! {
+                biased;
+                heard = seat.hear() => match heard? {
+                    Heard::HolderGone => return Ok(()),
+                    Heard::Notice(Notice::Event { recorded, narration }) => {
+                        round.note(&recorded);
+                        let narration = narration.as_deref();
+                        self.say.news(&recorded, narration, &round.names, &teller).await?;
+                    }
+                    Heard::Notice(Notice::StoreWaiting { message, .. }) => {
+                        self.say.line(&format!("{message}. Nothing happens until that is over."));
+                    }
+                    Heard::Notice(Notice::StoreBack) => self.say.line("it can be written again."),
+                    Heard::Notice(Notice::Gap) => self.look_again(&mut round.scheduler).await?,
+                },
+                Some(_) = asked.join_next(), if !asked.is_empty() => {}
+                () = changed(self.changes.as_mut()) => self.read_again(seat, &mut round).await?,
+                due = round.scheduler.due() => {
+                    for task in due {
+                        let decider = Arc::clone(&decider);
+                        round.ours.insert(task);
+                        // One that was held or left a moment ago says no, and that is that.
+                        asked.spawn(async move { decider.command(Command::JobDue { task }).await });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has the jobs known and performed from this seat.
+    async fn begin(&self, seat: &Seat) -> Result<Round, Error> {
+        let rows = define::all(&self.ready, seat, self.store, self.project).await?;
+        self.ready.attach_repairs(seat, self.store);
+        let mut scheduler = Scheduler::new(Arc::new(SystemClock));
+        for job in self.ready.all() {
+            let Some(row) = rows.get(job.name.as_str()) else { continue };
+            if let Some(timetable) = timetable(job, row) {
+                scheduler.put(row.id, timetable);
+            }
+        }
+        let next = scheduler.next_time();
+        let mut round = Round { names: BTreeMap::new(), scheduler, ours: BTreeSet::new() };
+        self.perform(seat, &mut round, &rows).await?;
+        self.say.begun(rows.len(), next);
+        Ok(round)
+    }
+
+    /// Performs those of the jobs that are not performed from here yet.
+    async fn perform(
+        &self,
+        seat: &Seat,
+        round: &mut Round,
+        rows: &BTreeMap<String, TaskRow>,
+    ) -> Result<(), Error> {
+        let more = rows.values().filter(|row| !round.names.contains_key(&row.id));
+        let more: BTreeMap<TaskId, String> =
+            more.map(|row| (row.id, row.spec.name.clone())).collect();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let tasks: BTreeSet<TaskId> = more.keys().copied().collect();
+        seat.attach(Scope::Tasks(Arc::new(tasks)), Arc::new(self.world.clone())).await?;
+        round.names.extend(more);
+        Ok(())
+    }
+
+    /// The settings may have changed: they are taken over, unless something is wrong with them. What
+    /// runs is not touched.
+    async fn read_again(&mut self, seat: &Seat, round: &mut Round) -> Result<(), Error> {
+        match self.ready.again().await {
+            Ok(Some(ready)) => {
+                let difference = ready.since(&self.ready);
+                self.ready = ready;
+                self.mistake = None;
+                self.take_over(seat, round, &difference).await?;
+                self.say.line(&format!("{difference}."));
+            }
+            Ok(None) if self.mistake.take().is_some() => {
+                self.say.line("the settings are as they were.");
+            }
+            Ok(None) => {}
+            Err(error) => {
+                let mistake = error.to_string();
+                if self.mistake.as_ref() != Some(&mistake) {
+                    self.say.line(&format!(
+                        "the settings cannot be used, so the old ones stay: {mistake}"
+                    ));
+                    self.mistake = Some(mistake);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn take_over(
+        &self,
+        seat: &Seat,
+        round: &mut Round,
+        difference: &Difference,
+    ) -> Result<(), Error> {
+        self.world.change(self.ready.worlds(|name| difference.concerns(name)));
+        let rows = define::all(&self.ready, seat, self.store, self.project).await?;
+        self.ready.attach_repairs(seat, self.store);
+        for job in self.ready.all() {
+            let name = job.name.as_str().to_owned();
+            let Some(row) = rows.get(&name).filter(|_| difference.concerns(&name)) else {
+                continue;
+            };
+            match timetable(job, row) {
+                Some(timetable) => round.scheduler.put(row.id, timetable),
+                None => round.scheduler.remove(row.id),
+            }
+        }
+        let gone = round.names.iter().filter(|(_, name)| difference.gone.contains(name));
+        for (task, _) in gone {
+            round.scheduler.remove(*task);
+        }
+        self.perform(seat, round, &rows).await
+    }
+
+    /// Some news was missed: who is held is read again.
+    async fn look_again(&self, scheduler: &mut Scheduler) -> Result<(), Error> {
+        for row in find_rows(self.store.as_ref(), self.project.name()).await?.values() {
+            scheduler.hold(row.id, row.moved.held);
+        }
+        Ok(())
+    }
+}
+
+impl Round {
+    /// What a piece of news means for the times.
+    fn note(&mut self, recorded: &Recorded) {
+        match &recorded.event {
+            Event::JobHeld { task } => self.scheduler.hold(*task, true),
+            Event::JobReleased { task } => self.scheduler.hold(*task, false),
+            Event::JobFired { task } if self.ours.remove(task) => {}
+            Event::JobFired { task } => self.scheduler.ran(*task, recorded.at),
+            _ => {}
+        }
+    }
+}
+
+/// Comes back when the settings may have changed.
+async fn changed(changes: Option<&mut Changes>) {
+    match changes {
+        Some(changes) => changes.next().await,
+        None => std::future::pending().await,
+    }
+}

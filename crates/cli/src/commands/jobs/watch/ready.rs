@@ -1,0 +1,129 @@
+//! The jobs of the settings, made ready to be run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use unstuck_core::plan::TaskSpec;
+use unstuck_runner::ScriptWorld;
+use unstuck_store::Store;
+
+use super::super::defined::{Defined, Workshop, care, spec};
+use crate::commands::exec::Repair;
+use crate::error::Error;
+use crate::project::{Project, Seat};
+use crate::settings::Job;
+
+/// What the settings say, made ready.
+pub(super) struct Ready {
+    /// The project with these settings.
+    project: Project,
+    defined: Defined,
+    /// By their names.
+    jobs: BTreeMap<String, ReadyJob>,
+}
+
+/// One job.
+struct ReadyJob {
+    job: Job,
+    world: ScriptWorld,
+    repair: Repair,
+}
+
+impl Ready {
+    /// Makes the jobs ready that the settings of `project` define.
+    pub(super) async fn of(project: &Project) -> Result<Self, Error> {
+        Self::after(project.clone(), &BTreeMap::new()).await
+    }
+
+    /// Reads the settings once more; none where they say the same. What runs a job is kept where the
+    /// job is as before.
+    pub(super) async fn again(&self) -> Result<Option<Self>, Error> {
+        let project = self.project.read_again()?;
+        if project.settings()?.settings == self.project.settings()?.settings {
+            return Ok(None);
+        }
+        Self::after(project, &self.jobs).await.map(Some)
+    }
+
+    async fn after(project: Project, before: &BTreeMap<String, ReadyJob>) -> Result<Self, Error> {
+        let defined = Defined::read(&project)?;
+        let workshop = Workshop::open(&project)?;
+        let mut jobs = BTreeMap::new();
+        for job in defined.all() {
+            let name = job.name.as_str();
+            let same = before.get(name).filter(|before| before.job == *job);
+            let world = match same {
+                Some(before) => before.world.clone(),
+                None => {
+                    let script = workshop.script(&project, job)?;
+                    ScriptWorld::caring(script, None, care(&project, job, true))
+                }
+            };
+            let spec = spec(job, &workshop.redactor);
+            let repair = Repair::of_job(&project, job, spec, &workshop.guard).await?;
+            jobs.insert(name.to_owned(), ReadyJob { job: job.clone(), world, repair });
+        }
+        Ok(Self { project, defined, jobs })
+    }
+
+    pub(super) fn all(&self) -> &[Job] {
+        self.defined.all()
+    }
+
+    pub(super) fn specs(&self) -> impl Iterator<Item = &TaskSpec> {
+        self.jobs.values().map(|ready| &ready.repair.spec)
+    }
+
+    /// What runs those of them that are meant.
+    pub(super) fn worlds(&self, meant: impl Fn(&String) -> bool) -> BTreeMap<String, ScriptWorld> {
+        let meant = self.jobs.iter().filter(|(name, _)| meant(name));
+        meant.map(|(name, ready)| (name.clone(), ready.world.clone())).collect()
+    }
+
+    /// From now on they are repaired, with whoever decides at this seat.
+    pub(super) fn attach_repairs(&self, seat: &Seat, store: &Arc<dyn Store>) {
+        for ReadyJob { world, repair, .. } in self.jobs.values() {
+            repair.attach(world, seat, store, &self.project);
+        }
+    }
+
+    /// How the jobs differ from what they were.
+    pub(super) fn since(&self, before: &Self) -> Difference {
+        let (now, then) = (&self.jobs, &before.jobs);
+        let names = |of: &mut dyn Iterator<Item = &String>| of.cloned().collect();
+        let differs = |name: &&String| then.get(*name).is_some_and(|was| was.job != now[*name].job);
+        Difference {
+            added: names(&mut now.keys().filter(|name| !then.contains_key(*name))),
+            changed: names(&mut now.keys().filter(differs)),
+            gone: names(&mut then.keys().filter(|name| !now.contains_key(*name))),
+        }
+    }
+}
+
+/// How the jobs differ from what they were.
+pub(super) struct Difference {
+    pub(super) added: Vec<String>,
+    pub(super) changed: Vec<String>,
+    pub(super) gone: Vec<String>,
+}
+
+impl Difference {
+    /// Whether a job is not what it was.
+    pub(super) fn concerns(&self, name: &String) -> bool {
+        self.added.contains(name) || self.changed.contains(name)
+    }
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { added, changed, gone } = self;
+        let named = [("new", added), ("changed", changed), ("gone", gone)];
+        let named = named.into_iter().filter(|(_, names)| !names.is_empty());
+        let said: Vec<String> =
+            named.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
+        match said.as_slice() {
+            [] => f.write_str("the settings have changed"),
+            said => write!(f, "the settings have changed; {}", said.join("; ")),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What is said to whoever looks on.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use unstuck_core::engine::{Event, Recorded, TaskId};
+use unstuck_core::time::Time;
+
+use crate::commands::exec::Teller;
+use crate::error::Error;
+use crate::project::{self, Project};
+use crate::render::{event_json, happened_to_job, when, words};
+
+/// Says it, a line at a time.
+#[derive(Clone, Copy)]
+pub(super) struct Say<'a> {
+    pub(super) project: &'a Project,
+    /// A program reads it, and wants events only.
+    pub(super) json: bool,
+}
+
+impl Say<'_> {
+    pub(super) fn line(&self, line: &str) {
+        if !self.json {
+            let at = when::second(project::now());
+            let _ = writeln!(io::stdout(), "{at}  {}", words::plain_line(line));
+        }
+    }
+
+    pub(super) fn begun(&self, jobs: usize, next: Option<Time>) {
+        let count = words::number(jobs, "job", "jobs");
+        let now = project::now();
+        let next = next.map_or_else(
+            || "none has a time; `unstuck jobs run NAME` runs one".to_owned(),
+            |next| format!("the next one runs {}", when::until(next, now)),
+        );
+        self.line(&format!("{count}; {next}. Ctrl-C ends it."));
+    }
+
+    /// Something happened; of jobs that are not among `names` nothing is said.
+    pub(super) async fn news(
+        &self,
+        recorded: &Recorded,
+        narration: Option<&str>,
+        names: &BTreeMap<TaskId, String>,
+        teller: &Teller,
+    ) -> Result<(), Error> {
+        let Some(name) = recorded.event.about().task.and_then(|task| names.get(&task)) else {
+            return Ok(());
+        };
+        if self.json {
+            // The reader is gone; the jobs are not.
+            let _ = event_json(&mut io::stdout(), self.project.name(), recorded);
+            return Ok(());
+        }
+        match (&recorded.event, narration) {
+            (Event::TaskParked { question, .. }, _) => {
+                self.line(&format!("{name}: needs you"));
+                teller.question(*question, None).await?;
+            }
+            (
+                Event::JobFired { .. }
+                | Event::JobHeld { .. }
+                | Event::JobReleased { .. }
+                | Event::TaskBackingOff { .. }
+                | Event::TaskDone { .. },
+                _,
+            ) => {
+                let phrase = happened_to_job(recorded, None).unwrap_or_default();
+                self.line(&format!("{name}: {phrase}"));
+            }
+            (Event::RunStarted { .. }, _) | (_, None) => {}
+            (_, Some(narration)) => self.line(&format!("{name}: {narration}")),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Answers to questions.
+
+use unstuck_core::engine::QuestionId;
+use unstuck_core::question::Decision;
+
+/// Why an answer was not taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InboxError {
+    /// A word that no question offers.
+    #[error("question {question} does not offer {word:?}")]
+    NoSuchChoice {
+        /// Which question.
+        question: QuestionId,
+        /// The word.
+        word: String,
+        /// What it offers.
+        choices: Vec<Decision>,
+    },
+    /// A hint was chosen and none was given. There is one answer, so it is not taken like this.
+    #[error("this answer needs your words")]
+    NoGuidance {
+        /// The question.
+        question: QuestionId,
+    },
+    /// There is nothing that could be looked up again.
+    #[error("question {question} does not ask whether something happened")]
+    NothingToCheck {
+        /// The question.
+        question: QuestionId,
+    },
+}
+
+impl InboxError {
+    /// Next steps, most useful first.
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoSuchChoice { question, choices, .. } => {
+                let choices: Vec<&str> = choices.iter().map(|choice| choice.as_str()).collect();
+                vec![
+                    format!("its choices are {}", choices.join(", ")),
+                    format!("`unstuck inbox show {}` says what each leads to", question.0),
+                ]
+            }
+            Self::NoGuidance { question } => {
+                let answer = format!("unstuck inbox answer {} provide_guidance", question.0);
+                vec![format!("`{answer} --guidance 'what you would try'`")]
+            }
+            Self::NothingToCheck { question } => {
+                vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What can go wrong in the binary itself: what happened, where, and the next step as data.
+//!
+//! These are not faults. A [fault](unstuck_core::fault) is a failure of the work that Unstuck
+//! looks after; an error here is a command that could not be carried out.
+
+#[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
+mod error;
+mod inbox;
+mod jobs;
+mod land;
+mod script;
+mod serve;
+mod tasks;
+
+pub(crate) use error::Error;
+pub(crate) use inbox::InboxError;
+pub(crate) use jobs::JobsError;
+pub(crate) use land::LandError;
+pub(crate) use script::ScriptError;
+pub(crate) use serve::ServeError;
+pub(crate) use tasks::TasksError;

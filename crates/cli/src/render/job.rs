@@ -1,0 +1,67 @@
+//! What happened to a job, as people think of jobs: they run, wait, need somebody, are done.
+
+use unstuck_core::engine::{Event, Left, Recorded, Rule, RunId, Step};
+use unstuck_core::text::failed;
+
+use super::{stands, when};
+
+/// What happened to a job, after its name; none where it is said as of every task. `wanted` is what a
+/// person is to do, where that is known.
+pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Option<String> {
+    let rule = recorded.why.as_ref().map(|why| why.rule);
+    let code = recorded.why.as_ref().and_then(|why| why.code);
+    let because = code.map(|code| format!(", because {}", failed(code, false))).unwrap_or_default();
+    Some(match &recorded.event {
+        Event::JobDefined { .. } => "is set up".to_owned(),
+        Event::JobFired { .. } => "runs".to_owned(),
+        Event::JobFireLater { .. } => "still runs; runs once more afterwards".to_owned(),
+        Event::JobHeld { .. } => "paused, as you asked".to_owned(),
+        Event::JobReleased { .. } => "runs at its times again".to_owned(),
+        Event::TaskBackingOff { until: Some(again), .. } => {
+            let until = when::until(*again, recorded.at);
+            format!("waits until {until} and tries again{because}")
+        }
+        Event::TaskBackingOff { until: None, .. } => {
+            format!("waits until its account is ready{because}")
+        }
+        Event::TaskParked { question, .. } => match wanted {
+            Some(wanted) => format!("needs you to {wanted}: question {question}"),
+            None => format!("needs you: question {question}"),
+        },
+        Event::TaskReady { .. } => match rule {
+            Some(Rule::RepairScript) => format!("is to be repaired{because}"),
+            Some(Rule::ProposeOnly) => format!("a repair of it is to be proposed{because}"),
+            Some(Rule::RecoveredAfterCrash) => "was cut off, and goes on".to_owned(),
+            _ => "is about to run".to_owned(),
+        },
+        Event::TaskDone { .. } => "done".to_owned(),
+        Event::TaskSkipped { left: Left::Decided, .. } => {
+            "left out this time, as you chose".to_owned()
+        }
+        Event::TaskCancelled { .. } => "ended, as you asked".to_owned(),
+        Event::RunStarted { run, retry_of, .. } => began(*run, *retry_of),
+        Event::RunStep { step: Step::Execute, .. } => "its script runs".to_owned(),
+        Event::RunStep { step: Step::Repair { propose: false }, .. } => {
+            "an agent repairs its script".to_owned()
+        }
+        Event::RunStep { step: Step::Repair { propose: true }, .. } => {
+            "an agent works out a repair to propose".to_owned()
+        }
+        Event::RunPaused { run, status, .. } | Event::RunFailed { run, status, .. } => {
+            format!("{} ({run})", stands(*status))
+        }
+        Event::RunCommitted { run } => format!("succeeded ({run})"),
+        Event::FaultMet { fault, .. } => {
+            let code = fault.code();
+            format!("failed, because {} ({code})", failed(code, false))
+        }
+        _ => return None,
+    })
+}
+
+fn began(run: RunId, retry_of: Option<RunId>) -> String {
+    match retry_of {
+        None => format!("starts ({run})"),
+        Some(before) => format!("starts again ({run}, after {before})"),
+    }
+}

@@ -1,0 +1,79 @@
+//! What people read about jobs: in `jobs`, `status`, `log` and `jobs history`.
+
+use unstuck_core::text::lint;
+
+use super::{jobs, project};
+use crate::exec::broken::{Shop, right};
+use crate::exec::stage::{Stage, text};
+
+fn unstuck(stage: &Stage, args: &[&str]) -> String {
+    text(&stage.unstuck(args).env("TZ", "UTC").output().unwrap().stdout)
+}
+
+#[test]
+fn a_refused_login_says_what_to_renew() {
+    let says = "fatal: Authentication failed for 'https://github.com/ada/shop.git/'";
+    let stage = project(&format!(
+        "[[job]]\nname = \"nightly-sync\"\nrun = \"\"\"echo \"{says}\" >&2; exit 1\"\"\"\n"
+    ));
+    assert_eq!(jobs(&stage, &["run", "nightly-sync", "--max-wait", "0"]).exit, 3);
+    let waits = "waiting for you to replace the key or password for github.com: question q0";
+    let listed = jobs(&stage, &["list"]).stdout;
+    assert!(listed.contains(&format!("Needs attention  {waits}")), "{listed}");
+    let status = unstuck(&stage, &["status"]);
+    assert!(status.contains(waits) && !status.contains("firing 1"), "{status}");
+    let status = unstuck(&stage, &["status", "-v"]);
+    assert!(status.contains("t0 · nightly-sync · firing 1 · 1 attempt"), "{status}");
+    assert!(status.contains("AUTH_INVALID:"), "{status}");
+    let log = unstuck(&stage, &["log"]);
+    for line in [
+        "nightly-sync: runs",
+        "nightly-sync: starts (r0)",
+        "nightly-sync: needs you to replace the key or password for github.com: question q0",
+    ] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
+    // What everybody may read names the service, and no address.
+    let question = stage.question();
+    let said = &question.text;
+    assert!(said.problem.contains("GitHub refused the key or password"), "{said:?}");
+    assert!(said.recommended_text.contains("that GitHub takes"), "{said:?}");
+    assert!(lint(&said.problem).is_empty() && lint(&said.recommended_text).is_empty());
+}
+
+#[test]
+fn a_script_names_the_account_itself() {
+    let stage = project(
+        "[[job]]\nname = \"mail\"\nrun = \"exec unstuck fail --code AUTH_EXPIRED --account 'the shop'\"\n",
+    );
+    assert_eq!(jobs(&stage, &["run", "mail", "--max-wait", "0"]).exit, 3);
+    let listed = jobs(&stage, &[]).stdout;
+    assert!(listed.contains("waiting for you to renew the login for the shop"), "{listed}");
+    let said = stage.question().text;
+    assert!(said.problem.contains("The login for the shop has run out."), "{said:?}");
+}
+
+#[test]
+fn a_wait_and_a_second_start_read_like_sentences() {
+    let script = "[ -f up ] && exit 0; touch up; echo 'curl: (7) connection refused' >&2; exit 7";
+    let stage = project(&format!("[[job]]\nname = \"net\"\nrun = \"{script}\"\n"));
+    assert_eq!(jobs(&stage, &["run", "net", "-q"]).exit, 0);
+    let log = unstuck(&stage, &["log"]);
+    assert!(
+        log.contains("net: waits until ") && log.contains(" and tries again, because "),
+        "{log}"
+    );
+    assert!(log.contains("net: starts again (r1, after r0)"), "{log}");
+    assert!(log.contains("net: done\n"), "{log}");
+}
+
+#[test]
+fn the_history_has_the_links_of_the_chain_and_the_repairs() {
+    let shop = Shop::job("", &[&right()]);
+    let ran = shop.run_job();
+    shop.is_repaired(&ran);
+    let history = unstuck(&shop.0, &["jobs", "history", "job"]);
+    assert!(history.contains("LOGIC_ERROR"), "{history}");
+    assert!(history.contains("repair 1 of 3, used if it passes"), "{history}");
+    assert!(history.contains("succeeded after r0"), "{history}");
+}

@@ -1,0 +1,100 @@
+//! What a person is to do, in a few words after “waiting for you to”.
+//!
+//! For whoever runs the project: hosts and variables are named as they are. What everybody may read
+//! is the question itself.
+
+use std::borrow::Cow;
+
+use crate::engine::Rule;
+use crate::fault::{Auth, Fault, Kind};
+use crate::question::QuestionKind;
+
+/// What is wanted of a person who is asked a question of this kind, by this rule, about this fault.
+pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'static, str> {
+    match kind {
+        QuestionKind::Hands if rule == Rule::RepairProposed => "look at a repair".into(),
+        QuestionKind::Hands => hands(fault.map(|fault| &fault.kind)),
+        QuestionKind::Ok => "say if it may".into(),
+        QuestionKind::Choice => "say how to go on".into(),
+        QuestionKind::Happened => "say if its last action happened".into(),
+        QuestionKind::Ours => "look at a fault of ours".into(),
+        QuestionKind::Paused => "let it go on".into(),
+    }
+}
+
+fn hands(kind: Option<&Kind>) -> Cow<'static, str> {
+    match kind {
+        Some(Kind::AuthExpired(auth)) => login("renew the login", auth),
+        Some(Kind::AuthInvalid(auth)) => login("replace the key or password", auth),
+        Some(Kind::AuthMissing(Auth { variable: Some(variable), .. })) => {
+            format!("set {variable}").into()
+        }
+        Some(Kind::AuthMissing(auth)) => login("add the key or password", auth),
+        Some(Kind::ToolAccessDenied(tool)) => {
+            at("give it the right it lacks", tool.host.as_deref())
+        }
+        Some(Kind::ToolQuota(tool)) => at("raise a limit", tool.host.as_deref()),
+        Some(Kind::EnvDiskFull(_)) => "make room on the disk".into(),
+        Some(Kind::PreconditionMissing(missing)) if !missing.what.is_empty() => {
+            format!("put in place what is missing: {}", missing.what).into()
+        }
+        _ => "put right what is in the way".into(),
+    }
+}
+
+/// `renew the login for api.example.com (SHOP_TOKEN)`.
+fn login(what: &'static str, auth: &Auth) -> Cow<'static, str> {
+    match (auth.account.as_str(), &auth.variable) {
+        ("", None) => what.into(),
+        ("", Some(variable)) => format!("{what} in {variable}").into(),
+        (account, None) => format!("{what} for {account}").into(),
+        (account, Some(variable)) => format!("{what} for {account} ({variable})").into(),
+    }
+}
+
+fn at(what: &'static str, host: Option<&str>) -> Cow<'static, str> {
+    host.map_or(Cow::Borrowed(what), |host| format!("{what} at {host}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Code, Missing, Tool};
+
+    #[test]
+    fn a_person_hears_exactly_what_to_renew_as_far_as_it_is_known() {
+        let auth = |account: &str, variable: Option<&str>| Auth {
+            account: account.to_owned(),
+            variable: variable.map(str::to_owned),
+        };
+        let tool = Tool { host: Some("git.example.org".to_owned()), ..Tool::default() };
+        let cases = [
+            (Kind::AuthExpired(auth("", None)), "renew the login"),
+            (
+                Kind::AuthExpired(auth("api.example.com", None)),
+                "renew the login for api.example.com",
+            ),
+            (
+                Kind::AuthInvalid(auth("the shop", Some("SHOP_KEY"))),
+                "replace the key or password for the shop (SHOP_KEY)",
+            ),
+            (
+                Kind::AuthInvalid(auth("", Some("SHOP_KEY"))),
+                "replace the key or password in SHOP_KEY",
+            ),
+            (Kind::AuthMissing(auth("", Some("SHOP_KEY"))), "set SHOP_KEY"),
+            (Kind::AuthMissing(auth("the shop", None)), "add the key or password for the shop"),
+            (Kind::ToolAccessDenied(tool), "give it the right it lacks at git.example.org"),
+            (Kind::bare(Code::EnvDiskFull), "make room on the disk"),
+            (
+                Kind::PreconditionMissing(Missing { what: "the table".to_owned() }),
+                "put in place what is missing: the table",
+            ),
+            (Kind::bare(Code::ProviderQuota), "put right what is in the way"),
+        ];
+        for (kind, words) in cases {
+            let fault = Fault::new(kind, "exec:mail", "");
+            assert_eq!(wanted(QuestionKind::Hands, Rule::NeverRetried, Some(&fault)), words);
+        }
+    }
+}

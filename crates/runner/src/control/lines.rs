@@ -1,0 +1,28 @@
+//! One JSON value a line, in both directions.
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::sync::mpsc;
+
+use super::wire::{LINE_BYTES_MAX, Say};
+
+/// The next line, without reading more of it than may be; none at the end or when it is too long.
+pub(super) async fn next_line<R: tokio::io::AsyncRead + Unpin>(
+    lines: &mut BufReader<R>,
+) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let most = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
+    let read = lines.take(most).read_until(b'\n', &mut line).await;
+    (read.is_ok() && line.ends_with(b"\n")).then_some(line)
+}
+
+/// Writes what is to be said, one line each, until nobody has anything to say.
+pub(super) async fn write_all(mut write: OwnedWriteHalf, mut sayings: mpsc::Receiver<Say>) {
+    while let Some(say) = sayings.recv().await {
+        let Ok(mut line) = serde_json::to_vec(&say) else { continue };
+        line.push(b'\n');
+        if write.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Runs a script, or has it repaired, and says how that ended.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{Effect, EffectId, Outcome};
+use unstuck_core::fault::Fault;
+use unstuck_core::policy::Amount;
+use unstuck_world::process::{Ended, How, Launch, Process, Turn, Waiting, verdict};
+
+use super::running::Running;
+use super::script::Script;
+use crate::clean;
+use crate::jobs::{Care, check};
+use crate::lock::lock;
+use crate::repair::Repairer;
+use crate::runs::Runs;
+use crate::turn::Turns;
+use crate::world::{Order, Report};
+
+/// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
+const CTRL_C_GRACE: Duration = Duration::from_millis(300);
+/// The signal of Ctrl-C, and the status a shell gives for it.
+const SIGINT: i32 = 2;
+const STATUS_SIGINT: i32 = 130;
+
+/// What all clones of a script share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) script: Script,
+    /// For the first execution, which is the one that somebody waits for.
+    pub(super) ahead: Mutex<Option<Waiting>>,
+    pub(super) runs: Runs,
+    pub(super) turns: Turns,
+    pub(super) running: Mutex<BTreeMap<EffectId, Running>>,
+    pub(super) last_status: Mutex<Option<i32>>,
+    pub(super) has_begun: AtomicBool,
+    pub(super) turn: Mutex<Option<Turn>>,
+    pub(super) repairer: Mutex<Option<Arc<Repairer>>>,
+    pub(super) care: Care,
+}
+
+impl Shared {
+    /// Runs it. Where nobody watches it, other processes may perform it as well: one at a time.
+    pub(super) async fn run_in_turn(
+        &self,
+        order: &Order,
+        stop: &CancellationToken,
+    ) -> Option<Report> {
+        if self.care.logs.is_none() {
+            return self.run(order, stop).await;
+        }
+        let turn = tokio::select! {
+            turn = self.turns.take(order.effect.task) => turn,
+            () = stop.cancelled() => return None,
+        };
+        if let Err(error) = &turn {
+            tracing::error!(%error, job = order.task.name, "the turn at a job cannot be had");
+        }
+        let report = self.run(order, stop).await;
+        drop(turn);
+        report
+    }
+
+    async fn run(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        let path = self.runs.lock_path(order.effect.task, order.effect.run);
+        let source = format!("exec:{}", order.task.name);
+        // Whoever ran it before may have been killed a moment ago.
+        if !self.runs.clear(order.effect.task, stop).await {
+            return None;
+        }
+        if let Some(outcome) = self.still_broken(order, stop).await {
+            return outcome.map(Report::from);
+        }
+        let report = match self.start(order, path.clone()).await {
+            Ok(process) => {
+                let stopper = process.stopper();
+                let wait = process.wait();
+                tokio::pin!(wait);
+                let ended = tokio::select! {
+                    ended = &mut wait => ended,
+                    () = stop.cancelled() => {
+                        stopper.stop();
+                        wait.await
+                    }
+                };
+                self.report(&ended, &source, stop).await
+            }
+            Err(fault) => Some(Outcome::Failed { fault: Arc::new(fault), approach: None }.into()),
+        };
+        // The tree is gone, and with it the need for its lock.
+        // Nobody waits for that: the file system may take milliseconds for it.
+        tokio::task::spawn_blocking(|| fs::remove_file(path));
+        report
+    }
+
+    /// Whether what a person says is mended is not; without anything where it was stopped.
+    async fn still_broken(
+        &self,
+        order: &Order,
+        stop: &CancellationToken,
+    ) -> Option<Option<Outcome>> {
+        let (Some(fault), Some(command)) = (&order.mended, &self.care.check) else { return None };
+        let Effect { id, task, .. } = order.effect;
+        // Named so that recovery ends it with the rest.
+        let lock = self.script.runs.join(format!("{task}-{id}-check.lock"));
+        let launch = Launch::new(self.script.guard.clone(), &lock, &self.script.directory, "");
+        let passed = check::passes(launch, command, stop).await;
+        let _ = fs::remove_file(lock);
+        match passed {
+            _ if stop.is_cancelled() => Some(None),
+            Ok(true) => None,
+            Ok(false) => Some(Some(check::same_again(fault))),
+            Err(fault) => {
+                let fault = Arc::new(clean::fault(&self.script.redactor, &fault));
+                Some(Some(Outcome::Failed { fault, approach: None }))
+            }
+        }
+    }
+
+    /// Lets an agent repair the script. Where there is none, a person has seen to it.
+    pub(super) async fn repair(
+        &self,
+        order: &Order,
+        only_propose: bool,
+        stop: &CancellationToken,
+    ) -> Option<Report> {
+        let repairer = lock(&self.repairer).clone();
+        let Some(repairer) = repairer else { return Some(Outcome::Done.into()) };
+        // Whoever repaired it before may have been killed a moment ago.
+        if !self.runs.clear(order.effect.task, stop).await {
+            return None;
+        }
+        let report = repairer.perform(order, only_propose, stop).await;
+        // The agent is gone, and with it the need for its lock.
+        let _ = fs::remove_file(self.runs.lock_path(order.effect.task, order.effect.run));
+        report
+    }
+
+    async fn report(
+        &self,
+        ended: &Ended,
+        source: &str,
+        stop: &CancellationToken,
+    ) -> Option<Report> {
+        *lock(&self.last_status) = match ended.how {
+            How::Exited(status) => Some(status),
+            How::Signalled(signal) => Some(128 + signal),
+            _ => None,
+        };
+        let by_ctrl_c = matches!(ended.how, How::Signalled(SIGINT) | How::Exited(STATUS_SIGINT));
+        if ended.how == How::Stopped || by_ctrl_c && asked_to_stop(stop).await {
+            return None;
+        }
+        let command = self.script.program.to_string_lossy();
+        let outcome = match verdict(ended, source, &command) {
+            None => Outcome::Done,
+            Some(fault) => {
+                let fault = Arc::new(clean::fault(&self.script.redactor, &fault));
+                Outcome::Failed { fault, approach: None }
+            }
+        };
+        let time_ms = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
+        Some(Report { outcome, spent: Amount { time_ms, ..Amount::ZERO } })
+    }
+
+    async fn start(&self, order: &Order, lock_path: PathBuf) -> Result<Process, Fault> {
+        let launch = self.script.launch(order, lock_path, self.care.logs.as_ref());
+        // Whatever killed it while it waited is no reason not to start.
+        let ahead = lock(&self.ahead).take().and_then(Waiting::if_alive);
+        match ahead {
+            Some(guard) => launch.start_under(guard).await,
+            None => launch.start().await,
+        }
+    }
+}
+
+async fn asked_to_stop(stop: &CancellationToken) -> bool {
+    tokio::time::timeout(CTRL_C_GRACE, stop.cancelled()).await.is_ok()
+}

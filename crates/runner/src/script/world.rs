@@ -1,0 +1,160 @@
+//! A script that is performed here, whoever holds the project.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
+use unstuck_world::process::{Guard, Waiting};
+
+use super::perform::Shared;
+use super::running::{Progress, Running};
+use super::script::{INPUT, Script};
+use crate::jobs::Care;
+use crate::ledger::sender_gone;
+use crate::lock::lock;
+use crate::repair::Repairer;
+use crate::runs::Runs;
+use crate::turn::Turns;
+use crate::world::{Order, Report, World};
+
+/// A script that is performed here. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct ScriptWorld(Arc<Shared>);
+
+impl ScriptWorld {
+    /// A guard for a script, coming up while the rest is made ready.
+    pub fn guard_ahead(guard: &Guard) -> Option<Waiting> {
+        // Without one it is started when it is needed, and then says what is wrong.
+        Waiting::start(guard, &INPUT).ok()
+    }
+
+    /// Performs `script`, the first time under a guard that came up ahead, if there is one.
+    pub fn new(script: Script, ahead: Option<Waiting>) -> Self {
+        Self::caring(script, ahead, Care::default())
+    }
+
+    /// The same, for a job that is defined in the settings.
+    pub fn caring(script: Script, ahead: Option<Waiting>, care: Care) -> Self {
+        Self(Arc::new(Shared {
+            care,
+            runs: Runs::new(script.runs.clone()),
+            turns: Turns::new(script.runs.clone()),
+            script,
+            ahead: Mutex::new(ahead),
+            running: Mutex::default(),
+            last_status: Mutex::default(),
+            has_begun: AtomicBool::new(false),
+            turn: Mutex::default(),
+            repairer: Mutex::default(),
+        }))
+    }
+
+    /// From now on the script is repaired by `repairer` when it breaks. Without one it never is.
+    pub fn repair_with(&self, repairer: Repairer) {
+        *lock(&self.0.repairer) = Some(Arc::new(repairer));
+    }
+
+    /// Takes the turn at a task for as long as this lives, unless another process that lives has
+    /// it; tells which. Whoever performs without it may end what somebody else is doing.
+    pub fn try_take_turn(&self, task: TaskId) -> io::Result<bool> {
+        let mut turn = lock(&self.0.turn);
+        if turn.is_none() {
+            *turn = self.0.turns.try_take(task)?;
+        }
+        Ok(turn.is_some())
+    }
+
+    /// The same, waiting for it.
+    pub async fn take_turn(&self, task: TaskId) -> io::Result<()> {
+        let taken = self.0.turns.take(task).await?;
+        *lock(&self.0.turn) = Some(taken);
+        Ok(())
+    }
+
+    /// Whether the command was ever started here.
+    pub fn has_begun(&self) -> bool {
+        self.0.has_begun.load(Ordering::Acquire)
+    }
+
+    /// The status the command ended with last, where it ended by itself.
+    pub fn last_status(&self) -> Option<i32> {
+        *lock(&self.0.last_status)
+    }
+
+    /// Ends what is running, and returns when it is gone.
+    pub async fn end(&self) {
+        let running: Vec<Running> = lock(&self.0.running).values().cloned().collect();
+        for mut running in running {
+            running.stop.cancel();
+            // Nobody says it when the runtime is ending.
+            running.over().await;
+        }
+    }
+
+    async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        let effect = order.effect.id;
+        let mut running = self.begin(order);
+        tokio::select! {
+            report = running.over() => return report,
+            () = stop.cancelled() => {}
+        }
+        running.stop.cancel();
+        let report = running.over().await;
+        lock(&self.0.running).remove(&effect);
+        report
+    }
+
+    /// Starts the command, or its repair, unless that runs already.
+    fn begin(&self, order: Order) -> Running {
+        self.0.has_begun.store(true, Ordering::Release);
+        let effect = order.effect.id;
+        let mut all = lock(&self.0.running);
+        if let Some(running) = all.get(&effect) {
+            return running.clone();
+        }
+        // Another effect comes only when the results of all earlier ones are on disk.
+        all.retain(|_, earlier| matches!(*earlier.progress.borrow(), Progress::UnderWay));
+        let (say, progress) = watch::channel(Progress::UnderWay);
+        let running = Running { stop: CancellationToken::new(), progress };
+        all.insert(effect, running.clone());
+        let (world, stop) = (self.clone(), running.stop.clone());
+        tokio::spawn(async move {
+            let report = match order.effect.what {
+                Work::Repair { propose } => world.0.repair(&order, propose, &stop).await,
+                _ => world.0.run_in_turn(&order, &stop).await,
+            };
+            say.send_replace(Progress::Over(report));
+        });
+        running
+    }
+}
+
+#[async_trait]
+impl World for ScriptWorld {
+    async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
+        match order.effect.what {
+            Work::Execute { .. } | Work::Repair { .. } => self.execute(order, stop).await,
+            Work::Probe { .. } => {
+                self.0.script.prober().look_up(&order, &stop).await.map(Report::from)
+            }
+            // Whoever was about to send it is gone, and may have sent it.
+            Work::Perform { .. } => Some(Outcome::Unknown { fault: sender_gone() }.into()),
+            _ => Some(Outcome::Done.into()),
+        }
+    }
+
+    fn performing(&self) -> Vec<EffectId> {
+        lock(&self.0.running).keys().copied().collect()
+    }
+
+    async fn clear(&self, tasks: &[TaskId]) {
+        let never = CancellationToken::new();
+        for task in tasks {
+            self.0.runs.clear(*task, &never).await;
+        }
+    }
+}

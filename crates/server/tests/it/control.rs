@@ -1,0 +1,107 @@
+//! What operators do: builds and tasks.
+
+use serde_json::json;
+use unstuck_core::fault::{Auth, Fault};
+use unstuck_server::{Reach, Role};
+
+use super::stage::Stage;
+
+#[tokio::test]
+async fn a_build_is_held_and_goes_on() {
+    let stage = Stage::new().await;
+    stage.project().build(&["One", "Two"]).await;
+    let token = stage.operator();
+    let build = stage.get(&token, "/api/v1/builds/b0").await.json();
+    assert_eq!((&build["state"], &build["project"]), (&json!("running"), &json!("shop")));
+    let paused = stage.post(&token, "/api/v1/builds/b0/pause", &json!({})).await;
+    assert_eq!(paused.json()[0]["type"], "agent.build_paused", "{paused:?}");
+    let again = stage.post(&token, "/api/v1/builds/b0/pause", &json!({})).await;
+    assert_eq!(again.status, 409, "{again:?}");
+    let resumed = stage.post(&token, "/api/v1/builds/0/resume", &json!({})).await;
+    assert_eq!(resumed.status, 200, "{resumed:?}");
+    let build = stage.get(&token, "/api/v1/builds/b0").await.json();
+    assert_eq!(build["state"], "running");
+}
+
+#[tokio::test]
+async fn a_task_is_left_out_and_done_after_all() {
+    let stage = Stage::new().await;
+    stage.project().build(&["One", "Two"]).await;
+    let token = stage.operator();
+    let skipped = stage.post(&token, "/api/v1/builds/b0/tasks/t1/skip", &json!({})).await;
+    assert_eq!(skipped.status, 200, "{skipped:?}");
+    let tasks = stage.get(&token, "/api/v1/builds/b0/tasks").await.json();
+    assert_eq!(tasks["items"][1]["state"], "skipped");
+    let retried = stage.post(&token, "/api/v1/builds/b0/tasks/t1/retry", &json!({})).await;
+    assert_eq!(retried.status, 200, "{retried:?}");
+    let elsewhere = stage.post(&token, "/api/v1/builds/b7/tasks/t1/skip", &json!({})).await;
+    assert_eq!(elsewhere.status, 404);
+}
+
+#[tokio::test]
+async fn waits_end_early_and_none_is_fine_too() {
+    let stage = Stage::new().await;
+    stage.project().build(&["One"]).await;
+    let token = stage.operator();
+    let nothing = stage.post(&token, "/api/v1/builds/b0/kick", &json!({})).await;
+    assert_eq!(nothing.json(), json!([]));
+    stage.project().fails(Fault::env_connection("npm", "ECONNRESET", Default::default())).await;
+    let tasks = stage.get(&token, "/api/v1/builds/b0/tasks").await.json();
+    assert_eq!(tasks["items"][0]["state"], "backing_off");
+    let kicked = stage.post(&token, "/api/v1/builds/b0/kick", &json!({})).await;
+    assert_eq!(kicked.status, 200, "{kicked:?}");
+    let tasks = stage.get(&token, "/api/v1/builds/b0/tasks").await.json();
+    assert_eq!(tasks["items"][0]["state"], "running");
+}
+
+// Each role may do what those before it may, and nothing else; what is not theirs does not exist
+#[tokio::test]
+async fn roles_and_projects_keep_people_apart() {
+    let stage = Stage::of(&["bank", "shop"]).await;
+    for project in &stage.projects {
+        project.build(&["One"]).await;
+        project.fails(Fault::auth_invalid("deploy", "403 refused", Auth::default())).await;
+    }
+    let only = |name: &str| Reach::Only([name.into()].into());
+    let anna = stage.token("anna", Role::Answerer, only("shop"));
+    let vera = stage.token("vera", Role::Viewer, only("shop"));
+    let olga = stage.token("olga", Role::Operator, only("shop"));
+    let looks = ["/api/v1/builds/b0/tasks", "/api/v1/builds/b0/runs", "/api/v1/jobs"];
+    for path in looks {
+        assert_eq!(stage.get(&anna, path).await.status, 403, "{path}");
+        assert_eq!(stage.get(&vera, path).await.status, 200, "{path}");
+    }
+    let pause = "/api/v1/builds/b0/pause";
+    assert_eq!(stage.post(&anna, pause, &json!({})).await.status, 403);
+    let refused = stage.post(&vera, pause, &json!({})).await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.json()["detail"].as_str().unwrap().contains("operator"), "{refused:?}");
+    for who in [&anna, &vera, &olga] {
+        let listed = stage.get(who, "/api/v1/questions").await.json();
+        assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
+        assert_eq!(listed["items"][0]["project"], "shop");
+        for path in ["/api/v1/questions/0?project=bank", "/api/v1/builds/b0?project=bank"] {
+            assert_eq!(stage.get(who, path).await.status, 404, "{path}");
+        }
+        let events = stage.get(who, "/api/v1/projects/bank/events").await.status;
+        assert!([403, 404].contains(&events.as_u16()), "{events}");
+    }
+    let all = stage.operator();
+    let unsaid = stage.get(&all, "/api/v1/builds/b0").await;
+    assert_eq!(unsaid.status, 422);
+    assert_eq!(unsaid.json()["hint"], "add `?project=NAME`: bank, shop");
+    assert_eq!(stage.get(&all, "/api/v1/builds/b0?project=bank").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_report_tells_what_everybody_may_read() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Put it online"]).await;
+    stage.project().asks().await;
+    let anna = stage.token("anna", Role::Answerer, Reach::All);
+    let report = stage.get(&anna, "/api/v1/builds/b0/report").await;
+    assert_eq!(report.status, 200);
+    let report = report.json();
+    assert_eq!(report["counts"]["waiting"], 1, "{report}");
+    assert!(report.get("healed").is_none());
+}

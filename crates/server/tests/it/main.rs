@@ -1,0 +1,13 @@
+//! The server through its routes and its door, on a real store with a real loop behind its desk.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod answering;
+mod control;
+mod description;
+mod events;
+mod listing;
+mod pages;
+mod random;
+mod refusing;
+mod stage;

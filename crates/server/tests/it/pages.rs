@@ -1,0 +1,182 @@
+//! The pages, as a browser without a script reads them.
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use unstuck_core::engine::{Command, Note};
+use unstuck_server::{Reach, Role};
+
+use super::stage::{Answered, Stage};
+
+/// A browser that has signed in.
+struct Browser<'a> {
+    stage: &'a Stage,
+    cookie: String,
+}
+
+impl<'a> Browser<'a> {
+    async fn new(stage: &'a Stage, token: &str) -> Self {
+        let form = format!("token={token}&next=%2F");
+        let entered = stage.send(form_to("/login", "", &form)).await;
+        assert_eq!(entered.status, 303, "{entered:?}");
+        let cookie = entered.headers["set-cookie"].to_str().unwrap();
+        Self { stage, cookie: cookie.split(';').next().unwrap().to_owned() }
+    }
+
+    async fn get(&self, path: &str) -> Answered {
+        let request = Request::builder()
+            .uri(path)
+            .header("host", "127.0.0.1:7424")
+            .header("cookie", &self.cookie)
+            .body(Body::empty())
+            .unwrap();
+        self.stage.send(request).await
+    }
+
+    /// Sends a form of a page, with what the page hides in it.
+    async fn send(&self, page: &str, to: &str, fields: &str) -> Answered {
+        let html = self.get(page).await.text();
+        let csrf = html.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+        let form = format!("csrf={csrf}&{fields}");
+        self.stage.send(form_to(to, &self.cookie, &form)).await
+    }
+}
+
+fn form_to(path: &str, cookie: &str, form: &str) -> Request<Body> {
+    Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header("host", "127.0.0.1:7424")
+        .header("origin", "http://127.0.0.1:7424")
+        .header("cookie", cookie)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(Body::from(form.to_owned()))
+        .unwrap()
+}
+
+// T1.10: the question shows the problem, what was tried, the advice and its choices, and is answered
+#[tokio::test]
+async fn a_question_is_read_and_answered_without_a_script() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Put it online"]).await;
+    let id = stage.project().asks().await;
+    let browser = Browser::new(&stage, &stage.token("anna", Role::Answerer, Reach::All)).await;
+    let inbox = browser.get("/").await.text();
+    assert!(inbox.contains("<title>(1) Inbox"), "{inbox}");
+    assert!(inbox.contains("value=\"provide_credentials\""), "{inbox}");
+    let to = format!("/q/shop/{id}");
+    let answered = browser.send("/", &to, "decision=skip_feature").await;
+    assert_eq!(
+        (answered.status.as_u16(), &answered.headers["location"]),
+        (303, &"/".parse().unwrap())
+    );
+    let inbox = browser.get("/").await.text();
+    assert!(inbox.contains("Nothing waits for you"), "{inbox}");
+    assert!(inbox.contains("anna answered"), "{inbox}");
+    // Another tab that still shows it is told who was quicker.
+    let again = browser.send("/", &to, "decision=provide_credentials").await;
+    assert_eq!(again.status, 409);
+    let page = again.text();
+    assert!(page.contains("already been answered") && page.contains("anna answered"), "{page}");
+}
+
+#[tokio::test]
+async fn a_form_of_another_page_does_nothing() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Put it online"]).await;
+    let id = stage.project().asks().await;
+    let browser = Browser::new(&stage, &stage.operator()).await;
+    let to = format!("/q/shop/{id}");
+    let bare = stage.send(form_to(&to, &browser.cookie, "decision=skip_feature")).await;
+    assert_eq!(bare.status, 403, "{bare:?}");
+    let mut foreign = form_to(&to, &browser.cookie, "decision=skip_feature");
+    foreign.headers_mut().insert("origin", "https://evil.example".parse().unwrap());
+    assert_eq!(stage.send(foreign).await.status, 403);
+    let row = stage.get(&stage.operator(), &format!("/api/v1/questions/{id}")).await.json();
+    assert_eq!(row["status"], "pending");
+}
+
+// Agent-written text is text, wherever it shows up
+#[tokio::test]
+async fn what_an_agent_writes_is_never_more_than_text() {
+    let stage = Stage::new().await;
+    let evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>";
+    stage.project().build(&[evil]).await;
+    let effect = stage.project().outstanding().await[0].id;
+    let note = Note::Narrated { text: evil.into() };
+    stage.project().command(Command::Note { effect, note }).await;
+    let id = stage.project().asks_about(evil).await;
+    let browser = Browser::new(&stage, &stage.operator()).await;
+    for path in [
+        "/",
+        &format!("/q/shop/{id}"),
+        "/work",
+        "/work/shop/0",
+        "/work/shop/0/tasks/0",
+        "/work/shop/0/report",
+        "/problems",
+    ] {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, 200, "{path}");
+        let html = page.text();
+        assert!(
+            !html.contains("<script>alert")
+                && !html.contains("<img src=x")
+                && !html.contains("<b>"),
+            "{path}: {html}"
+        );
+        let policy = page.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    }
+}
+
+#[tokio::test]
+async fn pages_show_what_a_role_may_see() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Put it online", "Write it down"]).await;
+    let id = stage.project().asks().await;
+    let anna = Browser::new(&stage, &stage.token("anna", Role::Answerer, Reach::All)).await;
+    let page = anna.get(&format!("/q/shop/{id}")).await.text();
+    assert!(!page.contains("For operators") && !page.contains("403 refused"), "{page}");
+    assert_eq!(anna.get("/problems").await.status, 403);
+    let build = anna.get("/work/shop/0").await.text();
+    assert!(!build.contains(">Pause<"), "{build}");
+    assert_eq!(anna.send("/", "/work/shop/0/pause", "").await.status, 403);
+    let olga = Browser::new(&stage, &stage.operator()).await;
+    let page = olga.get(&format!("/q/shop/{id}")).await.text();
+    assert!(page.contains("For operators") && page.contains("403 refused"), "{page}");
+    let paused = olga.send("/work/shop/0", "/work/shop/0/pause", "").await;
+    assert_eq!(paused.status, 303, "{paused:?}");
+    assert!(olga.get("/work/shop/0").await.text().contains("Somebody paused it."));
+}
+
+// The whole inbox is small, and shows itself without a script
+#[tokio::test]
+async fn the_inbox_is_small() {
+    let stage = Stage::new().await;
+    stage.project().build(&["One", "Two", "Three"]).await;
+    for what in ["the disk is round", "no such moon", "out of tea"] {
+        stage.project().asks_about(what).await;
+    }
+    let browser = Browser::new(&stage, &stage.operator()).await;
+    let page = browser.get("/").await.text();
+    let mut bytes = page.len();
+    for part in page.split("/assets/").skip(1) {
+        let name = part.split('"').next().unwrap();
+        let asset = browser.get(&format!("/assets/{name}")).await;
+        assert_eq!(asset.status, 200, "{name}");
+        bytes += asset.body.len();
+    }
+    assert!(bytes < 60 * 1_024, "{bytes} bytes");
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_session() {
+    let stage = Stage::new().await;
+    let browser = Browser::new(&stage, &stage.operator()).await;
+    assert_eq!(browser.get("/").await.status, 200);
+    assert_eq!(browser.send("/", "/logout", "").await.status, 303);
+    assert_eq!(browser.get("/").await.status, 303);
+    let wrong = stage.send(form_to("/login", "", "token=nonsense")).await;
+    assert_eq!(wrong.status, 401);
+    assert!(wrong.text().contains("Sign in"), "{}", wrong.text());
+}

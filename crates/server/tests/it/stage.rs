@@ -1,0 +1,233 @@
+//! A server of one or two projects whose engine really decides, and which nobody performs for.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+use unstuck_core::engine::{Command, Effect, Event, Outcome, Recorded};
+use unstuck_core::fault::{Auth, Fault, Internal};
+use unstuck_core::plan::{Plan, TaskSpec};
+use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::time::Time;
+use unstuck_runner::{Handle, Runner, Setup, SystemClock};
+use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
+use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, app};
+use unstuck_store::{Holder, SqliteStore, Store};
+
+/// The secret that every desk here knows.
+pub(crate) const SECRET: &str = "hunter2-hunter2";
+
+/// A desk that hands everything to a loop in this process.
+#[derive(Debug)]
+struct LoopDesk(Handle);
+
+#[async_trait]
+impl Desk for LoopDesk {
+    async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
+        let decided = self.0.command(command).await;
+        let decided = decided.map_err(|error| Refused::NotNow(error.to_string()))?;
+        Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
+    }
+
+    async fn take_answers(&self) -> Result<bool, Refused> {
+        self.0.take_answers().await.map_err(|_| Refused::ChangingHands)?;
+        Ok(true)
+    }
+
+    fn redacted(&self, text: &str) -> Arc<str> {
+        Arc::from(text.replace(SECRET, "[hidden]"))
+    }
+
+    async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
+        Ok(Vec::new())
+    }
+}
+
+/// One project.
+pub(crate) struct Project {
+    pub(crate) name: Arc<str>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) handle: Handle,
+}
+
+/// A server.
+pub(crate) struct Stage {
+    pub(crate) projects: Vec<Project>,
+    pub(crate) app: Router,
+    pub(crate) stop: CancellationToken,
+    pub(crate) tokens: Tokens,
+    _folder: TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answered {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.body.to_vec()).unwrap()
+    }
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        Self::of(&["shop"]).await
+    }
+
+    pub(crate) async fn of(names: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let stop = CancellationToken::new();
+        let (mut projects, mut hosted) = (Vec::new(), Vec::new());
+        for name in names {
+            let store: Arc<dyn Store> =
+                Arc::new(SqliteStore::open(folder.path().join(format!("{name}.db"))).unwrap());
+            let name: Arc<str> = Arc::from(*name);
+            let setup = Setup {
+                store: Arc::clone(&store),
+                project: Arc::clone(&name),
+                holder: Holder { pid: 1, verb: "test".to_owned(), since: Time::from_millis(1) },
+                policy: Arc::new(Policy::default()),
+                clock: Arc::new(SystemClock),
+                gates: None,
+                turns: None,
+            };
+            let runner = Runner::open(setup).await.unwrap();
+            let handle = runner.handle();
+            tokio::spawn(runner.run());
+            hosted.push(Hosted {
+                name: Arc::clone(&name),
+                store: Arc::clone(&store),
+                desk: Arc::new(LoopDesk(handle.clone())),
+            });
+            projects.push(Project { name, store, handle });
+        }
+        let site = Site::open(hosted, Arc::new(SystemClock), stop.clone()).await.unwrap();
+        let tokens = Tokens::at(folder.path().join("server"));
+        tokens.begin("ann", Time::from_millis(1)).unwrap();
+        let names = Names::new("127.0.0.1:7424".parse().unwrap(), []).unwrap();
+        let key = Key::open(&folder.path().join("server")).unwrap();
+        let door =
+            Door::new(Tokens::at(folder.path().join("server")), key, names, Arc::new(SystemClock));
+        let app = app(site, Arc::new(door));
+        Self { projects, app, stop, tokens, _folder: folder }
+    }
+
+    pub(crate) fn project(&self) -> &Project {
+        &self.projects[0]
+    }
+
+    /// A token for somebody.
+    pub(crate) fn token(&self, name: &str, role: Role, reach: Reach) -> String {
+        let wish = NewToken { name: name.into(), role, reach, expires_at: None };
+        let (_, token) = self.tokens.make(wish, Time::from_millis(1)).unwrap();
+        token.as_str().to_owned()
+    }
+
+    /// A token for everything.
+    pub(crate) fn operator(&self) -> String {
+        self.token("olga", Role::Operator, Reach::All)
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answered {
+        let (parts, body) = self.begin(request).await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Answered { status: parts.status, headers: parts.headers, body }
+    }
+
+    /// The same, without waiting for the end of what comes back.
+    pub(crate) async fn begin(&self, request: Request<Body>) -> Response<Body> {
+        self.app.clone().oneshot(request).await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, token: &str, path: &str) -> Answered {
+        self.send(asked(Method::GET, token, path, Body::empty())).await
+    }
+
+    pub(crate) async fn post(&self, token: &str, path: &str, body: &Value) -> Answered {
+        self.send(asked(Method::POST, token, path, Body::from(body.to_string()))).await
+    }
+}
+
+/// A request with a token.
+pub(crate) fn asked(method: Method, token: &str, path: &str, body: Body) -> Request<Body> {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "127.0.0.1:7424")
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json")
+        .body(body)
+        .unwrap()
+}
+
+impl Project {
+    pub(crate) async fn command(&self, command: Command) -> Vec<Recorded> {
+        let decided = self.handle.command(command).await.unwrap();
+        decided.events.iter().map(|recorded| (**recorded).clone()).collect()
+    }
+
+    /// A build with tasks of these titles, all of which may run at once.
+    pub(crate) async fn build(&self, titles: &[&str]) {
+        let spec = |(at, title): (usize, &&str)| TaskSpec {
+            name: format!("task-{at}"),
+            title: (*title).to_owned(),
+            ..TaskSpec::default()
+        };
+        let plan = Plan::new(titles.iter().enumerate().map(spec).collect()).unwrap();
+        let slots = u32::try_from(titles.len()).unwrap();
+        self.command(Command::StartBuild { plan: Arc::new(plan), slots, in_place: false }).await;
+    }
+
+    /// What is owed to the engine.
+    pub(crate) async fn outstanding(&self) -> Vec<Effect> {
+        self.handle.look(unstuck_core::engine::State::outstanding).await.unwrap()
+    }
+
+    /// The first effect that is owed ends with a fault.
+    pub(crate) async fn fails(&self, fault: Fault) -> Vec<Recorded> {
+        let effect = self.outstanding().await[0].id;
+        let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
+        self.command(Command::Settle { effect, outcome, spent: Amount::ZERO }).await
+    }
+
+    /// A question of a person whose key was refused; its number.
+    pub(crate) async fn asks(&self) -> u32 {
+        let events =
+            self.fails(Fault::auth_invalid("deploy", "403 refused", Auth::default())).await;
+        asked_of(&events)
+    }
+
+    /// A question about a fault of ours, with this text in it.
+    pub(crate) async fn asks_about(&self, message: &str) -> u32 {
+        let fault = Fault::internal_error("test", message, Internal::default());
+        asked_of(&self.fails(fault).await)
+    }
+}
+
+fn asked_of(events: &[Recorded]) -> u32 {
+    let asked = events.iter().find_map(|recorded| match &recorded.event {
+        Event::QuestionAsked { question } => Some(question.id.0),
+        _ => None,
+    });
+    asked.unwrap_or_else(|| panic!("nobody was asked: {events:?}"))
+}
+
+/// What an answer says.
+pub(crate) fn choice(decision: &str) -> Value {
+    json!({ "decision": decision })
+}
