@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE, WWW_AUTHENTICATE,
+};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
@@ -30,6 +32,7 @@ use super::spent::Spent;
 use super::token::Token;
 use super::tokens::Tokens;
 use super::visit::{Csrf, Visit};
+use crate::pages;
 use crate::problem::Problem;
 
 /// A form that people fill in is shorter.
@@ -140,6 +143,8 @@ impl Door {
     /// Looks at a request before anything is done with it.
     async fn admit(&self, request: Request, to: For) -> Result<(Request, Visit), Response> {
         let (mut parts, body) = request.into_parts();
+        let reads_pages = to != For::Programs && accepts_pages(&parts.headers);
+        let told = |problem| told(problem, reads_pages);
         let changes = !parts.method.is_safe();
         let mut visit = Visit::of(&parts, self.behind_proxy);
         self.names.meant(&parts).map_err(told)?;
@@ -239,6 +244,11 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(rest)
 }
 
+fn accepts_pages(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("text/html"))
+}
+
 /// The field of a form, and the request as it was. It is letters and digits, so it stands in the
 /// form as it is.
 async fn field_of_form(request: Request) -> Result<(Request, Option<String>), Problem> {
@@ -277,9 +287,10 @@ pub(super) fn unusable(error: &AccessError) -> Problem {
         .retry_after(30)
 }
 
-fn told(problem: Problem) -> Response {
+/// Why somebody is not let in: as a page for a person, else for a program.
+fn told(problem: Problem, reads_pages: bool) -> Response {
     let asks = problem.status() == StatusCode::UNAUTHORIZED.as_u16();
-    let mut response = problem.into_response();
+    let mut response = if reads_pages { pages::fail(&problem) } else { problem.into_response() };
     if asks {
         let scheme = HeaderValue::from_static("Bearer realm=\"unstuck\"");
         response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
@@ -308,4 +319,4 @@ impl fmt::Debug for Door {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

@@ -7,6 +7,8 @@ mod door;
 mod error;
 mod failures;
 mod headers;
+#[cfg(test)]
+mod house;
 mod key;
 mod link;
 mod local_path;

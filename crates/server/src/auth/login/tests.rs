@@ -5,7 +5,7 @@ use unstuck_core::question::Decision;
 use unstuck_core::time::Span;
 use unstuck_runner::Clock as _;
 
-use super::super::door::tests::House;
+use super::super::house::House;
 use super::super::link::Link;
 use super::*;
 

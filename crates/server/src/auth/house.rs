@@ -1,0 +1,204 @@
+//! A server with a door, for tests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::{HOST, SET_COOKIE};
+use axum::http::{HeaderMap, Method, Request};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use axum::{Form, Router};
+use http_body_util::BodyExt as _;
+use tower::ServiceExt as _;
+use unstuck_core::time::{Span, Time};
+use unstuck_runner::Clock;
+
+use super::caller::{Caller, Reach, Role};
+use super::door::{Door, api, open, page};
+use super::key::Key;
+use super::local_path::LocalPath;
+use super::login::{Followed, Login, LoginForm, LoginPage};
+use super::names::Names;
+use super::token::{Token, TokenId};
+use super::tokens::{NewToken, Tokens};
+use super::visit::{Csrf, Peer, Visit};
+use crate::problem::Problem;
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub(super) struct Still(AtomicU64);
+
+#[async_trait]
+impl Clock for Still {
+    fn now(&self) -> Time {
+        Time::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    async fn until(&self, _: Time) {}
+}
+
+/// A server with a door, and the first token.
+pub(super) struct House {
+    pub(super) door: Arc<Door>,
+    pub(super) clock: Arc<Still>,
+    pub(super) token: Token,
+    pub(super) folder: tempfile::TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) text: String,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: impl AsRef<str>) -> &str {
+        let value = self.headers.get(name.as_ref());
+        value.map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The cookie that was given, as a browser sends it back.
+    pub(super) fn cookie(&self) -> Option<String> {
+        let cookie = self.headers.get(SET_COOKIE)?.to_str().unwrap();
+        cookie.split_once(';').map(|(pair, _)| pair.to_owned())
+    }
+}
+
+impl House {
+    pub(super) fn new() -> Self {
+        Self::with(|door| door)
+    }
+
+    pub(super) fn with(built: impl FnOnce(Door) -> Door) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(Still(AtomicU64::new(1_000_000_000)));
+        let tokens = Tokens::at(folder.path().join("server"));
+        let token = tokens.begin("ada", clock.now()).unwrap().unwrap();
+        let key = Key::open(tokens.folder()).unwrap();
+        let names = Names::new("127.0.0.1:7077".parse().unwrap(), ["inbox.example.org"]).unwrap();
+        let door = Door::new(tokens, key, names, Arc::clone(&clock) as Arc<dyn Clock>);
+        Self { door: Arc::new(built(door)), clock, token, folder }
+    }
+
+    pub(super) fn later(&self, span: Span) {
+        self.clock.0.fetch_add(span.as_millis(), Ordering::Relaxed);
+    }
+
+    pub(super) fn make(&self, role: Role) -> (TokenId, Token) {
+        let wish = NewToken { name: "bob".into(), role, reach: Reach::All, expires_at: None };
+        let (entry, token) = self.door.tokens.make(wish, self.clock.now()).unwrap();
+        (entry.id, token)
+    }
+
+    pub(super) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.router().oneshot(request).await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        Answer { status, headers, text: String::from_utf8(bytes.to_vec()).unwrap() }
+    }
+
+    pub(super) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send(request(Method::GET, path, headers, "")).await
+    }
+
+    pub(super) async fn post(&self, path: &str, headers: &[(&str, &str)], form: &str) -> Answer {
+        let kind = [("content-type", "application/x-www-form-urlencoded")];
+        let headers: Vec<_> = headers.iter().copied().chain(kind).collect();
+        self.send(request(Method::POST, path, &headers, form)).await
+    }
+
+    /// The cookie of a session of the first token.
+    pub(super) async fn session(&self) -> String {
+        let form = format!("token={}", self.token.as_str());
+        self.post("/login", &[], &form).await.cookie().unwrap()
+    }
+
+    /// Three groups of routes that tell who is there.
+    fn router(&self) -> Router {
+        let door = || Arc::clone(&self.door);
+        let programs = Router::new()
+            .route("/api/it", get(who).post(who))
+            .layer(from_fn_with_state(door(), api));
+        let pages = Router::new()
+            .route("/it", get(who).post(who))
+            .route("/logout", get(logout).post(logout))
+            .layer(from_fn_with_state(door(), page));
+        let everybody = Router::new()
+            .route("/login", get(login_page).post(login))
+            .route("/enter/{code}", get(enter))
+            .route("/link/{code}", get(follow))
+            .route("/health", get(who).post(who))
+            .layer(from_fn_with_state(door(), open));
+        programs.merge(pages).merge(everybody).with_state(door())
+    }
+}
+
+type Shared = State<Arc<Door>>;
+
+async fn who(caller: Option<Caller>, csrf: Csrf, body: String) -> String {
+    let name =
+        caller.map_or("nobody".to_owned(), |caller| format!("{} {}", caller.name, caller.role));
+    format!("{name}|{}|{body}", csrf.as_str())
+}
+
+async fn logout(State(door): Shared, visit: Visit) -> Response {
+    door.log_out(&visit)
+}
+
+async fn login_page(State(door): Shared, caller: Option<Caller>) -> Response {
+    match door.login_page(caller.as_ref(), Some("/it")) {
+        Login::Page(LoginPage { next, .. }) => next.to_string().into_response(),
+        Login::In(response) => response,
+    }
+}
+
+async fn login(State(door): Shared, visit: Visit, Form(form): Form<LoginForm>) -> Response {
+    match door.log_in(&visit, &form) {
+        Login::In(response) => response,
+        Login::Page(LoginPage { problem, .. }) => problem.unwrap().into_response(),
+    }
+}
+
+async fn enter(State(door): Shared, visit: Visit, Path(code): Path<String>) -> Response {
+    door.enter(&visit, &code).unwrap_or_else(Problem::into_response)
+}
+
+async fn follow(
+    State(door): Shared,
+    visit: Visit,
+    caller: Option<Caller>,
+    Path(code): Path<String>,
+) -> Response {
+    match door.follow(&visit, caller.as_ref(), &code) {
+        Ok(Followed::Questions(link, entered)) => {
+            entered.to(&LocalPath::or_first(Some(&format!("/p/{}", link.project))))
+        }
+        Ok(Followed::Confirm(link)) => {
+            format!("{} {:?}", link.question, link.decision).into_response()
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+pub(super) fn request(
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    request = request.extension(Peer([10, 0, 0, 1].into()));
+    if !headers.iter().any(|(name, _)| *name == HOST.as_str()) {
+        request = request.header(HOST, "localhost:7077");
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Body::from(body.to_owned())).unwrap()
+}
