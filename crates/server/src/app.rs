@@ -24,16 +24,16 @@ const BODY_BYTES_MAX: usize = 1_024 * 1_024;
 const ANSWERED_WITHIN: Duration = Duration::from_secs(65);
 
 /// A site behind its door.
-pub fn app(site: Arc<Site>, door: Arc<Door>) -> Router {
+pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
     let behind = |routes: Router<Shared>, open| match open {
         For::Programs => {
-            routes.route_layer(middleware::from_fn_with_state(Arc::clone(&door), auth::api))
+            routes.route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::api))
         }
         For::People => {
-            routes.route_layer(middleware::from_fn_with_state(Arc::clone(&door), auth::page))
+            routes.route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::page))
         }
         For::Everybody => {
-            routes.route_layer(middleware::from_fn_with_state(Arc::clone(&door), auth::open))
+            routes.route_layer(middleware::from_fn_with_state(Arc::clone(door), auth::open))
         }
     };
     let (programs, description) = api::routes();
@@ -41,9 +41,10 @@ pub fn app(site: Arc<Site>, door: Arc<Door>) -> Router {
     let programs = programs.route("/api/openapi.json", described);
     let everybody =
         Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready));
-    let signing = pages::signing(Arc::clone(&door));
+    let people = pages::routes().merge(pages::signing_out(Arc::clone(door)));
+    let signing = pages::signing_in(Arc::clone(door));
     behind(programs, For::Programs)
-        .merge(behind(pages::routes(), For::People))
+        .merge(behind(people, For::People))
         .merge(behind(everybody.merge(pages::open()).merge(signing), For::Everybody))
         .fallback(nothing)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

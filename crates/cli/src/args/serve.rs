@@ -22,7 +22,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7424")]
     pub(crate) bind: SocketAddr,
 
-    /// An address under which it is reached from elsewhere, such as https://inbox.example.org
+    /// An address under which it is reached from elsewhere, with its `https://`
     #[arg(long, value_name = "URL")]
     pub(crate) public: Vec<String>,
 

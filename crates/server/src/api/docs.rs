@@ -55,10 +55,6 @@ impl Op {
         Self::new(Method::POST, path, id, summary)
     }
 
-    pub(crate) fn patch(path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        Self::new(Method::PATCH, path, id, summary)
-    }
-
     fn new(method: Method, path: &'static str, id: &'static str, summary: &'static str) -> Self {
         let mut described = Map::new();
         described.insert("operationId".to_owned(), id.into());
@@ -72,7 +68,7 @@ impl Op {
             parameters: path_parameters(path),
             query: None,
             body: None,
-            response: Answer::Json(200, "done", |generator| generator.subschema_for::<Value>()),
+            response: Answer::Json(200, "done", SchemaGenerator::subschema_for::<Value>),
             problems: Vec::new(),
         }
     }
@@ -84,26 +80,17 @@ impl Op {
 
     /// What may stand behind the question mark.
     pub(crate) fn query<T: JsonSchema>(self) -> Self {
-        Self { query: Some(|generator| generator.root_schema_for::<T>()), ..self }
+        Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
     }
 
     /// What is sent.
     pub(crate) fn body<T: JsonSchema>(self) -> Self {
-        Self { body: Some(|generator| generator.subschema_for::<T>()), ..self }
-    }
-
-    /// A header that has to be there.
-    pub(crate) fn header(mut self, name: &'static str, description: &'static str) -> Self {
-        self.parameters.push(json!({
-            "name": name, "in": "header", "required": true, "description": description,
-            "schema": { "type": "string", "minLength": 1, "maxLength": 200 },
-        }));
-        self
+        Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
     /// What comes back.
     pub(crate) fn gives<T: JsonSchema>(self, status: u16, description: &'static str) -> Self {
-        let schema: fn(&mut SchemaGenerator) -> Schema = |given| given.subschema_for::<T>();
+        let schema = SchemaGenerator::subschema_for::<T>;
         Self { response: Answer::Json(status, description, schema), ..self }
     }
 
@@ -138,7 +125,7 @@ impl Api {
     /// One more operation.
     pub(crate) fn op(mut self, op: Op, handler: MethodRouter<Shared>) -> Self {
         let role = op.role;
-        let asks = move |request, next| require(role, request, next);
+        let asks = move |caller, request, next| require(role, caller, request, next);
         self.router = self.router.route(op.path, handler.route_layer(middleware::from_fn(asks)));
         self.describe(op);
         self
@@ -214,18 +201,10 @@ impl Api {
 }
 
 /// Lets only those through who may.
-async fn require(role: Role, request: Request, next: Next) -> Response {
-    let caller = request.extensions().get::<Caller>();
-    match caller {
-        Some(caller) if caller.may(role) => next.run(request).await,
-        Some(caller) => Problem::new(
-            StatusCode::FORBIDDEN,
-            format!("this takes the role {role}, and {} is {}", caller.name, caller.role),
-        )
-        .hint(format!("an operator makes a token for it: `unstuck token make --role {role}`"))
-        .into_response(),
-        None => Problem::new(StatusCode::UNAUTHORIZED, "nobody is let in without a token")
-            .into_response(),
+async fn require(role: Role, caller: Caller, request: Request, next: Next) -> Response {
+    match caller.needs(role) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
     }
 }
 

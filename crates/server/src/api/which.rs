@@ -64,11 +64,11 @@ pub(crate) fn room(
         (Some(only), None) => Ok(Arc::clone(only)),
         (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there is no project here")),
         (Some(_), Some(_)) => {
-            let names: Vec<&str> =
+            let known: Vec<&str> =
                 site.seen_by(caller).take(NAMES_MAX).map(|room| &*room.name).collect();
             let detail = "there are several projects here, and the request does not say which";
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-                .hint(format!("add `?project=NAME`: {}", names.join(", "))))
+                .hint(format!("add `?project=NAME`: {}", known.join(", "))))
         }
     }
 }

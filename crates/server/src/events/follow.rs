@@ -75,25 +75,18 @@ impl Lane {
 
     /// The next frames, if there are any; an error if it was too slow.
     async fn next(&mut self) -> Result<Vec<Frame>, Behind> {
-        loop {
-            match self.hub.after(self.at, CHUNK_BYTES_MAX) {
-                Found::Frames(frames) => {
-                    self.live = true;
-                    if let Some(last) = frames.last() {
-                        self.at = last.seq;
-                    }
-                    return Ok(frames);
-                }
-                Found::TooLate if self.live => return Err(Behind::TooSlow),
-                Found::TooLate => {
-                    let frames = self.hub.page(&mut self.places, self.at).await?;
-                    // What retention took away is not there to be read.
-                    let Some(last) = frames.last() else { return Ok(frames) };
-                    self.at = last.seq;
-                    return Ok(frames);
-                }
+        let frames = match self.hub.after(self.at, CHUNK_BYTES_MAX) {
+            Found::Frames(frames) => {
+                self.live = true;
+                frames
             }
+            Found::TooLate if self.live => return Err(Behind::TooSlow),
+            Found::TooLate => self.hub.page(&mut self.places, self.at).await?,
+        };
+        if let Some(last) = frames.last() {
+            self.at = last.seq;
         }
+        Ok(frames)
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) async fn build(
     let can_kick = !kicks(&tasks).is_empty();
     let glance = Glance::of(&room, &row, frame.now);
     let columns = columns(&tasks, frame.now);
-    Ok(page(&Build { glance, columns, lines, charts, can_kick, frame }))
+    Ok(page(&Build { frame, glance, columns, lines, charts, can_kick }))
 }
 
 /// What an operator wants of a build.

@@ -20,7 +20,6 @@ pub(super) enum Here {
     Work,
     Jobs,
     Problems,
-    Settings,
 }
 
 /// What every page has.
@@ -72,7 +71,6 @@ impl Frame {
                 | (Here::Work, "work")
                 | (Here::Jobs, "jobs")
                 | (Here::Problems, "problems")
-                | (Here::Settings, "settings")
         )
     }
 

@@ -46,7 +46,7 @@ pub(super) async fn jobs(
             jobs.push(JobCard { project: Arc::clone(&room.name), job, mood });
         }
     }
-    Ok(page(&Jobs { jobs, frame }))
+    Ok(page(&Jobs { frame, jobs }))
 }
 
 /// What an operator wants of a job.

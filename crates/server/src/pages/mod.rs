@@ -49,7 +49,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/problems", get(problems::problems))
 }
 
-pub(crate) use signing::routes as signing;
+pub(crate) use signing::{inside as signing_out, routes as signing_in};
 
 /// The pages for everybody.
 pub(crate) fn open() -> Router<Shared> {

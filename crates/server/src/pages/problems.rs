@@ -61,7 +61,7 @@ pub(super) async fn problems(
             };
             rows.push(Row {
                 project: Arc::clone(&room.name),
-                says: capital(&failed(row.signature.code, false)),
+                says: capital(failed(row.signature.code, false)),
                 code: row.signature.code.to_string(),
                 signature,
                 total: row.total,
@@ -76,7 +76,7 @@ pub(super) async fn problems(
     rows.truncate(PROBLEMS_MAX);
     let past = rows.iter().filter(|row| row.stands == "got past").count();
     let open = rows.iter().filter(|row| row.stands == "waits for you").count();
-    Ok(page(&Problems { rows, open, past, frame }))
+    Ok(page(&Problems { frame, rows, open, past }))
 }
 
 fn capital(text: &str) -> String {

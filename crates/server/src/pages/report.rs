@@ -72,5 +72,5 @@ pub(super) async fn report(
     let began = When::new(report.started_at, frame.now);
     let ended = report.ended_at.map(|at| When::new(at, frame.now));
     let (took, cost) = (report.cost.took_ms.to_string(), money(report.cost.total));
-    Ok(page(&ReportPage { project, build, began, ended, took, cost, shipped, report, frame }))
+    Ok(page(&ReportPage { frame, project, build, report, began, ended, took, cost, shipped }))
 }

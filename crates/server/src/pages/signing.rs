@@ -18,11 +18,15 @@ use crate::auth::Caller;
 use crate::auth::{ChoiceLink, Door, Followed, LocalPath, Login, LoginForm, LoginPage, Visit};
 use crate::problem::Problem;
 
-/// The routes, with the door at hand.
+/// What only those do who are in.
+pub(crate) fn inside(door: Arc<Door>) -> Router<Shared> {
+    Router::new().route("/logout", post(log_out)).layer(axum::Extension(door))
+}
+
+/// What everybody may do, with the door at hand.
 pub(crate) fn routes(door: Arc<Door>) -> Router<Shared> {
     Router::new()
         .route("/login", get(login_page).post(log_in))
-        .route("/logout", post(log_out))
         .route("/enter/{code}", get(enter))
         .route("/link/{code}", get(follow).post(choose))
         .layer(axum::Extension(door))
@@ -147,7 +151,7 @@ async fn confirm(
         .ok_or_else(|| Problem::new(StatusCode::GONE, "this question offers other choices now"))?;
     let status = problem.as_ref().and_then(|problem| StatusCode::from_u16(problem.status()).ok());
     let page = Confirm {
-        project: link.project.to_string(),
+        project: link.project.clone(),
         code,
         label,
         description,

@@ -62,8 +62,8 @@ pub(super) async fn task(
         links.push(link(&room, &run, &frame).await?);
     }
     let card = TaskCard::of(&row, frame.now);
-    let (goal, over) = (row.spec.goal.to_string(), row.moved.state.has_ended());
-    Ok(page(&Task { project, build, card, goal, over, links, frame }))
+    let (goal, over) = (row.spec.goal.clone(), row.moved.state.has_ended());
+    Ok(page(&Task { frame, project, build, card, goal, over, links }))
 }
 
 async fn found(room: &Room, build: BuildId, task: TaskId) -> Result<TaskRow, Problem> {

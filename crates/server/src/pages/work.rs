@@ -36,5 +36,5 @@ pub(super) async fn work(
     rows.truncate(BUILDS_MAX);
     let glances = rows.iter().map(|(room, row)| Glance::of(room, row, frame.now));
     let (over, open) = glances.partition(|glance| glance.over);
-    Ok(page(&Work { open, over, frame }))
+    Ok(page(&Work { frame, open, over }))
 }

@@ -1,7 +1,7 @@
 //! What operators do: builds and tasks.
 
 use serde_json::json;
-use unstuck_core::fault::{Auth, Fault};
+use unstuck_core::fault::{Auth, Fault, Tool};
 use unstuck_server::{Reach, Role};
 
 use super::stage::Stage;
@@ -45,7 +45,7 @@ async fn waits_end_early_and_none_is_fine_too() {
     let token = stage.operator();
     let nothing = stage.post(&token, "/api/v1/builds/b0/kick", &json!({})).await;
     assert_eq!(nothing.json(), json!([]));
-    stage.project().fails(Fault::env_connection("npm", "ECONNRESET", Default::default())).await;
+    stage.project().fails(Fault::env_connection("npm", "ECONNRESET", Tool::default())).await;
     let tasks = stage.get(&token, "/api/v1/builds/b0/tasks").await.json();
     assert_eq!(tasks["items"][0]["state"], "backing_off");
     let kicked = stage.post(&token, "/api/v1/builds/b0/kick", &json!({})).await;

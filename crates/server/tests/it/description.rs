@@ -1,6 +1,10 @@
 //! The description of the API.
 
-use super::stage::Stage;
+use axum::body::Body;
+use axum::http::{Method, Request};
+use unstuck_server::{Reach, Role};
+
+use super::stage::{Stage, asked};
 
 #[tokio::test]
 async fn the_description_is_what_it_was() {
@@ -28,4 +32,37 @@ async fn nothing_is_spoken_of_that_is_not_described() {
         assert!(json["components"]["schemas"].get(name).is_some(), "{name}");
     }
     assert!(text.contains("\"$ref\""));
+}
+
+/// Every operation takes the role that it says, whatever else is wrong with the request.
+#[tokio::test]
+async fn every_operation_takes_its_role() {
+    let stage = Stage::new().await;
+    let roles = [Role::Answerer, Role::Viewer, Role::Operator];
+    let tokens = roles.map(|role| stage.token("somebody", role, Reach::All));
+    let described = stage.get(&tokens[2], "/api/openapi.json").await.json();
+    let mut looked_at = 0;
+    for (path, operations) in described["paths"].as_object().unwrap() {
+        let path = path.replace(['{', '}'], "");
+        for (method, operation) in operations.as_object().unwrap() {
+            let method: Method = method.to_uppercase().parse().unwrap();
+            let bare = Request::builder().method(method.clone()).uri(&path);
+            let bare = bare.header("host", "localhost").body(Body::empty()).unwrap();
+            assert_eq!(stage.begin(bare).await.status(), 401, "{method} {path}");
+            let needed = operation["x-role"].as_str().unwrap();
+            let needed = roles.iter().position(|role| role.to_string() == needed).unwrap();
+            for (has, token) in tokens.iter().enumerate() {
+                let request = asked(method.clone(), token, &path, Body::from("{}"));
+                let status = stage.begin(request).await.status();
+                assert_eq!(
+                    status == 403,
+                    has < needed,
+                    "{method} {path} as {}: {status}",
+                    roles[has]
+                );
+            }
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 20, "{looked_at}");
 }

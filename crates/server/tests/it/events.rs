@@ -54,7 +54,7 @@ impl Reader {
                 }
             }
             let more = tokio::time::timeout(Duration::from_secs(30), self.body.next()).await;
-            let chunk = more.expect("nothing came")?.unwrap();
+            let chunk = more.unwrap()?.unwrap();
             self.rest += std::str::from_utf8(&chunk).unwrap();
         }
     }

@@ -1,6 +1,6 @@
 //! The server through its routes and its door, on a real store with a real loop behind its desk.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod answering;
 mod control;

@@ -123,7 +123,7 @@ impl Stage {
         let key = Key::open(&folder.path().join("server")).unwrap();
         let door =
             Door::new(Tokens::at(folder.path().join("server")), key, names, Arc::new(SystemClock));
-        let app = app(site, Arc::new(door));
+        let app = app(site, &Arc::new(door));
         Self { projects, app, stop, tokens, _folder: folder }
     }
 

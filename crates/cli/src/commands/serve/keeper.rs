@@ -32,12 +32,12 @@ impl Keeper {
         };
         loop {
             let mut seat = Seat::take(&self.project, &self.store, "serve").await?;
-            let sat = tokio::select! {
+            let ended = tokio::select! {
                 () = stop.cancelled() => None,
-                sat = self.sit(&mut seat, watch.as_mut(), &site) => Some(sat),
+                ended = self.sit(&mut seat, watch.as_mut(), &site) => Some(ended),
             };
             self.desk.seat(None);
-            match sat {
+            match ended {
                 None => {
                     seat.leave().await?;
                     if let Some(watch) = watch {

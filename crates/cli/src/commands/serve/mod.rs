@@ -153,7 +153,7 @@ impl Served {
             let (site, stop) = (Arc::clone(&site), stop.clone());
             kept.spawn_local(keeper.keep(site, stop));
         }
-        let serving = serve(listener, app(site, door), stop.clone());
+        let serving = serve(listener, app(site, &door), stop.clone());
         tokio::pin!(serving);
         let signal = tokio::select! {
             signal = signals.next() => signal,

@@ -70,7 +70,7 @@ impl<'a> Watch<'a> {
         voice: Voice,
     ) -> Result<Self, Error> {
         let changes = Changes::of(project.root());
-        let _watching = Watching::begin(project, verb)?;
+        let watching = Watching::begin(project, verb)?;
         let ready = Ready::of(project).await?;
         let world = JobsWorld::new(ready.worlds(|_| true), project.runs());
         let say = Say { project, voice };
@@ -80,7 +80,7 @@ impl<'a> Watch<'a> {
             ));
         }
         let changes = changes.ok();
-        Ok(Self { project, store, ready, changes, mistake: None, world, say, _watching })
+        Ok(Self { project, store, ready, changes, mistake: None, world, say, _watching: watching })
     }
 
     /// Ends what it started, once its seat is left.
