@@ -38,6 +38,7 @@ mod pull_request;
 mod report;
 mod run;
 mod schema;
+mod serve;
 mod shop;
 mod status;
 mod terminal;

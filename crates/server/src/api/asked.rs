@@ -18,6 +18,12 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// A question with its answer, where it is among these.
+    pub fn of(row: QuestionRow, answers: &[Answer]) -> Self {
+        let answer = answers.iter().find(|answer| answer.question == row.id).cloned();
+        Self { row, answer }
+    }
+
     /// Whether it still waits for somebody.
     pub const fn is_open(&self) -> bool {
         matches!(self.row.status, QuestionStatus::Pending) && self.answer.is_none()

@@ -142,8 +142,9 @@ async fn list(
         start = None;
         // One more than wanted tells whether there are more.
         let left = limit.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
-        let limit = left.saturating_add(1);
-        let page = QuestionPage { status: which.status, after, newest_first: false, limit };
+        let one_more = left.saturating_add(1);
+        let page =
+            QuestionPage { status: which.status, after, newest_first: false, limit: one_more };
         let rows = room.store.questions_page(&room.name, page).await?;
         let mut waiting: HashMap<QuestionId, Answer> =
             room.store.answers(&room.name).await?.into_iter().map(|a| (a.question, a)).collect();

@@ -183,8 +183,7 @@ pub(super) async fn inbox(
         let ended = room.store.questions_page(&room.name, newest).await?;
         rows.extend(ended.into_iter().filter(|row| row.status != QuestionStatus::Pending));
         for row in rows {
-            let answer = answers.iter().find(|answer| answer.question == row.id).cloned();
-            let asked = Asked { row, answer };
+            let asked = Asked::of(row, &answers);
             let ended_at = asked.row.resolved_at.or(asked.answer.as_ref().map(|given| given.at));
             let names = if asked.is_open() { names(room, &asked).await? } else { Vec::new() };
             let card = Card::new(room, &asked, &names, &frame);

@@ -9,10 +9,10 @@ mod show;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
 use unstuck_core::engine::QuestionId;
+use unstuck_server::Asked;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
-use unstuck_store::{Answer, AnswerError, Store};
+use unstuck_store::{AnswerError, Store};
 
 use crate::args::{Inbox, InboxCommand};
 use crate::error::Error;
@@ -92,26 +92,5 @@ impl Desk<'_> {
         let (rows, answers) =
             (self.store.questions(name, status).await?, self.store.answers(name).await?);
         Ok(rows.into_iter().map(|row| Asked::of(row, &answers)).collect())
-    }
-}
-
-/// A question, and the answer to it that nobody has taken up yet.
-#[derive(Serialize)]
-struct Asked {
-    #[serde(flatten)]
-    row: QuestionRow,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<Answer>,
-}
-
-impl Asked {
-    fn of(row: QuestionRow, answers: &[Answer]) -> Self {
-        let answer = answers.iter().find(|answer| answer.question == row.id).cloned();
-        Self { row, answer }
-    }
-
-    /// Whether it waits for a person.
-    fn is_open(&self) -> bool {
-        self.row.status == QuestionStatus::Pending && self.answer.is_none()
     }
 }

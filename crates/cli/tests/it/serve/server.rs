@@ -1,0 +1,136 @@
+//! A running server, and a client that speaks plain HTTP with it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdout};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::program::ran;
+use crate::run::stage::Stage;
+
+pub(super) struct Server {
+    child: Child,
+    _said: BufReader<ChildStdout>,
+    pub(super) address: String,
+    token: String,
+}
+
+impl Server {
+    /// Starts it at a free port, and waits until it says where it is.
+    pub(super) fn start(stage: &Stage, args: &[&str]) -> Self {
+        let mut unstuck = stage.unstuck(&["serve", "--bind", "127.0.0.1:0"]);
+        // What belongs to the user is the same for both programs.
+        let user = stage.path(".unstuck/user");
+        unstuck.args(args).env("XDG_STATE_HOME", &user);
+        let mut child = unstuck.process_group(0).spawn().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let (mut address, mut line) = (String::new(), String::new());
+        while !line.contains("Ctrl-C ends it") {
+            line.clear();
+            assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it was there");
+            if let Some((_, rest)) = line.split_once(" at http://") {
+                address = rest.trim().trim_end_matches('/').to_owned();
+            }
+        }
+        let mut make = stage.unstuck(&["token", "make", "--name", "test", "--role", "operator"]);
+        let made = ran(make.env("XDG_STATE_HOME", &user).output().unwrap());
+        assert_eq!(made.exit, 0, "{made}");
+        Self { child, _said: said, address, token: made.stdout.trim().to_owned() }
+    }
+
+    pub(super) fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).unwrap()
+    }
+
+    /// Sends these bytes, and reads what comes back until the end.
+    pub(super) fn raw_bytes(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect();
+        stream.write_all(bytes).unwrap();
+        let mut answer = Vec::new();
+        // Whoever is hung up on may read an error at the end.
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Sends a request: its head without the last line, and its body. The status, and what came back.
+    pub(super) fn raw(&self, head: &str, body: &str) -> (u16, String) {
+        let length = body.len();
+        let request = format!("{head}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}");
+        let answer = self.raw_bytes(request.as_bytes());
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\n",
+            self.token
+        );
+        let (status, answer) = self.raw(&head, body);
+        assert_eq!(status, 200, "{method} {path}: {answer}");
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    pub(super) fn get(&self, path: &str) -> Value {
+        self.ask("GET", path, "")
+    }
+
+    pub(super) fn post(&self, path: &str, body: &str) -> Value {
+        self.ask("POST", path, body)
+    }
+
+    /// Asks until the answer holds what is wanted, each time after something has happened.
+    pub(super) fn wait_for<T>(&self, path: &str, wanted: impl Fn(&Value) -> Option<T>) -> T {
+        let mut news = self.connect();
+        let head = format!(
+            "GET /api/v1/news HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+            self.token
+        );
+        news.write_all(head.as_bytes()).unwrap();
+        let mut news = BufReader::new(news);
+        let mut line = String::new();
+        // From its first line on nothing is missed.
+        while !line.contains("retry:") {
+            line.clear();
+            assert!(news.read_line(&mut line).unwrap() > 0, "there are no news");
+        }
+        loop {
+            if let Some(found) = wanted(&self.get(path)) {
+                return found;
+            }
+            line.clear();
+            while !line.contains("event: news") {
+                line.clear();
+                assert!(news.read_line(&mut line).unwrap() > 0, "the news ended");
+            }
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
+    }
+
+    /// Ends it as a service manager does. Its status.
+    pub(super) fn end(mut self) -> Option<i32> {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+
+    pub(super) fn kill(mut self) {
+        kill_process(self.pid(), Signal::KILL).unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that was ended already is gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
