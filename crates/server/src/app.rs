@@ -41,10 +41,9 @@ pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
     let programs = programs.route("/api/openapi.json", described);
     let everybody =
         Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready));
-    let people = pages::routes().merge(pages::signing_out(Arc::clone(door)));
     let signing = pages::signing_in(Arc::clone(door));
     behind(programs, For::Programs)
-        .merge(behind(people, For::People))
+        .merge(behind(pages::routes(door), For::People))
         .merge(behind(everybody.merge(pages::open()).merge(signing), For::Everybody))
         .fallback(nothing)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

@@ -1,8 +1,5 @@
 //! Builds: where they stand, and what people want of them.
 
-use std::sync::Arc;
-
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -16,14 +13,22 @@ use unstuck_store::tables::{BuildRow, RunRow, TaskRow};
 
 use super::body::Asks;
 use super::docs::{Api, Op};
-use super::which::{self, InProject, Listed};
+use super::which::{self, At, InProject, Listed};
 use super::{Shared, cached};
 use crate::auth::{Caller, Role};
+use crate::desk::Refused;
 use crate::problem::Problem;
 use crate::site::Room;
 
 pub(super) fn routes(api: Api) -> Api {
     let gone = (StatusCode::NOT_FOUND, "There is no such build.");
+    let order = |path, id, summary| {
+        Op::post(path, id, summary)
+            .query::<InProject>()
+            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
+            .problem(gone.0, gone.1)
+            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in.")
+    };
     api.op(
         Op::get("/api/v1/builds", "listBuilds", "Builds, newest first")
             .takes(Role::Answerer)
@@ -61,30 +66,12 @@ pub(super) fn routes(api: Api) -> Api {
             .problem(gone.0, gone.1),
         get(report),
     )
+    .op(order("/api/v1/builds/{build}/pause", "pauseBuild", "Hold a build"), post(pause))
     .op(
-        Op::post("/api/v1/builds/{build}/pause", "pauseBuild", "Hold a build")
-            .query::<InProject>()
-            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-            .problem(gone.0, gone.1)
-            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in."),
-        post(pause),
-    )
-    .op(
-        Op::post("/api/v1/builds/{build}/resume", "resumeBuild", "Let a held build go on")
-            .query::<InProject>()
-            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-            .problem(gone.0, gone.1)
-            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in."),
+        order("/api/v1/builds/{build}/resume", "resumeBuild", "Let a held build go on"),
         post(resume),
     )
-    .op(
-        Op::post("/api/v1/builds/{build}/cancel", "cancelBuild", "End a build")
-            .query::<InProject>()
-            .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
-            .problem(gone.0, gone.1)
-            .problem(StatusCode::CONFLICT, "It does not fit the state the build is in."),
-        post(cancel),
-    )
+    .op(order("/api/v1/builds/{build}/cancel", "cancelBuild", "End a build"), post(cancel))
     .op(
         Op::post("/api/v1/builds/{build}/kick", "kickBuild", "End the waits of a build early")
             .query::<InProject>()
@@ -115,7 +102,7 @@ struct Which {
 
 async fn list(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     headers: HeaderMap,
     Asks(which): Asks<Which>,
 ) -> Result<Response, Problem> {
@@ -131,16 +118,8 @@ async fn list(
 }
 
 /// The build that is meant.
-async fn found(
-    site: &Shared,
-    caller: &Caller,
-    which: &InProject,
-    build: &str,
-) -> Result<(Arc<Room>, BuildRow), Problem> {
-    let room = which::room(site, caller, which.project.as_deref())?;
-    let id = BuildId(which::number("build", 'b', build)?);
-    let row = build_of(&room, id).await?;
-    Ok((room, row))
+async fn found(at: &At, build: &str) -> Result<BuildRow, Problem> {
+    build_of(&at.room, BuildId(which::number("build", 'b', build)?)).await
 }
 
 /// One build of a project.
@@ -150,54 +129,35 @@ pub(crate) async fn build_of(room: &Room, id: BuildId) -> Result<BuildRow, Probl
     row.ok_or_else(|| Problem::unknown("build", id))
 }
 
-async fn one(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(build): Path<String>,
-    headers: HeaderMap,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
-    Ok(cached(&headers, &InRoom { project: room.name.to_string(), row }))
+async fn one(at: At, Path(build): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+    let row = found(&at, &build).await?;
+    Ok(cached(&headers, &InRoom { project: at.room.name.to_string(), row }))
 }
 
-async fn tasks(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(build): Path<String>,
-    headers: HeaderMap,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
-    let items = room.store.tasks(&room.name, row.id).await?;
+async fn tasks(at: At, Path(build): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+    let row = found(&at, &build).await?;
+    let items = at.room.store.tasks(&at.room.name, row.id).await?;
     Ok(cached(&headers, &Listed { items, next: None }))
 }
 
-async fn runs(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(build): Path<String>,
-    headers: HeaderMap,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
+async fn runs(at: At, Path(build): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+    let row = found(&at, &build).await?;
+    let (store, name) = (&at.room.store, &at.room.name);
     let mut items = Vec::new();
-    for task in room.store.tasks(&room.name, row.id).await? {
-        items.extend(room.store.runs(&room.name, task.id).await?);
+    for task in store.tasks(name, row.id).await? {
+        items.extend(store.runs(name, task.id).await?);
     }
     Ok(cached(&headers, &Listed { items, next: None }))
 }
 
 async fn report(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    at: At,
     Path(build): Path<String>,
     headers: HeaderMap,
-    Asks(which): Asks<InProject>,
 ) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
-    let report = report_of(&site, &room, row.id).await?;
-    let report = if caller.may(Role::Viewer) { report } else { report.public() };
+    let row = found(&at, &build).await?;
+    let report = report_of(&at.site, &at.room, row.id).await?;
+    let report = if at.caller.may(Role::Viewer) { report } else { report.public() };
     Ok(cached(&headers, &report))
 }
 
@@ -213,52 +173,32 @@ pub(crate) async fn report_of(
     facts.map(|facts| Report::of(&facts)).ok_or_else(|| Problem::unknown("build", build))
 }
 
-async fn pause(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(build): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
-    super::ordered(&room, Command::Pause { build: row.id }).await
+async fn pause(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
+    let build = found(&at, &build).await?.id;
+    super::ordered(&at.room, Command::Pause { build }).await
 }
 
-async fn resume(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(build): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
-    super::ordered(&room, Command::Resume { build: row.id }).await
+async fn resume(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
+    let build = found(&at, &build).await?.id;
+    super::ordered(&at.room, Command::Resume { build }).await
 }
 
-async fn cancel(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(build): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
-    super::ordered(&room, Command::Cancel { build: row.id }).await
+async fn cancel(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
+    let build = found(&at, &build).await?.id;
+    super::ordered(&at.room, Command::Cancel { build }).await
 }
 
-async fn kick(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(build): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let (room, row) = found(&site, &caller, &which, &build).await?;
-    let rows = room.store.tasks(&room.name, row.id).await?;
+async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
+    let build = found(&at, &build).await?.id;
+    let rows = at.room.store.tasks(&at.room.name, build).await?;
     let mut events = Vec::new();
     for command in kicks(&rows) {
-        match room.desk.command(command).await {
+        match at.room.desk.command(command).await {
             Ok(more) => events.extend(more),
             // Somebody, or the time, was quicker.
-            Err(crate::desk::Refused::NotNow(_)) => {}
+            Err(Refused::NotNow(_)) => {}
             Err(refused) => return Err(refused.into()),
         }
     }
-    Ok(super::told(&room, &events))
+    Ok(super::told(&at.room, &events))
 }

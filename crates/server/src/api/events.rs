@@ -1,6 +1,5 @@
 //! Live events.
 
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -72,7 +71,7 @@ struct FromIn {
 
 async fn everything(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     headers: HeaderMap,
     Asks(from): Asks<From>,
 ) -> Result<Response, Problem> {
@@ -81,7 +80,7 @@ async fn everything(
 
 async fn news(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     headers: HeaderMap,
     Asks(from): Asks<From>,
 ) -> Result<Response, Problem> {
@@ -107,7 +106,7 @@ fn all(
 
 async fn of_project(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     Path(project): Path<String>,
     headers: HeaderMap,
     Asks(from): Asks<From>,
@@ -117,7 +116,7 @@ async fn of_project(
 
 async fn of_build(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     Path(build): Path<String>,
     headers: HeaderMap,
     Asks(from): Asks<FromIn>,

@@ -1,6 +1,5 @@
 //! Jobs: scripts that are kept alive.
 
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -10,7 +9,7 @@ use unstuck_core::engine::{Command, Envelope, TaskId};
 use super::body::Asks;
 use super::builds::InRoom;
 use super::docs::{Api, Op};
-use super::which::{self, InProject, Listed};
+use super::which::{self, At, InProject, Listed};
 use super::{Shared, cached};
 use crate::auth::Caller;
 use crate::desk::JobStanding;
@@ -46,7 +45,7 @@ pub(super) fn routes(api: Api) -> Api {
 
 async fn list(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     headers: HeaderMap,
     Asks(which): Asks<InProject>,
 ) -> Result<Response, Problem> {
@@ -58,45 +57,26 @@ async fn list(
     Ok(cached(&headers, &Listed { items, next: None }))
 }
 
-async fn run(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(job): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    order(&site, &caller, &which, &job, |task| Command::FireJob { task }).await
+async fn run(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
+    let task = found(&at, &job).await?;
+    super::ordered(&at.room, Command::FireJob { task }).await
 }
 
-async fn pause(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(job): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    order(&site, &caller, &which, &job, |task| Command::HoldJob { task }).await
+async fn pause(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
+    let task = found(&at, &job).await?;
+    super::ordered(&at.room, Command::HoldJob { task }).await
 }
 
-async fn resume(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(job): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    order(&site, &caller, &which, &job, |task| Command::ReleaseJob { task }).await
+async fn resume(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
+    let task = found(&at, &job).await?;
+    super::ordered(&at.room, Command::ReleaseJob { task }).await
 }
 
-async fn order(
-    site: &Shared,
-    caller: &Caller,
-    which: &InProject,
-    name: &str,
-    command: impl FnOnce(TaskId) -> Command,
-) -> Result<Response, Problem> {
-    let room = which::room(site, caller, which.project.as_deref())?;
-    let jobs = room.desk.jobs().await?;
+/// The job that is meant.
+async fn found(at: &At, name: &str) -> Result<TaskId, Problem> {
+    let jobs = at.room.desk.jobs().await?;
     let task = jobs.iter().find(|job| job.name == name).and_then(JobStanding::task);
-    let task = task.ok_or_else(|| {
+    task.ok_or_else(|| {
         Problem::unknown("job", name).hint("`GET /api/v1/jobs` lists those that are taken care of")
-    })?;
-    super::ordered(&room, command(task)).await
+    })
 }

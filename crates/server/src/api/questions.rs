@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout_at};
@@ -20,7 +20,7 @@ use unstuck_store::{Answer, AnswerError, QuestionPage};
 use super::asked::{self, Asked};
 use super::body::{Asks, Body};
 use super::docs::{Api, Op};
-use super::which::{self, InProject, Listed};
+use super::which::{self, At, InProject, Listed};
 use super::{Shared, cached};
 use crate::auth::{Caller, Role};
 use crate::problem::Problem;
@@ -124,7 +124,7 @@ pub(crate) struct Answered {
 
 async fn list(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     headers: HeaderMap,
     Asks(which): Asks<Which>,
 ) -> Result<Response, Problem> {
@@ -191,7 +191,7 @@ fn seen(asked: Asked, caller: &Caller) -> Asked {
 
 async fn one(
     State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     Path(question): Path<String>,
     headers: HeaderMap,
     Asks(how): Asks<One>,
@@ -229,15 +229,12 @@ async fn read(room: &Room, id: QuestionId) -> Result<Asked, Problem> {
 }
 
 async fn answer(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    at: At,
     Path(question): Path<String>,
-    Asks(which): Asks<InProject>,
     Body(choice): Body<Choice>,
 ) -> Result<Json<Answered>, Problem> {
-    let room = which::room(&site, &caller, which.project.as_deref())?;
     let id = QuestionId(which::number("question", 'q', &question)?);
-    let given = give(&site, &room, &caller, id, &choice).await?;
+    let given = give(&at.site, &at.room, &at.caller, id, &choice).await?;
     Ok(Json(given))
 }
 
@@ -289,14 +286,8 @@ pub(crate) async fn give(
     Ok(Answered { answer, taken_up })
 }
 
-async fn check(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path(question): Path<String>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    let room = which::room(&site, &caller, which.project.as_deref())?;
-    let id = QuestionId(which::number("question", 'q', &question)?);
-    read(&room, id).await?;
-    super::ordered(&room, Command::CheckAgain { question: id }).await
+async fn check(at: At, Path(question): Path<String>) -> Result<Response, Problem> {
+    let question = QuestionId(which::number("question", 'q', &question)?);
+    read(&at.room, question).await?;
+    super::ordered(&at.room, Command::CheckAgain { question }).await
 }

@@ -1,17 +1,13 @@
 //! Tasks: doing one after all, leaving one out.
 
-use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::post;
 use unstuck_core::engine::{BuildId, Command, Envelope, TaskId};
 
-use super::Shared;
-use super::body::Asks;
 use super::docs::{Api, Op};
-use super::which::{self, InProject};
-use crate::auth::Caller;
+use super::which::{self, At, InProject};
 use crate::problem::Problem;
 
 pub(super) fn routes(api: Api) -> Api {
@@ -28,35 +24,20 @@ pub(super) fn routes(api: Api) -> Api {
         .op(operation(skip_at, "skipTask", "Leave a task out"), post(skip))
 }
 
-async fn retry(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path((build, task)): Path<(String, String)>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    order(&site, &caller, &which, (&build, &task), |task| Command::Retry { task }).await
+async fn retry(at: At, Path((build, task)): Path<(String, String)>) -> Result<Response, Problem> {
+    let task = found(&at, &build, &task).await?;
+    super::ordered(&at.room, Command::Retry { task }).await
 }
 
-async fn skip(
-    State(site): State<Shared>,
-    Extension(caller): Extension<Caller>,
-    Path((build, task)): Path<(String, String)>,
-    Asks(which): Asks<InProject>,
-) -> Result<Response, Problem> {
-    order(&site, &caller, &which, (&build, &task), |task| Command::Skip { task }).await
+async fn skip(at: At, Path((build, task)): Path<(String, String)>) -> Result<Response, Problem> {
+    let task = found(&at, &build, &task).await?;
+    super::ordered(&at.room, Command::Skip { task }).await
 }
 
-async fn order(
-    site: &Shared,
-    caller: &Caller,
-    which: &InProject,
-    (build, task): (&str, &str),
-    command: impl FnOnce(TaskId) -> Command,
-) -> Result<Response, Problem> {
-    let room = which::room(site, caller, which.project.as_deref())?;
+/// The task that is meant.
+async fn found(at: &At, build: &str, task: &str) -> Result<TaskId, Problem> {
     let build = BuildId(which::number("build", 'b', build)?);
     let id = TaskId(which::number("task", 't', task)?);
-    let row = room.store.task(&room.name, id).await?.filter(|row| row.build == build);
-    let row = row.ok_or_else(|| Problem::unknown("task", id))?;
-    super::ordered(&room, command(row.id)).await
+    let row = at.room.store.task(&at.room.name, id).await?.filter(|row| row.build == build);
+    row.map(|row| row.id).ok_or_else(|| Problem::unknown("task", id))
 }

@@ -3,10 +3,14 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Shared;
+use super::body::Asks;
 use crate::auth::Caller;
 use crate::problem::Problem;
 use crate::site::{Room, Site};
@@ -25,6 +29,24 @@ pub(crate) struct InProject {
     /// The project. Not needed where there is only one.
     #[serde(default)]
     pub(crate) project: Option<String>,
+}
+
+/// A request about one project, which is named or the only one.
+pub(crate) struct At {
+    pub(crate) site: Shared,
+    pub(crate) caller: Caller,
+    pub(crate) room: Arc<Room>,
+}
+
+impl FromRequestParts<Shared> for At {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Shared) -> Result<Self, Problem> {
+        let caller = Caller::from_request_parts(parts, site).await?;
+        let Asks(InProject { project }) = Asks::from_request_parts(parts, site).await?;
+        let room = room(site, &caller, project.as_deref())?;
+        Ok(Self { site: Arc::clone(site), caller, room })
+    }
 }
 
 /// A part of a list.

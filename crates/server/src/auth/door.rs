@@ -78,6 +78,11 @@ impl Door {
         &self.key
     }
 
+    /// Who may be let in.
+    pub const fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
     pub(super) fn now(&self) -> Time {
         self.clock.now()
     }

@@ -20,6 +20,7 @@ pub(super) enum Here {
     Work,
     Jobs,
     Problems,
+    Settings,
 }
 
 /// What every page has.
@@ -71,6 +72,7 @@ impl Frame {
                 | (Here::Work, "work")
                 | (Here::Jobs, "jobs")
                 | (Here::Problems, "problems")
+                | (Here::Settings, "settings")
         )
     }
 

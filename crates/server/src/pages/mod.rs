@@ -10,6 +10,7 @@ mod inbox;
 mod jobs;
 mod problems;
 mod report;
+mod settings;
 mod signing;
 mod task;
 mod words;
@@ -25,7 +26,7 @@ use axum::routing::{get, post};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::api::Shared;
-use crate::auth::Caller;
+use crate::auth::{Caller, Door};
 use crate::problem::Problem;
 use crate::site::{Room, Site};
 
@@ -33,8 +34,10 @@ use crate::site::{Room, Site};
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The pages for people who are let in.
-pub(crate) fn routes() -> Router<Shared> {
+pub(crate) fn routes(door: &Arc<Door>) -> Router<Shared> {
     Router::new()
+        .merge(settings::routes(Arc::clone(door)))
+        .merge(signing::inside(Arc::clone(door)))
         .route("/", get(inbox::inbox))
         .route("/q/{project}/{question}", get(inbox::question).post(inbox::answer))
         .route("/q/{project}/{question}/check", post(inbox::check))
@@ -49,7 +52,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/problems", get(problems::problems))
 }
 
-pub(crate) use signing::{inside as signing_out, routes as signing_in};
+pub(crate) use signing::routes as signing_in;
 
 /// The pages for everybody.
 pub(crate) fn open() -> Router<Shared> {

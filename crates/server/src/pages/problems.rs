@@ -14,6 +14,7 @@ use super::frame::{Frame, Here, page};
 use super::words::When;
 use crate::api::Shared;
 use crate::auth::{Caller, Csrf, Role};
+use crate::problem::sentence;
 
 /// Problems that are shown.
 const PROBLEMS_MAX: usize = 200;
@@ -61,7 +62,7 @@ pub(super) async fn problems(
             };
             rows.push(Row {
                 project: Arc::clone(&room.name),
-                says: capital(failed(row.signature.code, false)),
+                says: sentence(failed(row.signature.code, false)),
                 code: row.signature.code.to_string(),
                 signature,
                 total: row.total,
@@ -77,10 +78,4 @@ pub(super) async fn problems(
     let past = rows.iter().filter(|row| row.stands == "got past").count();
     let open = rows.iter().filter(|row| row.stands == "waits for you").count();
     Ok(page(&Problems { frame, rows, open, past }))
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}", chars.as_str())
 }

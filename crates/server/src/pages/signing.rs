@@ -19,7 +19,7 @@ use crate::auth::{ChoiceLink, Door, Followed, LocalPath, Login, LoginForm, Login
 use crate::problem::Problem;
 
 /// What only those do who are in.
-pub(crate) fn inside(door: Arc<Door>) -> Router<Shared> {
+pub(super) fn inside(door: Arc<Door>) -> Router<Shared> {
     Router::new().route("/logout", post(log_out)).layer(axum::Extension(door))
 }
 

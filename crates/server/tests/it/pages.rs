@@ -180,3 +180,31 @@ async fn signing_out_ends_the_session() {
     assert_eq!(wrong.status, 401);
     assert!(wrong.text().contains("Sign in"), "{}", wrong.text());
 }
+
+#[tokio::test]
+async fn tokens_are_made_and_taken_back_on_a_page() {
+    let stage = Stage::new().await;
+    let olga = Browser::new(&stage, &stage.operator()).await;
+    let made = olga
+        .send("/settings", "/settings/tokens", "name=Anna&role=answerer&project=shop&days=7")
+        .await;
+    assert_eq!(made.status, 200, "{made:?}");
+    let page = made.text();
+    let token = page.split("ust_").nth(1).unwrap().split('<').next().unwrap();
+    let anna = Browser::new(&stage, &format!("ust_{token}")).await;
+    assert_eq!(anna.get("/").await.status, 200);
+    assert_eq!(anna.get("/settings").await.status, 403);
+    assert!(!olga.get("/settings").await.text().contains(token), "it is shown once");
+    let unfit = olga.send("/settings", "/settings/tokens", "name=+&role=viewer").await;
+    assert_eq!(unfit.status, 422);
+    let entries = stage.tokens.list().unwrap();
+    let id = entries.iter().find(|entry| entry.name == "Anna").unwrap().id;
+    let gone = olga.send("/settings", &format!("/settings/tokens/{id}/revoke"), "").await;
+    assert_eq!(gone.status, 303, "{gone:?}");
+    assert_eq!(anna.get("/").await.status, 303, "her session is over");
+    let again = olga.send("/settings", &format!("/settings/tokens/{id}/revoke"), "").await;
+    assert_eq!(again.status, 404);
+    let only = Reach::Only(["shop".into()].into());
+    let otto = Browser::new(&stage, &stage.token("otto", Role::Operator, only)).await;
+    assert_eq!(otto.get("/settings").await.status, 403);
+}

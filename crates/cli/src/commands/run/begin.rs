@@ -27,6 +27,15 @@ pub(in crate::commands) struct Crew {
     network: Network,
 }
 
+/// What becomes of builds that somebody else performs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) enum Others {
+    /// It is waited until they have left them.
+    WaitedFor,
+    /// They go on with them.
+    LeftAlone,
+}
+
 /// Ends what a crew performs when it is let go of.
 pub(in crate::commands) struct Performing(Vec<BuildWorld>);
 
@@ -134,35 +143,26 @@ impl Crew {
         Ok(())
     }
 
-    /// Performs the effects of builds from now on.
-    pub(super) async fn perform(
+    /// Performs the effects of builds from now on. Builds that somebody else performs are waited for,
+    /// or left to them.
+    pub(in crate::commands) async fn perform(
         &self,
         seat: &Seat,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
+        others: Others,
     ) -> Result<Performing, Error> {
         let mut performing = Performing(Vec::new());
         for build in builds {
-            let world = self.world(seat, store, *build).await?;
-            seat.attach(Scope::Build(*build), Arc::new(world.clone())).await?;
-            performing.0.push(world);
-        }
-        Ok(performing)
-    }
-
-    /// The same for those that nobody else performs, without waiting for the others.
-    pub(in crate::commands) async fn take_up(
-        &self,
-        seat: &Seat,
-        store: &Arc<dyn Store>,
-        builds: &[BuildId],
-    ) -> Result<Performing, Error> {
-        let mut performing = Performing(Vec::new());
-        for build in builds {
-            let world = self.world(seat, store, *build).await?;
-            if seat.try_attach(Scope::Build(*build), Arc::new(world.clone())).await? {
-                performing.0.push(world);
-            }
+            let (scope, world) = (Scope::Build(*build), self.world(seat, store, *build).await?);
+            let ours = match others {
+                Others::WaitedFor => {
+                    seat.attach(scope, Arc::new(world.clone())).await?;
+                    true
+                }
+                Others::LeftAlone => seat.try_attach(scope, Arc::new(world.clone())).await?,
+            };
+            performing.0.extend(ours.then_some(world));
         }
         Ok(performing)
     }

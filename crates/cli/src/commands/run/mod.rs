@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::Terminal;
 use crate::settings::{Flags, Resolved};
-pub(super) use begin::{Crew, Performing};
+pub(super) use begin::{Crew, Others, Performing};
 use ending::Ending;
 use follow::Patience;
 use show::View;
@@ -131,7 +131,8 @@ impl Work<'_> {
                     Some(plan) => builds.push(self.crew.start(seat, plan).await?),
                     None => self.crew.let_go_on(seat, store, &builds).await?,
                 }
-                let _performing = self.crew.perform(seat, store, &builds).await?;
+                let _performing =
+                    self.crew.perform(seat, store, &builds, Others::WaitedFor).await?;
                 view.open(&builds).await?;
                 follow::until_they_end(seat, store, self.project, &builds, view, &mut patience)
                     .await

@@ -9,7 +9,7 @@ use unstuck_store::Store;
 
 use super::desk::ServedDesk;
 use crate::commands::jobs::{Voice, Watch};
-use crate::commands::run::{Crew, Performing};
+use crate::commands::run::{Crew, Others, Performing};
 use crate::error::{Error, JobsError};
 use crate::project::{Heard, Project, Seat};
 
@@ -85,6 +85,6 @@ impl Keeper {
             return Ok(None);
         }
         let crew = Crew::gather(&self.project, (*self.project.settings()?).clone()).await?;
-        crew.take_up(seat, &self.store, &open).await.map(Some)
+        crew.perform(seat, &self.store, &open, Others::LeftAlone).await.map(Some)
     }
 }
