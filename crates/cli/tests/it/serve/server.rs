@@ -32,13 +32,13 @@ impl Server {
             line.clear();
             assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it was there");
             if let Some((_, rest)) = line.split_once(" at http://") {
-                address = rest.trim().trim_end_matches('/').to_owned();
+                rest.trim().trim_end_matches('/').clone_into(&mut address);
             }
         }
-        let mut make = stage.unstuck(&["token", "make", "--name", "test", "--role", "operator"]);
-        let made = ran(make.env("XDG_STATE_HOME", &user).output().unwrap());
-        assert_eq!(made.exit, 0, "{made}");
-        Self { child, _said: said, address, token: made.stdout.trim().to_owned() }
+        let mut token = stage.unstuck(&["token", "make", "--name", "test", "--role", "operator"]);
+        let token = ran(token.env("XDG_STATE_HOME", &user).output().unwrap());
+        assert_eq!(token.exit, 0, "{token}");
+        Self { child, _said: said, address, token: token.stdout.trim().to_owned() }
     }
 
     pub(super) fn connect(&self) -> TcpStream {
