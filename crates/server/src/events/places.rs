@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use unstuck_core::engine::{About, BuildId, Event, Recorded, RunId, TaskId};
+use unstuck_core::engine::{
+    About, BuildId, Event, MutationId, QuestionId, Recorded, RunId, TaskId,
+};
 use unstuck_store::{Store, StoreError};
 
 /// So many are remembered; then it starts over.
@@ -33,6 +35,12 @@ impl Places {
         let About { mut build, mut task, run } = recorded.event.about();
         if let (None, Some(run)) = (task, run) {
             task = self.task(store, project, run).await?;
+        }
+        if let (None, Some(mutation)) = (task, mutation(&recorded.event)) {
+            task = store.mutation(project, mutation).await?.map(|row| row.task);
+        }
+        if let (None, Some(question)) = (build, question(&recorded.event)) {
+            build = store.question(project, question).await?.and_then(|row| row.build);
         }
         if let (None, Some(task)) = (build, task) {
             build = self.build(store, project, task).await?;
@@ -66,5 +74,28 @@ impl Places {
         let build = store.task(project, task).await?.map(|row| row.build);
         self.builds.extend(build.map(|build| (task, build)));
         Ok(build)
+    }
+}
+
+/// The action an event is about, where it names nothing else.
+const fn mutation(event: &Event) -> Option<MutationId> {
+    match event {
+        Event::MutationProbing { mutation }
+        | Event::MutationSettling { mutation, .. }
+        | Event::MutationApplied { mutation, .. }
+        | Event::MutationFailed { mutation }
+        | Event::MutationIndeterminate { mutation }
+        | Event::MutationReconciled { mutation, .. } => Some(*mutation),
+        _ => None,
+    }
+}
+
+/// The question an event is about, where it names nothing else.
+const fn question(event: &Event) -> Option<QuestionId> {
+    match event {
+        Event::QuestionResolved { question, .. } | Event::QuestionWithdrawn { question } => {
+            Some(*question)
+        }
+        _ => None,
     }
 }

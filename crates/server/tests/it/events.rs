@@ -132,6 +132,24 @@ async fn a_build_and_all_projects_have_streams_of_their_own() {
     assert_eq!(next.data["build"], 1, "{next:?}");
 }
 
+// TX3: that a question was answered is heard by those who follow its build
+#[tokio::test]
+async fn a_build_hears_of_its_answers() {
+    let stage = Stage::new().await;
+    let token = stage.operator();
+    stage.project().build(&["One"]).await;
+    let id = stage.project().asks().await;
+    let mut reader = Reader::open(&stage, &token, "/api/v1/builds/b0/events", None).await;
+    let path = format!("/api/v1/questions/{id}/answer");
+    let body = serde_json::json!({ "decision": "provide_credentials" });
+    assert_eq!(stage.post(&token, &path, &body).await.status, 200);
+    let mut read = reader.next().await.unwrap();
+    while read.data["type"] != "agent.escalation_resolved" {
+        read = reader.next().await.unwrap();
+    }
+    assert_eq!(read.data["build"], 0, "{read:?}");
+}
+
 #[tokio::test]
 async fn an_answerer_hears_that_something_happened_and_not_what() {
     let stage = Stage::new().await;
