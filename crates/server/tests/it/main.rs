@@ -7,6 +7,7 @@ mod control;
 mod description;
 mod events;
 mod listing;
+mod metrics;
 mod pages;
 mod random;
 mod refusing;

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
-use unstuck_core::engine::{Command, Effect, Event, Outcome, Recorded};
+use unstuck_core::engine::{BuildId, Command, Effect, Event, Outcome, Recorded};
 use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
 use unstuck_runner::{Handle, Runner, Setup, SystemClock};
 use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
-use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, app};
+use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, Wanted, app};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 /// The secret that every desk here knows.
@@ -34,6 +34,21 @@ impl Desk for LoopDesk {
         let decided = self.0.command(command).await;
         let decided = decided.map_err(|error| Refused::NotNow(error.to_string()))?;
         Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
+    }
+
+    async fn start(&self, work: Wanted) -> Result<BuildId, Refused> {
+        let title = match work {
+            Wanted::Goal(words) => words,
+            Wanted::Files(paths) => paths.join(" and "),
+        };
+        if title.is_empty() {
+            return Err(Refused::Malformed("there is nothing to do".to_owned()));
+        }
+        let spec = TaskSpec { name: "task".to_owned(), title, ..TaskSpec::default() };
+        let plan = Arc::new(Plan::new(vec![spec]).unwrap());
+        let events = self.command(Command::StartBuild { plan, slots: 1, in_place: false }).await?;
+        let started = events.iter().find_map(|recorded| recorded.event.about().build);
+        Ok(started.unwrap())
     }
 
     async fn take_answers(&self) -> Result<bool, Refused> {

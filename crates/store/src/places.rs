@@ -1,0 +1,118 @@
+//! Which build an event belongs to. An event names what it is about by itself; that a run belongs to
+//! a task, and a task to a build, is looked up once.
+
+use std::collections::HashMap;
+
+use unstuck_core::engine::{
+    About, BuildId, Event, MutationId, QuestionId, Recorded, RunId, TaskId,
+};
+
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// So many are remembered; then it starts over.
+const KNOWN_MAX: usize = 50_000;
+
+/// What belongs where, as far as it was looked up.
+#[derive(Debug, Default)]
+pub struct Places {
+    builds: HashMap<TaskId, BuildId>,
+    tasks: HashMap<RunId, TaskId>,
+    runs: HashMap<MutationId, RunId>,
+}
+
+impl Places {
+    /// What an event is about, with what that belongs to.
+    pub async fn of(
+        &mut self,
+        store: &dyn Store,
+        project: &str,
+        recorded: &Recorded,
+    ) -> Result<About, StoreError> {
+        if self.builds.len() + self.tasks.len() + self.runs.len() > KNOWN_MAX {
+            *self = Self::default();
+        }
+        self.learn(&recorded.event);
+        let About { mut build, mut task, mut run } = recorded.event.about();
+        let mutation = mutation(&recorded.event);
+        run = run.or_else(|| self.runs.get(&mutation?).copied());
+        if let (None, Some(run)) = (task, run) {
+            task = self.task(store, project, run).await?;
+        }
+        if let (None, Some(mutation)) = (task, mutation) {
+            task = store.mutation(project, mutation).await?.map(|row| row.task);
+        }
+        if let (None, Some(question)) = (build, question(&recorded.event)) {
+            build = store.question(project, question).await?.and_then(|row| row.build);
+        }
+        if let (None, Some(task)) = (build, task) {
+            build = self.build(store, project, task).await?;
+        }
+        Ok(About { build, task, run })
+    }
+
+    /// Events tell what belongs to what; nothing has to be looked up for it.
+    fn learn(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted { run, task, .. } => {
+                self.tasks.insert(*run, *task);
+            }
+            Event::MutationIntended { mutation, run, .. }
+            | Event::MutationInFlight { mutation, run } => {
+                self.runs.insert(*mutation, *run);
+            }
+            _ => {}
+        }
+    }
+
+    async fn task(
+        &mut self,
+        store: &dyn Store,
+        project: &str,
+        run: RunId,
+    ) -> Result<Option<TaskId>, StoreError> {
+        if let Some(task) = self.tasks.get(&run) {
+            return Ok(Some(*task));
+        }
+        let task = store.run(project, run).await?.map(|row| row.task);
+        self.tasks.extend(task.map(|task| (run, task)));
+        Ok(task)
+    }
+
+    async fn build(
+        &mut self,
+        store: &dyn Store,
+        project: &str,
+        task: TaskId,
+    ) -> Result<Option<BuildId>, StoreError> {
+        if let Some(build) = self.builds.get(&task) {
+            return Ok(Some(*build));
+        }
+        let build = store.task(project, task).await?.map(|row| row.build);
+        self.builds.extend(build.map(|build| (task, build)));
+        Ok(build)
+    }
+}
+
+/// The action an event is about, where it names nothing else.
+const fn mutation(event: &Event) -> Option<MutationId> {
+    match event {
+        Event::MutationProbing { mutation }
+        | Event::MutationSettling { mutation, .. }
+        | Event::MutationApplied { mutation, .. }
+        | Event::MutationFailed { mutation }
+        | Event::MutationIndeterminate { mutation }
+        | Event::MutationReconciled { mutation, .. } => Some(*mutation),
+        _ => None,
+    }
+}
+
+/// The question an event is about, where it names nothing else.
+const fn question(event: &Event) -> Option<QuestionId> {
+    match event {
+        Event::QuestionResolved { question, .. } | Event::QuestionWithdrawn { question } => {
+            Some(*question)
+        }
+        _ => None,
+    }
+}
