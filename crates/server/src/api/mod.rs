@@ -6,7 +6,10 @@ mod builds;
 mod docs;
 mod events;
 mod jobs;
+mod patience;
 mod questions;
+mod request_key;
+mod sessions;
 mod tasks;
 mod which;
 
@@ -38,6 +41,7 @@ pub(crate) fn routes() -> (Router<Shared>, Value) {
     let api = builds::routes(api);
     let api = tasks::routes(api);
     let api = jobs::routes(api);
+    let api = sessions::routes(api);
     events::routes(api).finish()
 }
 

@@ -10,4 +10,5 @@ mod listing;
 mod pages;
 mod random;
 mod refusing;
+mod sessions;
 mod stage;

@@ -16,7 +16,7 @@ use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
-use unstuck_runner::{Handle, Runner, Setup, SystemClock};
+use unstuck_runner::{Handle, Look, Looked, Runner, Setup, SystemClock, Undecided};
 use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
 use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, app};
 use unstuck_store::{Holder, SqliteStore, Store};
@@ -31,8 +31,7 @@ struct LoopDesk(Handle);
 #[async_trait]
 impl Desk for LoopDesk {
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
-        let decided = self.0.command(command).await;
-        let decided = decided.map_err(|error| Refused::NotNow(error.to_string()))?;
+        let decided = self.0.command(command).await.map_err(Undecided::from)?;
         Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
     }
 
@@ -43,6 +42,14 @@ impl Desk for LoopDesk {
 
     fn redacted(&self, text: &str) -> Arc<str> {
         Arc::from(text.replace(SECRET, "[hidden]"))
+    }
+
+    async fn look(&self, look: Look) -> Result<Looked, Refused> {
+        Ok(self.0.look(move |state| look.at(state)).await.map_err(Undecided::from)?)
+    }
+
+    fn policy(&self) -> Arc<Policy> {
+        Arc::default()
     }
 
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {

@@ -15,7 +15,7 @@ pub(super) struct Server {
     child: Child,
     _said: BufReader<ChildStdout>,
     pub(super) address: String,
-    token: String,
+    pub(super) token: String,
 }
 
 impl Server {
@@ -66,14 +66,38 @@ impl Server {
     }
 
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\n",
-            self.token
-        );
-        let (status, answer) = self.raw(&head, body);
+        let (status, answer) = self.request(method, path, None, body);
         assert_eq!(status, 200, "{method} {path}: {answer}");
-        serde_json::from_str(&answer).unwrap()
+        answer
+    }
+
+    /// Sends a request, under an `Idempotency-Key` where there is one. The status, and what came back.
+    pub(super) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: &str,
+    ) -> (u16, Value) {
+        let (status, answer) = self.raw(&self.head(method, path, key), body);
+        (status, serde_json::from_str(&answer).unwrap())
+    }
+
+    /// Sends a request and never hears the answer.
+    pub(super) fn send_only(&self, path: &str, key: &str, body: &str) -> TcpStream {
+        let (head, length) = (self.head("POST", path, Some(key)), body.len());
+        let mut stream = self.connect();
+        write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
+        stream
+    }
+
+    fn head(&self, method: &str, path: &str, key: Option<&str>) -> String {
+        let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
+        format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\n{key}",
+            self.token
+        )
     }
 
     pub(super) fn get(&self, path: &str) -> Value {
