@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use unstuck_core::engine::{BuildId, Command, Recorded, TaskId};
 use unstuck_core::fault::Fault;
+use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
+use unstuck_runner::{Look, Looked, Undecided};
 use unstuck_store::tables::TaskRow;
 
 /// Whoever decides about a project: this process, or the one that holds it.
@@ -26,6 +28,12 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// What a person wrote, without the secrets it may hold.
     fn redacted(&self, text: &str) -> Arc<str>;
+
+    /// Looks something up in the state of the project.
+    async fn look(&self, look: Look) -> Result<Looked, Refused>;
+
+    /// The limits that are spoken of.
+    fn policy(&self) -> Arc<Policy>;
 
     /// The jobs as people think of them, by name.
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
@@ -103,6 +111,12 @@ pub enum Refused {
     /// It does not fit the state things are in.
     #[error("{0}")]
     NotNow(String),
+    /// The key of an action was used for another one.
+    #[error("{0}")]
+    KeyReused(String),
+    /// A request came again and said something else.
+    #[error("{0}")]
+    RequestReused(String),
     /// There is no such thing.
     #[error("there is no {what} {name}")]
     Unknown {
@@ -120,4 +134,17 @@ pub enum Refused {
     /// Something is in the way.
     #[error("{0}")]
     Fault(Box<Fault>),
+}
+
+impl From<Undecided> for Refused {
+    fn from(undecided: Undecided) -> Self {
+        match undecided {
+            Undecided::Refused(said) => Self::NotNow(said),
+            Undecided::KeyReused(said) => Self::KeyReused(said),
+            Undecided::RequestReused(said) => Self::RequestReused(said),
+            Undecided::Stale => Self::NotNow("it is over already".to_owned()),
+            Undecided::Store(fault) => Self::Fault(fault),
+            Undecided::Ended => Self::ChangingHands,
+        }
+    }
 }

@@ -37,6 +37,7 @@ impl Event {
             | Self::JobHeld { task }
             | Self::JobReleased { task }
             | Self::JobFireLater { task }
+            | Self::Reported { task, .. }
             | Self::TaskDone { task }
             | Self::TaskFailed { task, .. }
             | Self::TaskSkipped { task, .. }

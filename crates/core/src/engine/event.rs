@@ -12,7 +12,7 @@ use super::task::{Allowance, Guidance, Left};
 use super::why::Why;
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::{Code, Fault};
-use crate::plan::{GateKey, MutationSpec, Plan, TaskSpec};
+use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;
@@ -123,6 +123,10 @@ pub enum Event {
     /// A job that still runs will be started again when it is done.
     #[serde(rename = "job.fire_later")]
     JobFireLater { task: TaskId },
+
+    /// A runtime elsewhere reported on its session.
+    #[serde(rename = "session.reported")]
+    Reported { task: TaskId, request: Request },
 
     /// A task waits, until a time or at a gate.
     #[serde(rename = "task.backing_off")]

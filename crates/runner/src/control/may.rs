@@ -24,6 +24,7 @@ pub(super) fn may(command: &Command, only: Option<EffectId>) -> bool {
         | Command::KickGate { .. }
         | Command::Retry { .. }
         | Command::Skip { .. }
+        | Command::Report { .. }
         | Command::Forget { .. } => only.is_none(),
         Command::Progress { effect, .. }
         | Command::Note { effect, .. }

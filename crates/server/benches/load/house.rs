@@ -5,53 +5,22 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
-use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{
-    BuildId, Command, Effect, EffectId, Event, Note, Outcome, Recorded, State,
-};
+use unstuck_core::engine::{Command, Effect, EffectId, Event, Note, Outcome, Recorded, State};
 use unstuck_core::fault::{Auth, Fault};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::Decision;
 use unstuck_runner::{Clock as _, Handle, Runner, Setup, SystemClock};
 use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
-use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, Wanted, app, serve};
+use unstuck_server::{Hosted, Reach, Role, Site, app, serve};
 use unstuck_store::{Holder, SqliteStore, Store};
 
+use crate::desk::LoopDesk;
+
 const PROJECT: &str = "shop";
-
-/// Hands everything to the loop in this process.
-#[derive(Debug)]
-struct LoopDesk(Handle);
-
-#[async_trait]
-impl Desk for LoopDesk {
-    async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
-        let decided = self.0.command(command).await;
-        let decided = decided.map_err(|error| Refused::NotNow(error.to_string()))?;
-        Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
-    }
-
-    async fn start(&self, _work: Wanted) -> Result<BuildId, Refused> {
-        Err(Refused::NotNow("nothing is started here".to_owned()))
-    }
-
-    async fn take_answers(&self) -> Result<bool, Refused> {
-        self.0.take_answers().await.map_err(|_| Refused::ChangingHands)?;
-        Ok(true)
-    }
-
-    fn redacted(&self, text: &str) -> Arc<str> {
-        Arc::from(text)
-    }
-
-    async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
-        Ok(Vec::new())
-    }
-}
 
 /// A server of one project.
 pub(crate) struct House {

@@ -13,6 +13,8 @@
 )]
 
 mod ask;
+#[path = "../../tests/it/desk.rs"]
+mod desk;
 mod house;
 mod read;
 

@@ -15,6 +15,9 @@ use crate::problem::Problem;
 /// A body of JSON.
 pub(crate) struct Body<T>(pub(crate) T);
 
+/// A body of JSON that may be left out.
+pub(crate) struct MaybeBody<T>(pub(crate) T);
+
 /// What stands behind the question mark.
 pub(crate) struct Asks<T>(pub(crate) T);
 
@@ -27,6 +30,27 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         match Json::<T>::from_request(request, state).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(rejected) => Err(refused(&rejected)),
+        }
+    }
+}
+
+impl<T, S> FromRequest<S> for MaybeBody<T>
+where
+    T: DeserializeOwned + Default,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Ok(bytes) = Bytes::from_request(request, state).await else {
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"));
+        };
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        match Json::from_bytes(&bytes) {
             Ok(Json(body)) => Ok(Self(body)),
             Err(rejected) => Err(refused(&rejected)),
         }

@@ -7,8 +7,11 @@ mod docs;
 mod events;
 mod jobs;
 mod kept;
+mod patience;
 mod problems;
 mod questions;
+mod request_key;
+mod sessions;
 mod tasks;
 mod which;
 
@@ -42,6 +45,7 @@ pub(crate) fn routes() -> (Router<Shared>, Value) {
     let api = tasks::routes(api);
     let api = jobs::routes(api);
     let api = problems::routes(api);
+    let api = sessions::routes(api);
     events::routes(api).finish()
 }
 

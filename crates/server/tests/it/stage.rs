@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
@@ -11,59 +10,17 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
-use unstuck_core::engine::{BuildId, Command, Effect, Event, Outcome, Recorded};
+use unstuck_core::engine::{Command, Effect, Event, Outcome, Recorded};
 use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
 use unstuck_runner::{Handle, Runner, Setup, SystemClock};
 use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
-use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, Wanted, app};
+use unstuck_server::{Hosted, Reach, Role, Site, app};
 use unstuck_store::{Holder, SqliteStore, Store};
 
-/// The secret that every desk here knows.
-pub(crate) const SECRET: &str = "hunter2-hunter2";
-
-/// A desk that hands everything to a loop in this process.
-#[derive(Debug)]
-struct LoopDesk(Handle);
-
-#[async_trait]
-impl Desk for LoopDesk {
-    async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
-        let decided = self.0.command(command).await;
-        let decided = decided.map_err(|error| Refused::NotNow(error.to_string()))?;
-        Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
-    }
-
-    async fn start(&self, work: Wanted) -> Result<BuildId, Refused> {
-        let title = match work {
-            Wanted::Goal(words) => words,
-            Wanted::Files(paths) => paths.join(" and "),
-        };
-        if title.is_empty() {
-            return Err(Refused::Malformed("there is nothing to do".to_owned()));
-        }
-        let spec = TaskSpec { name: "task".to_owned(), title, ..TaskSpec::default() };
-        let plan = Arc::new(Plan::new(vec![spec]).unwrap());
-        let events = self.command(Command::StartBuild { plan, slots: 1, in_place: false }).await?;
-        let started = events.iter().find_map(|recorded| recorded.event.about().build);
-        Ok(started.unwrap())
-    }
-
-    async fn take_answers(&self) -> Result<bool, Refused> {
-        self.0.take_answers().await.map_err(|_| Refused::ChangingHands)?;
-        Ok(true)
-    }
-
-    fn redacted(&self, text: &str) -> Arc<str> {
-        Arc::from(text.replace(SECRET, "[hidden]"))
-    }
-
-    async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
-        Ok(Vec::new())
-    }
-}
+use super::desk::LoopDesk;
 
 /// One project.
 pub(crate) struct Project {

@@ -85,7 +85,7 @@ fn tell(
             ));
             Ok(Exit::Refused)
         }
-        Err(Undecided::Refused(why)) => {
+        Err(Undecided::Refused(why) | Undecided::RequestReused(why)) => {
             say(&format!("{key:?} was not run: {why}"));
             Ok(Exit::Refused)
         }

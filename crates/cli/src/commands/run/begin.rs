@@ -128,7 +128,7 @@ impl Crew {
     /// The builds that have not ended, oldest first.
     pub(super) async fn open_builds(&self, store: &Arc<dyn Store>) -> Result<Vec<BuildId>, Error> {
         let rows = store.builds(self.project.name()).await?;
-        let open = rows.iter().filter(|row| !row.standing && !row.state.has_ended());
+        let open = rows.iter().filter(|row| row.is_performed_here() && !row.state.has_ended());
         Ok(open.map(|row| row.id).rev().collect())
     }
 

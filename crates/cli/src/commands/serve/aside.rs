@@ -31,7 +31,7 @@ impl Aside {
         settings: &Server,
     ) -> Result<Self, Error> {
         let listener = anywhere_near(settings.bind).await?;
-        let desk = Arc::new(ServedDesk::new(project.clone(), Arc::clone(store)));
+        let desk = Arc::new(ServedDesk::new(project.clone(), Arc::clone(store))?);
         let hosted = Hosted {
             name: Arc::clone(project.name()),
             store: Arc::clone(store),

@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::watch;
 use unstuck_core::engine::{BuildId, Command, Recorded};
-use unstuck_runner::Undecided;
+use unstuck_core::policy::Policy;
+use unstuck_runner::{Decider, Look, Looked};
 use unstuck_server::{Desk, JobStanding, Refused, Wanted};
 use unstuck_store::Store;
 use unstuck_world::redact::Redactor;
@@ -16,47 +19,55 @@ use crate::commands::run::{Crew, Others, Performing, tasks};
 use crate::error::Error;
 use crate::project::{self, Post, Project};
 
+/// How long a wish waits while the project changes hands, which takes a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The desk of a project that is served.
 pub(super) struct ServedDesk {
     project: Project,
     store: Arc<dyn Store>,
     redactor: Arc<Redactor>,
-    /// Where we sit; nowhere while the project changes hands.
-    sits: Mutex<Option<Sits>>,
-}
-
-/// Where we sit.
-struct Sits {
-    post: Post,
+    policy: Arc<Policy>,
+    /// The way to whoever decides; none while the project changes hands.
+    post: watch::Sender<Option<Post>>,
     /// What was started from here and is carried out by us.
-    performing: Vec<Performing>,
+    performing: Mutex<Vec<Performing>>,
 }
 
 impl ServedDesk {
-    pub(super) fn new(project: Project, store: Arc<dyn Store>) -> Self {
+    pub(super) fn new(project: Project, store: Arc<dyn Store>) -> Result<Self, Error> {
         let redactor = redactor(&project);
-        Self { project, store, redactor, sits: Mutex::default() }
+        let policy = Arc::new(project.settings()?.policy.clone());
+        let (post, performing) = (watch::Sender::new(None), Mutex::default());
+        Ok(Self { project, store, redactor, policy, post, performing })
     }
 
     /// From now on wishes go this way, or nowhere. What was started from the last place ends with it:
     /// whoever sits next goes on.
     pub(super) fn seat(&self, post: Option<Post>) {
-        *self.sits() = post.map(|post| Sits { post, performing: Vec::new() });
+        self.performing().clear();
+        self.post.send_replace(post);
     }
 
-    fn sits(&self) -> MutexGuard<'_, Option<Sits>> {
-        self.sits.lock().unwrap_or_else(PoisonError::into_inner)
+    fn performing(&self) -> MutexGuard<'_, Vec<Performing>> {
+        self.performing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn post(&self) -> Result<Post, Refused> {
-        self.sits().as_ref().map(|sits| sits.post.clone()).ok_or(Refused::ChangingHands)
+    async fn post(&self) -> Result<Post, Refused> {
+        let mut seated = self.post.subscribe();
+        let waited = tokio::time::timeout(PATIENCE, seated.wait_for(Option::is_some)).await;
+        waited.ok().and_then(|seated| seated.ok()?.clone()).ok_or(Refused::ChangingHands)
+    }
+
+    async fn decider(&self) -> Result<Arc<dyn Decider>, Refused> {
+        Ok(self.post().await?.decider())
     }
 }
 
 #[async_trait]
 impl Desk for ServedDesk {
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
-        let decided = self.post()?.decider().command(command).await.map_err(refused)?;
+        let decided = self.decider().await?.command(command).await?;
         Ok(decided.iter().map(|recorded| (**recorded).clone()).collect())
     }
 
@@ -72,14 +83,12 @@ impl Desk for ServedDesk {
         let crew = Crew::gather(&self.project, (*settings).clone()).await.map_err(not_now)?;
         let plan = crew.plan(tasks).map_err(malformed)?;
         crew.check(&plan).await.map_err(not_now)?;
-        let post = self.post()?;
+        let post = self.post().await?;
         let build = crew.start(&post, plan).await.map_err(not_now)?;
         // It is on disk: whoever sits here next finds it, whatever happens now.
         let performing = crew.perform(&post, &self.store, &[build], Others::LeftAlone).await;
         let performing = performing.map_err(not_now)?;
-        if let Some(sits) = self.sits().as_mut() {
-            sits.performing.push(performing);
-        }
+        self.performing().push(performing);
         Ok(build)
     }
 
@@ -89,6 +98,14 @@ impl Desk for ServedDesk {
 
     fn redacted(&self, text: &str) -> Arc<str> {
         Arc::from(&*self.redactor.text(text))
+    }
+
+    async fn look(&self, look: Look) -> Result<Looked, Refused> {
+        Ok(self.decider().await?.look(look).await?)
+    }
+
+    fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy)
     }
 
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
@@ -101,15 +118,6 @@ impl Desk for ServedDesk {
 fn told(error: &Error) -> String {
     let told = [error.to_string()].into_iter().chain(error.hints());
     told.collect::<Vec<_>>().join("; ").replace('\n', "; ")
-}
-
-fn refused(undecided: Undecided) -> Refused {
-    match undecided {
-        Undecided::Refused(said) | Undecided::KeyReused(said) => Refused::NotNow(said),
-        Undecided::Stale => Refused::NotNow("it is over already".to_owned()),
-        Undecided::Store(fault) => Refused::Fault(fault),
-        Undecided::Ended => Refused::ChangingHands,
-    }
 }
 
 impl fmt::Debug for ServedDesk {

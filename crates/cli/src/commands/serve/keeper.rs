@@ -79,7 +79,7 @@ impl Keeper {
     /// Goes on with the builds that have not ended, unless somebody else does.
     async fn perform(&self, seat: &Seat) -> Result<Option<Performing>, Error> {
         let rows = self.store.builds(self.project.name()).await?;
-        let open = rows.iter().filter(|row| !row.standing && !row.state.has_ended());
+        let open = rows.iter().filter(|row| row.is_performed_here() && !row.state.has_ended());
         let open: Vec<_> = open.map(|row| row.id).collect();
         if open.is_empty() {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! `unstuck serve` as a person and a program meet it: the real program, over real connections.
 
 mod server;
+mod sessions;
 
 use std::fs;
 
@@ -147,10 +148,10 @@ fn only_what_is_in_the_project_is_started() {
     std::os::unix::fs::symlink("/etc", stage.path("outside")).unwrap();
     let server = Server::start(&stage, &[]);
     for path in ["/etc/passwd", "../x.md", "tasks/../../x.md", "outside/passwd", "nothing.md"] {
-        let (status, said) =
-            server.refused("/api/v1/builds", &format!(r#"{{"tasks": ["{path}"]}}"#));
+        let body = format!(r#"{{"tasks": ["{path}"]}}"#);
+        let (status, said) = server.request("POST", "/api/v1/builds", None, &body);
         assert_eq!(status, 422, "{path}: {said}");
-        assert!(said.contains("there is no"), "{path}: {said}");
+        assert!(said["detail"].as_str().unwrap().contains("there is no"), "{path}: {said}");
     }
     assert_eq!(server.get("/api/v1/builds")["items"], serde_json::json!([]));
     assert_eq!(server.end(), Some(143));

@@ -16,7 +16,7 @@ pub(super) struct Server {
     child: Child,
     _said: Box<dyn BufRead>,
     pub(super) address: String,
-    token: String,
+    pub(super) token: String,
 }
 
 impl Server {
@@ -87,23 +87,39 @@ impl Server {
         (status, body.to_owned())
     }
 
-    /// What is said to somebody whose request is not carried out.
-    pub(super) fn refused(&self, path: &str, body: &str) -> (u16, String) {
-        self.raw(&self.head("POST", path), body)
+    fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        let (status, answer) = self.request(method, path, None, body);
+        assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
+        answer
     }
 
-    fn head(&self, method: &str, path: &str) -> String {
+    /// Sends a request, under an `Idempotency-Key` where there is one. The status, and what came back.
+    pub(super) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: &str,
+    ) -> (u16, Value) {
+        let (status, answer) = self.raw(&self.head(method, path, key), body);
+        (status, serde_json::from_str(&answer).unwrap())
+    }
+
+    /// Sends a request and never hears the answer.
+    pub(super) fn send_only(&self, path: &str, key: &str, body: &str) -> TcpStream {
+        let (head, length) = (self.head("POST", path, Some(key)), body.len());
+        let mut stream = self.connect();
+        write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
+        stream
+    }
+
+    fn head(&self, method: &str, path: &str, key: Option<&str>) -> String {
+        let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
         format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\n",
+             Content-Type: application/json\r\n{key}",
             self.token
         )
-    }
-
-    fn ask(&self, method: &str, path: &str, body: &str) -> Value {
-        let (status, answer) = self.raw(&self.head(method, path), body);
-        assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
-        serde_json::from_str(&answer).unwrap()
     }
 
     pub(super) fn get(&self, path: &str) -> Value {

@@ -17,6 +17,7 @@ mod pause;
 mod progress;
 mod raise;
 mod recover;
+mod report;
 mod reserve;
 mod resume;
 mod retry;
@@ -33,8 +34,7 @@ use super::turn::Turn;
 pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Rejected> {
     match command {
         Command::StartBuild { plan, slots, in_place } => {
-            start_build::on(turn, plan, slots, in_place);
-            Ok(())
+            start_build::on(turn, plan, slots, in_place)
         }
         Command::DefineJob { spec } => define_job::on(turn, spec),
         Command::FireJob { task } => fire_job::on(turn, task),
@@ -49,6 +49,7 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
         Command::Blame { effect, fault } => blame::on(turn, effect, fault),
         Command::Reserve { effect, amount } => reserve::on(turn, effect, amount),
         Command::Mutate { effect, mutation } => mutate::on(turn, effect, mutation),
+        Command::Report { task, told } => report::on(turn, task, told),
         Command::Answer { question, decision, guidance, by } => {
             answer::on(turn, question, decision, guidance, by)
         }
