@@ -9,6 +9,7 @@ use serde::Serialize;
 use unstuck_core::engine::{Command, Recorded, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
+use unstuck_runner::notify::Tested;
 use unstuck_store::tables::TaskRow;
 
 /// Whoever decides about a project: this process, or the one that holds it.
@@ -26,6 +27,9 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// The jobs as people think of them, by name.
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
+
+    /// Sends a test message by each way of notifying that is set up, and tells what came of it.
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused>;
 }
 
 /// A job as people think of it.

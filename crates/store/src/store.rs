@@ -82,6 +82,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// are still pending.
     async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError>;
 
+    /// How many questions wait for a person: pending, and without an answer.
+    async fn unanswered(&self, project: &str) -> Result<u64, StoreError>;
+
     /// The actions of a task, oldest first.
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;
 

@@ -16,10 +16,12 @@ use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
+use unstuck_runner::notify::Tested;
 use unstuck_runner::{Handle, Runner, Setup, SystemClock};
 use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
 use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, app};
 use unstuck_store::{Holder, SqliteStore, Store};
+use unstuck_world::notify::Undelivered;
 
 /// The secret that every desk here knows.
 pub(crate) const SECRET: &str = "hunter2-hunter2";
@@ -47,6 +49,12 @@ impl Desk for LoopDesk {
 
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
         Ok(Vec::new())
+    }
+
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused> {
+        let arrived = |channel: &str, arrived| Tested { channel: channel.to_owned(), arrived };
+        let why = Undelivered::Never { why: "the answer was 404".to_owned() };
+        Ok(vec![arrived("phone", Ok(())), arrived("chat", Err(why))])
     }
 }
 

@@ -202,6 +202,10 @@ impl Store for SqliteStore {
         self.read(project, answer::waiting).await
     }
 
+    async fn unanswered(&self, project: &str) -> Result<u64, StoreError> {
+        self.read(project, question::unanswered).await
+    }
+
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError> {
         self.read(project, move |conn, id| mutation::of_task(conn, id, task)).await
     }

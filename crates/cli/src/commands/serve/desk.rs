@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use unstuck_core::engine::{Command, Recorded};
+use unstuck_runner::notify::{Tested, test};
 use unstuck_runner::{Decider, Undecided};
 use unstuck_server::{Desk, JobStanding, Refused};
 use unstuck_store::Store;
@@ -58,6 +59,12 @@ impl Desk for ServedDesk {
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
         let told = jobs::told(&self.project, Some(self.store.as_ref())).await;
         told.map_err(|error| Refused::NotNow(error.to_string()))
+    }
+
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused> {
+        let channels = project::channels(&self.project);
+        let channels = channels.map_err(|error| Refused::NotNow(error.to_string()))?;
+        Ok(test(self.project.name(), &channels, project::now()).await)
     }
 }
 

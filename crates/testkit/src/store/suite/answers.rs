@@ -35,7 +35,9 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     let joined = stage.store.question(PROJECT, id).await?.ok_or("it is still there")?;
     same("both wait for it", &joined.tasks.len(), &2)?;
 
+    same("it waits for a person", &stage.store.unanswered(PROJECT).await?, &1)?;
     stage.store.answer(PROJECT, answer(id, Decision::ProvideCredentials, "anna")).await?;
+    same("nobody has to answer any more", &stage.store.unanswered(PROJECT).await?, &0)?;
     same("it waits for its answer to be taken", &open(&stage).await?, &vec![id])?;
     stage = stage.die(place).await?;
     let given = stage.store.answers(PROJECT).await?;
@@ -43,6 +45,7 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     same("the answer is taken up by the next one", &stage.take_answers().await?, &1)?;
     let row = stage.store.question(PROJECT, id).await?.ok_or("it is still there")?;
     same("it is resolved", &row.status, &QuestionStatus::Resolved)?;
+    same("and asks for nothing", &stage.store.unanswered(PROJECT).await?, &0)?;
     same("no answer waits any more", &stage.store.answers(PROJECT).await?, &Vec::new())?;
     same("as decided", &row.decision, &Some(Decision::ProvideCredentials))?;
     same("with guidance", &row.guidance, &Some(Arc::from("mind the gap")))?;
