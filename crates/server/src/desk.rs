@@ -10,6 +10,7 @@ use unstuck_core::engine::{BuildId, Command, Recorded, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
+use unstuck_runner::notify::Tested;
 use unstuck_runner::{Look, Looked, Undecided};
 use unstuck_store::tables::TaskRow;
 
@@ -37,6 +38,9 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// The jobs as people think of them, by name.
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
+
+    /// Sends a test message by each way of notifying that is set up, and tells what came of it.
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused>;
 }
 
 /// What somebody wants to be done.

@@ -12,7 +12,7 @@ use unstuck_store::{Store, StoreError};
 use crate::api::Kept;
 use crate::auth::Caller;
 use crate::desk::Desk;
-use crate::events::Hub;
+use crate::events::{Cursor, Hub};
 use crate::metrics::Traffic;
 
 /// A project that is to be shown.
@@ -81,6 +81,15 @@ impl Site {
     /// One project, if somebody may see it. To others it does not exist.
     pub(crate) fn room(&self, caller: &Caller, name: &str) -> Option<&Arc<Room>> {
         self.rooms.get(name).filter(|room| caller.sees(&room.name))
+    }
+
+    /// How far the journals have come that somebody may see.
+    pub(crate) fn position(&self, caller: &Caller) -> Cursor {
+        let mut cursor = Cursor::default();
+        for room in self.seen_by(caller) {
+            cursor.set(&room.name, *room.hub.head().borrow());
+        }
+        cursor
     }
 
     /// All of them.

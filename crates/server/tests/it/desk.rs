@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use unstuck_core::engine::{BuildId, Command, Recorded};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
+use unstuck_runner::notify::Tested;
 use unstuck_runner::{Handle, Look, Looked, Undecided};
 use unstuck_server::{Desk, JobStanding, Refused, Wanted};
+use unstuck_world::notify::Undelivered;
 
 /// The secret that every desk here knows.
 pub(crate) const SECRET: &str = "hunter2-hunter2";
@@ -57,5 +59,11 @@ impl Desk for LoopDesk {
 
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
         Ok(Vec::new())
+    }
+
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused> {
+        let arrived = |channel: &str, arrived| Tested { channel: channel.to_owned(), arrived };
+        let why = Undelivered::Never { why: "the answer was 404".to_owned() };
+        Ok(vec![arrived("phone", Ok(())), arrived("chat", Err(why))])
     }
 }

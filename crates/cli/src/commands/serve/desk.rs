@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use unstuck_core::engine::{BuildId, Command, Recorded};
 use unstuck_core::policy::Policy;
+use unstuck_runner::notify::{Tested, test};
 use unstuck_runner::{Decider, Look, Looked};
 use unstuck_server::{Desk, JobStanding, Refused, Wanted};
 use unstuck_store::Store;
@@ -111,6 +112,12 @@ impl Desk for ServedDesk {
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
         let told = jobs::told(&self.project, Some(self.store.as_ref())).await;
         told.map_err(|error| Refused::NotNow(error.to_string()))
+    }
+
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused> {
+        let channels = project::channels(&self.project);
+        let channels = channels.map_err(|error| Refused::NotNow(error.to_string()))?;
+        Ok(test(self.project.name(), &channels, project::now()).await)
     }
 }
 
