@@ -9,6 +9,10 @@ default:
 test *ARGS:
     ./scripts/test {{ARGS}}
 
+# The pages in a real browser; arguments narrow the run
+browser *ARGS:
+    ./scripts/browser {{ARGS}}
+
 # Everything that must hold for a change
 ci:
     bash .ci/run

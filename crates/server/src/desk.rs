@@ -6,10 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unstuck_core::engine::{Command, Recorded, TaskId};
+use unstuck_core::engine::{BuildId, Command, Recorded, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
+use unstuck_runner::notify::Tested;
 use unstuck_runner::{Look, Looked, Undecided};
 use unstuck_store::tables::TaskRow;
 
@@ -18,6 +19,9 @@ use unstuck_store::tables::TaskRow;
 pub trait Desk: fmt::Debug + Send + Sync {
     /// Has a command decided, and waits until the decision is on disk.
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused>;
+
+    /// Starts a build of what there is to do, and sees to it that it is carried out.
+    async fn start(&self, work: Wanted) -> Result<BuildId, Refused>;
 
     /// There are answers to take up. Whether somebody is there who acts on them at once; where
     /// nobody is, the next one who takes the project up finds them.
@@ -34,6 +38,18 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// The jobs as people think of them, by name.
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
+
+    /// Sends a test message by each way of notifying that is set up, and tells what came of it.
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused>;
+}
+
+/// What somebody wants to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A goal, in a few words.
+    Goal(String),
+    /// What is written in these files and folders of the project; without any, in its usual folder.
+    Files(Vec<String>),
 }
 
 /// A job as people think of it.

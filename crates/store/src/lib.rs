@@ -13,6 +13,7 @@ pub mod crash;
 mod error;
 pub mod memory;
 mod outbox;
+mod places;
 mod snapshot;
 pub mod sqlite;
 mod store;
@@ -23,6 +24,7 @@ pub use checkpoint::{CHECKPOINT_BYTES_MAX, Checkpoint, Conversation, Conversatio
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use outbox::Outbox;
+pub use places::Places;
 pub use snapshot::{Tail, snapshot};
 pub use sqlite::SqliteStore;
 pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, QuestionPage, Receipt, Store};

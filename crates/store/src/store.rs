@@ -30,6 +30,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The position of the last durable event this process has written or read; a hint to read on.
     fn subscribe(&self, project: &str) -> watch::Receiver<u64>;
 
+    /// Another number whenever something may have been written since, in whatever process: what was
+    /// read between two that are the same is still true. Quick, and waits for nobody.
+    fn revision(&self) -> Result<u64, StoreError>;
+
     /// Events after a position, oldest first, at most `limit` of them.
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError>;
 
@@ -81,6 +85,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Answers that were given and not taken up yet, in the order they were given. Their questions
     /// are still pending.
     async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError>;
+
+    /// How many questions wait for a person: pending, and without an answer.
+    async fn unanswered(&self, project: &str) -> Result<u64, StoreError>;
 
     /// The actions of a task, oldest first.
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError>;

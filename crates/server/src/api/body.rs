@@ -4,8 +4,10 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
@@ -92,8 +94,40 @@ fn not_asked(rejected: &QueryRejection) -> Problem {
         .hint("`GET /api/openapi.json` says what each request takes")
 }
 
-/// A tag of some bytes: the same as long as they are the same.
-pub(crate) fn tag(bytes: &Bytes) -> String {
-    let hash = blake3::hash(bytes);
-    format!("\"{}\"", &hash.to_hex()[..24])
+/// JSON with a tag, which is the same as long as the JSON is.
+#[derive(Debug)]
+pub(crate) struct Tagged {
+    json: Bytes,
+    tag: HeaderValue,
+}
+
+impl Tagged {
+    pub(crate) fn new(value: &impl Serialize) -> Result<Self, Problem> {
+        let unwritable = || {
+            let detail = "what was found cannot be written as JSON";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+        };
+        let json = serde_json::to_vec(value).map_err(|_| unwritable())?;
+        let tag = format!("\"{}\"", &blake3::hash(&json).to_hex()[..24]);
+        let tag = HeaderValue::try_from(tag).map_err(|_| unwritable())?;
+        Ok(Self { json: json.into(), tag })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.json.len()
+    }
+
+    /// The JSON, unless whoever asks has it already.
+    pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
+        let known = headers.get(header::IF_NONE_MATCH).map_or(&[][..], HeaderValue::as_bytes);
+        let same = known.split(|byte| *byte == b',').any(|known| self.tag == known.trim_ascii());
+        let mut response = if same {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            let json_type = HeaderValue::from_static("application/json");
+            ([(header::CONTENT_TYPE, json_type)], self.json.clone()).into_response()
+        };
+        response.headers_mut().insert(header::ETAG, self.tag.clone());
+        response
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{get, post};
 use schemars::JsonSchema;
@@ -122,11 +122,21 @@ pub(crate) struct Answered {
 async fn list(
     State(site): State<Shared>,
     caller: Caller,
+    address: Uri,
     headers: HeaderMap,
     Asks(which): Asks<Which>,
 ) -> Result<Response, Problem> {
-    let limit = which::limit(which.limit)?;
     let rooms = which::rooms(&site, &caller, which.project.as_deref())?;
+    let listed = listed(&rooms, &caller, &which);
+    site.kept.answer((&address, &headers, &caller), &rooms, listed).await
+}
+
+async fn listed(
+    rooms: &[Arc<Room>],
+    caller: &Caller,
+    which: &Which,
+) -> Result<Listed<Asked>, Problem> {
+    let limit = which::limit(which.limit)?;
     let mut start = which.after.as_deref().map(Start::read).transpose()?;
     let mut items: Vec<Asked> = Vec::new();
     let mut next = None;
@@ -151,13 +161,13 @@ async fn list(
                 break;
             }
             let answer = waiting.remove(&row.id);
-            items.push(seen(Asked { row, answer }, &caller));
+            items.push(seen(Asked { row, answer }, caller));
         }
         if next.is_some() {
             break;
         }
     }
-    Ok(cached(&headers, &Listed { items, next }))
+    Ok(Listed { items, next })
 }
 
 /// Where a list goes on: `shop/3`.

@@ -10,12 +10,11 @@ use tokio::sync::watch;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::BuildId;
-use unstuck_store::StoreError;
+use unstuck_store::{Places, StoreError};
 
 use super::cursor::Cursor;
 use super::frame::{Frame, named};
 use super::hub::{Found, HEARTBEAT, Hub};
-use super::places::Places;
 
 /// What is written at once.
 const CHUNK_BYTES_MAX: usize = 64 * 1_024;

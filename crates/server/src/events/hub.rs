@@ -7,10 +7,9 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{self, Instant};
 use tokio_util::sync::CancellationToken;
-use unstuck_store::{Page, Store, StoreError};
+use unstuck_store::{Page, Places, Store, StoreError};
 
 use super::frame::Frame;
-use super::places::Places;
 
 /// Frames that are kept for those who follow; whoever is further behind reads from the store or is
 /// told so.

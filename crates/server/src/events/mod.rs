@@ -8,9 +8,7 @@ mod cursor;
 mod follow;
 mod frame;
 mod hub;
-mod places;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use follow::{Follow, Lane, Shown};
 pub(crate) use hub::Hub;
-pub(crate) use places::Places;

@@ -7,14 +7,16 @@ use unstuck_core::fault::{BudgetSpan, Work};
 use unstuck_core::tell::{Narration, brief, narrate};
 use unstuck_core::time::Time;
 use unstuck_store::tables::TaskRow;
-use unstuck_store::{Page, StoreError};
+use unstuck_store::{Page, Places, StoreError};
 
 use super::words::When;
-use crate::events::Places;
 use crate::site::Room;
 
-/// Events that are looked through for it.
-const LOOKED_AT_MAX: u64 = 1_500;
+/// Events that are read at a time.
+const WINDOW: u64 = 500;
+/// And so many times at most for one page: where the build is quiet and others are not, the rest is
+/// on the page before.
+const WINDOWS_MAX: usize = 20;
 /// Lines that are shown.
 const LINES_MAX: usize = 60;
 
@@ -24,39 +26,74 @@ pub(super) struct Line {
     /// For the style: `good`, `bad`, `asks`, `plain`.
     pub(super) mood: &'static str,
     pub(super) says: String,
+    /// The task it is about, where the sentence does not name it.
+    pub(super) about: Option<String>,
     /// The technical side.
     pub(super) kind: String,
     pub(super) why: Option<String>,
     pub(super) seq: u64,
 }
 
-/// What happened lately in a build, the newest first.
-pub(super) async fn lately(
+/// A part of what happened, the newest first.
+#[derive(Default)]
+pub(super) struct Feed {
+    pub(super) lines: Vec<Line>,
+    /// What happened before this position is not among them.
+    pub(super) earlier: Option<u64>,
+}
+
+/// What happened in a build before a position, or lately.
+pub(super) async fn feed(
     room: &Room,
     build: BuildId,
     tasks: &[TaskRow],
+    before: Option<u64>,
     now: Time,
-) -> Result<Vec<Line>, StoreError> {
+) -> Result<Feed, StoreError> {
     let known: HashMap<TaskId, &TaskRow> = tasks.iter().map(|row| (row.id, row)).collect();
     let newest = room.store.newest(&room.name).await?;
-    let limit = u32::try_from(LOOKED_AT_MAX).unwrap_or(u32::MAX);
-    let page = Page { after: newest.saturating_sub(LOOKED_AT_MAX), limit };
+    let mut upto = before.map_or(newest, |before| newest.min(before.saturating_sub(1)));
     let mut places = Places::default();
-    let mut lines = Vec::new();
-    for recorded in room.store.events(&room.name, page).await?.iter().rev() {
-        let about = places.of(room.store.as_ref(), &room.name, recorded).await?;
-        if about.build.is_some_and(|of| of != build) {
-            continue;
+    let mut feed = Feed::default();
+    for _ in 0..WINDOWS_MAX {
+        let events = window(room, upto).await?;
+        // Journals have no gaps: what is not there was dropped, and so was all before it.
+        if events.is_empty() {
+            return Ok(feed);
         }
-        let row = about.task.and_then(|task| known.get(&task).copied());
-        if let Some((mood, says)) = says(recorded, row, &known) {
-            lines.push(line(recorded, mood, says, now));
-        }
-        if lines.len() == LINES_MAX {
-            break;
+        for recorded in events.iter().rev() {
+            upto = recorded.seq - 1;
+            let about = places.of(room.store.as_ref(), &room.name, recorded).await?;
+            if about.build.is_some_and(|of| of != build) {
+                continue;
+            }
+            let row = about.task.and_then(|task| known.get(&task).copied());
+            if let Some((mood, says)) = says(recorded, row, &known) {
+                let name = row.map(|row| brief::name(row.id, &row.spec));
+                let about = name.filter(|name| !says.contains(name.as_str()));
+                feed.lines.push(Line { about, ..line(recorded, mood, says, now) });
+            }
+            if about.build.is_some() && matches!(recorded.event, Event::BuildStarted { .. }) {
+                return Ok(feed);
+            }
+            if feed.lines.len() == LINES_MAX {
+                feed.earlier = Some(recorded.seq);
+                return Ok(feed);
+            }
         }
     }
-    Ok(lines)
+    feed.earlier = Some(upto + 1);
+    Ok(feed)
+}
+
+/// The last events up to a position, oldest first.
+async fn window(room: &Room, upto: u64) -> Result<Vec<Recorded>, StoreError> {
+    let after = upto.saturating_sub(WINDOW);
+    let limit = u32::try_from(upto - after).unwrap_or(u32::MAX);
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    room.store.events(&room.name, Page { after, limit }).await
 }
 
 fn line(recorded: &Recorded, mood: &'static str, says: String, now: Time) -> Line {
@@ -73,6 +110,7 @@ fn line(recorded: &Recorded, mood: &'static str, says: String, now: Time) -> Lin
         at: When::new(recorded.at, now),
         mood,
         says,
+        about: None,
         kind: format!("{kind}{code}"),
         why,
         seq: recorded.seq,

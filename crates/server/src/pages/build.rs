@@ -1,16 +1,17 @@
 //! One build: how it stands, its tasks, what happened, what it cost.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
+use serde::Deserialize;
 use unstuck_core::engine::{BuildId, Command, Left, TaskId, TaskState};
 use unstuck_core::tell::brief;
 use unstuck_core::time::Time;
 use unstuck_runner::kicks;
 use unstuck_store::tables::TaskRow;
 
-use super::activity::{self, Line};
+use super::activity::{self, Feed};
 use super::chart::{self, Chart};
 use super::frame::{Frame, Here, page};
 use super::glance::Glance;
@@ -27,7 +28,9 @@ struct Build {
     frame: Frame,
     glance: Glance,
     columns: Vec<Column>,
-    lines: Vec<Line>,
+    feed: Feed,
+    /// Whether the newest of it are on another page.
+    is_earlier: bool,
     charts: Vec<Chart>,
     can_kick: bool,
 }
@@ -126,23 +129,31 @@ fn columns(tasks: &[TaskRow], now: Time) -> Vec<Column> {
     ]
 }
 
+/// Which part of what happened is to be seen.
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    before: Option<u64>,
+}
+
 pub(super) async fn build(
     State(site): State<Shared>,
     caller: Caller,
     csrf: Csrf,
     Path((project, build)): Path<(String, u32)>,
+    Query(part): Query<Part>,
 ) -> Result<Response, Fail> {
     let room = room(&site, &caller, &project)?;
-    let row = build_of(&room, BuildId(build)).await?;
     let title = format!("{project}, build {build}");
     let frame = Frame::new(&site, &caller, &csrf, Here::Work, title).await?;
+    let row = build_of(&room, BuildId(build)).await?;
     let tasks = room.store.tasks(&room.name, row.id).await?;
-    let lines = activity::lately(&room, row.id, &tasks, frame.now).await?;
+    let feed = activity::feed(&room, row.id, &tasks, part.before, frame.now).await?;
+    let is_earlier = part.before.is_some();
     let charts = [chart::costs(&tasks), chart::times(&tasks)].into_iter().flatten().collect();
     let can_kick = !kicks(&tasks).is_empty();
     let glance = Glance::of(&room, &row, frame.now);
     let columns = columns(&tasks, frame.now);
-    Ok(page(&Build { frame, glance, columns, lines, charts, can_kick }))
+    Ok(page(&Build { frame, glance, columns, feed, is_earlier, charts, can_kick }))
 }
 
 /// What an operator wants of a build.

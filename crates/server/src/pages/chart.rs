@@ -1,12 +1,17 @@
 //! Charts as inline SVG: nothing is loaded and nothing is run to see them.
 
 use unstuck_core::policy::Amount;
+use unstuck_core::tell::brief;
 use unstuck_core::text::brief::{length, money};
 use unstuck_core::time::Span;
 use unstuck_store::tables::TaskRow;
 
 /// Bars that are shown; the rest is one more.
 const BARS_MAX: usize = 12;
+/// From one bar to the next, in the units of the picture.
+const STEP: usize = 38;
+/// What fits beside the number of a bar.
+const NAME_CHARS_MAX: usize = 32;
 
 /// One bar of a chart.
 pub(super) struct Bar {
@@ -19,15 +24,17 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    /// In the units of the picture, which is 400 wide.
+    /// In the units of the picture, which is 320 wide.
     pub(super) const fn width(&self) -> u64 {
-        self.share * 400 / 1_000
+        self.share * 320 / 1_000
     }
 }
 
 /// A chart of bars.
 pub(super) struct Chart {
     pub(super) title: &'static str,
+    /// All bars together.
+    pub(super) total: String,
     /// For those who do not see it.
     pub(super) summary: String,
     pub(super) bars: Vec<Bar>,
@@ -42,15 +49,19 @@ pub(super) fn costs(tasks: &[TaskRow]) -> Option<Chart> {
         if in_money {
             money(Amount { money_micros: value, ..Amount::ZERO }).unwrap_or_default()
         } else {
-            format!("{value} tokens")
+            format!("{} tokens", thousands(value))
         }
     };
     let rows = tasks.iter().map(|row| (row, value(row.moved.spent)));
     chart("Cost by task", rows.collect(), says)
 }
 
-/// How long each task was worked on.
+/// How long each task was worked on; nothing where it was no time at all.
 pub(super) fn times(tasks: &[TaskRow]) -> Option<Chart> {
+    let longest = tasks.iter().map(|row| row.moved.spent.time_ms).max()?;
+    if Span::from_millis(longest) < Span::from_secs(1) {
+        return None;
+    }
     let rows = tasks.iter().map(|row| (row, row.moved.spent.time_ms));
     chart("Working time by task", rows.collect(), |ms| length(Span::from_millis(ms)))
 }
@@ -67,7 +78,7 @@ fn chart(
     let mut named: Vec<(String, u64)> = rows
         .iter()
         .take(BARS_MAX)
-        .map(|(row, value)| (unstuck_core::tell::brief::name(row.id, &row.spec), *value))
+        .map(|(row, value)| (short(&brief::name(row.id, &row.spec)), *value))
         .collect();
     if rest > 0 {
         named.push((format!("{} more", rows.len() - BARS_MAX), rest));
@@ -75,12 +86,48 @@ fn chart(
     let bar = |(at, (name, value)): (usize, (String, u64))| Bar {
         share: (value.saturating_mul(1_000) / largest).clamp(4, 1_000),
         says: says(value),
-        y: at * 34,
+        y: at * STEP,
         name,
     };
-    let total = named.iter().map(|(_, value)| value).sum();
-    let summary = format!("{title}: {} in all, the most for {}.", says(total), named[0].0);
-    let height = named.len() * 34;
+    let total = says(named.iter().map(|(_, value)| value).sum());
+    let summary = format!("{title}: {total} in all, the most for {}.", named[0].0);
+    let height = named.len() * STEP;
     let bars = named.into_iter().enumerate().map(bar).collect();
-    Some(Chart { title, summary, bars, height })
+    Some(Chart { title, total, summary, bars, height })
+}
+
+/// A name that fits.
+fn short(name: &str) -> String {
+    if name.chars().count() <= NAME_CHARS_MAX {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(NAME_CHARS_MAX - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// `118,000`.
+fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_fit_their_place() {
+        let grouped = [0, 999, 1_000, 118_000, 12_345_678].map(thousands);
+        assert_eq!(grouped, ["0", "999", "1,000", "118,000", "12,345,678"]);
+        assert_eq!(short("Short"), "Short");
+        let long = short("A long name that goes on and so on until nobody reads it");
+        assert_eq!(long, "A long name that goes on and so…");
+    }
 }

@@ -6,7 +6,6 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
 use unstuck_core::time::Time;
-use unstuck_store::tables::QuestionStatus;
 
 use super::assets;
 use crate::api::Shared;
@@ -28,7 +27,10 @@ pub(super) struct Frame {
     pub(super) title: String,
     pub(super) here: Here,
     /// Questions that wait for somebody.
-    pub(super) waiting: usize,
+    pub(super) waiting: u64,
+    /// How far the journals had come before the page was made, for the script: from there on it
+    /// follows.
+    pub(super) position: String,
     pub(super) name: Arc<str>,
     pub(super) role: Role,
     pub(super) csrf: String,
@@ -38,6 +40,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
+    /// What every page has. Made before anything else is read, so that nothing happens unnoticed
+    /// between the reading and the following.
     pub(super) async fn new(
         site: &Shared,
         caller: &Caller,
@@ -45,18 +49,17 @@ impl Frame {
         here: Here,
         title: impl Into<String>,
     ) -> Result<Self, Problem> {
+        let position = site.position(caller).text();
         let (mut waiting, mut projects) = (0, 0);
         for room in site.seen_by(caller) {
-            let open = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
-            let answered = room.store.answers(&room.name).await?;
-            let is_open = |id| !answered.iter().any(|answer| answer.question == id);
-            waiting += open.iter().filter(|row| is_open(row.id)).count();
+            waiting += room.store.unanswered(&room.name).await?;
             projects += 1;
         }
         Ok(Self {
             title: title.into(),
             here,
             waiting,
+            position,
             name: Arc::clone(&caller.name),
             role: caller.role,
             csrf: csrf.as_str().to_owned(),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use unstuck_core::engine::{Command, QuestionId};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell::brief;
-use unstuck_core::text::brief::{number, plain_line};
+use unstuck_core::text::brief::plain_line;
 use unstuck_store::QuestionPage;
 use unstuck_store::tables::QuestionStatus;
 
@@ -54,12 +54,14 @@ pub(super) struct Card {
     pub(super) project: Arc<str>,
     pub(super) id: QuestionId,
     pub(super) kind: &'static str,
+    /// What it is about.
+    pub(super) title: String,
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
     pub(super) advice: String,
     pub(super) options: Vec<Choosable>,
-    /// `2 tasks wait: …`.
-    pub(super) waits: String,
+    /// `2 tasks wait: …`; nothing where it is only the one it is about.
+    pub(super) waits: Option<String>,
     pub(super) asked: When,
     pub(super) open: bool,
     /// How it ended.
@@ -110,6 +112,7 @@ impl Card {
             project: Arc::clone(&room.name),
             id: row.id,
             kind: brief::kind(row.kind),
+            title: title(room, asked, names),
             problem: text.problem.clone(),
             attempts: text.attempts.clone(),
             advice: text.recommended_text.clone(),
@@ -123,15 +126,24 @@ impl Card {
     }
 }
 
-/// `2 tasks wait: one, two`.
-fn waits(count: usize, names: &[String]) -> String {
-    if count == 0 {
-        return "Everything in this build waits.".to_owned();
+/// What a question is about: the task that met it first, or a whole build.
+fn title(room: &Room, asked: &Asked, names: &[String]) -> String {
+    match (names.first(), asked.row.build) {
+        (Some(name), _) => name.clone(),
+        (None, Some(build)) => format!("{}, build {}", room.name, build.0),
+        (None, None) => room.name.to_string(),
     }
-    let verb = if count == 1 { "waits" } else { "wait" };
+}
+
+/// `2 tasks wait: one, two`.
+fn waits(count: usize, names: &[String]) -> Option<String> {
+    if count == 0 {
+        return Some("Everything in this build waits.".to_owned());
+    }
     let rest = count.saturating_sub(names.len());
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
-    format!("{} {verb}: {}{more}", number(count, "task", "tasks"), names.join(", "))
+    let names = names.iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ");
+    (count > 1).then(|| format!("{count} tasks wait: {names}{more}"))
 }
 
 /// How a question ended, or that its answer waits to be taken up.
@@ -185,7 +197,7 @@ pub(super) async fn inbox(
         for row in rows {
             let asked = Asked::of(row, &answers);
             let ended_at = asked.row.resolved_at.or(asked.answer.as_ref().map(|given| given.at));
-            let names = if asked.is_open() { names(room, &asked).await? } else { Vec::new() };
+            let names = names(room, &asked).await?;
             let card = Card::new(room, &asked, &names, &frame);
             match ended_at {
                 None => cards.push((asked.row.created_at, card)),
@@ -206,7 +218,7 @@ async fn names(room: &Room, asked: &Asked) -> Result<Vec<String>, Problem> {
     let mut names = Vec::new();
     for id in asked.row.tasks.iter().take(NAMES_MAX) {
         if let Some(task) = room.store.task(&room.name, *id).await? {
-            names.push(format!("“{}”", brief::name(task.id, &task.spec)));
+            names.push(brief::name(task.id, &task.spec));
         }
     }
     Ok(names)
@@ -231,10 +243,10 @@ async fn shown(
     id: QuestionId,
     refused: Option<Problem>,
 ) -> Result<Response, Fail> {
-    let asked = read_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
-    let asked = asked.ok_or_else(|| Problem::unknown("question", id))?;
     let title = format!("Question {}", id.0);
     let frame = Frame::new(site, caller, csrf, Here::Inbox, title).await?;
+    let asked = read_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
+    let asked = asked.ok_or_else(|| Problem::unknown("question", id))?;
     let names = names(room, &asked).await?;
     let card = Card::new(room, &asked, &names, &frame);
     let operators = frame.sees_detail().then(|| Operators {

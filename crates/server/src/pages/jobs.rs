@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use unstuck_core::engine::Command;
+use unstuck_core::engine::{Command, TaskState};
 
 use super::frame::{Frame, Here, page};
 use super::{Fail, room};
@@ -26,6 +26,8 @@ struct JobCard {
     project: Arc<str>,
     job: JobStanding,
     mood: &'static str,
+    /// It waits for the answer to this.
+    question: Option<u32>,
 }
 
 pub(super) async fn jobs(
@@ -43,7 +45,11 @@ pub(super) async fn jobs(
                 Stand::NeedsAttention => "asks",
                 Stand::Stopped => "paused",
             };
-            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood });
+            let question = job.row.as_ref().and_then(|row| match row.moved.state {
+                TaskState::Parked { question, .. } => Some(question.0),
+                _ => None,
+            });
+            jobs.push(JobCard { project: Arc::clone(&room.name), job, mood, question });
         }
     }
     Ok(page(&Jobs { frame, jobs }))

@@ -7,6 +7,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use unstuck_core::text::failed;
+use unstuck_core::time::Time;
 use unstuck_store::tables::QuestionStatus;
 
 use super::Fail;
@@ -18,6 +19,13 @@ use crate::problem::sentence;
 
 /// Problems that are shown.
 const PROBLEMS_MAX: usize = 200;
+/// How wide the line of a problem is at most, and at least, in the units of the picture.
+const WIDTH: u64 = 200;
+const SHORTEST: u64 = 4;
+
+const OPEN: &str = "waits for you";
+const TRYING: &str = "being worked on";
+const PAST: &str = "got past";
 
 #[derive(Template)]
 #[template(path = "problems.html")]
@@ -25,18 +33,25 @@ struct Problems {
     frame: Frame,
     rows: Vec<Row>,
     open: usize,
+    trying: usize,
     past: usize,
+    /// How many are not shown.
+    more: usize,
+    /// When the first of them was met.
+    since: When,
 }
 
 struct Row {
     project: Arc<str>,
     says: String,
-    code: String,
     signature: String,
     total: u64,
     first: When,
     last: When,
-    /// `open`, `trying` or `past`.
+    /// From where to where its line goes, of the width of all.
+    from: u64,
+    to: u64,
+    /// Where it stands, in words.
     stands: &'static str,
     mood: &'static str,
 }
@@ -56,26 +71,60 @@ pub(super) async fn problems(
             let signature = row.signature.to_string();
             let open = asked.iter().any(|known| known.ends_with(&signature));
             let (stands, mood) = match (open, row.count) {
-                (true, _) => ("waits for you", "asks"),
-                (false, 0) => ("got past", "good"),
-                (false, _) => ("being worked on", "working"),
+                (true, _) => (OPEN, "asks"),
+                (false, 0) => (PAST, "good"),
+                (false, _) => (TRYING, "working"),
             };
             rows.push(Row {
                 project: Arc::clone(&room.name),
                 says: sentence(failed(row.signature.code, false)),
-                code: row.signature.code.to_string(),
                 signature,
                 total: row.total,
                 first: When::new(row.first_seen, frame.now),
                 last: When::new(row.last_seen, frame.now),
+                from: 0,
+                to: 0,
                 stands,
                 mood,
             });
         }
     }
     rows.sort_by_key(|row| std::cmp::Reverse(row.last.millis));
+    let stand = |stands: &str| rows.iter().filter(|row| row.stands == stands).count();
+    let (open, trying, past) = (stand(OPEN), stand(TRYING), stand(PAST));
+    let more = rows.len().saturating_sub(PROBLEMS_MAX);
     rows.truncate(PROBLEMS_MAX);
-    let past = rows.iter().filter(|row| row.stands == "got past").count();
-    let open = rows.iter().filter(|row| row.stands == "waits for you").count();
-    Ok(page(&Problems { frame, rows, open, past }))
+    let since = rows.iter().map(|row| row.first.millis).min().map(Time::from_millis);
+    let since = since.unwrap_or(frame.now);
+    for row in &mut rows {
+        (row.from, row.to) = line(row.first.millis, row.last.millis, since, frame.now);
+    }
+    let since = When::new(since, frame.now);
+    Ok(page(&Problems { frame, rows, open, trying, past, more, since }))
+}
+
+/// Where on a line from `since` to `now` something began and ended. It is never too short to be seen.
+fn line(first: u64, last: u64, since: Time, now: Time) -> (u64, u64) {
+    let all = now.as_millis().saturating_sub(since.as_millis()).max(1);
+    let at = |millis: u64| {
+        (millis.saturating_sub(since.as_millis()).saturating_mul(WIDTH) / all).min(WIDTH)
+    };
+    let from = at(first).min(WIDTH - SHORTEST);
+    (from, at(last).max(from + SHORTEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_to_scale_and_never_invisible() {
+        let line =
+            |first, last| line(first, last, Time::from_millis(1_000), Time::from_millis(2_000));
+        assert_eq!(line(1_000, 2_000), (0, 200));
+        assert_eq!(line(1_500, 1_750), (100, 150));
+        assert_eq!(line(1_500, 1_500), (100, 104));
+        assert_eq!(line(2_000, 2_000), (196, 200));
+        assert_eq!(line(500, 9_000), (0, 200));
+    }
 }

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use unstuck_core::engine::BuildId;
-use unstuck_core::text::brief::{money, number};
+use unstuck_core::text::brief::{length, money, number};
 use unstuck_runner::report::{Landed, Report};
 
 use super::frame::{Frame, Here, page};
@@ -46,9 +46,9 @@ pub(super) async fn report(
     Path((project, build)): Path<(String, u32)>,
 ) -> Result<Response, Fail> {
     let room = room(&site, &caller, &project)?;
-    let report = report_of(&site, &room, BuildId(build)).await?;
     let title = format!("Report of {project}, build {build}");
     let frame = Frame::new(&site, &caller, &csrf, Here::Work, title).await?;
+    let report = report_of(&site, &room, BuildId(build)).await?;
     let report = if frame.sees_detail() { report } else { report.public() };
     let shipped = report.shipped.iter().map(|done| {
         let commits = match &done.landed {
@@ -58,7 +58,7 @@ pub(super) async fn report(
             Landed::Unchanged | Landed::Unknown | Landed::Elsewhere => Vec::new(),
         };
         let attempts = number(done.attempts as usize, "attempt", "attempts");
-        let mut facts = vec![attempts, done.took_ms.to_string()];
+        let mut facts = vec![attempts, length(done.took_ms)];
         facts.extend(money(done.spent));
         ShippedRow {
             title: done.title.clone(),
@@ -71,6 +71,6 @@ pub(super) async fn report(
     let shipped = shipped.collect();
     let began = When::new(report.started_at, frame.now);
     let ended = report.ended_at.map(|at| When::new(at, frame.now));
-    let (took, cost) = (report.cost.took_ms.to_string(), money(report.cost.total));
+    let (took, cost) = (length(report.cost.took_ms), money(report.cost.total));
     Ok(page(&ReportPage { frame, project, build, report, began, ended, took, cost, shipped }))
 }

@@ -1,4 +1,4 @@
-//! The settings of the server: who is let in.
+//! The settings of the server: who is let in, and whether people are reached.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,13 +11,14 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use serde::Deserialize;
 use unstuck_core::time::Span;
+use unstuck_runner::notify::Tested;
 
-use super::Fail;
 use super::frame::{Frame, Here, page_with};
 use super::words::When;
+use super::{Fail, room};
 use crate::api::Shared;
 use crate::auth::{AccessError, Caller, Csrf, Door, NewToken, Reach, Role, TokenEntry};
-use crate::problem::Problem;
+use crate::problem::{Problem, sentence};
 
 /// The longest that a token made here may last, where it ends at all.
 const DAYS_MAX: u64 = 3_650;
@@ -27,6 +28,7 @@ pub(super) fn routes(door: Arc<Door>) -> Router<Shared> {
         .route("/settings", get(settings))
         .route("/settings/tokens", post(make))
         .route("/settings/tokens/{id}/revoke", post(revoke))
+        .route("/settings/notify/{project}", post(notify))
         .layer(Extension(door))
 }
 
@@ -41,6 +43,27 @@ struct Settings {
     /// The token that was just made, shown once.
     made: Option<Made>,
     problem: Option<String>,
+    told: Option<Told>,
+}
+
+/// What came of a wish.
+#[derive(Default)]
+struct Came {
+    made: Option<Made>,
+    problem: Option<AccessError>,
+    told: Option<Told>,
+}
+
+/// Test messages that were sent.
+struct Told {
+    project: String,
+    ways: Vec<Way>,
+}
+
+/// One way of notifying, and why nothing arrived by it.
+struct Way {
+    name: String,
+    why_not: Option<String>,
 }
 
 struct Row {
@@ -75,7 +98,7 @@ async fn settings(
     csrf: Csrf,
 ) -> Result<Response, Fail> {
     may(&caller)?;
-    shown(&site, &door, &caller, &csrf, None, None).await
+    shown(&site, &door, &caller, &csrf, Came::default()).await
 }
 
 async fn shown(
@@ -83,9 +106,9 @@ async fn shown(
     door: &Door,
     caller: &Caller,
     csrf: &Csrf,
-    made: Option<Made>,
-    problem: Option<AccessError>,
+    came: Came,
 ) -> Result<Response, Fail> {
+    let Came { made, problem, told } = came;
     let frame = Frame::new(site, caller, csrf, Here::Settings, "Settings").await?;
     let entries = door.tokens().list().map_err(|error| unusable(&error))?;
     let rows = entries.iter().map(|entry| row(entry, &frame)).collect();
@@ -95,7 +118,7 @@ async fn shown(
         let detail = error.to_string();
         Problem::new(status, detail).hint(error.hint()).sentences()
     });
-    Ok(page_with(status, &Settings { frame, rows, projects, made, problem }))
+    Ok(page_with(status, &Settings { frame, rows, projects, made, problem, told }))
 }
 
 fn row(entry: &TokenEntry, frame: &Frame) -> Row {
@@ -156,10 +179,36 @@ async fn make(
         Ok((entry, token)) => {
             tracing::info!(by = %caller.name, token = %entry.id, "a token was made");
             let made = Made { name: entry.name, token: token.as_str().to_owned() };
-            shown(&site, &door, &caller, &csrf, Some(made), None).await
+            let came = Came { made: Some(made), ..Came::default() };
+            shown(&site, &door, &caller, &csrf, came).await
         }
-        Err(error) => shown(&site, &door, &caller, &csrf, None, Some(error)).await,
+        Err(error) => {
+            let came = Came { problem: Some(error), ..Came::default() };
+            shown(&site, &door, &caller, &csrf, came).await
+        }
     }
+}
+
+/// Sends a test message by each way of notifying that a project has.
+async fn notify(
+    State(site): State<Shared>,
+    door: AtDoor,
+    caller: Caller,
+    csrf: Csrf,
+    Path(project): Path<String>,
+) -> Result<Response, Fail> {
+    may(&caller)?;
+    let room = room(&site, &caller, &project)?;
+    let way = |tested: Tested| Way {
+        name: tested.channel,
+        why_not: tested
+            .arrived
+            .err()
+            .map(|error| sentence(&room.desk.redacted(&error.to_string()))),
+    };
+    let ways = room.desk.test_notifications().await?.into_iter().map(way).collect();
+    let came = Came { told: Some(Told { project, ways }), ..Came::default() };
+    shown(&site, &door, &caller, &csrf, came).await
 }
 
 async fn revoke(door: AtDoor, caller: Caller, Path(id): Path<String>) -> Result<Response, Fail> {

@@ -6,8 +6,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use unstuck_core::engine::{BuildId, Command, TaskId};
 use unstuck_core::tell::brief;
-use unstuck_core::text::brief::{amount, length, number};
+use unstuck_core::text::brief::{amount, length, money, number};
 use unstuck_core::text::failed;
+use unstuck_core::time::Span;
 use unstuck_store::tables::{RunEnd, RunRow, RunStatus, TaskRow};
 
 use super::build::TaskCard;
@@ -28,6 +29,8 @@ struct Task {
     card: TaskCard,
     goal: String,
     over: bool,
+    cost: Option<String>,
+    worked: Option<String>,
     /// The oldest first.
     links: Vec<Link>,
 }
@@ -40,7 +43,8 @@ struct Link {
     began: When,
     took: Option<String>,
     spent: String,
-    follows: Option<u64>,
+    /// The run it follows and which attempt that was, where it is not the one before.
+    follows: Option<(u64, usize)>,
     /// The technical side.
     code: Option<String>,
     message: Option<String>,
@@ -54,21 +58,32 @@ pub(super) async fn task(
     Path((project, build, task)): Path<(String, u32, u32)>,
 ) -> Result<Response, Fail> {
     let room = room(&site, &caller, &project)?;
+    let mut frame = Frame::new(&site, &caller, &csrf, Here::Work, "").await?;
     let row = found(&room, BuildId(build), TaskId(task)).await?;
-    let name = brief::name(row.id, &row.spec);
-    let frame = Frame::new(&site, &caller, &csrf, Here::Work, name).await?;
-    let mut links = Vec::new();
-    for run in room.store.runs(&room.name, row.id).await? {
-        links.push(link(&room, &run, &frame).await?);
+    frame.title = brief::name(row.id, &row.spec);
+    let runs = room.store.runs(&room.name, row.id).await?;
+    let mut links = Vec::with_capacity(runs.len());
+    for (at, run) in runs.iter().enumerate() {
+        links.push(Link { follows: follows(&runs, at), ..link(&room, run, &frame).await? });
     }
+    let cost = money(row.moved.spent);
+    let worked = Some(row.moved.spent.time_ms).filter(|ms| *ms > 0);
+    let worked = worked.map(|ms| length(Span::from_millis(ms)));
     let card = TaskCard::of(&row, frame.now);
     let (goal, over) = (row.spec.goal.clone(), row.moved.state.has_ended());
-    Ok(page(&Task { frame, project, build, card, goal, over, links }))
+    Ok(page(&Task { frame, project, build, card, goal, over, cost, worked, links }))
 }
 
 async fn found(room: &Room, build: BuildId, task: TaskId) -> Result<TaskRow, Problem> {
     let row = room.store.task(&room.name, task).await?.filter(|row| row.build == build);
     row.ok_or_else(|| Problem::unknown("task", task))
+}
+
+/// What an attempt follows, where it is not the one before.
+fn follows(runs: &[RunRow], at: usize) -> Option<(u64, usize)> {
+    let before = runs[at].retry_of?;
+    let number = runs.iter().position(|run| run.id == before)? + 1;
+    (number != at).then_some((before.0, number))
 }
 
 async fn link(room: &Room, run: &RunRow, frame: &Frame) -> Result<Link, Problem> {
@@ -87,7 +102,7 @@ async fn link(room: &Room, run: &RunRow, frame: &Frame) -> Result<Link, Problem>
         began: When::new(run.started_at, frame.now),
         took: run.ended_at.map(|end| length(end.since(run.started_at))),
         spent: amount(run.spent),
-        follows: run.retry_of.map(|run| run.0),
+        follows: None,
         code: fault.map(|fault| fault.code().to_string()),
         message: fault.map(|fault| fault.message.clone()),
         decisions,

@@ -5,8 +5,10 @@
 mod answering;
 mod control;
 mod description;
+mod desk;
 mod events;
 mod listing;
+mod metrics;
 mod pages;
 mod random;
 mod refusing;

@@ -208,3 +208,44 @@ async fn tokens_are_made_and_taken_back_on_a_page() {
     let otto = Browser::new(&stage, &stage.token("otto", Role::Operator, only)).await;
     assert_eq!(otto.get("/settings").await.status, 403);
 }
+
+#[tokio::test]
+async fn a_test_message_is_sent_and_what_came_of_it_is_said() {
+    let stage = Stage::new().await;
+    let olga = Browser::new(&stage, &stage.operator()).await;
+    let page = olga.send("/settings", "/settings/notify/shop", "").await.text();
+    assert!(page.contains("<strong>phone</strong> was sent."), "{page}");
+    assert!(page.contains("<strong>chat</strong> did not arrive. The answer was 404."), "{page}");
+    let unknown = olga.send("/settings", "/settings/notify/elsewhere", "").await;
+    assert_eq!(unknown.status, 404);
+    let anna = Browser::new(&stage, &stage.token("anna", Role::Viewer, Reach::All)).await;
+    assert_eq!(anna.send("/", "/settings/notify/shop", "").await.status, 403);
+}
+
+// What happened is shown in parts, back to the beginning
+#[tokio::test]
+async fn what_happened_long_ago_is_on_earlier_pages() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Put it online"]).await;
+    let effect = stage.project().outstanding().await[0].id;
+    for at in 0..130 {
+        let note = Note::Narrated { text: format!("step {at} of many").into() };
+        stage.project().command(Command::Note { effect, note }).await;
+    }
+    let olga = Browser::new(&stage, &stage.operator()).await;
+    let mut path = "/work/shop/0".to_owned();
+    let (mut pages, mut seen) = (0, Vec::new());
+    loop {
+        let page = olga.get(&path).await.text();
+        pages += 1;
+        let steps = page.split("step ").skip(1).filter_map(|rest| rest.split(' ').next());
+        seen.extend(steps.filter_map(|step| step.parse::<u32>().ok()));
+        let Some(rest) = page.split("href=\"?before=").nth(1) else {
+            assert!(page.contains("The work began with 1 task."), "{page}");
+            break;
+        };
+        path = format!("/work/shop/0?before={}", rest.split('#').next().unwrap());
+    }
+    assert_eq!(pages, 3);
+    assert_eq!(seen, (0..130).rev().collect::<Vec<u32>>(), "each once, the newest first");
+}

@@ -19,7 +19,8 @@ use crate::error::StoreError;
 use crate::outbox::Outbox;
 use crate::store::{Answer, AnswerError, Claim, Holder, Page, QuestionPage, Store};
 use crate::tables::{
-    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, RunRow, SignatureRow, TaskRow,
+    BuildRow, CostRow, GateRow, MutationRow, QuestionRow, QuestionStatus, RunRow, SignatureRow,
+    TaskRow,
 };
 
 use content::Content;
@@ -115,6 +116,10 @@ impl Store for MemoryStore {
         shared.projects.entry(project.to_owned()).or_default().written.subscribe()
     }
 
+    fn revision(&self) -> Result<u64, StoreError> {
+        Ok(self.lock().projects.values().map(|project| project.content.revision()).sum())
+    }
+
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError> {
         Ok(self.read(project, |content| content.events(page)))
     }
@@ -184,6 +189,17 @@ impl Store for MemoryStore {
 
     async fn answers(&self, project: &str) -> Result<Vec<Answer>, StoreError> {
         Ok(self.read(project, Content::answers_waiting))
+    }
+
+    async fn unanswered(&self, project: &str) -> Result<u64, StoreError> {
+        Ok(self.read(project, |content: &Content| {
+            let answers = content.answers_waiting();
+            let waits = |row: &&QuestionRow| {
+                row.status == QuestionStatus::Pending
+                    && !answers.iter().any(|answer| answer.question == row.id)
+            };
+            content.questions.values().filter(waits).count() as u64
+        }))
     }
 
     async fn mutations(&self, project: &str, task: TaskId) -> Result<Vec<MutationRow>, StoreError> {

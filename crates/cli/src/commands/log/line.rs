@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use unstuck_core::engine::{Event, MutationId, QuestionId, Recorded, RunId, TaskId};
+use unstuck_core::engine::{Event, QuestionId, Recorded, TaskId};
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::tell::wanted;
-use unstuck_store::{Store, StoreError};
+use unstuck_store::{Places, Store, StoreError};
 
 use crate::project;
 use crate::render::{happened, happened_to_job, style, when, words};
@@ -43,8 +43,7 @@ pub(super) struct About {
 #[derive(Default)]
 pub(super) struct Names {
     tasks: HashMap<TaskId, About>,
-    runs: HashMap<RunId, TaskId>,
-    actions: HashMap<MutationId, RunId>,
+    places: Places,
     /// What each question wants of a person.
     wanted: HashMap<QuestionId, String>,
 }
@@ -58,14 +57,8 @@ impl Names {
         recorded: &Recorded,
     ) -> Result<Option<About>, StoreError> {
         self.learn(&recorded.event);
-        let about = recorded.event.about();
-        let run = about.run.or_else(|| self.actions.get(&action(&recorded.event)?).copied());
-        let task = match (about.task, run) {
-            (Some(task), _) => Some(task),
-            (None, Some(run)) => self.task(store, project, run).await?,
-            (None, None) => None,
-        };
-        let Some(task) = task else { return Ok(None) };
+        let place = self.places.of(store, project, recorded).await?;
+        let Some(task) = place.task else { return Ok(None) };
         let about = self.about(store, project, task).await?;
         let wanted = match &recorded.event {
             Event::TaskParked { question, .. } => self.wanted.get(question).cloned(),
@@ -74,12 +67,9 @@ impl Names {
         Ok(Some(About { wanted, ..about }))
     }
 
-    /// Events tell what belongs to what; nothing has to be looked up for it.
+    /// Some events tell what things are called; nothing has to be looked up for it.
     fn learn(&mut self, event: &Event) {
         match event {
-            Event::RunStarted { run, task, .. } => {
-                self.runs.insert(*run, *task);
-            }
             Event::JobDefined { task, spec } => {
                 self.tasks.insert(*task, About::of(*task, spec));
             }
@@ -88,26 +78,8 @@ impl Names {
                 let wanted = wanted(question.kind, question.why.rule, fault);
                 self.wanted.insert(question.id, words::plain_line(&wanted));
             }
-            Event::MutationIntended { mutation, run, .. }
-            | Event::MutationInFlight { mutation, run } => {
-                self.actions.insert(*mutation, *run);
-            }
             _ => {}
         }
-    }
-
-    async fn task(
-        &mut self,
-        store: &dyn Store,
-        project: &str,
-        run: RunId,
-    ) -> Result<Option<TaskId>, StoreError> {
-        if let Some(task) = self.runs.get(&run) {
-            return Ok(Some(*task));
-        }
-        let found = store.run(project, run).await?.map(|row| row.task);
-        self.runs.extend(found.map(|task| (run, task)));
-        Ok(found)
     }
 
     async fn about(
@@ -137,18 +109,5 @@ impl About {
             words::name(task, spec)
         };
         Self { name, is_job, wanted: None }
-    }
-}
-
-/// The action an event is about, where it names nothing else.
-const fn action(event: &Event) -> Option<MutationId> {
-    match event {
-        Event::MutationProbing { mutation }
-        | Event::MutationSettling { mutation, .. }
-        | Event::MutationApplied { mutation, .. }
-        | Event::MutationFailed { mutation }
-        | Event::MutationIndeterminate { mutation }
-        | Event::MutationReconciled { mutation, .. } => Some(*mutation),
-        _ => None,
     }
 }

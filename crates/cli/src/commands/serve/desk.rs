@@ -1,22 +1,24 @@
 //! The desk of a project that is served: wishes go to whoever decides about it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
-use unstuck_core::engine::{Command, Recorded};
+use unstuck_core::engine::{BuildId, Command, Recorded};
 use unstuck_core::policy::Policy;
+use unstuck_runner::notify::{Tested, test};
 use unstuck_runner::{Decider, Look, Looked};
-use unstuck_server::{Desk, JobStanding, Refused};
+use unstuck_server::{Desk, JobStanding, Refused, Wanted};
 use unstuck_store::Store;
 use unstuck_world::redact::Redactor;
 
 use crate::build::redactor;
 use crate::commands::jobs;
+use crate::commands::run::{Crew, Others, Performing, tasks};
 use crate::error::Error;
-use crate::project::{self, Project};
+use crate::project::{self, Post, Project};
 
 /// How long a wish waits while the project changes hands, which takes a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,26 +29,39 @@ pub(super) struct ServedDesk {
     store: Arc<dyn Store>,
     redactor: Arc<Redactor>,
     policy: Arc<Policy>,
-    /// Whoever decides; nobody while the project changes hands.
-    decider: watch::Sender<Option<Arc<dyn Decider>>>,
+    /// The way to whoever decides; none while the project changes hands.
+    post: watch::Sender<Option<Post>>,
+    /// What was started from here and is carried out by us.
+    performing: Mutex<Vec<Performing>>,
 }
 
 impl ServedDesk {
     pub(super) fn new(project: Project, store: Arc<dyn Store>) -> Result<Self, Error> {
         let redactor = redactor(&project);
         let policy = Arc::new(project.settings()?.policy.clone());
-        Ok(Self { project, store, redactor, policy, decider: watch::Sender::new(None) })
+        let (post, performing) = (watch::Sender::new(None), Mutex::default());
+        Ok(Self { project, store, redactor, policy, post, performing })
     }
 
-    /// From now on these decide, or nobody does.
-    pub(super) fn seat(&self, decider: Option<Arc<dyn Decider>>) {
-        self.decider.send_replace(decider);
+    /// From now on wishes go this way, or nowhere. What was started from the last place ends with it:
+    /// whoever sits next goes on.
+    pub(super) fn seat(&self, post: Option<Post>) {
+        self.performing().clear();
+        self.post.send_replace(post);
+    }
+
+    fn performing(&self) -> MutexGuard<'_, Vec<Performing>> {
+        self.performing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn post(&self) -> Result<Post, Refused> {
+        let mut seated = self.post.subscribe();
+        let waited = tokio::time::timeout(PATIENCE, seated.wait_for(Option::is_some)).await;
+        waited.ok().and_then(|seated| seated.ok()?.clone()).ok_or(Refused::ChangingHands)
     }
 
     async fn decider(&self) -> Result<Arc<dyn Decider>, Refused> {
-        let mut seated = self.decider.subscribe();
-        let waited = tokio::time::timeout(PATIENCE, seated.wait_for(Option::is_some)).await;
-        waited.ok().and_then(|seated| seated.ok()?.clone()).ok_or(Refused::ChangingHands)
+        Ok(self.post().await?.decider())
     }
 }
 
@@ -55,6 +70,27 @@ impl Desk for ServedDesk {
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
         let decided = self.decider().await?.command(command).await?;
         Ok(decided.iter().map(|recorded| (**recorded).clone()).collect())
+    }
+
+    async fn start(&self, work: Wanted) -> Result<BuildId, Refused> {
+        let malformed = |error: Error| Refused::Malformed(told(&error));
+        let not_now = |error: Error| Refused::NotNow(told(&error));
+        let tasks = match work {
+            Wanted::Goal(words) => tasks::goal(&self.project, words),
+            Wanted::Files(paths) => tasks::of_project(&self.project, &paths),
+        };
+        let tasks = tasks.map_err(malformed)?;
+        let settings = self.project.settings().map_err(not_now)?;
+        let crew = Crew::gather(&self.project, (*settings).clone()).await.map_err(not_now)?;
+        let plan = crew.plan(tasks).map_err(malformed)?;
+        crew.check(&plan).await.map_err(not_now)?;
+        let post = self.post().await?;
+        let build = crew.start(&post, plan).await.map_err(not_now)?;
+        // It is on disk: whoever sits here next finds it, whatever happens now.
+        let performing = crew.perform(&post, &self.store, &[build], Others::LeftAlone).await;
+        let performing = performing.map_err(not_now)?;
+        self.performing().push(performing);
+        Ok(build)
     }
 
     async fn take_answers(&self) -> Result<bool, Refused> {
@@ -77,6 +113,18 @@ impl Desk for ServedDesk {
         let told = jobs::told(&self.project, Some(self.store.as_ref())).await;
         told.map_err(|error| Refused::NotNow(error.to_string()))
     }
+
+    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused> {
+        let channels = project::channels(&self.project);
+        let channels = channels.map_err(|error| Refused::NotNow(error.to_string()))?;
+        Ok(test(self.project.name(), &channels, project::now()).await)
+    }
+}
+
+/// What is wrong and what to do about it, in one line.
+fn told(error: &Error) -> String {
+    let told = [error.to_string()].into_iter().chain(error.hints());
+    told.collect::<Vec<_>>().join("; ").replace('\n', "; ")
 }
 
 impl fmt::Debug for ServedDesk {

@@ -60,7 +60,7 @@ impl Keeper {
         watch: Option<&mut Watch<'_>>,
         site: &Site,
     ) -> Result<(), Error> {
-        self.desk.seat(Some(seat.decider()));
+        self.desk.seat(Some(seat.post().clone()));
         // What another process writes is only known to us by being told.
         let heard = || site.nudge(self.project.name());
         heard();
@@ -85,6 +85,6 @@ impl Keeper {
             return Ok(None);
         }
         let crew = Crew::gather(&self.project, (*self.project.settings()?).clone()).await?;
-        crew.perform(seat, &self.store, &open, Others::LeftAlone).await.map(Some)
+        crew.perform(seat.post(), &self.store, &open, Others::LeftAlone).await.map(Some)
     }
 }

@@ -1,9 +1,10 @@
 //! A running server, and a client that speaks plain HTTP with it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdout};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::run::stage::Stage;
 
 pub(super) struct Server {
     child: Child,
-    _said: BufReader<ChildStdout>,
+    _said: Box<dyn BufRead>,
     pub(super) address: String,
     pub(super) token: String,
 }
@@ -23,22 +24,43 @@ impl Server {
     pub(super) fn start(stage: &Stage, args: &[&str]) -> Self {
         let mut unstuck = stage.unstuck(&["serve", "--bind", "127.0.0.1:0"]);
         // What belongs to the user is the same for both programs.
-        let user = stage.path(".unstuck/user");
-        unstuck.args(args).env("XDG_STATE_HOME", &user);
+        unstuck.args(args).env("XDG_STATE_HOME", user(stage));
         let mut child = unstuck.process_group(0).spawn().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Self::heard(stage, child, said, (" at http://", "Ctrl-C ends it"))
+    }
+
+    /// What a build shows of itself while it lasts.
+    pub(super) fn beside_run(stage: &Stage, args: &[&str]) -> Self {
+        let mut unstuck = stage.unstuck(args);
+        unstuck.env("UNSTUCK_SERVER_DURING_RUN", "true").env("UNSTUCK_SERVER_BIND", "127.0.0.1:0");
+        unstuck.env("XDG_STATE_HOME", user(stage)).stdout(Stdio::null());
+        let mut child = unstuck.process_group(0).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let words = "your inbox while this runs: http://";
+        Self::heard(stage, child, said, (words, words))
+    }
+
+    /// Waits until it says where it is, and the last of its words.
+    fn heard(
+        stage: &Stage,
+        child: Child,
+        mut said: impl BufRead + 'static,
+        (where_it_is, last): (&str, &str),
+    ) -> Self {
         let (mut address, mut line) = (String::new(), String::new());
-        while !line.contains("Ctrl-C ends it") {
+        while !line.contains(last) {
             line.clear();
             assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it was there");
-            if let Some((_, rest)) = line.split_once(" at http://") {
+            if let Some((_, rest)) = line.split_once(where_it_is) {
                 rest.trim().trim_end_matches('/').clone_into(&mut address);
             }
         }
+        let user = user(stage);
         let mut token = stage.unstuck(&["token", "make", "--name", "test", "--role", "operator"]);
         let token = ran(token.env("XDG_STATE_HOME", &user).output().unwrap());
         assert_eq!(token.exit, 0, "{token}");
-        Self { child, _said: said, address, token: token.stdout.trim().to_owned() }
+        Self { child, _said: Box::new(said), address, token: token.stdout.trim().to_owned() }
     }
 
     pub(super) fn connect(&self) -> TcpStream {
@@ -67,7 +89,7 @@ impl Server {
 
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
         let (status, answer) = self.request(method, path, None, body);
-        assert_eq!(status, 200, "{method} {path}: {answer}");
+        assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
         answer
     }
 
@@ -145,10 +167,20 @@ impl Server {
         self.child.wait().unwrap().code()
     }
 
+    /// Waits until it ends by itself.
+    pub(super) fn ends(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     pub(super) fn kill(mut self) {
         kill_process(self.pid(), Signal::KILL).unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// What belongs to the user, the same for all programs in a project.
+pub(super) fn user(stage: &Stage) -> PathBuf {
+    stage.path(".unstuck/user")
 }
 
 impl Drop for Server {

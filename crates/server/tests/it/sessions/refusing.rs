@@ -5,7 +5,8 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use unstuck_server::{Reach, Role};
 
-use super::super::stage::{SECRET, Stage, asked};
+use super::super::desk::SECRET;
+use super::super::stage::{Stage, asked};
 use super::{Runtime, broken};
 
 #[tokio::test]

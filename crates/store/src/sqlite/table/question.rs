@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use unstuck_core::engine::QuestionId;
 use unstuck_core::time::Time;
 
-use crate::sqlite::value::{json, maybe_uint, read_json, read_shown, read_word, time, word};
+use crate::sqlite::value::{json, maybe_uint, read_json, read_shown, read_word, time, uint, word};
 use crate::store::QuestionPage;
-use crate::tables::{QuestionChange, QuestionEnding, QuestionRow};
+use crate::tables::{QuestionChange, QuestionEnding, QuestionRow, QuestionStatus};
 
 /// What a batch changes about a question, ready to be written.
 #[derive(Debug)]
@@ -112,6 +112,16 @@ pub(crate) fn page(
     let mut find = conn.prepare_cached(&sql)?;
     let found = find.query_map(params![project, status, after, page.limit], read)?;
     found.collect()
+}
+
+/// How many are pending and have no answer.
+pub(crate) fn unanswered(conn: &Connection, project: i64) -> rusqlite::Result<u64> {
+    let pending = word(&QuestionStatus::Pending).ok();
+    let mut count = conn.prepare_cached(
+        "SELECT count(*) FROM questions WHERE project = ?1 AND status = ?2 AND NOT EXISTS
+           (SELECT 1 FROM answers WHERE project = ?1 AND question = questions.id AND taken = 0)",
+    )?;
+    count.query_row(params![project, pending], |row| uint(row, 0))
 }
 
 /// One question.

@@ -33,6 +33,8 @@ pub(super) enum Step {
     Run(String),
     /// Waits, in milliseconds.
     Wait(u64),
+    /// Has used this much so far, besides what it had used before.
+    Spend { cents: u64, tokens: u64 },
     /// Fails.
     Fail { code: Code, message: String, retry_after_s: Option<u64> },
     /// Does nothing any more, until that has lasted too long.
@@ -62,6 +64,8 @@ struct RawStep {
     delete: Option<String>,
     run: Option<String>,
     wait_ms: Option<u64>,
+    spend_cents: Option<u64>,
+    tokens: Option<u64>,
     fail: Option<Code>,
     message: Option<String>,
     retry_after_s: Option<u64>,
@@ -105,16 +109,18 @@ impl Script {
     }
 }
 
-const THINGS: &str = "say, write with text, delete, run, wait_ms, fail, hang = true, or blocked";
+const THINGS: &str =
+    "say, write with text, delete, run, wait_ms, spend_cents, fail, hang = true, or blocked";
 
 impl RawStep {
     /// The one thing it does; none if it is not exactly one.
     fn read(self) -> Option<Step> {
         let mut found = Vec::new();
-        let Self { say, write, text, delete, run, wait_ms, fail, message, .. } = self;
+        let Self { say, write, text, delete, run, wait_ms, spend_cents, fail, message, .. } = self;
         let plain = write.is_some() || text.is_none();
         let described = fail.is_some() || (message.is_none() && self.retry_after_s.is_none());
-        if !(plain && described) {
+        let counted = spend_cents.is_some() || self.tokens.is_none();
+        if !(plain && described && counted) {
             return None;
         }
         found.extend(say.map(Step::Say));
@@ -122,6 +128,8 @@ impl RawStep {
         found.extend(delete.map(Step::Delete));
         found.extend(run.map(Step::Run));
         found.extend(wait_ms.map(Step::Wait));
+        let tokens = self.tokens.unwrap_or_default();
+        found.extend(spend_cents.map(|cents| Step::Spend { cents, tokens }));
         found.extend(fail.map(|code| Step::Fail {
             code,
             message: message.unwrap_or_default(),
@@ -183,6 +191,7 @@ mod tests {
             ("[[attempt]]\nsteps = [{ text = \"x\" }]", Code::ConfigInvalid, "step 1"),
             ("[[attempt]]\nsteps = [{ say = \"a\", run = \"b\" }]", Code::ConfigInvalid, "step 1"),
             ("[[attempt]]\nsteps = [{ say = \"a\", message = \"b\" }]", Code::ConfigInvalid, ""),
+            ("[[attempt]]\nsteps = [{ say = \"a\", tokens = 5 }]", Code::ConfigInvalid, "step 1"),
             ("[[attempt]]\nsteps = [{ hang = false }]", Code::ConfigInvalid, "step 1"),
         ];
         for (text, code, names) in cases {

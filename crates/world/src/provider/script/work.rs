@@ -16,6 +16,7 @@ use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
 use crate::process::{Deadlines, Guard, How, Launch};
 
 const SOURCE: &str = "script";
+const MICROS_PER_CENT: u64 = 10_000;
 
 /// An agent that follows a script.
 #[derive(Clone, Debug)]
@@ -45,8 +46,9 @@ impl Agent for ScriptedAgent {
     ) -> Ended {
         let mut place = Place::read(assignment.thread.as_deref(), assignment.attempt);
         let steps = self.script.steps(place.attempt);
+        let (said, usage) = (String::new(), Usage::default());
         let mut acting =
-            Acting { guard: &self.guard, assignment: &assignment, tell, stop, said: String::new() };
+            Acting { guard: &self.guard, assignment: &assignment, tell, stop, said, usage };
         let mut end = None;
         for step in steps.iter().skip(place.next as usize) {
             // What fails has failed: whoever goes on goes on after it.
@@ -62,7 +64,7 @@ impl Agent for ScriptedAgent {
         }
         let denials = Vec::new();
         let end = end.unwrap_or(End::Finished { said: acting.said, denials });
-        Ended { end, thread: Some(place.to_string()), usage: Usage::default() }
+        Ended { end, thread: Some(place.to_string()), usage: acting.usage }
     }
 }
 
@@ -96,6 +98,7 @@ struct Acting<'a> {
     tell: mpsc::Sender<Activity>,
     stop: CancellationToken,
     said: String,
+    usage: Usage,
 }
 
 impl Acting<'_> {
@@ -136,6 +139,12 @@ impl Acting<'_> {
             }
             Step::Run(line) => return self.run(number, line).await,
             Step::Wait(ms) => return self.wait(Duration::from_millis(*ms)).await,
+            Step::Spend { cents, tokens } => {
+                let money_micros = Some(cents.saturating_mul(MICROS_PER_CENT));
+                let usage = Usage { money_micros, output_tokens: *tokens, ..Usage::default() };
+                self.usage = self.usage.plus(usage);
+                self.tell(Activity::Used { usage }).await;
+            }
             Step::Hang => return Some(self.hang().await),
             Step::Fail { code, message, retry_after_s } => {
                 let mut fault = Fault::new(Kind::bare(*code), SOURCE, message.clone());

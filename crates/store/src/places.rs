@@ -6,37 +6,40 @@ use std::collections::HashMap;
 use unstuck_core::engine::{
     About, BuildId, Event, MutationId, QuestionId, Recorded, RunId, TaskId,
 };
-use unstuck_store::{Store, StoreError};
+
+use crate::error::StoreError;
+use crate::store::Store;
 
 /// So many are remembered; then it starts over.
 const KNOWN_MAX: usize = 50_000;
 
 /// What belongs where, as far as it was looked up.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub struct Places {
     builds: HashMap<TaskId, BuildId>,
     tasks: HashMap<RunId, TaskId>,
+    runs: HashMap<MutationId, RunId>,
 }
 
 impl Places {
     /// What an event is about, with what that belongs to.
-    pub(crate) async fn of(
+    pub async fn of(
         &mut self,
         store: &dyn Store,
         project: &str,
         recorded: &Recorded,
     ) -> Result<About, StoreError> {
-        if self.builds.len() + self.tasks.len() > KNOWN_MAX {
+        if self.builds.len() + self.tasks.len() + self.runs.len() > KNOWN_MAX {
             *self = Self::default();
         }
-        if let Event::RunStarted { run, task, .. } = &recorded.event {
-            self.tasks.insert(*run, *task);
-        }
-        let About { mut build, mut task, run } = recorded.event.about();
+        self.learn(&recorded.event);
+        let About { mut build, mut task, mut run } = recorded.event.about();
+        let mutation = mutation(&recorded.event);
+        run = run.or_else(|| self.runs.get(&mutation?).copied());
         if let (None, Some(run)) = (task, run) {
             task = self.task(store, project, run).await?;
         }
-        if let (None, Some(mutation)) = (task, mutation(&recorded.event)) {
+        if let (None, Some(mutation)) = (task, mutation) {
             task = store.mutation(project, mutation).await?.map(|row| row.task);
         }
         if let (None, Some(question)) = (build, question(&recorded.event)) {
@@ -46,6 +49,20 @@ impl Places {
             build = self.build(store, project, task).await?;
         }
         Ok(About { build, task, run })
+    }
+
+    /// Events tell what belongs to what; nothing has to be looked up for it.
+    fn learn(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted { run, task, .. } => {
+                self.tasks.insert(*run, *task);
+            }
+            Event::MutationIntended { mutation, run, .. }
+            | Event::MutationInFlight { mutation, run } => {
+                self.runs.insert(*mutation, *run);
+            }
+            _ => {}
+        }
     }
 
     async fn task(
