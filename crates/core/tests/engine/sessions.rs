@@ -227,8 +227,8 @@ fn a_held_session_waits_and_a_cancelled_one_stops() {
 fn an_action_is_performed_once() {
     let (mut stage, id) = opened();
     stage.tell(id, intends("pay", 1));
-    let state = |stage: &Stage| stage.state.action(id, "pay").unwrap().state.clone();
-    assert!(matches!(state(&stage), MutationState::InFlight { .. }));
+    let now = |stage: &Stage| stage.state.action(id, "pay").unwrap().state.clone();
+    assert!(matches!(now(&stage), MutationState::InFlight { .. }));
     // It is not said twice that it may be sent, and nothing ends before its outcome is told.
     for told in [intends("pay", 1), done(), failed("r1", red_test())] {
         let refused = stage.try_to(Command::Report { task: id, told });
@@ -244,7 +244,7 @@ fn an_action_is_performed_once() {
     // TX8: another attempt finds the recorded result
     stage.tell(id, failed("r2", red_test()));
     assert_eq!(stage.tell(id, intends("pay", 1)), []);
-    assert_eq!(state(&stage), MutationState::Applied { result: Arc::from("42") });
+    assert_eq!(now(&stage), MutationState::Applied { result: Arc::from("42") });
     stage.tell(id, done());
 }
 
