@@ -15,6 +15,13 @@ async fn a_build_is_held_and_goes_on() {
     assert_eq!((&build["state"], &build["project"]), (&json!("running"), &json!("shop")));
     let paused = stage.post(&token, "/api/v1/builds/b0/pause", &json!({})).await;
     assert_eq!(paused.json()[0]["type"], "agent.build_paused", "{paused:?}");
+    // Who wanted it stands beside what came of it, in the journal itself.
+    let ordered = &paused.json()[1];
+    assert_eq!(ordered["type"], "control.ordered", "{paused:?}");
+    assert_eq!(
+        (&ordered["data"]["by"], &ordered["data"]["wish"]),
+        (&json!("olga"), &json!("pause"))
+    );
     let again = stage.post(&token, "/api/v1/builds/b0/pause", &json!({})).await;
     assert_eq!(again.status, 409, "{again:?}");
     let resumed = stage.post(&token, "/api/v1/builds/0/resume", &json!({})).await;
