@@ -173,8 +173,8 @@ test("a test of the notifications says what came of it", async (t) => {
   const page = await visitor.enter(server, "/settings");
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("No way of notifying is set up in shop").waitFor();
-  await server.end();
   await page.close();
+  await server.end();
   stage.set(`[notify.bell]\nkind = "command"\nrun = ["true"]\n[notify.horn]\nkind = "command"\nrun = ["false"]`);
   const again = await stage.serve();
   const settings = await visitor.enter(again, "/settings");

@@ -190,7 +190,7 @@ class Server {
   }
 
   async #ask(path, options = {}) {
-    this.#token ??= this.stage.token("the test", "operator");
+    this.#token ??= this.stage.token("Ada", "operator");
     const headers = { authorization: `Bearer ${await this.#token}`, "content-type": "application/json" };
     const answer = await fetch(this.url + path, { headers, ...options });
     assert.ok(answer.ok, `${path}: ${answer.status}`);

@@ -21,7 +21,7 @@ pub trait Desk: fmt::Debug + Send + Sync {
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused>;
 
     /// Starts a build of what there is to do, and sees to it that it is carried out.
-    async fn start(&self, work: Wanted) -> Result<BuildId, Refused>;
+    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused>;
 
     /// There are answers to take up. Whether somebody is there who acts on them at once; where
     /// nobody is, the next one who takes the project up finds them.

@@ -126,6 +126,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             "the tries of all errors were forgotten, as you asked".to_owned()
         }
 
+        Event::Ordered { by, wish, .. } => format!("{} {}", words::plain_line(by), wish.as_str()),
+
         Event::QuestionAsked { question } => {
             format!("question {} is for you: {}", question.id, words::kind(question.kind))
         }

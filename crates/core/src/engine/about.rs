@@ -92,6 +92,10 @@ impl Event {
                 About { task: question.tasks.first().copied(), ..About::default() }
             }
 
+            Self::Ordered { build, task, .. } => {
+                About { build: *build, task: *task, ..About::default() }
+            }
+
             Self::Forgotten { .. }
             | Self::QuestionResolved { .. }
             | Self::QuestionWithdrawn { .. }

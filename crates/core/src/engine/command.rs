@@ -181,6 +181,13 @@ pub enum Command {
         /// Which error; all without one.
         signature: Option<Signature>,
     },
+    /// Something that a person wants, and who: that is remembered with what comes of it.
+    By {
+        /// Their name.
+        by: Arc<str>,
+        /// What they want.
+        wants: Box<Command>,
+    },
     /// Time has passed.
     Wake,
     /// The process was started: whatever was running is gone.

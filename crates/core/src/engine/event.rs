@@ -10,6 +10,7 @@ use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
 use super::task::{Allowance, Guidance, Left};
 use super::why::Why;
+use super::wish::Wish;
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::{Code, Fault};
 use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};
@@ -286,6 +287,17 @@ pub enum Event {
     /// The tries of one error, or of all, were forgotten.
     #[serde(rename = "signature.forgotten")]
     Forgotten { signature: Option<Signature> },
+
+    /// Somebody wanted what was just decided.
+    #[serde(rename = "control.ordered")]
+    Ordered {
+        by: Arc<str>,
+        wish: Wish,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<BuildId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
 
     /// A person is asked.
     #[serde(rename = "agent.waiting_for_input")]

@@ -59,6 +59,7 @@ mod table;
 mod task;
 mod turn;
 mod why;
+mod wish;
 
 pub use about::About;
 pub use apart::Beside;
@@ -82,6 +83,7 @@ pub use task::{
     Allowance, Charged, Counters, Guidance, Left, Standing, Task, TaskState, Transient,
 };
 pub use why::{Count, Rule, Why};
+pub use wish::Wish;
 
 pub use crate::chance::Rng;
 pub use crate::plan::GateKey;

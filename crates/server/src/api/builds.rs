@@ -158,7 +158,7 @@ async fn start(at: At, Body(new): Body<NewBuild>) -> Result<Response, Problem> {
                 .hint("give one of them; a goal is a build with a single task"));
         }
     };
-    let build = at.room.desk.start(wanted).await?;
+    let build = at.room.desk.start(wanted, &at.caller.name).await?;
     let row = build_of(&at.room, build).await?;
     let project = utf8_percent_encode(&at.room.name, NON_ALPHANUMERIC);
     let place = format!("/api/v1/builds/{build}?project={project}");
@@ -241,17 +241,17 @@ pub(crate) async fn report_of(
 
 async fn pause(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let build = found(&at, &build).await?.id;
-    super::ordered(&at.room, Command::Pause { build }).await
+    super::ordered(&at, Command::Pause { build }).await
 }
 
 async fn resume(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let build = found(&at, &build).await?.id;
-    super::ordered(&at.room, Command::Resume { build }).await
+    super::ordered(&at, Command::Resume { build }).await
 }
 
 async fn cancel(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let build = found(&at, &build).await?.id;
-    super::ordered(&at.room, Command::Cancel { build }).await
+    super::ordered(&at, Command::Cancel { build }).await
 }
 
 async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
@@ -259,7 +259,7 @@ async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let rows = at.room.store.tasks(&at.room.name, build).await?;
     let mut events = Vec::new();
     for command in kicks(&rows) {
-        match at.room.desk.command(command).await {
+        match at.room.desk.command(at.caller.wants(command)).await {
             Ok(more) => events.extend(more),
             // Somebody, or the time, was quicker.
             Err(Refused::NotNow(_)) => {}

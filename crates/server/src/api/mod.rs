@@ -26,6 +26,7 @@ use unstuck_core::engine::{Command, Envelope, Recorded};
 
 use crate::problem::Problem;
 use crate::site::{Room, Site};
+use which::At;
 
 pub use asked::Asked;
 pub(crate) use asked::read as read_asked;
@@ -58,9 +59,9 @@ fn cached(headers: &HeaderMap, value: &impl Serialize) -> Response {
 }
 
 /// Has a command decided, and tells what came of it.
-async fn ordered(room: &Room, command: Command) -> Result<Response, Problem> {
-    let events = room.desk.command(command).await?;
-    Ok(told(room, &events))
+async fn ordered(at: &At, command: Command) -> Result<Response, Problem> {
+    let events = at.room.desk.command(at.caller.wants(command)).await?;
+    Ok(told(&at.room, &events))
 }
 
 /// Events, as every reader gets them.

@@ -276,5 +276,5 @@ pub(crate) async fn give(
 async fn check(at: At, Path(question): Path<String>) -> Result<Response, Problem> {
     let question = QuestionId(which::number("question", 'q', &question)?);
     read(&at.room, question).await?;
-    super::ordered(&at.room, Command::CheckAgain { question }).await
+    super::ordered(&at, Command::CheckAgain { question }).await
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unstuck_core::engine::Command;
 
 /// What somebody may do. Each may do what those before it may.
 #[derive(
@@ -43,6 +44,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Something that they want done, with who it is that does.
+    pub fn wants(&self, command: Command) -> Command {
+        Command::By { by: Arc::clone(&self.name), wants: Box::new(command) }
+    }
+
     /// Whether they may see a project. One they may not see does not exist to them.
     pub fn sees(&self, project: &str) -> bool {
         match &self.reach {

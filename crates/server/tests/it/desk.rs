@@ -25,7 +25,7 @@ impl Desk for LoopDesk {
         Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
     }
 
-    async fn start(&self, work: Wanted) -> Result<BuildId, Refused> {
+    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused> {
         let title = match work {
             Wanted::Goal(words) => words,
             Wanted::Files(paths) => paths.join(" and "),
@@ -35,7 +35,8 @@ impl Desk for LoopDesk {
         }
         let spec = TaskSpec { name: "task".to_owned(), title, ..TaskSpec::default() };
         let plan = Arc::new(Plan::new(vec![spec]).unwrap());
-        let events = self.command(Command::StartBuild { plan, slots: 1, in_place: false }).await?;
+        let wants = Box::new(Command::StartBuild { plan, slots: 1, in_place: false });
+        let events = self.command(Command::By { by: by.into(), wants }).await?;
         let started = events.iter().find_map(|recorded| recorded.event.about().build);
         Ok(started.unwrap())
     }

@@ -13,7 +13,7 @@ use super::{header, migrate, open};
 use crate::error::StoreError;
 
 /// Pages that are copied at once. Nobody else writes meanwhile, so all of them at a time.
-const ALL_PAGES: i32 = -1;
+const ALL_PAGES: i32 = i32::MAX;
 /// When somebody reads just now, it is tried again after this long.
 const PAUSE: Duration = Duration::from_millis(20);
 

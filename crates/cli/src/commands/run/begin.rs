@@ -110,10 +110,16 @@ impl Crew {
         &self,
         post: &Post,
         plan: Plan,
+        by: Option<&str>,
     ) -> Result<BuildId, Error> {
         let run = &self.settings.run;
         let (plan, slots, in_place) = (Arc::new(plan), run.jobs, run.in_place);
-        let events = post.command(Command::StartBuild { plan, slots, in_place }).await?;
+        let start = Command::StartBuild { plan, slots, in_place };
+        let start = match by {
+            Some(by) => Command::By { by: by.into(), wants: Box::new(start) },
+            None => start,
+        };
+        let events = post.command(start).await?;
         let started = events.iter().find_map(|recorded| match &recorded.event {
             Event::BuildStarted { build, .. } => Some(*build),
             _ => None,

@@ -72,7 +72,7 @@ impl Desk for ServedDesk {
         Ok(decided.iter().map(|recorded| (**recorded).clone()).collect())
     }
 
-    async fn start(&self, work: Wanted) -> Result<BuildId, Refused> {
+    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused> {
         let malformed = |error: Error| Refused::Malformed(told(&error));
         let not_now = |error: Error| Refused::NotNow(told(&error));
         let tasks = match work {
@@ -85,7 +85,7 @@ impl Desk for ServedDesk {
         let plan = crew.plan(tasks).map_err(malformed)?;
         crew.check(&plan).await.map_err(not_now)?;
         let post = self.post().await?;
-        let build = crew.start(&post, plan).await.map_err(not_now)?;
+        let build = crew.start(&post, plan, Some(by)).await.map_err(not_now)?;
         // It is on disk: whoever sits here next finds it, whatever happens now.
         let performing = crew.perform(&post, &self.store, &[build], Others::LeftAlone).await;
         let performing = performing.map_err(not_now)?;

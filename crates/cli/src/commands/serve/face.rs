@@ -19,6 +19,8 @@ pub(in crate::commands) struct Face {
     pub(in crate::commands) site: Arc<Site>,
     door: Arc<Door>,
     stop: CancellationToken,
+    /// Where it listens.
+    address: SocketAddr,
     /// Where it is reached.
     base: String,
     /// The token that was made because there was none.
@@ -53,7 +55,12 @@ impl Face {
             |public| public.trim_end_matches('/').to_owned(),
         );
         let site = Site::open(projects, Arc::new(SystemClock), stop.clone()).await?;
-        Ok(Self { site, door: Arc::new(door), stop, base, first })
+        Ok(Self { site, door: Arc::new(door), stop, address, base, first })
+    }
+
+    /// Where it listens.
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Where it is reached.

@@ -122,7 +122,14 @@ impl Served {
     fn greet(&self, terminal: &Terminal) -> Result<(), Error> {
         let (mut out, dim, code) = (terminal.styled(), style::DIM, style::CODE);
         let names: Vec<&str> = self.keepers.iter().map(|keeper| &**keeper.project.name()).collect();
-        writeln!(out, "Serving {} at {code}{}/{code:#}", names.join(", "), self.face.base())?;
+        let (base, here) = (self.face.base(), self.face.address());
+        write!(out, "Serving {} at {code}{base}/{code:#}", names.join(", "))?;
+        // Behind a proxy both are good to know.
+        if base.ends_with(&here.to_string()) {
+            writeln!(out)?;
+        } else {
+            writeln!(out, ", listening at http://{here}/")?;
+        }
         if let Some(token) = self.face.first_token() {
             writeln!(out, "Your first token, shown only now: {code}{token}{code:#}")?;
         }

@@ -53,7 +53,7 @@ impl Server {
             line.clear();
             assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it was there");
             if let Some((_, rest)) = line.split_once(where_it_is) {
-                rest.trim().trim_end_matches('/').clone_into(&mut address);
+                rest.split('/').next().unwrap().clone_into(&mut address);
             }
         }
         let user = user(stage);

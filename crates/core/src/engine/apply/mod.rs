@@ -95,6 +95,7 @@ impl State {
             Event::Recovered { task, .. } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),
             Event::ToolWaiting { .. }
+            | Event::Ordered { .. }
             | Event::Warned { .. }
             | Event::Thinking { .. }
             | Event::ToolCalled { .. }

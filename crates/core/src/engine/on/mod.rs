@@ -3,6 +3,7 @@
 mod abort;
 mod answer;
 mod blame;
+mod by;
 mod cancel;
 mod check_again;
 mod define_job;
@@ -66,6 +67,7 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
             forget::on(turn, signature);
             Ok(())
         }
+        Command::By { by, wants } => by::on(turn, by, *wants),
         Command::Wake => {
             wake::on(turn);
             Ok(())
