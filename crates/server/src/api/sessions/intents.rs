@@ -143,7 +143,7 @@ async fn intend(
     Body(wanted): Body<Wanted>,
 ) -> Result<Json<Permit>, Problem> {
     let spec = wanted.spec()?;
-    let Found { task, .. } = Found::named(&at.room, &session).await?;
+    let Found { task } = Found::named(&at.room, &session).await?;
     let key = spec.key.clone();
     let mut taken = false;
     if !task.moved.state.has_ended() {

@@ -15,6 +15,7 @@ use unstuck_core::plan::{GateKey, Plan, Request, SessionSpec, TaskSpec};
 use unstuck_core::text::brief::plain_line;
 use unstuck_runner::{Look, Looked};
 
+use super::directed::Directed;
 use super::record::{Found, SessionRecord};
 use crate::api::body::{Asks, Body};
 use crate::api::docs::{Api, Op};
@@ -187,7 +188,9 @@ async fn one(
 ) -> Result<Response, Problem> {
     let patience = Patience::of(how.wait)?;
     let room = which::room(&site, &caller, how.project.as_deref())?;
-    let read = || async { Found::named(&room, &session).await?.record(&room).await };
-    let record = patience.read(&site, &room, read, SessionRecord::is_settled).await?;
+    let Found { task } = Found::named(&room, &session).await?;
+    let read = || Directed::read(&room, &task);
+    patience.read(&site, &room, read, Directed::is_settled).await?;
+    let record = Found::named(&room, &session).await?.record(&room).await?;
     Ok(cached(&headers, &record))
 }

@@ -88,7 +88,7 @@ async fn settle(
     Path((session, key)): Path<(String, String)>,
     Body(came): Body<CameOf>,
 ) -> Result<Json<Acted>, Problem> {
-    let Found { task, .. } = Found::named(&at.room, &session).await?;
+    let Found { task } = Found::named(&at.room, &session).await?;
     let unknown = || {
         Problem::unknown("action", format!("{key:?} in session {session}"))
             .hint(format!("say first that you are about to perform it: `POST /api/v1/sessions/{session}/mutations`"))

@@ -6,7 +6,7 @@ use serde::Serialize;
 use unstuck_core::engine::{BuildId, TaskState};
 use unstuck_core::plan::MutationKind;
 use unstuck_core::time::Time;
-use unstuck_store::tables::{BuildRow, MutationStatus, TaskRow};
+use unstuck_store::tables::{MutationStatus, TaskRow};
 
 use super::directed::Directed;
 use crate::api::builds::build_of;
@@ -54,7 +54,6 @@ struct ActionRecord {
 
 /// A session that was found.
 pub(super) struct Found {
-    pub(super) build: BuildRow,
     pub(super) task: TaskRow,
 }
 
@@ -65,19 +64,15 @@ impl Found {
     }
 
     pub(super) async fn numbered(room: &Room, id: BuildId) -> Result<Self, Problem> {
-        let unknown = || Problem::unknown("session", id);
-        let build = build_of(room, id).await.map_err(|problem| match problem.status() {
-            404 => unknown(),
-            _ => problem,
-        })?;
         let tasks = room.store.tasks(&room.name, id).await?;
         let task = tasks.into_iter().find(|task| task.spec.session.is_some());
-        Ok(Self { build, task: task.ok_or_else(unknown)? })
+        Ok(Self { task: task.ok_or_else(|| Problem::unknown("session", id))? })
     }
 
     /// As it stands now.
     pub(super) async fn record(self, room: &Room) -> Result<SessionRecord, Problem> {
-        let Self { build, task } = self;
+        let Self { task } = self;
+        let build = build_of(room, task.build).await?;
         let direction = Directed::read(room, &task).await?;
         let actions = room.store.mutations(&room.name, task.id).await?;
         let mutations = actions.into_iter().map(|row| ActionRecord {
@@ -100,11 +95,6 @@ impl Found {
 }
 
 impl SessionRecord {
-    /// Whether its runtime has something to do, or nothing any more.
-    pub(super) const fn is_settled(&self) -> bool {
-        self.direction.is_settled()
-    }
-
     pub(super) const fn id(&self) -> BuildId {
         self.id
     }

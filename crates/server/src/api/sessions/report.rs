@@ -70,7 +70,7 @@ async fn failed(
     Body(failure): Body<Failure>,
 ) -> Result<Json<Directed>, Problem> {
     let request = request_key::required(&headers, "failure", &failure)?;
-    let Found { task, .. } = Found::named(&at.room, &session).await?;
+    let Found { task } = Found::named(&at.room, &session).await?;
     let redacted = |text: &str| at.room.desk.redacted(text);
     let fault = Arc::new(failure.fault(redacted)?);
     let approach = Some(Arc::new(failure.approach(redacted)));
@@ -87,7 +87,7 @@ async fn succeeded(
     Path(session): Path<String>,
     MaybeBody(success): MaybeBody<Success>,
 ) -> Result<Json<SessionRecord>, Problem> {
-    let Found { task, .. } = Found::named(&at.room, &session).await?;
+    let Found { task } = Found::named(&at.room, &session).await?;
     let summary = success.summary.as_deref().unwrap_or_default();
     let approach =
         Approach { summary: did(&at.room.desk.redacted(summary)), ..Approach::default() };

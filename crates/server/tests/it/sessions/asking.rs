@@ -100,7 +100,7 @@ async fn a_runtime_waits_for_the_answer_with_one_request() {
     assert_eq!(too_long.status, 422);
 }
 
-// T0.14, T1.14: a question of one session holds no other session up
+// T0.14: open questions are counted in one build, so that no session holds another one up
 #[tokio::test]
 async fn sessions_do_not_hold_each_other_up() {
     let mut runtime = Runtime::new().await;
