@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         return guard::main();
     }
     let args = args::parse();
-    let telling = render::Telling { json: args::wants_json(), no_color: args.no_color };
+    let telling = render::Telling { json: args::wants_json(), no_color: args.globals.no_color };
     let terminal = render::Terminal::new(telling.no_color);
     match commands::run(args, &terminal) {
         Ok(exit) => exit.into(),

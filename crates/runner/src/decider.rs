@@ -7,19 +7,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
-    BuildState, Command, EffectId, MutationState, Progress, QuestionId, Recorded, Rejected, RunId,
-    State, Subject, TaskId, TaskState,
+    BuildId, BuildState, Command, EffectId, MutationState, Progress, QuestionId, Recorded,
+    Rejected, RunId, State, Subject, TaskId, TaskState,
 };
 use unstuck_core::fault::{Fault, Internal};
-use unstuck_core::plan::{MutationSpec, TaskSpec};
+use unstuck_core::plan::{MutationSpec, Request, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::signature::Signature;
-use unstuck_core::tell;
+use unstuck_core::tell::{self, Direction};
 use unstuck_store::Conversation;
 
 use crate::control::{Client, ClientError, Refusal};
 use crate::handle::{CommandError, Handle};
 use crate::ledger::{Action, Settled, known};
+use crate::probe::idempotency_key;
 
 /// Whoever decides.
 #[async_trait]
@@ -59,6 +60,9 @@ pub enum Undecided {
     /// The key of an action was used for another one.
     #[error("{0}")]
     KeyReused(String),
+    /// A request came again and said something else.
+    #[error("{0}")]
+    RequestReused(String),
     /// It could not be remembered.
     #[error("{0}")]
     Store(Box<Fault>),
@@ -117,6 +121,25 @@ pub enum Look {
         /// The limits that are spoken of.
         policy: Box<Policy>,
     },
+    /// What the runtime of a session is to do now.
+    Session {
+        /// The session's task.
+        task: TaskId,
+        /// The limits that are spoken of.
+        policy: Box<Policy>,
+    },
+    /// How an action of a session stands.
+    Intent {
+        /// The session's task.
+        task: TaskId,
+        /// The action's key.
+        key: String,
+    },
+    /// The session that a request opened.
+    Opened {
+        /// The request.
+        request: Request,
+    },
 }
 
 /// What was seen.
@@ -135,6 +158,23 @@ pub enum Looked {
     Held(Option<HeldBy>),
     /// It stands like this.
     Stands(Option<TaskState>),
+    /// This is to be done.
+    Session(Option<Box<Direction>>),
+    /// The action stands like this.
+    Intent(Option<Intent>),
+    /// This one.
+    Opened(Option<BuildId>),
+}
+
+/// How an action of a session stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Where it stands.
+    pub state: MutationState,
+    /// Whether the session itself performs it; of those that hold for a project, another one may.
+    pub own: bool,
+    /// The same whenever this action is sent, so that the other side can recognise a repeated call.
+    pub idempotency_key: String,
 }
 
 /// A job that is there.
@@ -173,6 +213,16 @@ impl Look {
             Self::AnotherWay { run, policy } => {
                 Looked::Text(tell::result(state, policy, *run).map(Arc::from))
             }
+            Self::Session { task, policy } => {
+                Looked::Session(tell::direction(state, policy, *task).map(Box::new))
+            }
+            Self::Intent { task, key } => Looked::Intent(state.action(*task, key).map(|known| {
+                let idempotency_key = idempotency_key(state.project(), known);
+                Intent { state: known.state.clone(), own: known.task == *task, idempotency_key }
+            })),
+            Self::Opened { request } => {
+                Looked::Opened(state.opened_by(request).map(|(build, _)| build))
+            }
         }
     }
 }
@@ -205,9 +255,14 @@ impl Looked {
     pub(crate) fn text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,
-            Self::Is(_) | Self::Commands(_) | Self::Job(_) | Self::Held(_) | Self::Stands(_) => {
-                None
-            }
+            Self::Is(_)
+            | Self::Commands(_)
+            | Self::Job(_)
+            | Self::Held(_)
+            | Self::Stands(_)
+            | Self::Session(_)
+            | Self::Intent(_)
+            | Self::Opened(_) => None,
         }
     }
 }
@@ -281,6 +336,9 @@ impl From<CommandError> for Undecided {
             CommandError::Rejected(reused @ Rejected::KeyReused(_)) => {
                 Self::KeyReused(reused.to_string())
             }
+            CommandError::Rejected(reused @ Rejected::RequestReused(_)) => {
+                Self::RequestReused(reused.to_string())
+            }
             CommandError::Rejected(rejected) => Self::Refused(rejected.to_string()),
             CommandError::Store(error) => Self::Store(Box::new(error.fault())),
             CommandError::Ended => Self::Ended,
@@ -298,6 +356,9 @@ impl From<ClientError> for Undecided {
                 Self::Store(Box::new(Fault::internal_store("store", message, context)))
             }
             ClientError::Refused { why: Refusal::KeyReused, message } => Self::KeyReused(message),
+            ClientError::Refused { why: Refusal::RequestReused, message } => {
+                Self::RequestReused(message)
+            }
             ClientError::Refused { message, .. } => Self::Refused(message),
         }
     }

@@ -24,9 +24,10 @@ impl Runner {
         }
     }
 
-    /// An effect with everything that is needed to perform it.
+    /// An effect with everything that is needed to perform it, where it is performed here.
     pub(crate) fn order(&self, effect: Effect) -> Option<Order> {
-        let task = self.state.task(effect.task)?;
+        // What a runtime elsewhere owes is told by it; nobody here performs it.
+        let task = self.state.task(effect.task).filter(|task| !task.is_session())?;
         let (mutation, context) = match effect.what {
             Work::Perform { mutation } | Work::Probe { mutation } => {
                 (self.state.mutation(mutation).cloned(), None)

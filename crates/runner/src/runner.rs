@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::{broadcast, mpsc};
 use unstuck_core::chance::Rng;
-use unstuck_core::engine::{Command, EffectId, QuestionId, Rejected, State, decide};
+use unstuck_core::engine::{Command, EffectId, QuestionId, Rejected, State, Task, decide};
 use unstuck_core::policy::Policy;
 use unstuck_store::{Batch, Holder, Journal, Store, StoreError, crash, snapshot};
 
@@ -85,7 +85,7 @@ impl Runner {
         let claim = setup.store.claim(&setup.project, &setup.holder).await?;
         let (send, requests) = mpsc::channel(REQUESTS_MAX);
         let (notices, _) = broadcast::channel(NOTICES_MAX);
-        let leftover = claim.state.outstanding().iter().map(|effect| effect.id).collect();
+        let leftover = leftover(&claim.state);
         Ok(Self {
             setup,
             leftover,
@@ -328,4 +328,11 @@ impl Runner {
             let _ = reply.send(decided);
         }
     }
+}
+
+/// What is owed by whoever is gone. A runtime elsewhere is not: its sessions go on as they are.
+fn leftover(state: &State) -> Vec<EffectId> {
+    let is_ours = |task| !state.task(task).is_some_and(Task::is_session);
+    let owed = state.outstanding().into_iter().filter(|effect| is_ours(effect.task));
+    owed.map(|effect| effect.id).collect()
 }

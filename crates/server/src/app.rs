@@ -13,6 +13,7 @@ use tokio::time;
 
 use crate::api::{self, Shared};
 use crate::auth::{self, Door};
+use crate::metrics;
 use crate::pages;
 use crate::problem::Problem;
 use crate::site::Site;
@@ -38,7 +39,8 @@ pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
     };
     let (programs, description) = api::routes();
     let described = get(move || async move { Json(description) });
-    let programs = programs.route("/api/openapi.json", described);
+    let programs =
+        programs.route("/api/openapi.json", described).route("/metrics", get(metrics::show));
     let everybody =
         Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready));
     let signing = pages::signing_in(Arc::clone(door));
@@ -49,6 +51,7 @@ pub fn app(site: Arc<Site>, door: &Arc<Door>) -> Router {
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn(auth::guarded))
+        .layer(middleware::from_fn_with_state(Arc::clone(&site), metrics::counted))
         .with_state(site)
 }
 

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unstuck_core::engine::{Command, Recorded, TaskId};
+use unstuck_core::engine::{BuildId, Command, Recorded, TaskId};
 use unstuck_core::fault::Fault;
+use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
 use unstuck_runner::notify::Tested;
+use unstuck_runner::{Look, Looked, Undecided};
 use unstuck_store::tables::TaskRow;
 
 /// Whoever decides about a project: this process, or the one that holds it.
@@ -18,6 +20,9 @@ pub trait Desk: fmt::Debug + Send + Sync {
     /// Has a command decided, and waits until the decision is on disk.
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused>;
 
+    /// Starts a build of what there is to do, and sees to it that it is carried out.
+    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused>;
+
     /// There are answers to take up. Whether somebody is there who acts on them at once; where
     /// nobody is, the next one who takes the project up finds them.
     async fn take_answers(&self) -> Result<bool, Refused>;
@@ -25,11 +30,26 @@ pub trait Desk: fmt::Debug + Send + Sync {
     /// What a person wrote, without the secrets it may hold.
     fn redacted(&self, text: &str) -> Arc<str>;
 
+    /// Looks something up in the state of the project.
+    async fn look(&self, look: Look) -> Result<Looked, Refused>;
+
+    /// The limits that are spoken of.
+    fn policy(&self) -> Arc<Policy>;
+
     /// The jobs as people think of them, by name.
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused>;
 
     /// Sends a test message by each way of notifying that is set up, and tells what came of it.
     async fn test_notifications(&self) -> Result<Vec<Tested>, Refused>;
+}
+
+/// What somebody wants to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A goal, in a few words.
+    Goal(String),
+    /// What is written in these files and folders of the project; without any, in its usual folder.
+    Files(Vec<String>),
 }
 
 /// A job as people think of it.
@@ -95,6 +115,12 @@ pub enum Refused {
     /// It does not fit the state things are in.
     #[error("{0}")]
     NotNow(String),
+    /// The key of an action was used for another one.
+    #[error("{0}")]
+    KeyReused(String),
+    /// A request came again and said something else.
+    #[error("{0}")]
+    RequestReused(String),
     /// There is no such thing.
     #[error("there is no {what} {name}")]
     Unknown {
@@ -112,4 +138,17 @@ pub enum Refused {
     /// Something is in the way.
     #[error("{0}")]
     Fault(Box<Fault>),
+}
+
+impl From<Undecided> for Refused {
+    fn from(undecided: Undecided) -> Self {
+        match undecided {
+            Undecided::Refused(said) => Self::NotNow(said),
+            Undecided::KeyReused(said) => Self::KeyReused(said),
+            Undecided::RequestReused(said) => Self::RequestReused(said),
+            Undecided::Stale => Self::NotNow("it is over already".to_owned()),
+            Undecided::Store(fault) => Self::Fault(fault),
+            Undecided::Ended => Self::ChangingHands,
+        }
+    }
 }

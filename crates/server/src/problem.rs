@@ -121,6 +121,10 @@ impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::NotNow(said) => Self::new(StatusCode::CONFLICT, said),
+            Refused::KeyReused(said) => Self::new(StatusCode::CONFLICT, said)
+                .hint("the same action has the same arguments; give another action another key"),
+            Refused::RequestReused(said) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, said)
+                .hint("make a new `Idempotency-Key` for each thing you tell, and send it again only with the same words"),
             Refused::Unknown { what, name } => Self::unknown(what, name),
             Refused::Malformed(said) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, said),
             Refused::ChangingHands => {

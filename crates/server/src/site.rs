@@ -9,9 +9,11 @@ use tokio_util::sync::CancellationToken;
 use unstuck_runner::Clock;
 use unstuck_store::{Store, StoreError};
 
+use crate::api::Kept;
 use crate::auth::Caller;
 use crate::desk::Desk;
 use crate::events::{Cursor, Hub};
+use crate::metrics::Traffic;
 
 /// A project that is to be shown.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub struct Site {
     pub(crate) clock: Arc<dyn Clock>,
     /// Changes when something happens in any of them.
     pub(crate) tick: watch::Sender<u64>,
+    pub(crate) traffic: Traffic,
+    pub(crate) kept: Kept,
     /// The server ends.
     pub(crate) stop: CancellationToken,
 }
@@ -59,7 +63,14 @@ impl Site {
             tokio::spawn(async move { reader.run(tick, stop).await });
             rooms.insert(Arc::clone(&name), Arc::new(Room { name, store, desk, hub }));
         }
-        Ok(Arc::new(Self { rooms, clock, tick, stop }))
+        Ok(Arc::new(Self {
+            rooms,
+            clock,
+            tick,
+            traffic: Traffic::default(),
+            kept: Kept::default(),
+            stop,
+        }))
     }
 
     /// The projects that somebody may see, in the order of their names.

@@ -30,6 +30,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The position of the last durable event this process has written or read; a hint to read on.
     fn subscribe(&self, project: &str) -> watch::Receiver<u64>;
 
+    /// Another number whenever something may have been written since, in whatever process: what was
+    /// read between two that are the same is still true. Quick, and waits for nobody.
+    fn revision(&self) -> Result<u64, StoreError>;
+
     /// Events after a position, oldest first, at most `limit` of them.
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError>;
 

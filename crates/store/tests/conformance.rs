@@ -77,6 +77,7 @@ conformance! {
     what_was_checked_is_remembered
     actions_are_remembered
     costs_add_up
+    a_session_and_its_requests_are_remembered
     what_is_old_goes
     the_latest_conversation_survives
     a_conversation_that_is_over_is_not_kept

@@ -28,6 +28,7 @@ mod run;
 mod serve;
 mod skip;
 mod status;
+mod store;
 mod token;
 mod value;
 mod why;
@@ -60,13 +61,14 @@ pub(crate) use run::{Follow, Resume, Run};
 pub(crate) use serve::Serve;
 pub(crate) use skip::Skip;
 pub(crate) use status::Status;
+pub(crate) use store::{Store, StoreCommand};
 pub(crate) use token::{MakeToken, Token, TokenCommand, TokenRole};
 pub(crate) use why::Why;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args as _, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit;
 
@@ -93,6 +95,13 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+}
+
+/// What every verb takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Globals {
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, display_order = 899)]
     pub(crate) dir: Option<PathBuf>,
@@ -131,6 +140,7 @@ pub(crate) enum Command {
     Schema(Schema),
     Notify(Notify),
     Token(Token),
+    Store(Store),
     Explain(Explain),
     Classify(Classify),
     Drill(Drill),
@@ -152,8 +162,32 @@ Examples:
 /// Reads the command line; on a mistake, `--help` or `--version` it answers and ends the process.
 pub(crate) fn parse() -> Args {
     let given: Vec<OsString> = std::env::args_os().collect();
+    if let Some(args) = quickly(&given) {
+        return args;
+    }
     let matches = command(color(&given)).get_matches_from(given);
     Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Reads one of the two verbs that scripts call again and again, without making all the others ready.
+/// Whatever is wrong or asked about it is left to the whole command line.
+fn quickly(given: &[OsString]) -> Option<Args> {
+    let read = |verb: fn(clap::Command) -> clap::Command| {
+        let bare = clap::Command::new("unstuck").no_binary_name(true).disable_help_flag(true);
+        Globals::augment_args(verb(bare)).try_get_matches_from(given.iter().skip(2)).ok()
+    };
+    let (command, matches) = match given.get(1)?.to_str()? {
+        "exec" => {
+            let matches = read(Exec::augment_args)?;
+            (Command::Exec(Exec::from_arg_matches(&matches).ok()?), matches)
+        }
+        "mutate" => {
+            let matches = read(Mutate::augment_args)?;
+            (Command::Mutate(Mutate::from_arg_matches(&matches).ok()?), matches)
+        }
+        _ => return None,
+    };
+    Some(Args { command, globals: Globals::from_arg_matches(&matches).ok()? })
 }
 
 /// Whether a program reads what is said: every verb that writes JSON has the flag under this name.

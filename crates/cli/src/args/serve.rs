@@ -18,9 +18,9 @@ pub(crate) struct Serve {
     #[arg(value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
 
-    /// Listen here
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7424")]
-    pub(crate) bind: SocketAddr,
+    /// Listen here; without it `server.bind` of the settings, which is 127.0.0.1:7424
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) bind: Option<SocketAddr>,
 
     /// An address under which it is reached from elsewhere, with its `https://`
     #[arg(long, value_name = "URL")]

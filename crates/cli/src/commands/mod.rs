@@ -29,6 +29,7 @@ mod run;
 mod serve;
 mod skip;
 mod status;
+mod store;
 mod token;
 mod why;
 
@@ -39,7 +40,7 @@ use crate::render::Terminal;
 
 /// Carries out one command.
 pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
-    let dir = args.dir.as_deref();
+    let dir = args.globals.dir.as_deref();
     match args.command {
         Command::Init(args) => init::run(&args, dir, terminal),
         Command::Doctor(args) => doctor::run(&args, dir, terminal),
@@ -66,6 +67,7 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Config(args) => config::run(&args, dir, terminal),
         Command::Notify(args) => notify::run(&args, dir, terminal),
         Command::Token(args) => token::run(&args, terminal),
+        Command::Store(args) => store::run(&args, dir, terminal),
         Command::Schema(args) => config::schema_of(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Classify(args) => classify::run(&args, terminal),

@@ -11,6 +11,7 @@ use unstuck_store::Store;
 use unstuck_world::notify::{Channel, Means};
 
 use super::folder::Project;
+use super::links::ServerLinks;
 use super::own_guard;
 use crate::build::redactor;
 use crate::error::Error;
@@ -48,6 +49,7 @@ pub(super) async fn sender(
         return Ok(None);
     }
     let (store, name) = (Arc::clone(store), Arc::clone(project.name()));
-    let outgoing = Outgoing { store, project: name, clock: Arc::new(SystemClock), channels };
+    let links = ServerLinks::of(project)?.map(|links| Arc::new(links) as _);
+    let outgoing = Outgoing { store, project: name, clock: Arc::new(SystemClock), channels, links };
     Ok(Some(Sender::start(outgoing).await?))
 }

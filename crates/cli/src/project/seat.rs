@@ -1,6 +1,5 @@
 //! Where we sit: we hold the project and decide, or somebody else does and we perform our part.
 
-use std::future::pending;
 use std::sync::Arc;
 
 use tokio::sync::broadcast;
@@ -16,22 +15,24 @@ use unstuck_store::Store;
 use super::channels::{GRACE, sender};
 use super::folder::{Project, holder};
 use super::patience::{Found, take_or_join};
+use super::post::Post;
 use crate::build::redactor;
 use crate::error::Error;
 
 /// Where we sit.
-pub(crate) enum Seat {
-    /// We hold the project.
-    Holder {
-        handle: Handle,
-        running: JoinHandle<Ended>,
-        notices: broadcast::Receiver<Notice>,
-        /// Tells people who are elsewhere.
-        sender: Option<Sender>,
-        _server: Server,
-    },
-    /// Somebody else does.
-    Guest { client: Client, notices: broadcast::Receiver<Notice> },
+pub(crate) struct Seat {
+    post: Post,
+    notices: broadcast::Receiver<Notice>,
+    /// What comes with holding the project.
+    held: Option<Held>,
+}
+
+/// What comes with holding a project.
+struct Held {
+    running: JoinHandle<Ended>,
+    /// Tells people who are elsewhere.
+    sender: Option<Sender>,
+    _server: Server,
 }
 
 /// What is heard.
@@ -73,51 +74,51 @@ impl Seat {
         let running = tokio::spawn(runner.run());
         // What was answered while nobody was here counts before anything is looked at.
         handle.take_answers().await?;
-        Ok(Self::Holder { handle, running, notices, sender, _server: server })
+        let held = Some(Held { running, sender, _server: server });
+        Ok(Self { post: Post::Holder(handle), notices, held })
     }
 
     async fn join(project: &Project) -> std::io::Result<Self> {
         let (client, _) = Client::connect(&project.socket(), None).await?;
         let notices = client.watch().await.map_err(std::io::Error::other)?;
-        Ok(Self::Guest { client, notices })
+        Ok(Self { post: Post::Guest(client), notices, held: None })
+    }
+
+    /// The way to whoever decides.
+    pub(crate) const fn post(&self) -> &Post {
+        &self.post
     }
 
     /// Has a command decided; returns when that is on disk.
     pub(crate) async fn command(&self, command: Command) -> Result<Vec<Recorded>, Error> {
-        match self {
-            Self::Holder { handle, .. } => {
-                let decided = handle.command(command).await?;
-                Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
-            }
-            Self::Guest { client, .. } => Ok(client.command(command).await?),
-        }
+        self.post.command(command).await
     }
 
     /// Looks something up in the state of the project.
     pub(crate) async fn look(&self, look: Look) -> Result<Looked, Error> {
-        Ok(match self {
-            Self::Holder { handle, .. } => handle.look(move |state| look.at(state)).await?,
-            Self::Guest { client, .. } => client.look(look).await?,
+        Ok(match &self.post {
+            Post::Holder(handle) => handle.look(move |state| look.at(state)).await?,
+            Post::Guest(client) => client.look(look).await?,
         })
     }
 
     /// Performs the effects of `scope` from now on, as soon as nobody else does.
     pub(crate) async fn attach(&self, scope: Scope, world: Arc<dyn World>) -> Result<(), Error> {
-        match self {
-            Self::Holder { handle, .. } => {
-                handle.attach(scope, world).await?;
-            }
-            Self::Guest { client, .. } => client.attach(scope, world).await?,
-        }
-        Ok(())
+        self.post.attach(scope, world).await
+    }
+
+    /// The same without waiting: whether nobody else performs it.
+    pub(crate) async fn try_attach(
+        &self,
+        scope: Scope,
+        world: Arc<dyn World>,
+    ) -> Result<bool, Error> {
+        self.post.try_attach(scope, world).await
     }
 
     /// Whoever decides.
     pub(crate) fn decider(&self) -> Arc<dyn Decider> {
-        match self {
-            Self::Holder { handle, .. } => Arc::new(handle.clone()),
-            Self::Guest { client, .. } => Arc::new(client.clone()),
-        }
+        self.post.decider()
     }
 
     /// Whether a task of a build is at work. Whoever holds the project has it in memory; others read
@@ -129,8 +130,8 @@ impl Seat {
         build: BuildId,
     ) -> Result<bool, Error> {
         let works = |standing| matches!(standing, Standing::Running | Standing::Reconciling);
-        match self {
-            Self::Holder { handle, .. } => {
+        match &self.post {
+            Post::Holder(handle) => {
                 let look = move |state: &State| {
                     state.build(build).is_some_and(|build| {
                         build.count(Standing::Running) + build.count(Standing::Reconciling) > 0
@@ -138,67 +139,55 @@ impl Seat {
                 };
                 Ok(handle.look(look).await?)
             }
-            Self::Guest { .. } => {
+            Post::Guest(_) => {
                 let tasks = store.tasks(project, build).await?;
                 Ok(tasks.iter().any(|task| works(task.moved.state.standing())))
             }
         }
     }
 
-    /// The same without waiting: whether nobody else performs it.
-    pub(crate) async fn try_attach(
-        &self,
-        scope: Scope,
-        world: Arc<dyn World>,
-    ) -> Result<bool, Error> {
-        match self {
-            Self::Holder { handle, .. } => Ok(handle.try_attach(scope, world).await?.is_some()),
-            Self::Guest { client, .. } => Ok(client.try_attach(scope, world).await?),
-        }
-    }
-
     /// Whether we decide ourselves, and know before the disk does.
     pub(crate) const fn holder(&self) -> Option<&Handle> {
-        match self {
-            Self::Holder { handle, .. } => Some(handle),
-            Self::Guest { .. } => None,
+        match &self.post {
+            Post::Holder(handle) => Some(handle),
+            Post::Guest(_) => None,
         }
     }
 
     /// The next thing that is heard.
     pub(crate) async fn hear(&mut self) -> Result<Heard, Error> {
-        match self {
-            Self::Holder { running, notices, .. } => tokio::select! {
-                biased;
-                notice = notices.recv() => Ok(Heard::Notice(notice.unwrap_or(Notice::Gap))),
+        let Self { post, notices, held } = self;
+        let left = async {
+            match held {
                 // It ends by itself only when the store is lost.
-                ended = running => match ended {
+                Some(held) => match (&mut held.running).await {
                     Ok(Err(error)) => Err(error.into()),
                     _ => Err(CommandError::Ended.into()),
                 },
-            },
-            Self::Guest { client, notices } => tokio::select! {
-                biased;
-                notice = notices.recv() => Ok(Heard::Notice(notice.unwrap_or(Notice::Gap))),
-                () = client.gone() => Ok(Heard::HolderGone),
-            },
+                None => {
+                    post.gone().await;
+                    Ok(Heard::HolderGone)
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            notice = notices.recv() => Ok(Heard::Notice(notice.unwrap_or(Notice::Gap))),
+            left = left => left,
         }
     }
 
     /// What is heard from here on, for somebody beside whoever hears it all.
     pub(crate) async fn watch(&self) -> Result<broadcast::Receiver<Notice>, Error> {
-        Ok(match self {
-            Self::Holder { handle, .. } => handle.watch(),
-            Self::Guest { client, .. } => client.watch().await?,
+        Ok(match &self.post {
+            Post::Holder(handle) => handle.watch(),
+            Post::Guest(client) => client.watch().await?,
         })
     }
 
     /// Comes back when whoever held the project beside us is gone.
     pub(crate) async fn left(&self) {
-        match self {
-            Self::Holder { .. } => pending().await,
-            Self::Guest { client, .. } => client.gone().await,
-        }
+        self.post.gone().await;
     }
 
     /// Whether an error means that whoever held the project beside us is ending or gone.
@@ -207,25 +196,19 @@ impl Seat {
             error,
             Error::Refused(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. })
         );
-        gone && matches!(self, Self::Guest { .. })
+        gone && matches!(self.post, Post::Guest(_))
     }
 
     /// Gets up properly: what we have begun is ended, everything is on disk, and the project is
     /// free.
     pub(crate) async fn leave(self) -> Result<(), Error> {
-        match self {
-            Self::Holder { handle, running, sender, .. } => {
-                handle.shut_down(false).await;
-                let ended = running.await.map_err(|_| CommandError::Ended)?;
-                if let Some(sender) = sender {
-                    sender.finish(GRACE).await;
-                }
-                ended?;
+        self.post.leave().await;
+        if let Some(Held { running, sender, .. }) = self.held {
+            let ended = running.await.map_err(|_| CommandError::Ended)?;
+            if let Some(sender) = sender {
+                sender.finish(GRACE).await;
             }
-            Self::Guest { client, .. } => {
-                // A holder that is gone finds out by itself.
-                let _ = client.leave().await;
-            }
+            ended?;
         }
         Ok(())
     }

@@ -18,11 +18,19 @@ pub(crate) async fn open_build(
     given: Option<BuildId>,
 ) -> Result<BuildRow, Error> {
     let builds = store.builds(project).await?;
-    let open = |row: &&BuildRow| !row.standing && !row.state.has_ended();
     match given {
         Some(id) => named(builds, id),
-        None => builds.iter().find(open).cloned().ok_or(Error::NoOpenBuild),
+        None => {
+            let open = builds.into_iter().filter(|row| !row.state.has_ended());
+            newest(&open.collect::<Vec<_>>()).cloned().ok_or(Error::NoOpenBuild)
+        }
     }
+}
+
+/// The newest build of a plan; where there is none, the newest session.
+fn newest(builds: &[BuildRow]) -> Option<&BuildRow> {
+    let of_a_plan = builds.iter().find(|row| row.is_performed_here());
+    of_a_plan.or_else(|| builds.iter().find(|row| !row.standing))
 }
 
 /// The build that was named, or the newest, whether it has ended or not.
@@ -34,7 +42,7 @@ pub(crate) async fn any_build(
     let builds = store.builds(project).await?;
     match given {
         Some(id) => named(builds, id),
-        None => builds.into_iter().find(|row| !row.standing).ok_or(Error::NoOpenBuild),
+        None => newest(&builds).cloned().ok_or(Error::NoOpenBuild),
     }
 }
 
@@ -43,7 +51,7 @@ pub(crate) async fn any_build(
 pub(crate) async fn task(store: &dyn Store, project: &str, given: &str) -> Result<TaskRow, Error> {
     let given = given.trim();
     let builds = store.builds(project).await?;
-    let newest = builds.iter().find(|row| !row.standing);
+    let newest = newest(&builds);
     let jobs = builds.iter().find(|row| row.standing);
     let mut rows = Vec::new();
     for build in [newest, jobs].into_iter().flatten() {

@@ -14,6 +14,9 @@ use super::{when, words};
 pub(crate) fn happened(event: &Event, at: Time) -> String {
     let until = |until: &Time| when::until(*until, at);
     match event {
+        Event::BuildStarted { build, plan, .. } if plan.session().is_some() => {
+            format!("session {build} of another runtime was opened")
+        }
         Event::BuildStarted { build, plan, .. } => {
             let tasks = words::number(plan.len(), "task", "tasks");
             format!("build {build} began with {tasks}")
@@ -38,6 +41,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::JobHeld { .. } => "is left alone until you say so, as you asked".to_owned(),
         Event::JobReleased { .. } => "runs again when its time comes".to_owned(),
         Event::JobFireLater { .. } => "still runs, and runs once more afterwards".to_owned(),
+
+        Event::Reported { .. } => "told what it met".to_owned(),
 
         Event::TaskBackingOff { until: Some(again), .. } => {
             format!("waits and goes on at {}", until(again))
@@ -120,6 +125,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::Forgotten { signature: None } => {
             "the tries of all errors were forgotten, as you asked".to_owned()
         }
+
+        Event::Ordered { by, wish, .. } => format!("{} {}", words::plain_line(by), wish.as_str()),
 
         Event::QuestionAsked { question } => {
             format!("question {} is for you: {}", question.id, words::kind(question.kind))

@@ -11,6 +11,7 @@ mod policy;
 mod reference;
 mod resolve;
 mod sections;
+mod server;
 mod units;
 mod wrong;
 
@@ -23,4 +24,5 @@ pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
 pub(crate) use sections::{
     Agent, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings,
 };
+pub(crate) use server::Server;
 pub(crate) use units::{Length, Money};

@@ -163,8 +163,10 @@ impl Resolving {
     }
 
     fn variables(&mut self) {
-        // Reading the keys takes longer than looking whether there is anything to read.
-        if !env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with(PREFIX)) {
+        // Reading the keys takes longer than looking whether there is anything to read: a setting has a
+        // section and a name, and what we tell our children has one word.
+        let is_setting = |name: &str| name.strip_prefix(PREFIX).is_some_and(|of| of.contains('_'));
+        if !env::vars_os().any(|(name, _)| is_setting(&name.to_string_lossy())) {
             return;
         }
         for path in Keys::all().paths().into_iter().filter(|path| path != JOB) {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Job;
 use super::notify::Notify;
+use super::server::Server;
 use super::units::{Length, Money};
 
 /// Settings of a project.
@@ -36,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) wait: Wait,
     /// What may be spent.
     pub(crate) budget: Budget,
+    /// The inbox, the pages and the API.
+    pub(crate) server: Server,
     /// Who is told what happened, by a name of your choice.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) notify: BTreeMap<String, Notify>,

@@ -41,6 +41,7 @@ mod schema;
 mod serve;
 mod shop;
 mod status;
+mod store;
 mod terminal;
 mod token;
 mod why;

@@ -26,6 +26,8 @@ impl fmt::Display for Ran {
 pub(crate) fn command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unstuck"));
     command.args(args).env_clear().env("COLUMNS", "100").env("XDG_STATE_HOME", state_folder());
+    // Where a run is served is another port each time; the tests about it ask for it.
+    command.env("UNSTUCK_SERVER_DURING_RUN", "false");
     command
 }
 

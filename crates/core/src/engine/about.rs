@@ -37,6 +37,7 @@ impl Event {
             | Self::JobHeld { task }
             | Self::JobReleased { task }
             | Self::JobFireLater { task }
+            | Self::Reported { task, .. }
             | Self::TaskDone { task }
             | Self::TaskFailed { task, .. }
             | Self::TaskSkipped { task, .. }
@@ -89,6 +90,10 @@ impl Event {
 
             Self::QuestionAsked { question } => {
                 About { task: question.tasks.first().copied(), ..About::default() }
+            }
+
+            Self::Ordered { build, task, .. } => {
+                About { build: *build, task: *task, ..About::default() }
             }
 
             Self::Forgotten { .. }

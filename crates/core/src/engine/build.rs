@@ -110,6 +110,9 @@ pub struct Build {
     pub in_place: bool,
     /// It holds the project's jobs and never ends.
     pub standing: bool,
+    /// The title of the session that it is: a runtime elsewhere does its one task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Arc<str>>,
     /// Its tasks.
     pub tasks: Vec<TaskId>,
     /// How many of its tasks stand where.
@@ -150,6 +153,7 @@ impl Build {
             slots,
             in_place,
             standing,
+            session: None,
             tasks: Vec::new(),
             counts: [0; Standing::COUNT],
             ready: BTreeMap::new(),

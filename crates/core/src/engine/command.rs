@@ -8,7 +8,7 @@ use super::checked::Checked;
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::Fault;
-use crate::plan::{GateKey, MutationSpec, Plan, TaskSpec};
+use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;
@@ -111,6 +111,13 @@ pub enum Command {
         /// The action.
         mutation: MutationSpec,
     },
+    /// A runtime elsewhere tells what came of its work on a session.
+    Report {
+        /// The session's task.
+        task: TaskId,
+        /// What it tells.
+        told: Told,
+    },
     /// A person answered.
     Answer {
         /// Which question.
@@ -174,6 +181,13 @@ pub enum Command {
         /// Which error; all without one.
         signature: Option<Signature>,
     },
+    /// Something that a person wants, and who: that is remembered with what comes of it.
+    By {
+        /// Their name.
+        by: Arc<str>,
+        /// What they want.
+        wants: Box<Command>,
+    },
     /// Time has passed.
     Wake,
     /// The process was started: whatever was running is gone.
@@ -226,6 +240,38 @@ pub enum Outcome {
     CannotTell,
     /// The build's branch moved on before the merge.
     HeadMoved,
+}
+
+/// What a runtime elsewhere tells about its session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "told", rename_all = "snake_case")]
+pub enum Told {
+    /// Its attempt failed. The same request again changes nothing.
+    Failed {
+        /// How it is recognised when it comes again.
+        request: Request,
+        /// How.
+        fault: Arc<Fault>,
+        /// What the attempt did.
+        approach: Option<Arc<Approach>>,
+    },
+    /// The goal is reached.
+    Done {
+        /// What the attempt did.
+        approach: Arc<Approach>,
+    },
+    /// It is about to perform an irreversible action.
+    Intends {
+        /// Which one.
+        mutation: MutationSpec,
+    },
+    /// It performed an irreversible action.
+    Acted {
+        /// The action's key.
+        key: String,
+        /// What came of it.
+        outcome: Outcome,
+    },
 }
 
 /// What a running attempt did since its last report.
@@ -305,6 +351,9 @@ pub enum Rejected {
     /// The key was used for something else.
     #[error("the key {0:?} was used for an action with other arguments")]
     KeyReused(String),
+    /// A request came again and said something else.
+    #[error("the request {0:?} was sent before and said something else")]
+    RequestReused(String),
     /// It does not fit the state things are in.
     #[error("{what} is {state}")]
     NotNow {

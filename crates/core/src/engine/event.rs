@@ -10,9 +10,10 @@ use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
 use super::task::{Allowance, Guidance, Left};
 use super::why::Why;
+use super::wish::Wish;
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::{Code, Fault};
-use crate::plan::{GateKey, MutationSpec, Plan, TaskSpec};
+use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;
@@ -123,6 +124,10 @@ pub enum Event {
     /// A job that still runs will be started again when it is done.
     #[serde(rename = "job.fire_later")]
     JobFireLater { task: TaskId },
+
+    /// A runtime elsewhere reported on its session.
+    #[serde(rename = "session.reported")]
+    Reported { task: TaskId, request: Request },
 
     /// A task waits, until a time or at a gate.
     #[serde(rename = "task.backing_off")]
@@ -282,6 +287,17 @@ pub enum Event {
     /// The tries of one error, or of all, were forgotten.
     #[serde(rename = "signature.forgotten")]
     Forgotten { signature: Option<Signature> },
+
+    /// Somebody wanted what was just decided.
+    #[serde(rename = "control.ordered")]
+    Ordered {
+        by: Arc<str>,
+        wish: Wish,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<BuildId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
 
     /// A person is asked.
     #[serde(rename = "agent.waiting_for_input")]

@@ -59,12 +59,13 @@ mod table;
 mod task;
 mod turn;
 mod why;
+mod wish;
 
 pub use about::About;
 pub use apart::Beside;
 pub use build::{Build, BuildState};
 pub use checked::{CHECK_CHARS_MAX, CHECKS_LISTED_MAX, Check, CheckVerdict, Checked};
-pub use command::{Command, NOTE_CHARS_MAX, Note, Outcome, Progress, Rejected};
+pub use command::{Command, NOTE_CHARS_MAX, Note, Outcome, Progress, Rejected, Told};
 pub use decide::decide;
 pub use effect::{Effect, Start, Work};
 pub use effects::effects;
@@ -82,6 +83,7 @@ pub use task::{
     Allowance, Charged, Counters, Guidance, Left, Standing, Task, TaskState, Transient,
 };
 pub use why::{Count, Rule, Why};
+pub use wish::Wish;
 
 pub use crate::chance::Rng;
 pub use crate::plan::GateKey;

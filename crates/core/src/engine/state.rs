@@ -1,6 +1,6 @@
 //! The state of one project: what the journal adds up to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use super::run::{Run, Step};
 use super::signatures::Signatures;
 use super::table::Table;
 use super::task::Task;
-use crate::plan::GateKey;
+use crate::plan::{GateKey, Request};
 use crate::policy::Amount;
 use crate::signature::Signature;
 use crate::time::Time;
@@ -46,6 +46,9 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) allowed_commands: BTreeSet<String>,
     pub(super) jobs: Option<BuildId>,
+    /// The latest sessions, by the request that opened them.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub(super) opened: VecDeque<Opened>,
     pub(super) day: Day,
     pub(super) ids: NextIds,
     /// Builds that something happened to since the last look; not part of what is remembered.
@@ -59,6 +62,13 @@ pub struct State {
 pub(super) enum Owner {
     Run(RunId),
     Mutation(MutationId),
+}
+
+/// A session, and the request that opened it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Opened {
+    pub(super) request: Request,
+    pub(super) build: BuildId,
 }
 
 /// Something that happens at a time.
@@ -109,6 +119,7 @@ impl State {
             allowed: BTreeSet::new(),
             allowed_commands: BTreeSet::new(),
             jobs: None,
+            opened: VecDeque::new(),
             day: Day::default(),
             ids: NextIds::default(),
             stirred: Vec::new(),
@@ -153,6 +164,12 @@ impl State {
     /// The build that all jobs live in, once there is a job.
     pub const fn jobs(&self) -> Option<BuildId> {
         self.jobs
+    }
+
+    /// The session that a request opened, and whether the request said the same.
+    pub fn opened_by(&self, request: &Request) -> Option<(BuildId, bool)> {
+        let known = self.opened.iter().find(|opened| opened.request.key == request.key)?;
+        Some((known.build, known.request.said == request.said))
     }
 
     /// The job with this name.

@@ -13,7 +13,7 @@ use super::run::{Next, Operation};
 use super::signatures::Signatures;
 use crate::attempt::Approach;
 use crate::fault::{Code, Fault, Work};
-use crate::plan::{GateKey, MutationSpec, TaskSpec};
+use crate::plan::{GateKey, MutationSpec, Request, TaskSpec};
 use crate::policy::Amount;
 use crate::question::Decision;
 use crate::signature::Signature;
@@ -275,6 +275,9 @@ pub struct Task {
     /// What the checks said of its latest attempt, one entry for each gate it came to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<Arc<Checked>>,
+    /// The latest reports on a session that were taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<Request>,
     /// A fault that waits until the outcome of an action is known.
     pub unsettled: Option<Arc<Fault>>,
     /// Actions its agent declared for after the checks.
@@ -326,6 +329,7 @@ impl Task {
             approach: None,
             repairs: Repairs::default(),
             checked: Vec::new(),
+            reports: Vec::new(),
             unsettled: None,
             declared: Vec::new(),
             ledger: Vec::new(),
@@ -341,6 +345,11 @@ impl Task {
     /// Which of the two kinds of work it is.
     pub fn work(&self) -> Work {
         self.spec.work()
+    }
+
+    /// Whether a runtime elsewhere works on it.
+    pub fn is_session(&self) -> bool {
+        self.spec.session.is_some()
     }
 
     /// The gate its next run begins at, where it needs one.

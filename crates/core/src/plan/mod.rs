@@ -9,4 +9,7 @@ mod spec;
 pub use call::{Call, CommandCall, HttpCall, PullRequest, SecretHeader};
 pub use order::{Plan, PlanError};
 pub use reach::Reach;
-pub use spec::{GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, ScopeSpec, TaskSpec};
+pub use spec::{
+    GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, Request, ScopeSpec, SessionSpec,
+    TaskSpec,
+};

@@ -76,6 +76,11 @@ impl Plan {
         self.tasks.iter().zip(self.needs.iter().map(Vec::as_slice))
     }
 
+    /// The one task of a session, where its work is done by a runtime elsewhere.
+    pub fn session(&self) -> Option<&TaskSpec> {
+        self.tasks.iter().find(|task| task.session.is_some())
+    }
+
     /// How many tasks there are.
     pub const fn len(&self) -> usize {
         self.tasks.len()

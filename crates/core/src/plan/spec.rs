@@ -68,12 +68,20 @@ pub struct TaskSpec {
     pub mutations: Vec<Arc<MutationSpec>>,
     /// Set for a script that is kept alive.
     pub job: Option<JobSpec>,
+    /// Set where a runtime elsewhere does the work and tells what comes of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionSpec>,
 }
 
 impl TaskSpec {
     /// Which of the two kinds of work it is.
     pub const fn work(&self) -> Work {
         if self.job.is_some() { Work::Job } else { Work::Task }
+    }
+
+    /// The request that opened the session that it is.
+    pub fn opened_by(&self) -> Option<&Request> {
+        self.session.as_ref()?.request.as_ref()
     }
 
     /// Whether its result is brought onto the build's branch, where one comes after the other.
@@ -113,6 +121,26 @@ pub struct JobSpec {
     /// It is a single action that somebody wanted done once, and no script.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_action: bool,
+}
+
+/// Work that a runtime elsewhere does: it has no worktree, no branch and no checks of ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct SessionSpec {
+    /// The request that opened it, where it can be told from others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
+}
+
+/// A request of a program elsewhere, as it is recognised when it comes again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Request {
+    /// Its `Idempotency-Key`.
+    pub key: Arc<str>,
+    /// Recognises what it said: the same key with something else is refused.
+    pub said: u64,
 }
 
 /// An irreversible action.

@@ -48,7 +48,7 @@ fn told(
         approaches: &approaches,
         broke: broke.map(|broke| failed(broke, &broke_message)),
         failure: failed(failure, &message),
-        tree: tree(run.step, failure),
+        tree: if task.is_session() { Tree::Elsewhere } else { tree(run.step, failure) },
     }))
 }
 

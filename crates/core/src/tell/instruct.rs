@@ -1,6 +1,6 @@
 //! What an agent is asked to do after a failure or an answer, by code and by decision.
 
-use super::replan::Replan;
+use super::replan::{Replan, Tree};
 use crate::fault::{Code, Reaction, Work};
 use crate::question::Decision;
 
@@ -30,11 +30,18 @@ pub(super) const fn meaning(decision: Decision) -> &'static str {
 
 /// What is now asked of the agent.
 pub(super) fn instruction(context: &Replan<'_>) -> String {
-    advice(context.failure.code, context.work, (context.attempt, context.of))
+    let Replan { failure, work, attempt, of, tree, .. } = context;
+    let checked = !matches!(tree, Tree::Elsewhere);
+    told(failure.code, *work, (*attempt, *of), checked)
 }
 
 /// What is asked of an agent after this failure: at which attempt it is, and of how many.
-pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
+pub fn advice(code: Code, work: Work, tries: (u32, u32)) -> String {
+    told(code, work, tries, true)
+}
+
+/// What is asked, with what holds for work that is `checked` here.
+fn told(code: Code, work: Work, (attempt, of): (u32, u32), checked: bool) -> String {
     let last = if attempt >= of {
         "\nThis is the last attempt. If you see no way that is really different, say so plainly \
          and name what you would need from a person; that is a good result too."
@@ -44,13 +51,28 @@ pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
     let told = match code.reaction(work) {
         Reaction::Repair if attempt > 1 => format!("{REPAIR} {REPAIR_DIFFERENTLY}\n{REPAIRING}"),
         Reaction::Repair => format!("{REPAIR}\n{REPAIRING}"),
+        Reaction::ReplanHarder if checked => format!("{HARDER}\n{REFUSED}"),
         Reaction::ReplanHarder => HARDER.to_owned(),
+        _ if checked => format!("{DIFFERENT}\n{REFUSED}"),
         _ => DIFFERENT.to_owned(),
     };
-    match hint(code) {
+    match hint(code).filter(|_| checked || !is_about_our_checks(code)) {
         Some(hint) => format!("{told}\n{hint}{last}"),
         None => format!("{told}{last}"),
     }
+}
+
+/// Whether what holds for a code has to do with the fence and the checks around agents of ours.
+const fn is_about_our_checks(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ValidationPreCommit
+            | Code::ValidationPrePush
+            | Code::ValidationPrePr
+            | Code::ScopeForbidden
+            | Code::ScopeOutsideAllowed
+            | Code::LogicPhaseViolation
+    )
 }
 
 /// What holds for one code whatever the approach.
@@ -96,8 +118,7 @@ adjust the failed approach in details.
 1. Say in one sentence why the approach failed: the cause, not the symptom.
 2. Name an assumption of the failed approach that may be wrong, and check it.
 3. Choose an approach that does not rest on that assumption, say in one sentence how it differs, \
-and carry it out.
-An approach that repeats a failed one is refused before it is checked.";
+and carry it out.";
 
 const HARDER: &str = "\
 Stop. The last way led nowhere: more of the same will not be accepted. Step back and choose a \
@@ -106,8 +127,10 @@ fundamentally different approach.
 2. Go back to the goal and write down what you know for certain and what you only assumed.
 3. Choose the smallest step that would prove one assumption right or wrong, and take only that.
 4. Then build on what it showed, in a way that none of the approaches above used. If the goal is too \
-big for one go, do its most important part first and finish that.
-An approach that repeats a failed one is refused before it is checked.";
+big for one go, do its most important part first and finish that.";
+
+/// It is said where the work is checked here.
+const REFUSED: &str = "An approach that repeats a failed one is refused before it is checked.";
 
 const REPAIR: &str = "Repair the script so that it does what the goal says.";
 

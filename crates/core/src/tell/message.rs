@@ -47,6 +47,17 @@ pub struct Message {
     pub body: String,
     /// What a person can choose.
     pub options: Vec<QuestionOption>,
+    /// Where they can, without a token. Each is for whoever gets the message.
+    pub links: Vec<AnswerLink>,
+}
+
+/// An address that lets somebody answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnswerLink {
+    /// What it leads to: the inbox, or one of the choices.
+    pub label: String,
+    /// The address.
+    pub url: String,
 }
 
 /// How far a build has come.
@@ -162,6 +173,7 @@ impl Message {
             title: headline("Messages work", project, None),
             body,
             options: Vec::new(),
+            links: Vec::new(),
         }
     }
 
@@ -172,9 +184,26 @@ impl Message {
         self
     }
 
+    /// It can be answered here.
+    #[must_use]
+    pub fn linked(mut self, links: Vec<AnswerLink>) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// What there is to say, and where to answer.
+    pub fn words(&self) -> String {
+        let mut words = self.body.clone();
+        for (number, link) in self.links.iter().enumerate() {
+            let apart = if number == 0 { "\n\n" } else { "\n" };
+            let _ = write!(words, "{apart}{}: {}", link.label, link.url);
+        }
+        words
+    }
+
     /// All of it in one text.
     pub fn text(&self) -> String {
-        format!("{}\n\n{}", self.title, self.body)
+        format!("{}\n\n{}", self.title, self.words())
     }
 
     fn new(project: &str, news: &News, what: &str, code: Option<Code>, mut body: String) -> Self {
@@ -192,6 +221,7 @@ impl Message {
             title: headline(what, project, category),
             body,
             options: Vec::new(),
+            links: Vec::new(),
         }
     }
 }

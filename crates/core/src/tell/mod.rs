@@ -8,6 +8,7 @@
 
 pub mod brief;
 mod context;
+mod direction;
 mod instruct;
 mod message;
 mod narrate;
@@ -19,8 +20,9 @@ mod waited;
 mod wanted;
 
 pub use context::{context, result};
+pub use direction::{Decision, Direction, direction};
 pub use instruct::advice;
-pub use message::{MESSAGE_BYTES_MAX, Message, Tally};
+pub use message::{AnswerLink, MESSAGE_BYTES_MAX, Message, Tally};
 pub use narrate::{Narration, narrate};
 pub use narration::narration;
 pub use news::{Happened, Level, News, news};

@@ -104,6 +104,8 @@ pub enum Tree<'a> {
         /// Where what was taken back is saved.
         patch: Option<&'a str>,
     },
+    /// Whatever a runtime elsewhere has: it is not ours to reset.
+    Elsewhere,
 }
 
 /// The replanning context.
@@ -117,7 +119,9 @@ pub fn replan(context: &Replan<'_>) -> String {
         failure(&mut text, "HOW THE SCRIPT FAILED", broke);
     }
     failure(&mut text, "THE FAILURE", &context.failure);
-    section(&mut text, "YOUR WORKTREE", &tree(context.tree));
+    if let Some(found) = tree(context.tree) {
+        section(&mut text, "YOUR WORKTREE", &found);
+    }
     section(&mut text, "WHAT TO DO NOW", &instruction(context));
     text.truncate(text.floor_char_boundary(REPLAN_BYTES_MAX));
     text
@@ -218,7 +222,7 @@ fn failure(text: &mut String, name: &str, failure: &ReplanFailure<'_>) {
     section(text, name, &body);
 }
 
-fn tree(tree: Tree<'_>) -> String {
+fn tree(tree: Tree<'_>) -> Option<String> {
     let saved = |patch: Option<&str>, what: &str| match patch {
         Some(patch) => format!(
             " {what} is saved as {}: read it if it helps, but do not apply it as it is.",
@@ -226,7 +230,8 @@ fn tree(tree: Tree<'_>) -> String {
         ),
         None => String::new(),
     };
-    match tree {
+    Some(match tree {
+        Tree::Elsewhere => return None,
         Tree::Kept => "The tree was kept: your changes are still there. Look at them before you \
                        build on them."
             .to_owned(),
@@ -245,5 +250,5 @@ fn tree(tree: Tree<'_>) -> String {
              make them again, by any tool.",
             saved(patch, "What was taken back")
         ),
-    }
+    })
 }

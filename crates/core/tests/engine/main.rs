@@ -21,5 +21,6 @@ mod reactions;
 mod recovery;
 mod repairs;
 mod replanning;
+mod sessions;
 mod stage;
 mod telling;

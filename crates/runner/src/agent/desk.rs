@@ -123,7 +123,9 @@ impl Desk<'_> {
             Err(Undecided::Ended | Undecided::Stale) => Err(Over::Run),
             // The result is kept and handed in again when the store is back.
             Err(Undecided::Store(fault)) => Err(Over::Failed(fault)),
-            Err(Undecided::Refused(why) | Undecided::KeyReused(why)) => {
+            Err(
+                Undecided::Refused(why) | Undecided::KeyReused(why) | Undecided::RequestReused(why),
+            ) => {
                 let context = Internal { component: "agent loop".to_owned() };
                 Err(Over::Failed(Box::new(Fault::internal_error("agent", why, context))))
             }

@@ -24,7 +24,12 @@ pub(super) fn may(command: &Command, only: Option<EffectId>) -> bool {
         | Command::KickGate { .. }
         | Command::Retry { .. }
         | Command::Skip { .. }
+        | Command::Report { .. }
         | Command::Forget { .. } => only.is_none(),
+        Command::By { wants, .. } => {
+            let once = !matches!(**wants, Command::By { .. });
+            once && only.is_none() && may(wants, None)
+        }
         Command::Progress { effect, .. }
         | Command::Note { effect, .. }
         | Command::Raise { effect, .. }

@@ -29,6 +29,7 @@ pub(super) fn refused_by(id: u64, error: &CommandError) -> Say {
     let why = match error {
         CommandError::Rejected(Rejected::Stale(_)) => Refusal::Stale,
         CommandError::Rejected(Rejected::KeyReused(_)) => Refusal::KeyReused,
+        CommandError::Rejected(Rejected::RequestReused(_)) => Refusal::RequestReused,
         CommandError::Rejected(_) => Refusal::Rejected,
         CommandError::Store(_) => Refusal::Store,
         CommandError::Ended => Refusal::Ended,

@@ -190,6 +190,8 @@ pub enum Refusal {
     Rejected,
     /// The key was used for something else.
     KeyReused,
+    /// The request came before and said something else.
+    RequestReused,
     /// Nobody waits for it any more.
     Stale,
     /// Somebody else performs it.
@@ -204,7 +206,7 @@ impl Refusal {
     /// What it is among failures.
     pub const fn code(self) -> Code {
         match self {
-            Self::Malformed | Self::KeyReused => Code::LogicBadInput,
+            Self::Malformed | Self::KeyReused | Self::RequestReused => Code::LogicBadInput,
             Self::Denied => Code::PermissionCommandBlocked,
             Self::Rejected | Self::Stale | Self::Taken => Code::LogicPhaseViolation,
             Self::Store => Code::InternalStore,

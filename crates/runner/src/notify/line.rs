@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::tell::news;
+use unstuck_core::tell::{Message, news};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::{Outbox, Page, Store, StoreError, crash};
 use unstuck_world::notify::{Channel, Undelivered};
 
+use super::sender::Links;
 use super::waiting::{Next, Waiting};
 use super::words::Words;
 use crate::clock::Clock;
@@ -30,6 +31,7 @@ pub(super) struct Shared {
     pub(super) store: Arc<dyn Store>,
     pub(super) project: Arc<str>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) links: Option<Arc<dyn Links>>,
 }
 
 /// One channel's line.
@@ -132,15 +134,29 @@ impl Line {
     async fn tell(&mut self, next: Next) {
         let words = Words { store: &*self.shared.store, project: &self.shared.project };
         match words.of(&next).await {
-            Ok(Some(message)) => match self.channel.deliver(&message, self.now()).await {
-                Ok(()) => {
-                    tracing::debug!(channel = self.channel.name(), id = message.id, "told");
-                    self.told(next).await;
+            Ok(Some(message)) => {
+                let message = self.with_links(message);
+                match self.channel.deliver(&message, self.now()).await {
+                    Ok(()) => {
+                        tracing::debug!(channel = self.channel.name(), id = message.id, "told");
+                        self.told(next).await;
+                    }
+                    Err(error) => self.not_told(next, error).await,
                 }
-                Err(error) => self.not_told(next, error).await,
-            },
+            }
             Ok(None) => self.told(next).await,
             Err(error) => self.not_told(next, unreadable(&error)).await,
+        }
+    }
+
+    /// With where to answer, where it asks something.
+    fn with_links(&self, message: Message) -> Message {
+        match (&self.shared.links, message.question) {
+            (Some(links), Some(question)) => {
+                let links = links.of(self.channel.name(), question, &message.options);
+                message.linked(links)
+            }
+            _ => message,
         }
     }
 

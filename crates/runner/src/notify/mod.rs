@@ -12,6 +12,6 @@ mod waiting;
 mod words;
 
 pub use line::{RETRY_MAX, retry_in};
-pub use sender::{Outgoing, Sender};
+pub use sender::{Links, Outgoing, Sender};
 pub use test::{Tested, test};
 pub use waiting::{AGE_MAX, WAITING_MAX};

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use unstuck_core::engine::QuestionId;
+use unstuck_core::question::QuestionOption;
+use unstuck_core::tell::AnswerLink;
 use unstuck_store::{Store, StoreError};
 use unstuck_world::notify::Channel;
 
@@ -22,6 +25,19 @@ pub struct Outgoing {
     pub clock: Arc<dyn Clock>,
     /// Who is told.
     pub channels: Vec<Channel>,
+    /// Makes the addresses at which they can answer, where there are any.
+    pub links: Option<Arc<dyn Links>>,
+}
+
+/// Makes addresses at which people can answer.
+pub trait Links: Send + Sync {
+    /// For whoever hears of a question on a channel.
+    fn of(
+        &self,
+        channel: &str,
+        question: QuestionId,
+        options: &[QuestionOption],
+    ) -> Vec<AnswerLink>;
 }
 
 /// Tells what happens in a project until it is finished or dropped.
@@ -37,8 +53,8 @@ impl Sender {
     /// Begins with what was not told yet. Start it before the first command: a channel that is new
     /// hears what happens from here on.
     pub async fn start(outgoing: Outgoing) -> Result<Self, StoreError> {
-        let Outgoing { store, project, clock, channels } = outgoing;
-        let shared = Shared { store, project, clock };
+        let Outgoing { store, project, clock, channels, links } = outgoing;
+        let shared = Shared { store, project, clock, links };
         let (mut opened, mut lines) = (Vec::new(), JoinSet::new());
         for channel in channels {
             opened.push(Line::open(shared.clone(), channel).await?);

@@ -19,7 +19,11 @@ const CHECKS_NAMED_MAX: usize = 3;
 pub(super) fn told(task: &TaskFacts) -> ChecksTold {
     let gates: Vec<Checked> =
         task.row.moved.checked.iter().map(|checked| Checked::clone(checked)).collect();
-    ChecksTold { said: sentence(&gates), gates }
+    let said = match task.row.spec.session {
+        Some(_) => "It was done elsewhere, and nothing was checked here.".to_owned(),
+        None => sentence(&gates),
+    };
+    ChecksTold { said, gates }
 }
 
 fn sentence(gates: &[Checked]) -> String {
@@ -69,6 +73,9 @@ fn named(gates: &[Checked]) -> String {
 
 /// What a task landed as: every merge that happened.
 pub(super) fn landed(task: &TaskFacts) -> Landed {
+    if task.row.spec.session.is_some() {
+        return Landed::Elsewhere;
+    }
     let merge = |row: &&MutationRow| {
         row.spec.kind == MutationKind::Merge && row.status == MutationStatus::Applied
     };

@@ -48,11 +48,14 @@ impl Facts {
         build: Option<BuildId>,
         (at_work, now): (bool, Time),
     ) -> Result<Option<Self>, StoreError> {
-        let mut builds = store.builds(project).await?.into_iter().filter(|row| !row.standing);
-        let build = match build {
-            Some(id) => builds.find(|row| row.id == id),
-            None => builds.next(),
+        let mut builds = store.builds(project).await?;
+        builds.retain(|row| !row.standing);
+        // A plan's build is what is meant where there is one: sessions come and go by the hour.
+        let wanted = match build {
+            Some(id) => builds.iter().position(|row| row.id == id),
+            None => builds.iter().position(BuildRow::is_performed_here).or(Some(0)),
         };
+        let build = wanted.filter(|at| *at < builds.len()).map(|at| builds.swap_remove(at));
         let Some(build) = build else { return Ok(None) };
         let mut tasks = Vec::new();
         for row in store.tasks(project, build.id).await? {

@@ -111,6 +111,8 @@ pub enum Landed {
     Unchanged,
     /// Nothing about it was written down.
     Unknown,
+    /// Whatever became of it is elsewhere: a runtime that is not ours did it.
+    Elsewhere,
 }
 
 /// What was checked of a task's work.

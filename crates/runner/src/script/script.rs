@@ -16,9 +16,6 @@ use crate::probe::Prober;
 use crate::results::Results;
 use crate::world::Order;
 
-/// A script reads what we would read.
-pub(super) const INPUT: Input = Input::Inherit;
-
 /// A command, and what it needs to be run.
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -61,7 +58,7 @@ impl Script {
         ];
         match logs {
             None => {
-                launch.input = INPUT;
+                launch.input = Input::Inherit;
                 launch.output = Output::PassThrough;
                 // Its terminal is ours, so that it can ask for a password as it always does.
                 launch.session = Session::Caller;

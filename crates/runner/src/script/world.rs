@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
-use unstuck_world::process::{Guard, Waiting};
+use unstuck_world::process::Waiting;
 
 use super::perform::Shared;
 use super::running::{Progress, Running};
-use super::script::{INPUT, Script};
+use super::script::Script;
 use crate::jobs::Care;
 use crate::ledger::sender_gone;
 use crate::lock::lock;
@@ -26,12 +26,6 @@ use crate::world::{Order, Report, World};
 pub struct ScriptWorld(Arc<Shared>);
 
 impl ScriptWorld {
-    /// A guard for a script, coming up while the rest is made ready.
-    pub fn guard_ahead(guard: &Guard) -> Option<Waiting> {
-        // Without one it is started when it is needed, and then says what is wrong.
-        Waiting::start(guard, &INPUT).ok()
-    }
-
     /// Performs `script`, the first time under a guard that came up ahead, if there is one.
     pub fn new(script: Script, ahead: Option<Waiting>) -> Self {
         Self::caring(script, ahead, Care::default())

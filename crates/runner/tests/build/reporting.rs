@@ -25,7 +25,7 @@ fn checks(done: &Shipped) -> Vec<(Gate, &str, CheckVerdict)> {
 fn commits(done: &Shipped) -> Vec<String> {
     let ids = match &done.landed {
         Landed::Commits { ids } => Some(ids.clone()),
-        Landed::Unchanged | Landed::Unknown => None,
+        Landed::Unchanged | Landed::Elsewhere | Landed::Unknown => None,
     };
     ids.unwrap()
 }

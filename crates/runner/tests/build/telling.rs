@@ -38,6 +38,7 @@ async fn the_category_is_the_same_from_the_provider_to_the_message() {
         project: PROJECT.into(),
         clock: Arc::new(SystemClock),
         channels: vec![phone(&receiver)],
+        links: None,
     });
     sender.await.unwrap().finish(Duration::from_mins(1)).await;
     let sent = receiver.seen().remove(0);

@@ -91,6 +91,7 @@ impl Stage {
             project: PROJECT.into(),
             clock: Arc::clone(&self.clock) as _,
             channels,
+            links: None,
         };
         Sender::start(outgoing).await.unwrap()
     }

@@ -4,14 +4,19 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
 
 /// A body of JSON.
 pub(crate) struct Body<T>(pub(crate) T);
+
+/// A body of JSON that may be left out.
+pub(crate) struct MaybeBody<T>(pub(crate) T);
 
 /// What stands behind the question mark.
 pub(crate) struct Asks<T>(pub(crate) T);
@@ -25,6 +30,27 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         match Json::<T>::from_request(request, state).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(rejected) => Err(refused(&rejected)),
+        }
+    }
+}
+
+impl<T, S> FromRequest<S> for MaybeBody<T>
+where
+    T: DeserializeOwned + Default,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Ok(bytes) = Bytes::from_request(request, state).await else {
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"));
+        };
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        match Json::from_bytes(&bytes) {
             Ok(Json(body)) => Ok(Self(body)),
             Err(rejected) => Err(refused(&rejected)),
         }
@@ -68,8 +94,40 @@ fn not_asked(rejected: &QueryRejection) -> Problem {
         .hint("`GET /api/openapi.json` says what each request takes")
 }
 
-/// A tag of some bytes: the same as long as they are the same.
-pub(crate) fn tag(bytes: &Bytes) -> String {
-    let hash = blake3::hash(bytes);
-    format!("\"{}\"", &hash.to_hex()[..24])
+/// JSON with a tag, which is the same as long as the JSON is.
+#[derive(Debug)]
+pub(crate) struct Tagged {
+    json: Bytes,
+    tag: HeaderValue,
+}
+
+impl Tagged {
+    pub(crate) fn new(value: &impl Serialize) -> Result<Self, Problem> {
+        let unwritable = || {
+            let detail = "what was found cannot be written as JSON";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+        };
+        let json = serde_json::to_vec(value).map_err(|_| unwritable())?;
+        let tag = format!("\"{}\"", &blake3::hash(&json).to_hex()[..24]);
+        let tag = HeaderValue::try_from(tag).map_err(|_| unwritable())?;
+        Ok(Self { json: json.into(), tag })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.json.len()
+    }
+
+    /// The JSON, unless whoever asks has it already.
+    pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
+        let known = headers.get(header::IF_NONE_MATCH).map_or(&[][..], HeaderValue::as_bytes);
+        let same = known.split(|byte| *byte == b',').any(|known| self.tag == known.trim_ascii());
+        let mut response = if same {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            let json_type = HeaderValue::from_static("application/json");
+            ([(header::CONTENT_TYPE, json_type)], self.json.clone()).into_response()
+        };
+        response.headers_mut().insert(header::ETAG, self.tag.clone());
+        response
+    }
 }

@@ -1,9 +1,13 @@
 //! Builds: where they stand, and what people want of them.
 
+use std::collections::HashSet;
+
+use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{BuildId, Command, Envelope};
@@ -11,12 +15,13 @@ use unstuck_runner::kicks;
 use unstuck_runner::report::{Facts, Report};
 use unstuck_store::tables::{BuildRow, RunRow, TaskRow};
 
-use super::body::Asks;
+use super::body::{Asks, Body};
 use super::docs::{Api, Op};
+use super::problems::{Met, met};
 use super::which::{self, At, InProject, Listed};
 use super::{Shared, cached};
 use crate::auth::{Caller, Role};
-use crate::desk::Refused;
+use crate::desk::{Refused, Wanted};
 use crate::problem::Problem;
 use crate::site::Room;
 
@@ -35,6 +40,15 @@ pub(super) fn routes(api: Api) -> Api {
             .query::<Which>()
             .gives::<Listed<InRoom<BuildRow>>>(200, "Some of the builds."),
         get(list),
+    )
+    .op(
+        Op::post("/api/v1/builds", "startBuild", "Start a build")
+            .query::<InProject>()
+            .body::<NewBuild>()
+            .gives::<InRoom<BuildRow>>(201, "It was started.")
+            .problem(StatusCode::CONFLICT, "It cannot begin as things are.")
+            .problem(StatusCode::UNPROCESSABLE_ENTITY, "What is to be done cannot be read."),
+        post(start),
     )
     .op(
         Op::get("/api/v1/builds/{build}", "getBuild", "One build")
@@ -57,6 +71,13 @@ pub(super) fn routes(api: Api) -> Api {
             .gives::<Listed<RunRow>>(200, "All of them.")
             .problem(gone.0, gone.1),
         get(runs),
+    )
+    .op(
+        Op::get("/api/v1/builds/{build}/problems", "listBuildProblems", "The errors a build met")
+            .query::<InProject>()
+            .gives::<Listed<Met>>(200, "All of them, the latest first.")
+            .problem(gone.0, gone.1),
+        get(problems),
     )
     .op(
         Op::get("/api/v1/builds/{build}/report", "getReport", "What a build came to")
@@ -117,6 +138,34 @@ async fn list(
     Ok(cached(&headers, &Listed { items, next: None }))
 }
 
+/// What is to be done: a goal or files, and without either the files in the usual folder.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct NewBuild {
+    /// A goal, in a few words.
+    goal: Option<String>,
+    /// Files or folders with tasks, from the root of the project.
+    tasks: Option<Vec<String>>,
+}
+
+async fn start(at: At, Body(new): Body<NewBuild>) -> Result<Response, Problem> {
+    let wanted = match (new.goal, new.tasks) {
+        (Some(goal), None) => Wanted::Goal(goal),
+        (None, tasks) => Wanted::Files(tasks.unwrap_or_default()),
+        (Some(_), Some(_)) => {
+            let detail = "there is a goal and there are tasks";
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+                .hint("give one of them; a goal is a build with a single task"));
+        }
+    };
+    let build = at.room.desk.start(wanted, &at.caller.name).await?;
+    let row = build_of(&at.room, build).await?;
+    let project = utf8_percent_encode(&at.room.name, NON_ALPHANUMERIC);
+    let place = format!("/api/v1/builds/{build}?project={project}");
+    let body = Json(InRoom { project: at.room.name.to_string(), row });
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], body).into_response())
+}
+
 /// The build that is meant.
 async fn found(at: &At, build: &str) -> Result<BuildRow, Problem> {
     build_of(&at.room, BuildId(which::number("build", 'b', build)?)).await
@@ -150,6 +199,23 @@ async fn runs(at: At, Path(build): Path<String>, headers: HeaderMap) -> Result<R
     Ok(cached(&headers, &Listed { items, next: None }))
 }
 
+async fn problems(
+    at: At,
+    Path(build): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let row = found(&at, &build).await?;
+    let (store, name) = (&at.room.store, &at.room.name);
+    let mut known = HashSet::new();
+    for task in store.tasks(name, row.id).await? {
+        let runs = store.runs(name, task.id).await?;
+        known.extend(runs.iter().filter_map(|run| Some(run.fault.as_ref()?.signature)));
+    }
+    let mut items = met(&at.room).await?;
+    items.retain(|met| known.contains(&met.signature));
+    Ok(cached(&headers, &Listed { items, next: None }))
+}
+
 async fn report(
     at: At,
     Path(build): Path<String>,
@@ -175,17 +241,17 @@ pub(crate) async fn report_of(
 
 async fn pause(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let build = found(&at, &build).await?.id;
-    super::ordered(&at.room, Command::Pause { build }).await
+    super::ordered(&at, Command::Pause { build }).await
 }
 
 async fn resume(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let build = found(&at, &build).await?.id;
-    super::ordered(&at.room, Command::Resume { build }).await
+    super::ordered(&at, Command::Resume { build }).await
 }
 
 async fn cancel(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let build = found(&at, &build).await?.id;
-    super::ordered(&at.room, Command::Cancel { build }).await
+    super::ordered(&at, Command::Cancel { build }).await
 }
 
 async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
@@ -193,7 +259,7 @@ async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let rows = at.room.store.tasks(&at.room.name, build).await?;
     let mut events = Vec::new();
     for command in kicks(&rows) {
-        match at.room.desk.command(command).await {
+        match at.room.desk.command(at.caller.wants(command)).await {
             Ok(more) => events.extend(more),
             // Somebody, or the time, was quicker.
             Err(Refused::NotNow(_)) => {}

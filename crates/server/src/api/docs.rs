@@ -55,6 +55,10 @@ impl Op {
         Self::new(Method::POST, path, id, summary)
     }
 
+    pub(crate) fn patch(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new(Method::PATCH, path, id, summary)
+    }
+
     fn new(method: Method, path: &'static str, id: &'static str, summary: &'static str) -> Self {
         let mut described = Map::new();
         described.insert("operationId".to_owned(), id.into());
@@ -81,6 +85,15 @@ impl Op {
     /// What may stand behind the question mark.
     pub(crate) fn query<T: JsonSchema>(self) -> Self {
         Self { query: Some(SchemaGenerator::root_schema_for::<T>), ..self }
+    }
+
+    /// A header that is read.
+    pub(crate) fn header(mut self, name: &str, required: bool, description: &str) -> Self {
+        self.parameters.push(json!({
+            "name": name, "in": "header", "required": required,
+            "description": description, "schema": { "type": "string" },
+        }));
+        self
     }
 
     /// What is sent.

@@ -59,17 +59,17 @@ async fn list(
 
 async fn run(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
     let task = found(&at, &job).await?;
-    super::ordered(&at.room, Command::FireJob { task }).await
+    super::ordered(&at, Command::FireJob { task }).await
 }
 
 async fn pause(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
     let task = found(&at, &job).await?;
-    super::ordered(&at.room, Command::HoldJob { task }).await
+    super::ordered(&at, Command::HoldJob { task }).await
 }
 
 async fn resume(at: At, Path(job): Path<String>) -> Result<Response, Problem> {
     let task = found(&at, &job).await?;
-    super::ordered(&at.room, Command::ReleaseJob { task }).await
+    super::ordered(&at, Command::ReleaseJob { task }).await
 }
 
 /// The job that is meant.

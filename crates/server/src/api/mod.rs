@@ -6,15 +6,19 @@ mod builds;
 mod docs;
 mod events;
 mod jobs;
+mod kept;
+mod patience;
+mod problems;
 mod questions;
+mod request_key;
+mod sessions;
 mod tasks;
 mod which;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use serde_json::Value;
@@ -22,11 +26,14 @@ use unstuck_core::engine::{Command, Envelope, Recorded};
 
 use crate::problem::Problem;
 use crate::site::{Room, Site};
+use which::At;
 
 pub use asked::Asked;
 pub(crate) use asked::read as read_asked;
+use body::Tagged;
 pub(crate) use builds::{build_of, report_of};
 pub(crate) use docs::Api;
+pub(crate) use kept::Kept;
 pub(crate) use questions::{Choice, give};
 
 /// What every handler has at hand.
@@ -38,35 +45,23 @@ pub(crate) fn routes() -> (Router<Shared>, Value) {
     let api = builds::routes(api);
     let api = tasks::routes(api);
     let api = jobs::routes(api);
+    let api = problems::routes(api);
+    let api = sessions::routes(api);
     events::routes(api).finish()
 }
 
 /// JSON with a tag: whoever has it already is not sent it again.
 fn cached(headers: &HeaderMap, value: &impl Serialize) -> Response {
-    let Ok(json) = serde_json::to_vec(value) else {
-        let detail = "what was found cannot be written as JSON";
-        return Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail).into_response();
-    };
-    let json = Bytes::from(json);
-    let tag = body::tag(&json);
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    let same = known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag));
-    let mut response = if same {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        let json_type = HeaderValue::from_static("application/json");
-        ([(header::CONTENT_TYPE, json_type)], Body::from(json)).into_response()
-    };
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        response.headers_mut().insert(header::ETAG, tag);
+    match Tagged::new(value) {
+        Ok(tagged) => tagged.answer(headers),
+        Err(problem) => problem.into_response(),
     }
-    response
 }
 
 /// Has a command decided, and tells what came of it.
-async fn ordered(room: &Room, command: Command) -> Result<Response, Problem> {
-    let events = room.desk.command(command).await?;
-    Ok(told(room, &events))
+async fn ordered(at: &At, command: Command) -> Result<Response, Problem> {
+    let events = at.room.desk.command(at.caller.wants(command)).await?;
+    Ok(told(&at.room, &events))
 }
 
 /// Events, as every reader gets them.

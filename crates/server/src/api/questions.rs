@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{get, post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, timeout_at};
 use unstuck_core::engine::{Command, Envelope, QuestionId};
 use unstuck_core::question::Decision;
 use unstuck_store::tables::QuestionStatus;
@@ -20,14 +18,13 @@ use unstuck_store::{Answer, AnswerError, QuestionPage};
 use super::asked::{self, Asked};
 use super::body::{Asks, Body};
 use super::docs::{Api, Op};
+use super::patience::Patience;
 use super::which::{self, At, InProject, Listed};
 use super::{Shared, cached};
 use crate::auth::{Caller, Role};
 use crate::problem::Problem;
 use crate::site::Room;
 
-/// The longest that somebody may wait for an answer with one request.
-const WAIT_SECONDS_MAX: u64 = 55;
 /// The longest guidance.
 const GUIDANCE_CHARS_MAX: usize = 10_000;
 
@@ -125,11 +122,21 @@ pub(crate) struct Answered {
 async fn list(
     State(site): State<Shared>,
     caller: Caller,
+    address: Uri,
     headers: HeaderMap,
     Asks(which): Asks<Which>,
 ) -> Result<Response, Problem> {
-    let limit = which::limit(which.limit)?;
     let rooms = which::rooms(&site, &caller, which.project.as_deref())?;
+    let listed = listed(&rooms, &caller, &which);
+    site.kept.answer((&address, &headers, &caller), &rooms, listed).await
+}
+
+async fn listed(
+    rooms: &[Arc<Room>],
+    caller: &Caller,
+    which: &Which,
+) -> Result<Listed<Asked>, Problem> {
+    let limit = which::limit(which.limit)?;
     let mut start = which.after.as_deref().map(Start::read).transpose()?;
     let mut items: Vec<Asked> = Vec::new();
     let mut next = None;
@@ -154,13 +161,13 @@ async fn list(
                 break;
             }
             let answer = waiting.remove(&row.id);
-            items.push(seen(Asked { row, answer }, &caller));
+            items.push(seen(Asked { row, answer }, caller));
         }
         if next.is_some() {
             break;
         }
     }
-    Ok(cached(&headers, &Listed { items, next }))
+    Ok(Listed { items, next })
 }
 
 /// Where a list goes on: `shop/3`.
@@ -196,31 +203,11 @@ async fn one(
     headers: HeaderMap,
     Asks(how): Asks<One>,
 ) -> Result<Response, Problem> {
-    let wait = how.wait.unwrap_or(0);
-    if wait > WAIT_SECONDS_MAX {
-        let detail = format!("`wait` is at most {WAIT_SECONDS_MAX} seconds");
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-            .hint("ask again when the time is over"));
-    }
+    let patience = Patience::of(how.wait)?;
     let room = which::room(&site, &caller, how.project.as_deref())?;
     let id = QuestionId(which::number("question", 'q', &question)?);
-    let until = Instant::now() + Duration::from_secs(wait);
-    let mut news = room.hub.head();
-    loop {
-        news.mark_unchanged();
-        let asked = read(&room, id).await?;
-        let over = wait == 0 || !asked.is_open() || site.stop.is_cancelled();
-        let quiet = async {
-            tokio::select! {
-                changed = news.changed() => changed.is_ok(),
-                () = site.stop.cancelled() => false,
-            }
-        };
-        if over || !timeout_at(until, quiet).await.unwrap_or(false) {
-            let asked = if over { asked } else { read(&room, id).await? };
-            return Ok(cached(&headers, &seen(asked, &caller)));
-        }
-    }
+    let asked = patience.read(&site, &room, || read(&room, id), |asked| !asked.is_open()).await?;
+    Ok(cached(&headers, &seen(asked, &caller)))
 }
 
 async fn read(room: &Room, id: QuestionId) -> Result<Asked, Problem> {
@@ -289,5 +276,5 @@ pub(crate) async fn give(
 async fn check(at: At, Path(question): Path<String>) -> Result<Response, Problem> {
     let question = QuestionId(which::number("question", 'q', &question)?);
     read(&at.room, question).await?;
-    super::ordered(&at.room, Command::CheckAgain { question }).await
+    super::ordered(&at, Command::CheckAgain { question }).await
 }

@@ -26,12 +26,12 @@ pub(super) fn routes(api: Api) -> Api {
 
 async fn retry(at: At, Path((build, task)): Path<(String, String)>) -> Result<Response, Problem> {
     let task = found(&at, &build, &task).await?;
-    super::ordered(&at.room, Command::Retry { task }).await
+    super::ordered(&at, Command::Retry { task }).await
 }
 
 async fn skip(at: At, Path((build, task)): Path<(String, String)>) -> Result<Response, Problem> {
     let task = found(&at, &build, &task).await?;
-    super::ordered(&at.room, Command::Skip { task }).await
+    super::ordered(&at, Command::Skip { task }).await
 }
 
 /// The task that is meant.

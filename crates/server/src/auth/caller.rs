@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unstuck_core::engine::Command;
 
 /// What somebody may do. Each may do what those before it may.
 #[derive(
@@ -22,7 +23,7 @@ pub enum Role {
 }
 
 /// Which projects somebody may see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// All that are there.
@@ -43,6 +44,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Something that they want done, with who it is that does.
+    pub fn wants(&self, command: Command) -> Command {
+        Command::By { by: Arc::clone(&self.name), wants: Box::new(command) }
+    }
+
     /// Whether they may see a project. One they may not see does not exist to them.
     pub fn sees(&self, project: &str) -> bool {
         match &self.reach {

@@ -37,6 +37,10 @@ pub(super) struct Glance {
 impl Glance {
     pub(super) fn of(room: &Room, row: &BuildRow, now: Time) -> Self {
         let (mood, title, says) = stands(row);
+        let says = match &row.session {
+            Some(session) => format!("A session of another runtime: “{session}”. {says}"),
+            None => says,
+        };
         let until = match row.state {
             BuildState::Sleeping { until } => Some(When::new(until, now)),
             _ => None,

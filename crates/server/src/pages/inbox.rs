@@ -297,7 +297,7 @@ pub(super) async fn check(
 ) -> Result<Response, Fail> {
     let room = room(&site, &caller, &project)?;
     let id = QuestionId(question);
-    match room.desk.command(Command::CheckAgain { question: id }).await {
+    match room.desk.command(caller.wants(Command::CheckAgain { question: id })).await {
         Ok(_) => {
             Ok(Redirect::to(&format!("/q/{}/{}", super::encoded(&project), id.0)).into_response())
         }

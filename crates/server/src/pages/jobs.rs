@@ -72,6 +72,6 @@ pub(super) async fn order(
         "resume" => Command::ReleaseJob { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "nobody knows this order").into()),
     };
-    room.desk.command(command).await?;
+    room.desk.command(caller.wants(command)).await?;
     Ok(Redirect::to("/jobs").into_response())
 }

@@ -55,7 +55,7 @@ pub(super) async fn report(
             Landed::Commits { ids } => {
                 ids.iter().map(|id| id.chars().take(COMMIT_CHARS).collect()).collect()
             }
-            Landed::Unchanged | Landed::Unknown => Vec::new(),
+            Landed::Unchanged | Landed::Unknown | Landed::Elsewhere => Vec::new(),
         };
         let attempts = number(done.attempts as usize, "attempt", "attempts");
         let mut facts = vec![attempts, length(done.took_ms)];

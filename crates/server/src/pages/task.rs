@@ -152,7 +152,7 @@ pub(super) async fn order(
         "skip" => Command::Skip { task },
         _ => return Err(Problem::new(StatusCode::NOT_FOUND, "nobody knows this order").into()),
     };
-    room.desk.command(command).await?;
+    room.desk.command(caller.wants(command)).await?;
     let back = format!("/work/{}/{build}/tasks/{}", encoded(&project), task.0);
     Ok(Redirect::to(&back).into_response())
 }

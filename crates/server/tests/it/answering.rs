@@ -3,7 +3,8 @@
 use serde_json::json;
 use unstuck_server::{Reach, Role};
 
-use super::stage::{SECRET, Stage, choice};
+use super::desk::SECRET;
+use super::stage::{Stage, choice};
 
 // T1.11, TX5: one question round-trips with every field, and every surface has the same record
 #[tokio::test]

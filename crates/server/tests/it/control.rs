@@ -15,6 +15,13 @@ async fn a_build_is_held_and_goes_on() {
     assert_eq!((&build["state"], &build["project"]), (&json!("running"), &json!("shop")));
     let paused = stage.post(&token, "/api/v1/builds/b0/pause", &json!({})).await;
     assert_eq!(paused.json()[0]["type"], "agent.build_paused", "{paused:?}");
+    // Who wanted it stands beside what came of it, in the journal itself.
+    let ordered = &paused.json()[1];
+    assert_eq!(ordered["type"], "control.ordered", "{paused:?}");
+    assert_eq!(
+        (&ordered["data"]["by"], &ordered["data"]["wish"]),
+        (&json!("olga"), &json!("pause"))
+    );
     let again = stage.post(&token, "/api/v1/builds/b0/pause", &json!({})).await;
     assert_eq!(again.status, 409, "{again:?}");
     let resumed = stage.post(&token, "/api/v1/builds/0/resume", &json!({})).await;
@@ -104,4 +111,49 @@ async fn a_report_tells_what_everybody_may_read() {
     let report = report.json();
     assert_eq!(report["counts"]["waiting"], 1, "{report}");
     assert!(report.get("healed").is_none());
+}
+
+#[tokio::test]
+async fn a_build_is_started() {
+    let stage = Stage::of(&["a shop"]).await;
+    let token = stage.operator();
+    let started = stage.post(&token, "/api/v1/builds", &json!({ "goal": "Sell tea" })).await;
+    assert_eq!(started.status, 201, "{started:?}");
+    let place = started.headers["location"].to_str().unwrap().to_owned();
+    assert_eq!(place, "/api/v1/builds/b0?project=a%20shop");
+    assert_eq!(stage.get(&token, &place).await.json(), started.json());
+    let tasks = stage.get(&token, "/api/v1/builds/b0/tasks").await.json();
+    assert_eq!(tasks["items"][0]["spec"]["title"], "Sell tea");
+    let files = json!({ "tasks": ["tasks/a.md", "tasks/b.md"] });
+    let files = stage.post(&token, "/api/v1/builds", &files).await;
+    assert_eq!(files.json()["id"], 1, "{files:?}");
+    for (wrong, says) in [
+        (json!({ "goal": "a", "tasks": ["b"] }), "there is a goal and there are tasks"),
+        (json!({ "gaol": "a" }), "unknown field `gaol`"),
+        (json!({ "tasks": "b" }), "invalid type"),
+        (json!({}), "there is nothing to do"),
+    ] {
+        let refused = stage.post(&token, "/api/v1/builds", &wrong).await;
+        assert_eq!(refused.status, 422, "{wrong}: {refused:?}");
+        assert!(refused.json()["detail"].as_str().unwrap().contains(says), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn problems_are_open_or_got_past() {
+    let stage = Stage::new().await;
+    stage.project().build(&["One", "Two"]).await;
+    stage.project().asks_about("the disk is round").await;
+    stage.project().fails(Fault::env_connection("npm", "ECONNRESET", Tool::default())).await;
+    stage.project().build(&["Three"]).await;
+    let token = stage.token("vera", Role::Viewer, Reach::All);
+    let all = stage.get(&token, "/api/v1/problems").await.json();
+    let seen: Vec<_> = all["items"].as_array().unwrap().iter().map(|met| &met["stands"]).collect();
+    assert_eq!(seen.len(), 2, "{all}");
+    let open = all["items"].as_array().unwrap().iter().find(|met| met["stands"] == "open");
+    assert_eq!(open.unwrap()["code"], "INTERNAL_ERROR", "{all}");
+    let first = stage.get(&token, "/api/v1/builds/b0/problems").await.json();
+    assert_eq!(first["items"].as_array().unwrap().len(), 2, "{first}");
+    let second = stage.get(&token, "/api/v1/builds/b1/problems").await.json();
+    assert_eq!(second["items"], json!([]));
 }

@@ -5,9 +5,12 @@
 mod answering;
 mod control;
 mod description;
+mod desk;
 mod events;
 mod listing;
+mod metrics;
 mod pages;
 mod random;
 mod refusing;
+mod sessions;
 mod stage;

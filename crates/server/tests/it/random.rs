@@ -13,7 +13,7 @@ fn requests() -> usize {
     std::env::var_os("UNSTUCK_REQUESTS")
         .and_then(|value| value.into_string().ok())
         .and_then(|value| value.parse().ok())
-        .unwrap_or(5_000)
+        .unwrap_or(50_000)
 }
 
 fn part() -> impl Strategy<Value = String> {
@@ -22,7 +22,7 @@ fn part() -> impl Strategy<Value = String> {
             "api", "v1", "builds", "b0", "0", "tasks", "t0", "runs", "report", "events", "questions", "q0",
             "answer", "check", "jobs", "run", "pause", "resume", "cancel", "kick", "retry", "skip",
             "projects", "shop", "work", "problems", "login", "logout", "enter", "link", "assets", "openapi.json",
-            "healthz", "readyz", "news",
+            "healthz", "readyz", "news", "metrics", "sessions", "failures", "success", "mutations",
         ]).prop_map(str::to_owned),
         1 => "[a-zA-Z0-9%._~-]{0,12}",
         1 => "-?[0-9]{1,24}",
@@ -45,6 +45,12 @@ fn address() -> impl Strategy<Value = String> {
         "/q/shop/0",
         "/login",
         "/api/v1/jobs",
+        "/api/v1/problems",
+        "/api/v1/builds/b0/problems",
+        "/api/v1/sessions",
+        "/api/v1/sessions/0",
+        "/api/v1/sessions/0/failures",
+        "/metrics",
     ])
     .prop_map(str::to_owned);
     let made =

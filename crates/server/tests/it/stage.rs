@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
@@ -16,47 +15,12 @@ use unstuck_core::fault::{Auth, Fault, Internal};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
-use unstuck_runner::notify::Tested;
 use unstuck_runner::{Handle, Runner, Setup, SystemClock};
 use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
-use unstuck_server::{Desk, Hosted, JobStanding, Reach, Refused, Role, Site, app};
+use unstuck_server::{Hosted, Reach, Role, Site, app};
 use unstuck_store::{Holder, SqliteStore, Store};
-use unstuck_world::notify::Undelivered;
 
-/// The secret that every desk here knows.
-pub(crate) const SECRET: &str = "hunter2-hunter2";
-
-/// A desk that hands everything to a loop in this process.
-#[derive(Debug)]
-struct LoopDesk(Handle);
-
-#[async_trait]
-impl Desk for LoopDesk {
-    async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
-        let decided = self.0.command(command).await;
-        let decided = decided.map_err(|error| Refused::NotNow(error.to_string()))?;
-        Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
-    }
-
-    async fn take_answers(&self) -> Result<bool, Refused> {
-        self.0.take_answers().await.map_err(|_| Refused::ChangingHands)?;
-        Ok(true)
-    }
-
-    fn redacted(&self, text: &str) -> Arc<str> {
-        Arc::from(text.replace(SECRET, "[hidden]"))
-    }
-
-    async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
-        Ok(Vec::new())
-    }
-
-    async fn test_notifications(&self) -> Result<Vec<Tested>, Refused> {
-        let arrived = |channel: &str, arrived| Tested { channel: channel.to_owned(), arrived };
-        let why = Undelivered::Never { why: "the answer was 404".to_owned() };
-        Ok(vec![arrived("phone", Ok(())), arrived("chat", Err(why))])
-    }
-}
+use super::desk::LoopDesk;
 
 /// One project.
 pub(crate) struct Project {

@@ -45,6 +45,11 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// Grows with everything that is written and can be read.
+    pub(super) fn revision(&self) -> u64 {
+        self.epoch + self.last_seq + self.answers.len() as u64
+    }
+
     /// Somebody takes the project: its new epoch, and whether the last one let go properly.
     pub(super) fn take(&mut self) -> (u64, bool) {
         self.epoch += 1;

@@ -116,6 +116,10 @@ impl Store for MemoryStore {
         shared.projects.entry(project.to_owned()).or_default().written.subscribe()
     }
 
+    fn revision(&self) -> Result<u64, StoreError> {
+        Ok(self.lock().projects.values().map(|project| project.content.revision()).sum())
+    }
+
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError> {
         Ok(self.read(project, |content| content.events(page)))
     }

@@ -1,10 +1,10 @@
 //! Looking through the whole database in the background, after an end that was not proper.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use rusqlite::InterruptHandle;
+use rusqlite::{Connection, InterruptHandle};
 
 use super::fail::{self, Doing};
 use super::readers::reader;
@@ -34,18 +34,22 @@ impl Check {
         let stop = conn.get_interrupt_handle();
         let found = Arc::clone(&self.found);
         let look = move || {
-            let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-            let end = match said {
-                Ok(said) if said == "ok" => Ok(()),
-                Ok(what) => Err(StoreError::Damaged { at: at.display().to_string(), what }),
-                Err(error) => Err(fail::sqlite(&at, Doing::Reading, &error)),
-            };
-            found.set(end).ok();
+            found.set(whole(&conn, &at)).ok();
         };
         let started = thread::Builder::new().name("unstuck-check".to_owned()).spawn(look);
         // A machine that cannot start a thread cannot look; the work goes on as if it had not.
         *under_way = started.ok().map(|thread| UnderWay { thread, stop });
         Ok(())
+    }
+}
+
+/// Whether everything in a database can be read.
+pub(super) fn whole(conn: &Connection, at: &Path) -> Result<(), StoreError> {
+    let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    match said {
+        Ok(said) if said == "ok" => Ok(()),
+        Ok(what) => Err(StoreError::Damaged { at: at.display().to_string(), what }),
+        Err(error) => Err(fail::sqlite(at, Doing::Reading, &error)),
     }
 }
 

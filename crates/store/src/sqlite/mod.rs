@@ -4,6 +4,7 @@
 //! before anything is written (`open`), and locked per project (`lock`). Each table has its own file
 //! (`table`). What it looks like inside is in docs/design/store.md.
 
+mod backup;
 mod check;
 mod desk;
 mod fail;
@@ -27,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::watch;
+use tokio::task;
 use unstuck_core::engine::{BuildId, MutationId, QuestionId, Recorded, RunId, TaskId};
 
 use crate::checkpoint::Conversation;
@@ -89,6 +91,30 @@ impl SqliteStore {
         self.0.check.found.get().cloned()
     }
 
+    /// Copies everything as it is at one moment into a new file, whoever reads and writes meanwhile.
+    pub async fn back_up(&self, to: PathBuf) -> Result<(), StoreError> {
+        let from = self.0.path.clone();
+        self.waiting(move || backup::copy(&from, &to)).await
+    }
+
+    /// Puts what such a copy holds in the place of everything here, all of it or nothing. Whoever
+    /// asks for it holds the project, and knows nothing of it any more afterwards.
+    pub async fn restore(&self, from: PathBuf, project: &str) -> Result<(), StoreError> {
+        let (at, project) = (self.0.path.clone(), project.to_owned());
+        self.waiting(move || backup::restore(&from, &at, &project)).await
+    }
+
+    /// Does something on a thread that may wait.
+    async fn waiting(
+        &self,
+        work: impl FnOnce() -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let done = task::spawn_blocking(work).await;
+        done.unwrap_or_else(|error| {
+            Err(StoreError::NotWritten { at: self.0.at(), cause: error.to_string() })
+        })
+    }
+
     /// Reads something about a project; nothing where nobody knows it.
     async fn read<T: Default + Send + 'static>(
         &self,
@@ -140,6 +166,10 @@ impl Store for SqliteStore {
 
     fn subscribe(&self, project: &str) -> watch::Receiver<u64> {
         self.0.written(project).subscribe()
+    }
+
+    fn revision(&self) -> Result<u64, StoreError> {
+        self.0.readers.revision()
     }
 
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError> {

@@ -60,6 +60,11 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "trusted_schema", "OFF")
 }
 
+/// Makes a file that nobody else may read; one that is there stays as it is.
+pub(super) fn new_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+}
+
 /// Opens a file that nobody else may read, and makes it where there is none.
 pub(super) fn private(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()

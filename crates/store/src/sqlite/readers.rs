@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::task;
 
 use super::fail::{self, Doing};
-use super::open;
+use super::{open, value};
 use crate::error::StoreError;
 
 /// How many read at a time.
@@ -23,12 +23,30 @@ struct Pool {
     at: PathBuf,
     idle: Mutex<Vec<Connection>>,
     free: Semaphore,
+    /// Says when others have written. What it says means nothing beside what another connection says.
+    watches: Mutex<Option<Connection>>,
 }
 
 impl Readers {
     pub(super) fn new(at: PathBuf) -> Self {
         let (idle, free) = (Mutex::default(), Semaphore::new(READERS_MAX));
-        Self(Arc::new(Pool { at, idle, free }))
+        Self(Arc::new(Pool { at, idle, free, watches: Mutex::default() }))
+    }
+
+    /// Another number when somebody has written. It is read from memory that all who have the file
+    /// open share, and costs a few microseconds.
+    pub(super) fn revision(&self) -> Result<u64, StoreError> {
+        let mut watches = self.0.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let conn = match watches.take() {
+            Some(conn) => conn,
+            None => reader(&self.0.at)?,
+        };
+        let read = conn
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut version| version.query_row([], |row| value::uint(row, 0)))
+            .map_err(|error| fail::sqlite(&self.0.at, Doing::Reading, &error));
+        *watches = Some(conn);
+        read
     }
 
     /// Reads something on a thread that may wait.

@@ -19,6 +19,9 @@ pub struct BuildRow {
     pub state: BuildState,
     /// It is the one all jobs share.
     pub standing: bool,
+    /// The title of the session that it is: a runtime elsewhere does its one task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Arc<str>>,
     /// How many tasks it has.
     pub tasks: u32,
     /// How many of them are done.
@@ -41,12 +44,19 @@ pub struct BuildRow {
 }
 
 impl BuildRow {
+    /// Whether its tasks are performed here, in worktrees and on a branch: not by scripts, and not by
+    /// a runtime elsewhere.
+    pub const fn is_performed_here(&self) -> bool {
+        !self.standing && self.session.is_none()
+    }
+
     pub(super) fn of(build: &Build, at: Time) -> Self {
         let not_done = [Standing::Skipped, Standing::Failed, Standing::Cancelled];
         Self {
             id: build.id,
             state: build.state,
             standing: build.standing,
+            session: build.session.clone(),
             tasks: u32::try_from(build.tasks.len()).unwrap_or(u32::MAX),
             done: build.count(Standing::Done),
             not_done: not_done.into_iter().map(|standing| build.count(standing)).sum(),

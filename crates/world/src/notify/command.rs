@@ -54,7 +54,7 @@ fn variables(message: &Message) -> Vec<(OsString, Option<OsString>)> {
         ("UNSTUCK_CATEGORY", category),
         ("UNSTUCK_CODE", message.code.map(|code| code.to_string())),
         ("UNSTUCK_TITLE", Some(message.title.clone())),
-        ("UNSTUCK_TEXT", Some(message.body.clone())),
+        ("UNSTUCK_TEXT", Some(message.words())),
     ];
     let variable = |(name, value): (&str, Option<String>)| (name.into(), value.map(Into::into));
     all.map(variable).into()

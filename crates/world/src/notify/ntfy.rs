@@ -29,8 +29,8 @@ impl Ntfy {
     }
 
     pub(super) async fn deliver(&self, message: &Message) -> Result<(), Undelivered> {
-        let mut text = message.body.as_str();
-        text = &text[..text.floor_char_boundary(MESSAGE_BYTES_MAX)];
+        let words = message.words();
+        let text = &words[..words.floor_char_boundary(MESSAGE_BYTES_MAX)];
         let category = message.category.map(Category::as_str);
         let code = message.code.map(|code| code.to_string());
         let tags: Vec<&str> = category.into_iter().chain(code.as_deref()).collect();

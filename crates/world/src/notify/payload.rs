@@ -4,7 +4,7 @@ use serde::Serialize;
 use unstuck_core::engine::{BuildId, QuestionId};
 use unstuck_core::fault::{Category, Code};
 use unstuck_core::question::QuestionOption;
-use unstuck_core::tell::{Level, Message};
+use unstuck_core::tell::{AnswerLink, Level, Message};
 use unstuck_core::time::Time;
 
 /// What a webhook and a command get. Readers skip what they do not know.
@@ -21,6 +21,8 @@ struct Payload<'a> {
     title: &'a str,
     text: &'a str,
     options: &'a [QuestionOption],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    links: &'a [AnswerLink],
 }
 
 /// The message as JSON.
@@ -37,6 +39,7 @@ pub(super) fn payload(message: &Message) -> serde_json::Result<Vec<u8>> {
         title: &message.title,
         text: &message.body,
         options: &message.options,
+        links: &message.links,
     })
 }
 

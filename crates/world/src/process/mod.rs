@@ -14,6 +14,7 @@ mod deadlines;
 mod ended;
 mod fence;
 pub mod guard;
+mod guard_child;
 mod launch;
 mod lock;
 mod log;

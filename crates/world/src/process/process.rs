@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +15,7 @@ use super::deadlines::Deadline;
 use super::ended::{Ended, How};
 use super::fence::Held;
 use super::guard::report::{Gone, Program, Report};
+use super::guard_child::GuardChild;
 use super::launch::{Input, Launch, Output};
 use super::output::Flow;
 use super::reap::reap;
@@ -31,7 +32,7 @@ const LOST_PATIENCE: Duration = Duration::from_secs(10);
 pub struct Process {
     pub(super) launch: Launch,
     pub(super) started: Instant,
-    pub(super) guard: Child,
+    pub(super) guard: GuardChild,
     pub(super) status: Status,
     pub(super) held: Held,
     /// Already known when it did not start.
@@ -95,8 +96,7 @@ impl Process {
             let ended = timeout(STREAM_END_MAX, &mut streams).await.is_ok();
             flowing = !ended && flow.last_byte() != before;
         }
-        // Its report was its last word, or it is dead.
-        let _ = self.guard.wait().await;
+        self.guard.dismiss().await;
         Ended {
             how,
             output: flow.take(),
@@ -148,7 +148,7 @@ fn how(gone: Gone, timed_out: Option<(Deadline, Duration)>) -> How {
 /// All that flows from and to the program, until it has ended.
 fn streams<'flow>(
     launch: &mut Launch,
-    guard: &mut Child,
+    guard: &mut GuardChild,
     flow: &'flow Flow,
 ) -> impl Future<Output = ()> + use<'flow> {
     let (stdin, stdout, stderr) = (guard.stdin.take(), guard.stdout.take(), guard.stderr.take());

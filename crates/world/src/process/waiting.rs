@@ -10,16 +10,17 @@ use std::process::Stdio;
 use command_fds::{CommandFdExt as _, FdMapping};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe::Sender;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
-use super::guard::{CONTROL, Order, STATUS};
+use super::guard::{CONTROL, Forked, Order, STATUS};
+use super::guard_child::GuardChild;
 use super::launch::{Guard, Input};
 use super::process::{Status, Stop};
 
 /// A guard without an order. Dropping it ends it.
 #[derive(Debug)]
 pub struct Waiting {
-    guard: Child,
+    guard: GuardChild,
     status: Status,
     control: Sender,
 }
@@ -30,17 +31,42 @@ impl Waiting {
         let (control, ours) = io::pipe()?;
         let (status, theirs) = io::pipe()?;
         let guard = command(guard, input, control, theirs)?.spawn()?;
-        let control = Sender::from_owned_fd(OwnedFd::from(ours))?;
+        Self::over(GuardChild::started(guard), ours, status)
+    }
+
+    /// One for a program that reads what we would read: the copy of this process that was made
+    /// before all else, or one that is started now. None is no harm: it is started when it is needed,
+    /// and then says what is wrong.
+    pub fn ahead(forked: Option<Forked>, guard: &Guard) -> Option<Self> {
+        match forked {
+            Some(forked) => Self::forked(forked).ok(),
+            None => Self::start(guard, &Input::Inherit).ok(),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn forked(forked: Forked) -> io::Result<Self> {
+        let Forked { pid, control, status, stdout, stderr } = forked;
+        Self::over(GuardChild::forked(pid, stdout.into(), stderr.into())?, control, status)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn forked(none: Forked) -> io::Result<Self> {
+        match none {}
+    }
+
+    fn over(guard: GuardChild, control: PipeWriter, status: PipeReader) -> io::Result<Self> {
+        let control = Sender::from_owned_fd(OwnedFd::from(control))?;
         Ok(Self { guard, status: Status::reading(status)?, control })
     }
 
     /// Itself, unless it has ended meanwhile.
     pub fn if_alive(mut self) -> Option<Self> {
-        matches!(self.guard.try_wait(), Ok(None)).then_some(self)
+        self.guard.is_alive().then_some(self)
     }
 
     /// Gives it its order.
-    pub(super) async fn tell(mut self, order: Order) -> io::Result<(Child, Status, Stop)> {
+    pub(super) async fn tell(mut self, order: Order) -> io::Result<(GuardChild, Status, Stop)> {
         self.control.write_all(&order.into_bytes()).await?;
         Ok((self.guard, self.status, Stop::closing(self.control)))
     }

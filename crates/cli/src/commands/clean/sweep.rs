@@ -50,7 +50,7 @@ pub(super) async fn sweep(
     let repository = workspace::Project::open("git", project.root()).await?;
     let name = project.name();
     let mut swept = Swept { removed: remove, ..Swept::default() };
-    for build in store.builds(name).await?.iter().filter(|build| !build.standing) {
+    for build in store.builds(name).await?.iter().filter(|build| build.is_performed_here()) {
         let tasks = store.tasks(name, build.id).await?;
         let mut sweep =
             Sweep { repository: &repository, build, remove, stay: Vec::new(), swept: &mut swept };

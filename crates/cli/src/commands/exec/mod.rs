@@ -20,7 +20,8 @@ use unstuck_core::time::Span;
 use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Results, Script, ScriptWorld};
 use unstuck_store::Store;
-use unstuck_world::process::Guard;
+use unstuck_world::process::guard::{self, Forked};
+use unstuck_world::process::{Guard, Waiting};
 use unstuck_world::redact::Redactor;
 
 use crate::args::Exec;
@@ -32,13 +33,20 @@ use crate::render::Terminal;
 
 /// Carries it out.
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
+    // Before there is a second thread, and before this process has grown.
+    let forked = guard::fork();
     let project = Project::find(dir)?;
-    project::runtime()?.block_on(keep_alive(args, &project, dir))
+    project::runtime()?.block_on(keep_alive(args, &project, dir, forked))
 }
 
-async fn keep_alive(args: Exec, project: &Project, dir: Option<&Path>) -> Result<Exit, Error> {
+async fn keep_alive(
+    args: Exec,
+    project: &Project,
+    dir: Option<&Path>,
+    forked: Option<Forked>,
+) -> Result<Exit, Error> {
     let guard = project::own_guard()?;
-    let ahead = ScriptWorld::guard_ahead(&guard);
+    let ahead = Waiting::ahead(forked, &guard);
     let redactor = redactor(project);
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
     // It is remembered and shown, and a command may spell a secret out.

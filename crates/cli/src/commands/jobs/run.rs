@@ -6,6 +6,7 @@ use unstuck_core::engine::Command;
 use unstuck_core::time::Span;
 use unstuck_runner::ScriptWorld;
 use unstuck_store::Store;
+use unstuck_world::process::Waiting;
 
 use super::defined::{Defined, Workshop, care, find_rows, logs_of, spec};
 use super::watcher;
@@ -59,7 +60,7 @@ impl Wanted<'_> {
     async fn here(&self) -> Result<Exit, Error> {
         let workshop = Workshop::open(self.project)?;
         let script = workshop.script(self.project, self.job)?;
-        let ahead = ScriptWorld::guard_ahead(&workshop.guard);
+        let ahead = Waiting::ahead(None, &workshop.guard);
         let world = ScriptWorld::caring(script, ahead, care(self.project, self.job, false));
         let spec = spec(self.job, &workshop.redactor);
         let repair = Repair::of_job(self.project, self.job, spec, &workshop.guard).await?;

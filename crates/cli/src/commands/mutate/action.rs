@@ -10,6 +10,7 @@ use unstuck_core::engine::{Outcome, TaskId};
 use unstuck_core::fault::{Crash, ErrorType, Fault};
 use unstuck_runner::{Action, IDEMPOTENCY_KEY, Results, action_lock};
 use unstuck_world::connector::command;
+use unstuck_world::process::guard::Forked;
 use unstuck_world::process::{
     Deadlines, Ended, Guard, How, Input, Launch, NotStarted, Output, Process, Session, Waiting,
     verdict,
@@ -49,14 +50,19 @@ struct Ran {
 }
 
 impl CommandAction {
-    pub(super) fn new(args: &Mutate, project: &Project, dir: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn new(
+        args: &Mutate,
+        project: &Project,
+        dir: Option<&Path>,
+        forked: Option<Forked>,
+    ) -> Result<Self, Error> {
         let guard = project::own_guard()?;
         let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
         let here = dir.unwrap_or(Path::new("."));
         let directory = std::path::absolute(here)
             .map_err(|source| Error::Folder { place: here.display().to_string(), source })?;
         Ok(Self {
-            ahead: Mutex::new(Waiting::start(&guard, &Input::Inherit).ok()),
+            ahead: Mutex::new(Waiting::ahead(forked, &guard)),
             launch: launch(guard, &directory, program, arguments, args),
             key: args.key.trim().to_owned(),
             task: OnceLock::new(),

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_runner::{Results, Settled, Undecided};
+use unstuck_world::process::guard;
 
 use crate::args::Mutate;
 use crate::error::Error;
@@ -20,12 +21,13 @@ use action::CommandAction;
 
 /// Carries it out: for the run around us, or for the project itself.
 pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
+    // Before there is a second thread, and before this process has grown.
+    let forked = guard::fork();
     let child = Child::of_environment();
     let root = child.as_ref().and_then(Child::root);
     let project = Project::find(root.or(dir))?;
     project::runtime()?.block_on(async {
-        // First, so that its guard comes up meanwhile.
-        let action = Arc::new(CommandAction::new(args, &project, dir)?);
+        let action = Arc::new(CommandAction::new(args, &project, dir, forked)?);
         let spec = wanted::spec(args, child.is_none(), &project)?;
         let settled = match &child {
             Some(child) => inside::settle(child, spec, &action).await?,
@@ -83,7 +85,7 @@ fn tell(
             ));
             Ok(Exit::Refused)
         }
-        Err(Undecided::Refused(why)) => {
+        Err(Undecided::Refused(why) | Undecided::RequestReused(why)) => {
             say(&format!("{key:?} was not run: {why}"));
             Ok(Exit::Refused)
         }

@@ -37,6 +37,8 @@ fn shipped(done: &Shipped) -> Item {
         Landed::Commits { ids } => item.facts.extend(ids.iter().map(|id| commit(id))),
         Landed::Unchanged => item.facts.push(Piece::words("nothing had to be changed")),
         Landed::Unknown => item.facts.push(Piece::words("no commit is known")),
+        // It is said below.
+        Landed::Elsewhere => {}
     }
     item.facts.push(attempts(done.attempts));
     item.facts.push(Piece::words(done.took_ms.to_string()));

@@ -14,7 +14,7 @@ use unstuck_world::workspace;
 
 use crate::build::{Agents, build_settings, complete};
 use crate::error::Error;
-use crate::project::{Project, Seat};
+use crate::project::{Post, Project, Seat};
 use crate::settings::{Resolved, Settings};
 
 /// Everything that carries out builds of a project.
@@ -81,14 +81,14 @@ impl Crew {
     }
 
     /// The plan, with everything the engine needs to know about each task.
-    pub(super) fn plan(&self, tasks: Vec<TaskSpec>) -> Result<Plan, Error> {
+    pub(in crate::commands) fn plan(&self, tasks: Vec<TaskSpec>) -> Result<Plan, Error> {
         let agents = self.agents();
         let tasks = tasks.into_iter().map(|task| complete(&agents, task));
         Ok(Plan::new(tasks.collect::<Result<_, _>>()?)?)
     }
 
     /// Whether everybody who is to work on the plan could begin. Costs no call.
-    pub(super) async fn check(&self, plan: &Plan) -> Result<(), Error> {
+    pub(in crate::commands) async fn check(&self, plan: &Plan) -> Result<(), Error> {
         if self.settings.run.in_place {
             self.repository.require_clean().await?;
         }
@@ -106,10 +106,20 @@ impl Crew {
     }
 
     /// Starts a build.
-    pub(super) async fn start(&self, seat: &Seat, plan: Plan) -> Result<BuildId, Error> {
+    pub(in crate::commands) async fn start(
+        &self,
+        post: &Post,
+        plan: Plan,
+        by: Option<&str>,
+    ) -> Result<BuildId, Error> {
         let run = &self.settings.run;
         let (plan, slots, in_place) = (Arc::new(plan), run.jobs, run.in_place);
-        let events = seat.command(Command::StartBuild { plan, slots, in_place }).await?;
+        let start = Command::StartBuild { plan, slots, in_place };
+        let start = match by {
+            Some(by) => Command::By { by: by.into(), wants: Box::new(start) },
+            None => start,
+        };
+        let events = post.command(start).await?;
         let started = events.iter().find_map(|recorded| match &recorded.event {
             Event::BuildStarted { build, .. } => Some(*build),
             _ => None,
@@ -124,7 +134,7 @@ impl Crew {
     /// The builds that have not ended, oldest first.
     pub(super) async fn open_builds(&self, store: &Arc<dyn Store>) -> Result<Vec<BuildId>, Error> {
         let rows = store.builds(self.project.name()).await?;
-        let open = rows.iter().filter(|row| !row.standing && !row.state.has_ended());
+        let open = rows.iter().filter(|row| row.is_performed_here() && !row.state.has_ended());
         Ok(open.map(|row| row.id).rev().collect())
     }
 
@@ -147,20 +157,20 @@ impl Crew {
     /// or left to them.
     pub(in crate::commands) async fn perform(
         &self,
-        seat: &Seat,
+        post: &Post,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
         others: Others,
     ) -> Result<Performing, Error> {
         let mut performing = Performing(Vec::new());
         for build in builds {
-            let (scope, world) = (Scope::Build(*build), self.world(seat, store, *build).await?);
+            let (scope, world) = (Scope::Build(*build), self.world(post, store, *build).await?);
             let ours = match others {
                 Others::WaitedFor => {
-                    seat.attach(scope, Arc::new(world.clone())).await?;
+                    post.attach(scope, Arc::new(world.clone())).await?;
                     true
                 }
-                Others::LeftAlone => seat.try_attach(scope, Arc::new(world.clone())).await?,
+                Others::LeftAlone => post.try_attach(scope, Arc::new(world.clone())).await?,
             };
             performing.0.extend(ours.then_some(world));
         }
@@ -169,7 +179,7 @@ impl Crew {
 
     async fn world(
         &self,
-        seat: &Seat,
+        post: &Post,
         store: &Arc<dyn Store>,
         build: BuildId,
     ) -> Result<BuildWorld, Error> {
@@ -182,6 +192,6 @@ impl Crew {
         let settings =
             build_settings(&self.project, &self.agents(), repository, start, specs).await?;
         let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
-        Ok(BuildWorld::new(settings, seat.decider(), store, &**name, clock))
+        Ok(BuildWorld::new(settings, post.decider(), store, &**name, clock))
     }
 }

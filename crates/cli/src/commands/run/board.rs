@@ -221,6 +221,7 @@ mod tests {
             id: BuildId(7),
             state: BuildState::Running,
             standing: false,
+            session: None,
             tasks,
             done: 1,
             not_done: 0,

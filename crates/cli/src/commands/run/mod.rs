@@ -9,7 +9,7 @@ mod ending;
 mod follow;
 mod live;
 mod show;
-mod tasks;
+pub(super) mod tasks;
 mod tick;
 
 use std::path::Path;
@@ -21,6 +21,7 @@ use unstuck_world::process::Guard;
 
 use crate::args::{Follow, Resume, Run};
 use crate::commands::land;
+use crate::commands::serve::Aside;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
@@ -86,15 +87,20 @@ impl Work<'_> {
         let store = self.project.make_store()?;
         let mut signals = Signals::new()?;
         let mut view = View::new(self.follow, self.project, &store, self.terminal)?;
-        let mut seat = None;
+        let (mut seat, mut aside) = (None, None);
         let ending = tokio::select! {
             biased;
             signal = signals.next() => {
                 view.ending()?;
                 Ending::Signal(signal)
             }
-            ending = self.follow_to_the_end(&store, &mut seat, plan, &mut view) => ending?,
+            ending = self.follow_to_the_end(&store, (&mut seat, &mut aside), plan, &mut view) => {
+                ending?
+            }
         };
+        if let Some(aside) = aside {
+            aside.end().await;
+        }
         tokio::select! {
             biased;
             signal = signals.next() => return Ok(signal.exit()),
@@ -110,7 +116,7 @@ impl Work<'_> {
     async fn follow_to_the_end(
         &self,
         store: &Arc<dyn Store>,
-        place: &mut Option<Seat>,
+        (place, aside): (&mut Option<Seat>, &mut Option<Aside>),
         plan: Option<unstuck_core::plan::Plan>,
         view: &mut View<'_>,
     ) -> Result<Ending, Error> {
@@ -126,13 +132,14 @@ impl Work<'_> {
         }
         loop {
             let seat = place.insert(Seat::take(self.project, store, verb).await?);
+            self.serve_from(seat, store, aside, view).await?;
             let followed = async {
                 match plan.take() {
-                    Some(plan) => builds.push(self.crew.start(seat, plan).await?),
+                    Some(plan) => builds.push(self.crew.start(seat.post(), plan, None).await?),
                     None => self.crew.let_go_on(seat, store, &builds).await?,
                 }
                 let _performing =
-                    self.crew.perform(seat, store, &builds, Others::WaitedFor).await?;
+                    self.crew.perform(seat.post(), store, &builds, Others::WaitedFor).await?;
                 view.open(&builds).await?;
                 follow::until_they_end(seat, store, self.project, &builds, view, &mut patience)
                     .await
@@ -147,6 +154,31 @@ impl Work<'_> {
                 ended => return ended,
             }
         }
+    }
+
+    /// Serves the project while we hold it. Beside another holder there is no need: that one does.
+    async fn serve_from(
+        &self,
+        seat: &Seat,
+        store: &Arc<dyn Store>,
+        aside: &mut Option<Aside>,
+        view: &mut View<'_>,
+    ) -> Result<(), Error> {
+        let server = &self.crew.settings().server;
+        if aside.is_none() && server.during_run && seat.holder().is_some() {
+            match Aside::begin(self.project, store, server).await {
+                Ok(begun) => {
+                    view.serves(&begun.face)?;
+                    *aside = Some(begun);
+                }
+                // What is done here can be done without being shown.
+                Err(error) => view.say(&format!("unstuck: nothing is served: {error}."))?,
+            }
+        }
+        if let Some(aside) = aside {
+            aside.seat(seat.post());
+        }
+        Ok(())
     }
 
     /// Opens the pull requests that the settings ask for. What is in their way takes nothing back of

@@ -17,6 +17,7 @@ use super::live::{Act, Live};
 use super::tick;
 use crate::args::Follow;
 use crate::commands::inbox;
+use crate::commands::serve::Face;
 use crate::error::Error;
 use crate::project::{Project, Seat};
 use crate::render::{self, Terminal, event_json, stand, style, when, words};
@@ -114,6 +115,26 @@ impl<'a> View<'a> {
             }
         }
         self.draw().await
+    }
+
+    /// Says where the inbox is. What lets somebody in is for the eyes at this terminal, not for a log.
+    pub(super) fn serves(&mut self, face: &Face) -> Result<(), Error> {
+        if let Kind::Quiet = self.kind {
+            return Ok(());
+        }
+        self.say(&format!("unstuck: your inbox while this runs: {}/", face.base()))?;
+        if !matches!(self.kind, Kind::Live(_)) {
+            return Ok(());
+        }
+        if let Some(token) = face.first_token() {
+            self.say(&format!("unstuck: your first token, shown only now: {token}"))?;
+        }
+        match face.entry()? {
+            Some(entry) => {
+                self.say(&format!("unstuck: sign in, once and within five minutes: {entry}"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Something happened.

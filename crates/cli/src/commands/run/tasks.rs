@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::string::FromUtf8Error;
 
 use unstuck_core::fault::Code;
@@ -31,20 +31,14 @@ pub(super) fn tasks(
     dir: Option<&Path>,
 ) -> Result<Vec<TaskSpec>, Error> {
     let here = dir.unwrap_or(Path::new("."));
-    let redactor = redactor(project);
     if named.is_empty() {
         let folders = FOLDERS.map(|folder| project.root().join(folder));
         let folder =
             folders.into_iter().find(|folder| folder.is_dir()).ok_or(TasksError::Nothing)?;
-        return read(project, &redactor, task_files(&folder)?);
+        return read(project, task_files(&folder)?);
     }
     if !named.iter().any(|name| here.join(name).exists() || looks_like_a_path(name)) {
-        let wrong = |wrong: file::Wrong| {
-            let problem = Problem::at(Code::ConfigInvalid, "the goal", wrong.to_string());
-            Error::Problems(vec![problem])
-        };
-        let goal = without_secrets(&redactor, "the goal", named.join(" "));
-        return Ok(vec![in_public(&redactor, file::goal(&goal).map_err(wrong)?)]);
+        return goal(project, named.join(" "));
     }
     let mut files = Vec::new();
     for name in named {
@@ -59,7 +53,37 @@ pub(super) fn tasks(
             );
         }
     }
-    read(project, &redactor, files)
+    read(project, files)
+}
+
+/// One task: a goal in a few words.
+pub(in crate::commands) fn goal(project: &Project, words: String) -> Result<Vec<TaskSpec>, Error> {
+    let wrong = |wrong: file::Wrong| {
+        let problem = Problem::at(Code::ConfigInvalid, "the goal", wrong.to_string());
+        Error::Problems(vec![problem])
+    };
+    let redactor = redactor(project);
+    let goal = without_secrets(&redactor, "the goal", words);
+    Ok(vec![in_public(&redactor, file::goal(&goal).map_err(wrong)?)])
+}
+
+/// The tasks in files and folders of the project; without any, those in its usual folder.
+pub(in crate::commands) fn of_project(
+    project: &Project,
+    paths: &[String],
+) -> Result<Vec<TaskSpec>, Error> {
+    let inside = |path: &&String| {
+        let mut parts = Path::new(path).components();
+        let plain = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        // A link may lead out of it as well.
+        let whole = project.root().join(path).canonicalize();
+        plain && whole.is_ok_and(|whole| whole.starts_with(project.root()))
+    };
+    if let Some(name) = paths.iter().find(|path| !inside(path)) {
+        let near = near(project.root(), name);
+        return Err(TasksError::NotThere { name: plain_line(name), near }.into());
+    }
+    tasks(project, paths, Some(project.root()))
 }
 
 /// A goal is a sentence; a mistyped file is none.
@@ -106,11 +130,8 @@ fn is_task_file(path: &Path) -> bool {
 }
 
 /// Reads the files, and tells all problems of all of them at once.
-fn read(
-    project: &Project,
-    redactor: &Redactor,
-    files: Vec<PathBuf>,
-) -> Result<Vec<TaskSpec>, Error> {
+fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> {
+    let redactor = redactor(project);
     let mut problems = Vec::new();
     let mut texts: Vec<(String, Vec<u8>)> = Vec::new();
     for path in files {
@@ -119,7 +140,7 @@ fn read(
             Ok(bytes) => {
                 // What is no text is told as such by whoever reads it.
                 let text = String::from_utf8(bytes)
-                    .map(|text| without_secrets(redactor, &shown, text).into_bytes());
+                    .map(|text| without_secrets(&redactor, &shown, text).into_bytes());
                 texts.push((shown, text.unwrap_or_else(FromUtf8Error::into_bytes)));
             }
             Err(source) => return Err(Error::Input { place: shown, source }),
@@ -135,7 +156,7 @@ fn read(
     match file::read(&sources) {
         Ok(tasks) => {
             problems.extend(tasks.iter().filter_map(secret_check));
-            let tasks = tasks.into_iter().map(|task| in_public(redactor, task));
+            let tasks = tasks.into_iter().map(|task| in_public(&redactor, task));
             if problems.is_empty() { Ok(tasks.collect()) } else { Err(Error::Problems(problems)) }
         }
         Err(more) => {

@@ -1,51 +1,96 @@
 //! The desk of a project that is served: wishes go to whoever decides about it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use unstuck_core::engine::{Command, Recorded};
+use tokio::sync::watch;
+use unstuck_core::engine::{BuildId, Command, Recorded};
+use unstuck_core::policy::Policy;
 use unstuck_runner::notify::{Tested, test};
-use unstuck_runner::{Decider, Undecided};
-use unstuck_server::{Desk, JobStanding, Refused};
+use unstuck_runner::{Decider, Look, Looked};
+use unstuck_server::{Desk, JobStanding, Refused, Wanted};
 use unstuck_store::Store;
 use unstuck_world::redact::Redactor;
 
 use crate::build::redactor;
 use crate::commands::jobs;
-use crate::project::{self, Project};
+use crate::commands::run::{Crew, Others, Performing, tasks};
+use crate::error::Error;
+use crate::project::{self, Post, Project};
+
+/// How long a wish waits while the project changes hands, which takes a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The desk of a project that is served.
 pub(super) struct ServedDesk {
     project: Project,
     store: Arc<dyn Store>,
     redactor: Arc<Redactor>,
-    /// Whoever decides; nobody while the project changes hands.
-    decider: Mutex<Option<Arc<dyn Decider>>>,
+    policy: Arc<Policy>,
+    /// The way to whoever decides; none while the project changes hands.
+    post: watch::Sender<Option<Post>>,
+    /// What was started from here and is carried out by us.
+    performing: Mutex<Vec<Performing>>,
 }
 
 impl ServedDesk {
-    pub(super) fn new(project: Project, store: Arc<dyn Store>) -> Self {
+    pub(super) fn new(project: Project, store: Arc<dyn Store>) -> Result<Self, Error> {
         let redactor = redactor(&project);
-        Self { project, store, redactor, decider: Mutex::default() }
+        let policy = Arc::new(project.settings()?.policy.clone());
+        let (post, performing) = (watch::Sender::new(None), Mutex::default());
+        Ok(Self { project, store, redactor, policy, post, performing })
     }
 
-    /// From now on these decide, or nobody does.
-    pub(super) fn seat(&self, decider: Option<Arc<dyn Decider>>) {
-        *self.decider.lock().unwrap_or_else(PoisonError::into_inner) = decider;
+    /// From now on wishes go this way, or nowhere. What was started from the last place ends with it:
+    /// whoever sits next goes on.
+    pub(super) fn seat(&self, post: Option<Post>) {
+        self.performing().clear();
+        self.post.send_replace(post);
     }
 
-    fn decider(&self) -> Result<Arc<dyn Decider>, Refused> {
-        let decider = self.decider.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        decider.ok_or(Refused::ChangingHands)
+    fn performing(&self) -> MutexGuard<'_, Vec<Performing>> {
+        self.performing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn post(&self) -> Result<Post, Refused> {
+        let mut seated = self.post.subscribe();
+        let waited = tokio::time::timeout(PATIENCE, seated.wait_for(Option::is_some)).await;
+        waited.ok().and_then(|seated| seated.ok()?.clone()).ok_or(Refused::ChangingHands)
+    }
+
+    async fn decider(&self) -> Result<Arc<dyn Decider>, Refused> {
+        Ok(self.post().await?.decider())
     }
 }
 
 #[async_trait]
 impl Desk for ServedDesk {
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused> {
-        let decided = self.decider()?.command(command).await.map_err(refused)?;
+        let decided = self.decider().await?.command(command).await?;
         Ok(decided.iter().map(|recorded| (**recorded).clone()).collect())
+    }
+
+    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused> {
+        let malformed = |error: Error| Refused::Malformed(told(&error));
+        let not_now = |error: Error| Refused::NotNow(told(&error));
+        let tasks = match work {
+            Wanted::Goal(words) => tasks::goal(&self.project, words),
+            Wanted::Files(paths) => tasks::of_project(&self.project, &paths),
+        };
+        let tasks = tasks.map_err(malformed)?;
+        let settings = self.project.settings().map_err(not_now)?;
+        let crew = Crew::gather(&self.project, (*settings).clone()).await.map_err(not_now)?;
+        let plan = crew.plan(tasks).map_err(malformed)?;
+        crew.check(&plan).await.map_err(not_now)?;
+        let post = self.post().await?;
+        let build = crew.start(&post, plan, Some(by)).await.map_err(not_now)?;
+        // It is on disk: whoever sits here next finds it, whatever happens now.
+        let performing = crew.perform(&post, &self.store, &[build], Others::LeftAlone).await;
+        let performing = performing.map_err(not_now)?;
+        self.performing().push(performing);
+        Ok(build)
     }
 
     async fn take_answers(&self) -> Result<bool, Refused> {
@@ -54,6 +99,14 @@ impl Desk for ServedDesk {
 
     fn redacted(&self, text: &str) -> Arc<str> {
         Arc::from(&*self.redactor.text(text))
+    }
+
+    async fn look(&self, look: Look) -> Result<Looked, Refused> {
+        Ok(self.decider().await?.look(look).await?)
+    }
+
+    fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy)
     }
 
     async fn jobs(&self) -> Result<Vec<JobStanding>, Refused> {
@@ -68,13 +121,10 @@ impl Desk for ServedDesk {
     }
 }
 
-fn refused(undecided: Undecided) -> Refused {
-    match undecided {
-        Undecided::Refused(said) | Undecided::KeyReused(said) => Refused::NotNow(said),
-        Undecided::Stale => Refused::NotNow("it is over already".to_owned()),
-        Undecided::Store(fault) => Refused::Fault(fault),
-        Undecided::Ended => Refused::ChangingHands,
-    }
+/// What is wrong and what to do about it, in one line.
+fn told(error: &Error) -> String {
+    let told = [error.to_string()].into_iter().chain(error.hints());
+    told.collect::<Vec<_>>().join("; ").replace('\n', "; ")
 }
 
 impl fmt::Debug for ServedDesk {

@@ -60,7 +60,7 @@ impl Keeper {
         watch: Option<&mut Watch<'_>>,
         site: &Site,
     ) -> Result<(), Error> {
-        self.desk.seat(Some(seat.decider()));
+        self.desk.seat(Some(seat.post().clone()));
         // What another process writes is only known to us by being told.
         let heard = || site.nudge(self.project.name());
         heard();
@@ -79,12 +79,12 @@ impl Keeper {
     /// Goes on with the builds that have not ended, unless somebody else does.
     async fn perform(&self, seat: &Seat) -> Result<Option<Performing>, Error> {
         let rows = self.store.builds(self.project.name()).await?;
-        let open = rows.iter().filter(|row| !row.standing && !row.state.has_ended());
+        let open = rows.iter().filter(|row| row.is_performed_here() && !row.state.has_ended());
         let open: Vec<_> = open.map(|row| row.id).collect();
         if open.is_empty() {
             return Ok(None);
         }
         let crew = Crew::gather(&self.project, (*self.project.settings()?).clone()).await?;
-        crew.perform(seat, &self.store, &open, Others::LeftAlone).await.map(Some)
+        crew.perform(seat.post(), &self.store, &open, Others::LeftAlone).await.map(Some)
     }
 }

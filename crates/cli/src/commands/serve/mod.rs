@@ -1,6 +1,8 @@
 //! `unstuck serve`: the inbox, the pages and the API of some projects.
 
+mod aside;
 mod desk;
+mod face;
 mod keeper;
 
 use std::collections::BTreeMap;
@@ -11,32 +13,47 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
-use unstuck_runner::SystemClock;
-use unstuck_server::auth::{Door, Key, Names, Tokens};
-use unstuck_server::{Hosted, Site, app, serve};
+use unstuck_server::Hosted;
 
 use crate::args::Serve;
 use crate::error::{Error, ServeError};
 use crate::exit::Exit;
 use crate::project::{self, Project, Signal, Signals};
 use crate::render::{Terminal, style};
+use crate::settings::Server;
 
+pub(super) use aside::Aside;
 use desk::ServedDesk;
+pub(super) use face::Face;
 use keeper::Keeper;
 
 /// Carries it out.
 pub(crate) fn run(args: &Serve, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let projects = projects(args, dir)?;
+    let settings = settings(args, &projects)?;
     let serving = async {
         let mut signals = Signals::new()?;
-        let listener = TcpListener::bind(args.bind)
-            .await
-            .map_err(|source| ServeError::NotBound { address: args.bind, source })?;
-        let served = Served::open(args, &listener, projects, terminal).await?;
+        let listener = face::listen(settings.bind).await?;
+        let served = Served::open(&settings, &listener, projects).await?;
+        served.greet(terminal)?;
         let signal = served.until_it_ends(listener, &mut signals, terminal).await?;
         Ok(signal.exit())
     };
     project::runtime()?.block_on(LocalSet::new().run_until(serving))
+}
+
+/// How it serves: what the options say, and for the rest the settings of the first project.
+fn settings(args: &Serve, projects: &[Project]) -> Result<Server, Error> {
+    let mut server = match projects.first() {
+        Some(project) => project.settings()?.settings.server.clone(),
+        None => Server::default(),
+    };
+    server.bind = args.bind.unwrap_or(server.bind);
+    server.behind_proxy |= args.behind_proxy;
+    if !args.public.is_empty() {
+        server.public.clone_from(&args.public);
+    }
+    Ok(server)
 }
 
 /// The projects that are named, each by its own name.
@@ -74,34 +91,22 @@ fn projects(args: &Serve, dir: Option<&Path>) -> Result<Vec<Project>, Error> {
 
 /// Everything that serves.
 struct Served {
-    site: Arc<Site>,
-    door: Arc<Door>,
+    face: Face,
     keepers: Vec<Keeper>,
     stop: CancellationToken,
 }
 
 impl Served {
     async fn open(
-        args: &Serve,
+        settings: &Server,
         listener: &TcpListener,
         projects: Vec<Project>,
-        terminal: &Terminal,
     ) -> Result<Self, Error> {
-        let address = listener.local_addr()?;
-        let folder = project::state_folder().join("server");
-        let tokens = Tokens::at(&folder);
-        let first = tokens.begin(&project::whoever(), project::now())?;
-        let names = Names::new(address, args.public.iter().map(String::as_str))
-            .map_err(ServeError::from)?;
-        let mut door = Door::new(tokens, Key::open(&folder)?, names, Arc::new(SystemClock));
-        if args.behind_proxy {
-            door = door.behind_proxy();
-        }
         let stop = CancellationToken::new();
         let (mut hosted, mut keepers) = (Vec::new(), Vec::new());
         for project in projects {
             let store = project.make_store()?;
-            let desk = Arc::new(ServedDesk::new(project.clone(), Arc::clone(&store)));
+            let desk = Arc::new(ServedDesk::new(project.clone(), Arc::clone(&store))?);
             hosted.push(Hosted {
                 name: Arc::clone(project.name()),
                 store: Arc::clone(&store),
@@ -109,32 +114,27 @@ impl Served {
             });
             keepers.push(Keeper { project, store, desk });
         }
-        let site = Site::open(hosted, Arc::new(SystemClock), stop.clone()).await?;
-        let served = Self { site, door: Arc::new(door), keepers, stop };
-        served.greet(args, address, first.as_ref(), terminal)?;
-        Ok(served)
+        let face = Face::open(listener, settings, hosted, stop.clone()).await?;
+        Ok(Self { face, keepers, stop })
     }
 
     /// Says where it is, and how to get in.
-    fn greet(
-        &self,
-        args: &Serve,
-        address: std::net::SocketAddr,
-        first: Option<&unstuck_server::auth::Token>,
-        terminal: &Terminal,
-    ) -> Result<(), Error> {
+    fn greet(&self, terminal: &Terminal) -> Result<(), Error> {
         let (mut out, dim, code) = (terminal.styled(), style::DIM, style::CODE);
         let names: Vec<&str> = self.keepers.iter().map(|keeper| &**keeper.project.name()).collect();
-        let base = args.public.first().map_or_else(
-            || format!("http://{address}"),
-            |public| public.trim_end_matches('/').to_owned(),
-        );
-        writeln!(out, "Serving {} at {code}{base}/{code:#}", names.join(", "))?;
-        if let Some(token) = first {
-            writeln!(out, "Your first token, shown only now: {code}{}{code:#}", token.as_str())?;
+        let (base, here) = (self.face.base(), self.face.address());
+        write!(out, "Serving {} at {code}{base}/{code:#}", names.join(", "))?;
+        // Behind a proxy both are good to know.
+        if base.ends_with(&here.to_string()) {
+            writeln!(out)?;
+        } else {
+            writeln!(out, ", listening at http://{here}/")?;
         }
-        if let Some(path) = self.door.entry_path()? {
-            writeln!(out, "Sign in, once and within five minutes: {code}{base}{path}{code:#}")?;
+        if let Some(token) = self.face.first_token() {
+            writeln!(out, "Your first token, shown only now: {code}{token}{code:#}")?;
+        }
+        if let Some(entry) = self.face.entry()? {
+            writeln!(out, "Sign in, once and within five minutes: {code}{entry}{code:#}")?;
         }
         writeln!(out, "{dim}`unstuck token make` makes tokens for others. Ctrl-C ends it.{dim:#}")?;
         out.flush()?;
@@ -147,13 +147,13 @@ impl Served {
         signals: &mut Signals,
         terminal: &Terminal,
     ) -> Result<Signal, Error> {
-        let Self { site, door, keepers, stop } = self;
+        let Self { face, keepers, stop } = self;
         let mut kept = JoinSet::new();
         for keeper in keepers {
-            let (site, stop) = (Arc::clone(&site), stop.clone());
+            let (site, stop) = (Arc::clone(&face.site), stop.clone());
             kept.spawn_local(keeper.keep(site, stop));
         }
-        let serving = serve(listener, app(site, &door), stop.clone());
+        let serving = face.serve(listener);
         tokio::pin!(serving);
         let signal = tokio::select! {
             signal = signals.next() => signal,

@@ -108,7 +108,8 @@ impl Page<'_> {
             };
             let began = when::ago(row.started_at, self.now);
             let rest = format!("· {stands} · {counts}{parked} · began {began}");
-            writeln!(out, "{title}Build {}{title:#} {dim}{rest}{dim:#}", row.id)?;
+            let what = if row.session.is_some() { "Session" } else { "Build" };
+            writeln!(out, "{title}{what} {}{title:#} {dim}{rest}{dim:#}", row.id)?;
         }
         self.tasks(out, &standing.rows)
     }

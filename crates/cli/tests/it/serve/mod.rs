@@ -1,10 +1,11 @@
 //! `unstuck serve` as a person and a program meet it: the real program, over real connections.
 
 mod server;
+mod sessions;
 
 use std::fs;
 
-use server::Server;
+use server::{Server, user};
 
 use crate::run::stage::Stage;
 
@@ -119,5 +120,100 @@ fn half_a_request_holds_nobody_up() {
     );
     let garbage = server.raw_bytes(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n");
     assert!(garbage.starts_with("HTTP/1.1 400"), "{garbage}");
+    assert_eq!(server.end(), Some(143));
+}
+
+// B4, B6: a build that was started over HTTP is carried out, also by the next server
+#[test]
+fn a_build_is_started_over_http_and_carried_out() {
+    let stage = stuck();
+    let server = Server::start(&stage, &[]);
+    let started = server.post("/api/v1/builds", r#"{"goal": "write a"}"#);
+    assert_eq!((&started["id"], &started["tasks"]), (&0.into(), &1.into()), "{started}");
+    let question = server
+        .wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    server.kill();
+    let server = Server::start(&stage, &[]);
+    let path = format!("/api/v1/questions/{}/answer", question["id"]);
+    server.post(&path, r#"{"decision": "provide_guidance", "guidance": "Plainly."}"#);
+    server.wait_for("/api/v1/builds/b0", |build| (build["state"] == "completed").then_some(()));
+    assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
+    assert_eq!(server.end(), Some(143));
+}
+
+#[test]
+fn only_what_is_in_the_project_is_started() {
+    let stage = Stage::new();
+    stage.write("tasks/one.md", "# Write a\n\nWrite it.\n");
+    std::os::unix::fs::symlink("/etc", stage.path("outside")).unwrap();
+    let server = Server::start(&stage, &[]);
+    for path in ["/etc/passwd", "../x.md", "tasks/../../x.md", "outside/passwd", "nothing.md"] {
+        let body = format!(r#"{{"tasks": ["{path}"]}}"#);
+        let (status, said) = server.request("POST", "/api/v1/builds", None, &body);
+        assert_eq!(status, 422, "{path}: {said}");
+        assert!(said["detail"].as_str().unwrap().contains("there is no"), "{path}: {said}");
+    }
+    assert_eq!(server.get("/api/v1/builds")["items"], serde_json::json!([]));
+    assert_eq!(server.end(), Some(143));
+}
+
+// B18: a build serves its inbox by itself, and says where
+#[test]
+fn a_run_is_answered_at_its_own_inbox() {
+    let stage = stuck();
+    let run = Server::beside_run(&stage, &["run", "write a", "--json"]);
+    let question =
+        run.wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    let path = format!("/api/v1/questions/{}/answer", question["id"]);
+    let answered =
+        run.post(&path, r#"{"decision": "provide_guidance", "guidance": "In plain words."}"#);
+    assert_eq!(answered["taken_up"], true, "{answered}");
+    assert_eq!(run.ends(), Some(0));
+}
+
+// What lets somebody in is shown to eyes, and never written where logs go.
+#[test]
+fn a_run_whose_words_go_to_a_log_gives_nobody_the_key() {
+    let stage = Stage::new();
+    stage.agent("write-a", &[GREEN]);
+    let mut run = stage.unstuck(&["run", "write a"]);
+    run.env("UNSTUCK_SERVER_DURING_RUN", "true").env("UNSTUCK_SERVER_BIND", "127.0.0.1:0");
+    let ran = crate::program::ran(run.env("XDG_STATE_HOME", user(&stage)).output().unwrap());
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(ran.stderr.contains("your inbox while this runs: http://127.0.0.1:"), "{ran}");
+    assert!(!ran.to_string().contains("ust_") && !ran.to_string().contains("/enter/"), "{ran}");
+}
+
+// A message leads to the question and to each of its answers, and following a link answers nothing
+#[test]
+fn a_message_carries_links_that_lead_to_the_answer() {
+    let (stage, outside) = (stuck(), crate::run::stage::outside());
+    let receiver = outside.block_on(unstuck_world::fake::receiver::Receiver::start([])).unwrap();
+    stage.set(&format!(
+        "[server]\npublic = [\"https://inbox.example.org\"]\n[notify.phone]\nkind = \"webhook\"\n\
+         url = \"{}\"\n",
+        receiver.url("/")
+    ));
+    let mut run = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
+    let ran = crate::program::ran(run.env("XDG_STATE_HOME", user(&stage)).output().unwrap());
+    assert_eq!(ran.exit, 3, "{ran}");
+    let message = receiver.seen().remove(0).json();
+    let links = message["links"].as_array().unwrap();
+    assert_eq!(links.len(), 1 + message["options"].as_array().unwrap().len(), "{message}");
+    let server = Server::start(&stage, &[]);
+    let follow = |link: &serde_json::Value| {
+        let url = link["url"].as_str().unwrap();
+        let path = url.strip_prefix("https://inbox.example.org").unwrap();
+        server.raw(&format!("GET {path} HTTP/1.1\r\nHost: inbox.example.org\r\n"), "")
+    };
+    for option in &links[1..] {
+        let (status, page) = follow(option);
+        assert_eq!(status, 200, "{page}");
+        assert!(page.contains(option["label"].as_str().unwrap()), "{page}");
+    }
+    let (status, _) = follow(&links[0]);
+    assert_eq!(status, 303);
+    let asked = server.get("/api/v1/questions?status=pending");
+    assert_eq!(asked["items"].as_array().unwrap().len(), 1, "{asked}");
     assert_eq!(server.end(), Some(143));
 }

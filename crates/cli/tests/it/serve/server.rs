@@ -1,9 +1,10 @@
 //! A running server, and a client that speaks plain HTTP with it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdout};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -13,9 +14,9 @@ use crate::run::stage::Stage;
 
 pub(super) struct Server {
     child: Child,
-    _said: BufReader<ChildStdout>,
+    _said: Box<dyn BufRead>,
     pub(super) address: String,
-    token: String,
+    pub(super) token: String,
 }
 
 impl Server {
@@ -23,22 +24,43 @@ impl Server {
     pub(super) fn start(stage: &Stage, args: &[&str]) -> Self {
         let mut unstuck = stage.unstuck(&["serve", "--bind", "127.0.0.1:0"]);
         // What belongs to the user is the same for both programs.
-        let user = stage.path(".unstuck/user");
-        unstuck.args(args).env("XDG_STATE_HOME", &user);
+        unstuck.args(args).env("XDG_STATE_HOME", user(stage));
         let mut child = unstuck.process_group(0).spawn().unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Self::heard(stage, child, said, (" at http://", "Ctrl-C ends it"))
+    }
+
+    /// What a build shows of itself while it lasts.
+    pub(super) fn beside_run(stage: &Stage, args: &[&str]) -> Self {
+        let mut unstuck = stage.unstuck(args);
+        unstuck.env("UNSTUCK_SERVER_DURING_RUN", "true").env("UNSTUCK_SERVER_BIND", "127.0.0.1:0");
+        unstuck.env("XDG_STATE_HOME", user(stage)).stdout(Stdio::null());
+        let mut child = unstuck.process_group(0).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let words = "your inbox while this runs: http://";
+        Self::heard(stage, child, said, (words, words))
+    }
+
+    /// Waits until it says where it is, and the last of its words.
+    fn heard(
+        stage: &Stage,
+        child: Child,
+        mut said: impl BufRead + 'static,
+        (where_it_is, last): (&str, &str),
+    ) -> Self {
         let (mut address, mut line) = (String::new(), String::new());
-        while !line.contains("Ctrl-C ends it") {
+        while !line.contains(last) {
             line.clear();
             assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it was there");
-            if let Some((_, rest)) = line.split_once(" at http://") {
-                rest.trim().trim_end_matches('/').clone_into(&mut address);
+            if let Some((_, rest)) = line.split_once(where_it_is) {
+                rest.split('/').next().unwrap().clone_into(&mut address);
             }
         }
+        let user = user(stage);
         let mut token = stage.unstuck(&["token", "make", "--name", "test", "--role", "operator"]);
         let token = ran(token.env("XDG_STATE_HOME", &user).output().unwrap());
         assert_eq!(token.exit, 0, "{token}");
-        Self { child, _said: said, address, token: token.stdout.trim().to_owned() }
+        Self { child, _said: Box::new(said), address, token: token.stdout.trim().to_owned() }
     }
 
     pub(super) fn connect(&self) -> TcpStream {
@@ -66,14 +88,38 @@ impl Server {
     }
 
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
-        let head = format!(
+        let (status, answer) = self.request(method, path, None, body);
+        assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
+        answer
+    }
+
+    /// Sends a request, under an `Idempotency-Key` where there is one. The status, and what came back.
+    pub(super) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: &str,
+    ) -> (u16, Value) {
+        let (status, answer) = self.raw(&self.head(method, path, key), body);
+        (status, serde_json::from_str(&answer).unwrap())
+    }
+
+    /// Sends a request and never hears the answer.
+    pub(super) fn send_only(&self, path: &str, key: &str, body: &str) -> TcpStream {
+        let (head, length) = (self.head("POST", path, Some(key)), body.len());
+        let mut stream = self.connect();
+        write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
+        stream
+    }
+
+    fn head(&self, method: &str, path: &str, key: Option<&str>) -> String {
+        let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
+        format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\n",
+             Content-Type: application/json\r\n{key}",
             self.token
-        );
-        let (status, answer) = self.raw(&head, body);
-        assert_eq!(status, 200, "{method} {path}: {answer}");
-        serde_json::from_str(&answer).unwrap()
+        )
     }
 
     pub(super) fn get(&self, path: &str) -> Value {
@@ -121,10 +167,20 @@ impl Server {
         self.child.wait().unwrap().code()
     }
 
+    /// Waits until it ends by itself.
+    pub(super) fn ends(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     pub(super) fn kill(mut self) {
         kill_process(self.pid(), Signal::KILL).unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// What belongs to the user, the same for all programs in a project.
+pub(super) fn user(stage: &Stage) -> PathBuf {
+    stage.path(".unstuck/user")
 }
 
 impl Drop for Server {

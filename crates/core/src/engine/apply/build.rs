@@ -17,7 +17,9 @@ impl State {
         self.let_go_of_ended_builds();
         self.ids.build = id.0.saturating_add(1);
         let first = self.ids.task;
+        self.session_opened(id, plan);
         let mut build = Build::new(id, slots, in_place, false);
+        build.session = plan.session().map(|task| Arc::from(task.title.as_str()));
         let beside = build.apart.take_in(plan.iter().map(|(spec, _)| spec));
         for ((at, (spec, needs)), beside) in (first..).zip(plan.iter()).zip(beside) {
             let needs_left = u32::try_from(needs.len()).unwrap_or(u32::MAX);

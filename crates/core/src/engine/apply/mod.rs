@@ -10,6 +10,7 @@ mod gate;
 mod ledger;
 mod question;
 mod run;
+mod session;
 mod task;
 
 use super::event::{Event, Recorded};
@@ -44,6 +45,7 @@ impl State {
             Event::JobReleased { task } => self.job_held(*task, false),
             Event::JobFireLater { task } => self.job_fire_later(*task),
 
+            Event::Reported { task, request } => self.reported(*task, request),
             Event::TaskBackingOff { task, until, gate, run, next } => {
                 self.task_backing_off(*task, *until, *gate, *run, *next);
             }
@@ -93,6 +95,7 @@ impl State {
             Event::Recovered { task, .. } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),
             Event::ToolWaiting { .. }
+            | Event::Ordered { .. }
             | Event::Warned { .. }
             | Event::Thinking { .. }
             | Event::ToolCalled { .. }

@@ -14,4 +14,4 @@ pub(super) use gate::{call_succeeded, release, reopen};
 pub(super) use mutate::DECLARED_MAX;
 pub(super) use reconcile::{action_settled, open_mutations, probe, reconcile, reconcile_rest};
 pub(super) use schedule::settle;
-pub(super) use step::{go, reach, step_done};
+pub(super) use step::{go, is_session, reach, step_done};

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::step::{is_session, step_done};
 use super::{build, gate, mutate};
 use crate::engine::apart::Lets;
 use crate::engine::build::BuildState;
@@ -83,11 +84,17 @@ fn start(turn: &mut Turn<'_>, id: TaskId) {
     }
 }
 
-/// Takes up a run's step; actions are not owed by the run but by the ledger.
+/// Takes up a run's step; actions are not owed by the run but by the ledger, and of a session there
+/// is nothing to take back here.
 pub(super) fn begin(turn: &mut Turn<'_>, run: RunId, event: Event) {
     turn.emit(event);
-    if let Some(Step::Mutate { .. }) = turn.state.run(run).map(|run| run.step) {
-        mutate::walk(turn, run);
+    match turn.state.run(run).map(|run| run.step) {
+        Some(Step::Mutate { .. }) => mutate::walk(turn, run),
+        Some(Step::TakeBack) if is_session(turn, run) => {
+            turn.emit(Event::StepDone { run });
+            step_done(turn, run, Step::TakeBack);
+        }
+        _ => {}
     }
 }
 

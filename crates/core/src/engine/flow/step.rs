@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::schedule::in_merge_order;
-use super::{cancel_task, finish, mutate, skip};
+use super::schedule::{begin, in_merge_order};
+use super::{cancel_task, finish, skip};
 use crate::engine::event::Event;
 use crate::engine::ids::RunId;
 use crate::engine::run::{Phase, Step};
-use crate::engine::task::Left;
+use crate::engine::task::{Left, Task};
 use crate::engine::turn::Turn;
 use crate::fault::{Fault, Files};
 
@@ -23,16 +23,18 @@ pub(in crate::engine) fn go(turn: &mut Turn<'_>, run: RunId, step: Step) {
         turn.pause_run(run, state.holds_with(), step, None);
     } else {
         let step = in_merge_order(turn, task, step);
-        turn.emit(Event::RunStep { run, step });
-        if let Step::Mutate { .. } = step {
-            mutate::walk(turn, run);
-        }
+        begin(turn, run, Event::RunStep { run, step });
     }
 }
 
 /// The step the run was at succeeded.
 pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) {
     match step {
+        // There is nothing of ours to check, commit or merge.
+        Step::Attempt { .. } if is_session(turn, run) => {
+            reach(turn, run, Phase::Emitting);
+            complete(turn, run);
+        }
         Step::Attempt { .. } => go(turn, run, Step::Check),
         Step::AwaitMerge | Step::Check => go(turn, run, Step::Commit),
         Step::Commit => {
@@ -47,15 +49,23 @@ pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) 
             reach(turn, run, Phase::Mutated);
             emit_next(turn, run);
         }
-        Step::Emit => {
-            let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
-            recovered(turn, run);
-            reach(turn, run, Phase::Committed);
-            turn.emit(Event::RunCommitted { run });
-            finish(turn, Event::TaskDone { task }, task);
-        }
+        Step::Emit => complete(turn, run),
         Step::TakeBack => denied(turn, run),
     }
+}
+
+/// The work is done.
+fn complete(turn: &mut Turn<'_>, run: RunId) {
+    let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
+    recovered(turn, run);
+    reach(turn, run, Phase::Committed);
+    turn.emit(Event::RunCommitted { run });
+    finish(turn, Event::TaskDone { task }, task);
+}
+
+pub(in crate::engine) fn is_session(turn: &Turn<'_>, run: RunId) -> bool {
+    let task = turn.state.run(run).and_then(|run| turn.state.task(run.task));
+    task.is_some_and(Task::is_session)
 }
 
 /// All actions are settled: everyone is told.

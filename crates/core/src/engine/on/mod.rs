@@ -3,6 +3,7 @@
 mod abort;
 mod answer;
 mod blame;
+mod by;
 mod cancel;
 mod check_again;
 mod define_job;
@@ -17,6 +18,7 @@ mod pause;
 mod progress;
 mod raise;
 mod recover;
+mod report;
 mod reserve;
 mod resume;
 mod retry;
@@ -33,8 +35,7 @@ use super::turn::Turn;
 pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Rejected> {
     match command {
         Command::StartBuild { plan, slots, in_place } => {
-            start_build::on(turn, plan, slots, in_place);
-            Ok(())
+            start_build::on(turn, plan, slots, in_place)
         }
         Command::DefineJob { spec } => define_job::on(turn, spec),
         Command::FireJob { task } => fire_job::on(turn, task),
@@ -49,6 +50,7 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
         Command::Blame { effect, fault } => blame::on(turn, effect, fault),
         Command::Reserve { effect, amount } => reserve::on(turn, effect, amount),
         Command::Mutate { effect, mutation } => mutate::on(turn, effect, mutation),
+        Command::Report { task, told } => report::on(turn, task, told),
         Command::Answer { question, decision, guidance, by } => {
             answer::on(turn, question, decision, guidance, by)
         }
@@ -65,6 +67,7 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
             forget::on(turn, signature);
             Ok(())
         }
+        Command::By { by, wants } => by::on(turn, by, *wants),
         Command::Wake => {
             wake::on(turn);
             Ok(())

@@ -47,7 +47,8 @@ fn declare(
     Ok(())
 }
 
-fn perform(
+/// It may be performed now, unless it was before.
+pub(super) fn perform(
     turn: &mut Turn<'_>,
     run: RunId,
     id: TaskId,

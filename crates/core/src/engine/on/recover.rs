@@ -11,6 +11,7 @@ use crate::engine::question::Subject;
 use crate::engine::react::{Ask, ask};
 use crate::engine::run::{Next, Run, Status};
 use crate::engine::state::State;
+use crate::engine::task::Task;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Internal};
@@ -41,14 +42,22 @@ struct Gone {
 impl Gone {
     fn everybodys(state: &State) -> Self {
         Self {
-            sent: state.mutations().filter(|known| was_sent(known)).map(|m| m.id).collect(),
-            active: state.runs().filter(|run| was_active(run)).map(|run| run.id).collect(),
+            sent: state
+                .mutations()
+                .filter(|known| was_sent(known) && !is_elsewhere(state, known.task))
+                .map(|known| known.id)
+                .collect(),
+            active: state
+                .runs()
+                .filter(|run| was_active(run) && !is_elsewhere(state, run.task))
+                .map(|run| run.id)
+                .collect(),
         }
     }
 
     /// One task's, found without looking at everybody's: thousands may come back one by one.
     fn of(state: &State, id: TaskId) -> Self {
-        let task = state.task(id);
+        let task = state.task(id).filter(|task| !task.is_session());
         let sent = task.into_iter().flat_map(|task| &task.ledger);
         let sent = sent.filter_map(|id| state.mutation(*id)).filter(|known| was_sent(known));
         let run = task.and_then(|task| task.state.run()).and_then(|run| state.run(run));
@@ -57,6 +66,11 @@ impl Gone {
             active: run.into_iter().filter(|run| was_active(run)).map(|run| run.id).collect(),
         }
     }
+}
+
+/// Whether a runtime elsewhere works on it, which is not gone because we were.
+fn is_elsewhere(state: &State, task: TaskId) -> bool {
+    state.task(task).is_some_and(Task::is_session)
 }
 
 fn was_active(run: &Run) -> bool {

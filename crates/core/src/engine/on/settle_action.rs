@@ -80,6 +80,7 @@ fn did_not_happen(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
 /// The call was lost on its way out or back: it is looked up before anything else happens.
 fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     let Some(run) = run_at_it(turn, id) else {
+        stand_still(turn, id);
         flow::probe(turn, id);
         return;
     };
@@ -90,6 +91,17 @@ fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     meet(turn, run, fault, None, true);
     flow::reconcile(turn, task, run, Some(Arc::clone(fault)), next);
     flow::probe(turn, id);
+}
+
+/// A session goes on when it is known whether its action happened; a job's script is not held up.
+fn stand_still(turn: &mut Turn<'_>, id: MutationId) {
+    let run = turn.state.mutation(id).and_then(|known| turn.state.run(known.run));
+    let Some((run, task, next)) = run.map(|run| (run.id, run.task, run.place().resumed())) else {
+        return;
+    };
+    if flow::is_session(turn, run) {
+        flow::reconcile(turn, task, run, None, next);
+    }
 }
 
 fn probed(

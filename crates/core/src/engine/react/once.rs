@@ -48,6 +48,8 @@ fn warn(turn: &mut Turn<'_>, run: RunId, step: Step, fault: &Fault, why: Why) {
     // Actions are walked anew: the ledger knows that this one is settled.
     match step {
         Step::Mutate { .. } => take_up(turn, run, step),
+        // Nobody but its runtime can say that it is done.
+        Step::Attempt { .. } if flow::is_session(turn, run) => take_up(turn, run, step),
         Step::Execute => {
             flow::reach(turn, run, Phase::Emitting);
             take_up(turn, run, Step::Emit);

@@ -34,6 +34,7 @@ pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
         id: BuildId(3),
         state,
         standing: false,
+        session: None,
         tasks: 0,
         done: 0,
         not_done: 0,

@@ -31,12 +31,17 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     same("a death changes nothing of it", &stage.store.question(PROJECT, id).await?, &asked)?;
     // Another task joins, and its words and tasks follow.
     stage.must(Command::Recover { task: None, clean: false }).await?;
+    let revision = stage.store.revision()?;
     same("it is joined, not asked again", &stage.refused("b").await?, &id)?;
+    holds("a decision is a change", stage.store.revision()? != revision)?;
     let joined = stage.store.question(PROJECT, id).await?.ok_or("it is still there")?;
     same("both wait for it", &joined.tasks.len(), &2)?;
 
     same("it waits for a person", &stage.store.unanswered(PROJECT).await?, &1)?;
+    let revision = stage.store.revision()?;
+    same("reading is no change", &stage.store.revision()?, &revision)?;
     stage.store.answer(PROJECT, answer(id, Decision::ProvideCredentials, "anna")).await?;
+    holds("an answer is a change", stage.store.revision()? != revision)?;
     same("nobody has to answer any more", &stage.store.unanswered(PROJECT).await?, &0)?;
     same("it waits for its answer to be taken", &open(&stage).await?, &vec![id])?;
     stage = stage.die(place).await?;

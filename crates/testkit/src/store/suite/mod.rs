@@ -6,6 +6,7 @@ mod journal;
 mod outboxes;
 mod retention;
 mod rows;
+mod sessions;
 
 pub use answers::{
     answers_are_taken_once, one_of_many_answers_wins, questions_come_back_as_they_were_asked,
@@ -30,3 +31,4 @@ pub use rows::{
     actions_are_remembered, costs_add_up, counters_are_saved_with_their_failure,
     runs_are_remembered, the_reasons_of_a_run_are_found, what_was_checked_is_remembered,
 };
+pub use sessions::a_session_and_its_requests_are_remembered;

@@ -29,14 +29,30 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Makes the group of `lock` below our own and starts `command` in it, behind `fence`; the group is none where
+    /// The directory of the group that this process is in.
+    pub(super) fn home() -> Option<PathBuf> {
+        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let within = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        mounts.lines().find_map(|mount| {
+            let (place, kind) = mount.split_once(" - ")?;
+            let mut place = place.split(' ').skip(3);
+            let (root, at) = (place.next()?, place.next()?);
+            let below = Path::new(within).strip_prefix(root).ok()?;
+            kind.starts_with("cgroup2 ").then(|| Path::new(at).join(below))
+        })
+    }
+
+    /// Makes the group of `lock` below `home` and starts `command` in it, behind `fence`; the group is none where
     /// that is not possible, and the program starts either way.
     pub(super) fn around(
+        home: Option<&Path>,
         lock: &mut Lock,
         command: &mut Command,
         fence: &Fence,
     ) -> (Option<Self>, io::Result<(Pid, Held)>) {
-        let Some(group) = Self::make(lock) else { return (None, fence.start(command)) };
+        let group = home.and_then(|home| Self::make(home, lock));
+        let Some(group) = group else { return (None, fence.start(command)) };
         match group.start(command, fence) {
             Ok(Some(started)) => (Some(group), Ok(started)),
             Err(error) => {
@@ -57,8 +73,8 @@ impl Cgroup {
         Ok(born?.map(|main| (main, held)))
     }
 
-    fn make(lock: &mut Lock) -> Option<Self> {
-        let path = own_group()?.join(lock.name().ok()?);
+    fn make(home: &Path, lock: &mut Lock) -> Option<Self> {
+        let path = home.join(lock.name().ok()?);
         fs::create_dir(&path).ok()?;
         let group = Self { path };
         // Only a kernel that can end a group at once (5.14) makes it worth while.
@@ -96,24 +112,14 @@ impl Cgroup {
 }
 
 fn remove_below(path: &Path) {
+    // Most are empty, and then that is all.
+    if fs::remove_dir(path).is_ok() {
+        return;
+    }
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove_below(&entry.path());
         }
     }
     let _ = fs::remove_dir(path);
-}
-
-/// The directory of the group that this process is in.
-fn own_group() -> Option<PathBuf> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let within = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    mounts.lines().find_map(|mount| {
-        let (place, kind) = mount.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (root, at) = (place.next()?, place.next()?);
-        let below = Path::new(within).strip_prefix(root).ok()?;
-        kind.starts_with("cgroup2 ").then(|| Path::new(at).join(below))
-    })
 }

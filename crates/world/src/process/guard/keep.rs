@@ -3,6 +3,8 @@
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -24,8 +26,14 @@ const ROUND_FIRST: Duration = Duration::from_millis(5);
 /// Rounds slow down to this: what does not die at once waits for a disk, or is not ours to kill.
 const ROUND_LAST: Duration = Duration::from_secs(1);
 
+/// Where a program writes that does not write where its guard does.
+pub(super) struct Streams {
+    pub(super) stdout: PipeWriter,
+    pub(super) stderr: PipeWriter,
+}
+
 /// Waits for an order and keeps its program until nothing of it is left.
-pub(super) fn keep(control: &PipeReader, status: &PipeWriter) {
+pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<Streams>) {
     // Before the order: what a terminal sends meanwhile is not for us.
     let awaited = match Awaited::install(control) {
         Ok(awaited) => awaited,
@@ -34,8 +42,18 @@ pub(super) fn keep(control: &PipeReader, status: &PipeWriter) {
             return Report::Refused(refusal).send(status);
         }
     };
+    // Before the order as well: whoever gives it waits for what comes after.
+    #[cfg(target_os = "linux")]
+    let home = Cgroup::home();
     let Some(order) = Order::read(control) else { return };
-    let report = match Kept::begin(&order, awaited) {
+    let begun = Kept::begin(
+        &order,
+        awaited,
+        streams,
+        #[cfg(target_os = "linux")]
+        home.as_deref(),
+    );
+    let report = match begun {
         Err(refusal) => Report::Refused(refusal),
         Ok(Err(reason)) => Report::Gone(Gone {
             program: Program::NotStarted(reason),
@@ -65,7 +83,12 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    fn begin(order: &Order, awaited: Awaited<'a>) -> Result<Result<Self, NotStarted>, Refusal> {
+    fn begin(
+        order: &Order,
+        awaited: Awaited<'a>,
+        streams: Option<Streams>,
+        #[cfg(target_os = "linux")] home: Option<&Path>,
+    ) -> Result<Result<Self, NotStarted>, Refusal> {
         let setup = |error: Errno| Refusal::Setup(error.raw_os_error());
         tree::adopt_orphans().map_err(setup)?;
         if order.session == Session::Own {
@@ -80,8 +103,11 @@ impl<'a> Kept<'a> {
             return Ok(Err(NotStarted::DirectoryMissing));
         }
         let mut command = command(order, &lock);
+        if let Some(Streams { stdout, stderr }) = streams {
+            command.stdout(stdout).stderr(stderr);
+        }
         #[cfg(target_os = "linux")]
-        let (group, started) = Cgroup::around(&mut lock, &mut command, &order.fence);
+        let (group, started) = Cgroup::around(home, &mut lock, &mut command, &order.fence);
         #[cfg(not(target_os = "linux"))]
         let started = order.fence.start(&mut command);
         match started {

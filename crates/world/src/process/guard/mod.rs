@@ -2,7 +2,8 @@
 //! processes together.
 //!
 //! It is our own executable, started again with [`ARGUMENT`]; `main` hands over to [`main`] before
-//! it does anything else. The guard waits for its order, takes the run's lock, starts the program,
+//! it does anything else. A process that has just begun may make a copy of itself instead: `fork/`.
+//! The guard waits for its order, takes the run's lock, starts the program,
 //! adopts whatever the program leaves behind (children in sessions of their own and daemons too),
 //! and lets go of the lock only when all of it is gone. Its supervisor holds the other end of the
 //! pipe that the order came through: when that is closed, by intent or because the supervisor died,
@@ -13,6 +14,7 @@
 //! container daemon), and processes of another user that may not be signalled: for those the guard
 //! waits, lock in hand.
 
+mod fork;
 mod inherited;
 mod keep;
 mod order;
@@ -21,6 +23,7 @@ mod signals;
 
 use std::process::ExitCode;
 
+pub use fork::{Forked, fork};
 pub(super) use order::Order;
 pub use order::Session;
 
@@ -39,7 +42,7 @@ const MISUSED: u8 = 64;
 pub fn main() -> ExitCode {
     match inherited::pipes() {
         Ok((control, status)) => {
-            keep::keep(&control, &status);
+            keep::keep(&control, &status, None);
             ExitCode::SUCCESS
         }
         Err(_) => ExitCode::from(MISUSED),

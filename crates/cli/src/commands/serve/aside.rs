@@ -1,0 +1,74 @@
+//! What `unstuck run` shows of its project while it lasts.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use unstuck_server::Hosted;
+use unstuck_store::Store;
+
+use super::desk::ServedDesk;
+use super::face::Face;
+use crate::error::Error;
+use crate::project::{Post, Project};
+use crate::settings::Server;
+
+/// A server beside something else. Dropping it ends it at once.
+pub(in crate::commands) struct Aside {
+    pub(in crate::commands) face: Face,
+    desk: Arc<ServedDesk>,
+    serving: JoinHandle<std::io::Result<()>>,
+    stop: CancellationToken,
+}
+
+impl Aside {
+    /// Serves one project.
+    pub(in crate::commands) async fn begin(
+        project: &Project,
+        store: &Arc<dyn Store>,
+        settings: &Server,
+    ) -> Result<Self, Error> {
+        let listener = anywhere_near(settings.bind).await?;
+        let desk = Arc::new(ServedDesk::new(project.clone(), Arc::clone(store))?);
+        let hosted = Hosted {
+            name: Arc::clone(project.name()),
+            store: Arc::clone(store),
+            desk: Arc::clone(&desk) as _,
+        };
+        let stop = CancellationToken::new();
+        let face = Face::open(&listener, settings, vec![hosted], stop.clone()).await?;
+        let serving = tokio::spawn(face.serve(listener));
+        Ok(Self { face, desk, serving, stop })
+    }
+
+    /// From now on wishes go this way.
+    pub(in crate::commands) fn seat(&self, post: &Post) {
+        self.desk.seat(Some(post.clone()));
+    }
+
+    /// Ends it: streams are told, and requests that were begun are answered.
+    pub(in crate::commands) async fn end(mut self) {
+        self.desk.seat(None);
+        self.stop.cancel();
+        // Whatever went wrong with it, the work it stood beside is done.
+        let _ = (&mut self.serving).await;
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        self.desk.seat(None);
+        self.stop.cancel();
+        self.serving.abort();
+    }
+}
+
+/// Listens where it is wished, or on another port where somebody else does.
+async fn anywhere_near(wished: SocketAddr) -> Result<TcpListener, Error> {
+    match TcpListener::bind(wished).await {
+        Ok(listener) => Ok(listener),
+        Err(_) => super::face::listen((wished.ip(), 0).into()).await,
+    }
+}

@@ -1,0 +1,59 @@
+//! The addresses that notifications carry.
+
+use unstuck_core::engine::QuestionId;
+use unstuck_core::question::QuestionOption;
+use unstuck_core::tell::AnswerLink;
+use unstuck_core::time::Span;
+use unstuck_runner::notify::Links;
+use unstuck_server::auth::{Key, Link};
+
+use super::folder::{Project, now, state_folder};
+use crate::error::Error;
+
+/// How long somebody has to come to a message.
+const LASTS: Span = Span::from_hours(24);
+
+/// Addresses of the server that is reached from elsewhere.
+pub(super) struct ServerLinks {
+    base: String,
+    key: Key,
+    project: String,
+}
+
+impl ServerLinks {
+    /// Those of a project, where its settings say under which address it is reached: one that only
+    /// this machine knows is of no use elsewhere.
+    pub(super) fn of(project: &Project) -> Result<Option<Self>, Error> {
+        let resolved = project.settings()?;
+        let Some(public) = resolved.settings.server.public.first() else { return Ok(None) };
+        Ok(Some(Self {
+            base: public.trim_end_matches('/').to_owned(),
+            key: Key::open(&state_folder().join("server"))?,
+            project: project.name().to_string(),
+        }))
+    }
+
+    fn link(&self, label: &str, link: &Link) -> AnswerLink {
+        let url = format!("{}/link/{}", self.base, link.seal(&self.key));
+        AnswerLink { label: label.to_owned(), url }
+    }
+}
+
+impl Links for ServerLinks {
+    fn of(
+        &self,
+        channel: &str,
+        question: QuestionId,
+        options: &[QuestionOption],
+    ) -> Vec<AnswerLink> {
+        let (project, now) = (&self.project, now());
+        let inbox = Link::answerer(channel, project, LASTS, now);
+        let choice = |option: &QuestionOption| {
+            let link = Link::choice(channel, project, question, option.value, LASTS, now);
+            self.link(&option.label, &link)
+        };
+        let mut links = vec![self.link("Open the inbox", &inbox)];
+        links.extend(options.iter().map(choice));
+        links
+    }
+}

@@ -1,0 +1,63 @@
+//! Requests that wait until something has happened, for a while.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tokio::time::{Instant, timeout_at};
+
+use super::Shared;
+use crate::problem::Problem;
+use crate::site::Room;
+
+/// The longest that somebody may wait with one request.
+const WAIT_SECONDS_MAX: u64 = 55;
+
+/// How long somebody waits.
+pub(super) struct Patience {
+    seconds: u64,
+}
+
+impl Patience {
+    /// As long as was said; not at all where nothing was.
+    pub(super) fn of(wait: Option<u64>) -> Result<Self, Problem> {
+        let seconds = wait.unwrap_or(0);
+        if seconds <= WAIT_SECONDS_MAX {
+            return Ok(Self { seconds });
+        }
+        let detail = format!("`wait` is at most {WAIT_SECONDS_MAX} seconds");
+        Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+            .hint("ask again when the time is over"))
+    }
+
+    /// Reads something, again after each thing that happens in the project, until it is as wanted or
+    /// the time is over.
+    pub(super) async fn read<T, R>(
+        &self,
+        site: &Shared,
+        room: &Room,
+        read: impl Fn() -> R,
+        is_wanted: impl Fn(&T) -> bool,
+    ) -> Result<T, Problem>
+    where
+        R: Future<Output = Result<T, Problem>>,
+    {
+        let until = Instant::now() + Duration::from_secs(self.seconds);
+        let mut news = room.hub.head();
+        loop {
+            news.mark_unchanged();
+            let found = read().await?;
+            if self.seconds == 0 || is_wanted(&found) || site.stop.is_cancelled() {
+                return Ok(found);
+            }
+            let changed = async {
+                tokio::select! {
+                    changed = news.changed() => changed.is_ok(),
+                    () = site.stop.cancelled() => false,
+                }
+            };
+            if !timeout_at(until, changed).await.unwrap_or(false) {
+                return read().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Problems: every error that was met, got past or not.
+
+use std::collections::HashSet;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::get;
+use schemars::JsonSchema;
+use serde::Serialize;
+use unstuck_core::fault::Code;
+use unstuck_core::signature::Signature;
+use unstuck_core::time::Time;
+use unstuck_store::tables::QuestionStatus;
+
+use super::body::Asks;
+use super::builds::InRoom;
+use super::docs::{Api, Op};
+use super::which::{self, InProject, Listed};
+use super::{Shared, cached};
+use crate::auth::Caller;
+use crate::problem::Problem;
+use crate::site::Room;
+
+pub(super) fn routes(api: Api) -> Api {
+    api.op(
+        Op::get("/api/v1/problems", "listProblems", "Errors that were met, the latest first")
+            .query::<InProject>()
+            .gives::<Listed<InRoom<Met>>>(200, "All of them."),
+        get(list),
+    )
+}
+
+/// An error that was met.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Met {
+    /// What recognises it when it comes again.
+    pub(crate) signature: Signature,
+    /// Its code.
+    pub(crate) code: Code,
+    /// Where it stands.
+    pub(crate) stands: Stands,
+    /// Failures that count against its tries.
+    pub(crate) count: u32,
+    /// Failures in all.
+    pub(crate) total: u64,
+    /// When it was first seen.
+    pub(crate) first_seen: Time,
+    /// When it was last seen.
+    pub(crate) last_seen: Time,
+}
+
+/// Where an error stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stands {
+    /// A person is asked about it.
+    Open,
+    /// It is being worked on.
+    Trying,
+    /// It was got past.
+    Recovered,
+}
+
+/// The errors that a project met, the latest first.
+pub(crate) async fn met(room: &Room) -> Result<Vec<Met>, Problem> {
+    let asked = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
+    let asked: HashSet<&str> = asked.iter().map(|row| row.signature.as_str()).collect();
+    let rows = room.store.signatures(&room.name).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Met {
+            stands: match row.count {
+                _ if asked.contains(row.signature.key(&room.name).as_str()) => Stands::Open,
+                0 => Stands::Recovered,
+                _ => Stands::Trying,
+            },
+            code: row.signature.code,
+            signature: row.signature,
+            count: row.count,
+            total: row.total,
+            first_seen: row.first_seen,
+            last_seen: row.last_seen,
+        })
+        .collect())
+}
+
+async fn list(
+    State(site): State<Shared>,
+    caller: Caller,
+    headers: HeaderMap,
+    Asks(which): Asks<InProject>,
+) -> Result<Response, Problem> {
+    let mut items = Vec::new();
+    for room in which::rooms(&site, &caller, which.project.as_deref())? {
+        let met = met(&room).await?.into_iter();
+        items.extend(met.map(|row| InRoom { project: room.name.to_string(), row }));
+    }
+    items.sort_by_key(|item| std::cmp::Reverse(item.row.last_seen));
+    Ok(cached(&headers, &Listed { items, next: None }))
+}

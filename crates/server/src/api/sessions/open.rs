@@ -1,0 +1,193 @@
+//! Opening a session, and looking at it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::{BuildId, Command, Event};
+use unstuck_core::plan::{GateKey, Plan, Request, SessionSpec, TaskSpec};
+use unstuck_core::text::brief::plain_line;
+use unstuck_runner::{Look, Looked};
+
+use super::record::{Found, SessionRecord};
+use crate::api::body::{Asks, Body};
+use crate::api::docs::{Api, Op};
+use crate::api::patience::Patience;
+use crate::api::{Shared, cached, request_key, which};
+use crate::auth::Caller;
+use crate::problem::Problem;
+use crate::site::Room;
+
+/// What the one task of a session is called.
+const TASK: &str = "session";
+/// The longest goal.
+const GOAL_CHARS_MAX: usize = 10_000;
+/// The longest title, also of one that is made of the goal.
+const TITLE_CHARS_MAX: usize = 120;
+
+pub(super) fn routes(api: Api) -> Api {
+    api.op(
+        Op::post("/api/v1/sessions", "openSession", "Open a session for a runtime elsewhere")
+            .header(request_key::NAME, false, request_key::SAYS)
+            .body::<Open>()
+            .gives::<SessionRecord>(201, "The session; `Location` is its address.")
+            .problem(StatusCode::NOT_FOUND, "There is no such project.")
+            .problem(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "It has no goal, or the key was sent with something else.",
+            ),
+        post(open),
+    )
+    .op(
+        Op::get(
+            "/api/v1/sessions/{session}",
+            "getSession",
+            "One session; may wait until its runtime has something to do",
+        )
+        .query::<One>()
+        .gives::<SessionRecord>(200, "The session.")
+        .problem(StatusCode::NOT_FOUND, "There is no such session."),
+        get(one),
+    )
+}
+
+/// What a session is for.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "OpenSession")]
+struct Open {
+    /// The project. Not needed where there is only one.
+    #[serde(default)]
+    project: Option<String>,
+    /// What is to be reached, up to 10,000 characters.
+    goal: String,
+    /// What people call it, up to 120 characters; else the beginning of the goal.
+    #[serde(default)]
+    title: Option<String>,
+}
+
+/// How one session is wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct One {
+    /// The project. Not needed where there is only one.
+    project: Option<String>,
+    /// Wait up to so many seconds, at most 55, until its runtime has something to do.
+    wait: Option<u64>,
+}
+
+async fn open(
+    State(site): State<Shared>,
+    caller: Caller,
+    headers: HeaderMap,
+    Body(wanted): Body<Open>,
+) -> Result<Response, Problem> {
+    let room = which::room(&site, &caller, wanted.project.as_deref())?;
+    let request = request_key::of(&headers, "session", &wanted)?;
+    let task = task(&room, &wanted, request.clone())?;
+    let plan = Plan::new(vec![task])
+        .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
+    let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
+    let events = room.desk.command(start).await?;
+    let begun = events.iter().find_map(|recorded| match &recorded.event {
+        Event::BuildStarted { build, .. } => Some(*build),
+        _ => None,
+    });
+    let build = match (begun, request) {
+        (Some(build), _) => build,
+        (None, Some(request)) => opened_before(&room, request).await?,
+        (None, None) => return Err(Problem::unknown("session", "that was opened")),
+    };
+    let record = Found::numbered(&room, build).await?.record(&room).await?;
+    let place = address(&room, record.id());
+    let mut response = (StatusCode::CREATED, Json(record)).into_response();
+    if let Ok(place) = HeaderValue::from_str(&place) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+/// Where a session is found.
+fn address(room: &Room, build: BuildId) -> String {
+    let project = utf8_percent_encode(&room.name, NON_ALPHANUMERIC);
+    format!("/api/v1/sessions/{build}?project={project}")
+}
+
+/// The session that the same request opened the first time.
+async fn opened_before(room: &Room, request: Request) -> Result<BuildId, Problem> {
+    match room.desk.look(Look::Opened { request }).await? {
+        Looked::Opened(Some(build)) => Ok(build),
+        _ => Err(Problem::unknown("session", "of this request")),
+    }
+}
+
+fn task(room: &Room, wanted: &Open, request: Option<Request>) -> Result<TaskSpec, Problem> {
+    let wrong = |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
+    let goal = wanted.goal.trim();
+    if goal.is_empty() {
+        return Err(wrong("a session needs a `goal`".to_owned())
+            .hint("say in a sentence what is to be reached: it is in every context"));
+    }
+    if goal.chars().count() > GOAL_CHARS_MAX {
+        return Err(wrong(format!("`goal` is longer than {GOAL_CHARS_MAX} characters")));
+    }
+    let given = wanted.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    if given.is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
+        return Err(wrong(format!("`title` is longer than {TITLE_CHARS_MAX} characters")));
+    }
+    // Both are kept and shown: a key belongs into the environment.
+    let goal = room.desk.redacted(goal);
+    let title = match given {
+        Some(title) => plain_line(&room.desk.redacted(title)),
+        None => plain_line(&beginning(&goal)),
+    };
+    Ok(TaskSpec {
+        name: TASK.to_owned(),
+        title,
+        goal: goal.to_string(),
+        gate: gate()?,
+        session: Some(SessionSpec { request }),
+        ..TaskSpec::default()
+    })
+}
+
+/// The first line of a goal, as far as it makes a title.
+fn beginning(goal: &str) -> String {
+    let line = goal.lines().next().unwrap_or_default();
+    match line.char_indices().nth(TITLE_CHARS_MAX - 1) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}
+
+/// The account of a runtime elsewhere is not known, so each session waits for itself alone.
+fn gate() -> Result<GateKey, Problem> {
+    let mut bytes = [0; 8];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => Ok(GateKey(u64::from_le_bytes(bytes))),
+        Err(_) => {
+            let detail = "the system has no random numbers just now";
+            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail).retry_after(1))
+        }
+    }
+}
+
+async fn one(
+    State(site): State<Shared>,
+    caller: Caller,
+    Path(session): Path<String>,
+    headers: HeaderMap,
+    Asks(how): Asks<One>,
+) -> Result<Response, Problem> {
+    let patience = Patience::of(how.wait)?;
+    let room = which::room(&site, &caller, how.project.as_deref())?;
+    let read = || async { Found::named(&room, &session).await?.record(&room).await };
+    let record = patience.read(&site, &room, read, SessionRecord::is_settled).await?;
+    Ok(cached(&headers, &record))
+}

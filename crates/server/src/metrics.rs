@@ -1,0 +1,172 @@
+//! What a monitoring system reads: numbers about the projects and about the server, as Prometheus
+//! has them.
+//!
+//! They are read from the tables when they are asked for; only the traffic is counted here. Failures
+//! are told by code and never by signature: there is no end to those.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use unstuck_core::engine::GateState;
+use unstuck_core::fault::Code;
+use unstuck_core::policy::Amount;
+
+use crate::api::Shared;
+use crate::auth::{Caller, Role};
+use crate::problem::Problem;
+use crate::site::Room;
+
+/// The format, as its readers ask for it.
+const FORMAT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+/// Classes of statuses, the first of which is never sent to the end.
+const CLASSES: usize = 5;
+
+/// What goes through the server.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    /// Responses by the first digit of their status.
+    responses: [AtomicU64; CLASSES],
+    /// Streams that were begun.
+    streams: AtomicU64,
+}
+
+impl Traffic {
+    fn count(&self, response: &Response) {
+        let class = usize::from(response.status().as_u16() / 100).clamp(1, CLASSES) - 1;
+        self.responses[class].fetch_add(1, Ordering::Relaxed);
+        let is_stream = |value: &HeaderValue| value.as_bytes().starts_with(b"text/event-stream");
+        if response.headers().get(header::CONTENT_TYPE).is_some_and(is_stream) {
+            self.streams.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Counts what is answered.
+pub(crate) async fn counted(State(site): State<Shared>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    site.traffic.count(&response);
+    response
+}
+
+/// All numbers that somebody may see.
+pub(crate) async fn show(State(site): State<Shared>, caller: Caller) -> Result<Response, Problem> {
+    caller.needs(Role::Viewer)?;
+    let mut all = Families::default();
+    all.family("unstuck_info", "gauge", "The version that runs.");
+    all.sample("unstuck_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+    let mut rooms = Vec::new();
+    for room in site.seen_by(&caller) {
+        rooms.push((room.name.to_string(), Numbers::read(room).await?));
+    }
+    for (name, kind, help, value) in Numbers::FAMILIES {
+        all.family(name, kind, help);
+        for (project, numbers) in &rooms {
+            all.sample(name, &[("project", project)], value(numbers));
+        }
+    }
+    all.family("unstuck_builds", "gauge", "Builds, by where they stand.");
+    for (project, numbers) in &rooms {
+        for (state, count) in &numbers.builds {
+            all.sample("unstuck_builds", &[("project", project), ("state", state)], *count);
+        }
+    }
+    all.family("unstuck_failures_total", "counter", "Failures that were met, by their code.");
+    for (project, numbers) in &rooms {
+        for (code, count) in &numbers.failures {
+            let labels = [("project", project.as_str()), ("code", code.as_str())];
+            all.sample("unstuck_failures_total", &labels, *count);
+        }
+    }
+    all.family("unstuck_http_responses_total", "counter", "Responses, by class of status.");
+    for (class, count) in site.traffic.responses.iter().enumerate() {
+        let class = format!("{}xx", class + 1);
+        let count = count.load(Ordering::Relaxed);
+        all.sample("unstuck_http_responses_total", &[("class", &class)], count);
+    }
+    all.family("unstuck_event_streams_total", "counter", "Streams of events that were begun.");
+    all.sample("unstuck_event_streams_total", &[], site.traffic.streams.load(Ordering::Relaxed));
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, FORMAT)], all.0).into_response())
+}
+
+/// The numbers of one project.
+#[derive(Debug, Default)]
+struct Numbers {
+    questions: u64,
+    gates: u64,
+    events: u64,
+    spent: Amount,
+    builds: BTreeMap<&'static str, u64>,
+    failures: BTreeMap<Code, u64>,
+}
+
+/// A number that every project has one of: its name, kind, meaning, and where it is.
+type Family = (&'static str, &'static str, &'static str, fn(&Numbers) -> u64);
+
+impl Numbers {
+    const FAMILIES: [Family; 6] = [
+        ("unstuck_questions_open", "gauge", "Questions that wait for a person.", |of| of.questions),
+        ("unstuck_gates_closed", "gauge", "Accounts that are waited for.", |of| of.gates),
+        ("unstuck_events_total", "counter", "Events in the journal.", |of| of.events),
+        (
+            "unstuck_spent_money_micros_total",
+            "counter",
+            "What builds have cost, in millionths of the currency.",
+            |of| of.spent.money_micros,
+        ),
+        ("unstuck_spent_tokens_total", "counter", "Tokens that builds have used.", |of| {
+            of.spent.tokens
+        }),
+        ("unstuck_worked_milliseconds_total", "counter", "Working time of builds.", |of| {
+            of.spent.time_ms
+        }),
+    ];
+
+    async fn read(room: &Room) -> Result<Self, Problem> {
+        let (store, name) = (&room.store, &*room.name);
+        let mut numbers = Self {
+            questions: store.unanswered(name).await?,
+            events: store.newest(name).await?,
+            ..Self::default()
+        };
+        for build in store.builds(name).await? {
+            *numbers.builds.entry(build.state.as_str()).or_default() += 1;
+            numbers.spent = numbers.spent.plus(build.spent);
+        }
+        for row in store.signatures(name).await? {
+            *numbers.failures.entry(row.signature.code).or_default() += row.total;
+        }
+        let gates = store.gates(name).await?;
+        let closed = gates.iter().filter(|gate| !matches!(gate.state, GateState::Passing));
+        numbers.gates = closed.count() as u64;
+        Ok(numbers)
+    }
+}
+
+/// Families of numbers, as text.
+#[derive(Debug, Default)]
+struct Families(String);
+
+impl Families {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        let labels: Vec<String> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        let labels =
+            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+}
+
+/// The value of a label, as the format wants it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
+}

@@ -1,0 +1,72 @@
+//! The process of a guard, seen from its supervisor.
+
+#[cfg(target_os = "linux")]
+use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+
+#[cfg(target_os = "linux")]
+use rustix::process::{Pid, WaitOptions, waitpid};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+
+/// The process of a guard, with our ends of what its program reads and writes.
+#[derive(Debug)]
+pub(super) struct GuardChild {
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: Option<ChildStdout>,
+    pub(super) stderr: Option<ChildStderr>,
+    process: Came,
+}
+
+/// How it came to be.
+#[derive(Debug)]
+enum Came {
+    /// As a program.
+    Started(Child),
+    /// As a copy of this process. There is at most one, since it is made before all else.
+    #[cfg(target_os = "linux")]
+    Forked(Pid),
+}
+
+impl GuardChild {
+    pub(super) fn started(mut child: Child) -> Self {
+        Self {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+            process: Came::Started(child),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn forked(pid: Pid, stdout: OwnedFd, stderr: OwnedFd) -> io::Result<Self> {
+        Ok(Self {
+            stdin: None,
+            stdout: Some(ChildStdout::from_std(stdout.into())?),
+            stderr: Some(ChildStderr::from_std(stderr.into())?),
+            process: Came::Forked(pid),
+        })
+    }
+
+    pub(super) fn is_alive(&mut self) -> bool {
+        match &mut self.process {
+            Came::Started(child) => matches!(child.try_wait(), Ok(None)),
+            #[cfg(target_os = "linux")]
+            Came::Forked(pid) => matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None)),
+        }
+    }
+
+    /// Lets go of one that has said its last word, or is dead.
+    pub(super) async fn dismiss(&mut self) {
+        match &mut self.process {
+            Came::Started(child) => {
+                let _ = child.wait().await;
+            }
+            // It ends by itself. If it has not yet, what is left of it goes with this process.
+            #[cfg(target_os = "linux")]
+            Came::Forked(_) => {
+                self.is_alive();
+            }
+        }
+    }
+}
