@@ -8,7 +8,7 @@ import { chromium } from "playwright-core";
 const FOUND = [process.env.CHROMIUM_BIN, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** What is not there after this time does not come. */
-const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 30_000;
 
 /** One for all who are there at the same time. */
 let browser;

@@ -99,7 +99,8 @@ test("somebody whose token is taken back sees the sign-in page", async (t) => {
   const stage = new Stage(t);
   const server = await stage.serve();
   const token = await stage.token("Otto", "answerer");
-  const visitor = await stage.visitor();
+  // Whoever follows without being let in is told 401, which the browser notes down.
+  const visitor = await stage.visitor({ allows: [/status of 401/] });
   const page = await visitor.signIn(server, token);
   await page.getByText("Nothing waits for you").waitFor();
   const olga = await (await stage.visitor()).enter(server, "/settings");

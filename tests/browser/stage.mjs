@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { Visitor } from "./chromium.mjs";
+import { PATIENCE_MS, Visitor } from "./chromium.mjs";
 
 /** The program; scripts/browser builds it and says where it is. */
 const UNSTUCK = process.env.UNSTUCK_BIN;
@@ -124,31 +124,35 @@ export class Stage {
     for (const stream of ["stdout", "stderr"]) {
       child[stream].setEncoding("utf8").on("data", (text) => { said[stream] += text; });
     }
-    const ended = new Promise((resolve, reject) => {
+    const closed = new Promise((resolve, reject) => {
       child.once("error", reject);
       child.once("close", (exit) => {
         this.#alive.delete(child);
         resolve({ exit, ...said });
       });
     });
-    return { child, ended };
+    const late = () => `${args.join(" ")} did not end: ${said.stdout}${said.stderr}`;
+    // Only who waits for its end loses patience.
+    return { child, get ended() { return within(PATIENCE_MS, closed, late); } };
   }
 
-  /** Starts the server, at a free port unless one is named, and waits until it says where it is. */
-  async serve({ port = 0, folders = [] } = {}) {
-    const { child, ended } = this.start("serve", "--bind", `127.0.0.1:${port}`, ...folders);
+  /** Starts the server, at a free port unless one is named, and waits until it is there. */
+  async serve({ port = 0 } = {}) {
+    const serving = this.start("serve", "--bind", `127.0.0.1:${port}`);
     const lines = [];
-    for await (const line of createInterface({ input: child.stdout })) {
+    for await (const line of createInterface({ input: serving.child.stdout })) {
       lines.push(line);
       if (line.includes("Ctrl-C ends it")) break;
     }
-    const found = (pattern) => lines.map((line) => line.match(pattern)?.[1]).find(Boolean);
-    const url = found(/ at (http:\S+?)\/$/);
-    if (!url) {
-      const { exit, stderr } = await ended;
+    // It says where it is before it has taken the project; what is started later finds it there.
+    let holds = false;
+    while (!holds && serving.child.exitCode === null) holds = (await this.run("status")).stdout.includes("is at work");
+    if (!holds) {
+      const { exit, stderr } = await serving.ended;
       throw new Error(`the server did not start (${exit}): ${lines.join("\n")}\n${stderr}`);
     }
-    return new Server(this, { child, ended, url, entry: found(/(http:\S+\/enter\/\S+)/) });
+    const found = (pattern) => lines.map((line) => line.match(pattern)?.[1]).find(Boolean);
+    return new Server(this, serving, { url: found(/ at (http:\S+?)\/$/), entry: found(/(http:\S+\/enter\/\S+)/) });
   }
 
   /** A token for somebody. */
@@ -180,12 +184,22 @@ export class Stage {
   }
 }
 
+/** What is promised, or what to say when it takes too long. */
+async function within(ms, promised, say) {
+  let timer;
+  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(say())), ms); });
+  try {
+    return await Promise.race([promised, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 class Server {
   #token;
 
-  constructor(stage, started) {
-    Object.assign(this, started);
-    this.stage = stage;
+  constructor(stage, serving, at) {
+    Object.assign(this, { stage, serving, ...at });
     this.port = Number(new URL(this.url).port);
   }
 
@@ -223,14 +237,14 @@ class Server {
 
   /** Ends it as a service manager does. */
   async end() {
-    this.child.kill("SIGTERM");
-    const { exit, stderr } = await this.ended;
+    this.serving.child.kill("SIGTERM");
+    const { exit, stderr } = await this.serving.ended;
     assert.equal(exit, 143, stderr);
   }
 
   /** Ends it as a crash does. */
   async kill() {
-    this.child.kill("SIGKILL");
-    await this.ended;
+    this.serving.child.kill("SIGKILL");
+    await this.serving.ended;
   }
 }

@@ -15,6 +15,7 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::{StreamExt as _, future};
 use tokio::time::Instant;
 use unstuck_core::time::Time;
 use unstuck_runner::Clock;
@@ -118,6 +119,15 @@ impl Door {
         let Some(token) = Token::read(text) else { return Ok(None) };
         let entry = self.tokens.shown(&token, self.now()).map_err(|error| unusable(&error))?;
         Ok(entry.map(|entry| entry.caller()))
+    }
+
+    /// Whether what a request showed still lets the same one in.
+    fn still_lets_in(&self, shown: &HeaderMap, caller: &Caller) -> bool {
+        let found = match bearer(shown) {
+            Some(text) => self.shown(text),
+            None => self.in_session(shown).map(|known| known.map(|(caller, _)| caller)),
+        };
+        found.is_ok_and(|found| found.as_ref() == Some(caller))
     }
 
     fn in_session(&self, headers: &HeaderMap) -> Result<Option<Known>, Problem> {
@@ -231,15 +241,37 @@ pub async fn api(State(door): State<Arc<Door>>, request: Request, next: Next) ->
     through(&door, request, next, For::Programs).await
 }
 
-async fn through(door: &Door, request: Request, next: Next, to: For) -> Response {
+async fn through(door: &Arc<Door>, request: Request, next: Next, to: For) -> Response {
     match door.admit(request, to).await {
         Ok((request, visit)) => {
+            let shown = request.headers().clone();
+            let caller = request.extensions().get::<Caller>().cloned();
             let mut response = next.run(request).await;
             door.renew(&visit, &mut response);
-            response
+            match caller {
+                Some(caller) if is_stream(&response) => {
+                    while_let_in(Arc::clone(door), shown, caller, response)
+                }
+                _ => response,
+            }
         }
         Err(refused) => refused,
     }
+}
+
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// A stream that ends before the next piece goes out to somebody who is not let in any more.
+fn while_let_in(door: Arc<Door>, shown: HeaderMap, caller: Caller, response: Response) -> Response {
+    response.map(|body| {
+        let pieces = body.into_data_stream();
+        Body::from_stream(
+            pieces.take_while(move |_| future::ready(door.still_lets_in(&shown, &caller))),
+        )
+    })
 }
 
 /// A token that a request shows. What other schemes carry is for a proxy before us.

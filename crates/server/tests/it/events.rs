@@ -161,6 +161,23 @@ async fn an_answerer_hears_that_something_happened_and_not_what() {
     assert_eq!((read.name.as_str(), &read.data), ("news", &serde_json::json!({})));
 }
 
+// Whoever is not let in any more learns nothing more
+#[tokio::test]
+async fn a_stream_ends_with_the_token_it_was_opened_by() {
+    let stage = Stage::new().await;
+    let anna = stage.token("anna", Role::Viewer, Reach::All);
+    let mut reader = Reader::open(&stage, &anna, "/api/v1/projects/shop/events", None).await;
+    stage.project().build(&["Put it online"]).await;
+    assert_eq!(reader.next().await.unwrap().data["type"], "build.started");
+    let entries = stage.tokens.list().unwrap();
+    let id = entries.iter().find(|entry| entry.name == "anna").unwrap().id;
+    stage.tokens.revoke(id).unwrap();
+    stage.project().command(Command::Pause { build: BuildId(0) }).await;
+    while let Some(read) = reader.next().await {
+        assert_ne!(read.data["type"], "agent.build_paused", "{read:?}");
+    }
+}
+
 #[tokio::test]
 async fn streams_are_told_that_the_server_ends() {
     let stage = Stage::new().await;
