@@ -130,7 +130,7 @@ async fn a_build_is_started() {
     assert_eq!(files.json()["id"], 1, "{files:?}");
     for (wrong, says) in [
         (json!({ "goal": "a", "tasks": ["b"] }), "there is a goal and there are tasks"),
-        (json!({ "gaol": "a" }), "unknown field `gaol`"),
+        (json!({ "goals": "a" }), "unknown field `goals`"),
         (json!({ "tasks": "b" }), "invalid type"),
         (json!({}), "there is nothing to do"),
     ] {

@@ -20,7 +20,7 @@ async fn bad_input_is_named() {
         ("failures", json!({ "code": 7 }), 422, "code"),
         ("failures", json!({ "message": ["a"] }), 422, "message"),
         ("failures", json!({ "message": "x", "origin": "moon" }), 422, "moon"),
-        ("failures", json!({ "mesage": "x" }), 422, "mesage"),
+        ("failures", json!({ "massage": "x" }), 422, "massage"),
         ("failures", json!([1]), 422, ""),
         ("mutations", json!({ "arguments": 1 }), 422, "key"),
         ("mutations", json!({ "key": "a" }), 422, "`arguments`, or a `digest`"),
@@ -29,7 +29,7 @@ async fn bad_input_is_named() {
         ("mutations", json!({ "key": "a\nb", "arguments": 1 }), 422, "`key` is a text"),
         ("mutations", json!({ "key": "a", "arguments": 1, "kind": "git.push" }), 422, "git.push"),
         ("mutations", json!({ "key": "a", "arguments": 1, "scope": "all" }), 422, "all"),
-        ("success", json!({ "sumary": "x" }), 422, "sumary"),
+        ("success", json!({ "sum": "x" }), 422, "sum"),
     ];
     for (what, body, status, says) in table {
         let refused = runtime.tell(what, Some("k"), &body).await;
