@@ -16,6 +16,8 @@ use crate::site::Room;
 /// How a build stands.
 pub(super) struct Glance {
     pub(super) project: Arc<str>,
+    /// `shop, build 4`.
+    pub(super) name: String,
     pub(super) build: BuildId,
     /// For the style: `working`, `waiting`, `resting`, `paused`, `done`, `failed`, `ended`.
     pub(super) mood: &'static str,
@@ -37,9 +39,9 @@ pub(super) struct Glance {
 impl Glance {
     pub(super) fn of(room: &Room, row: &BuildRow, now: Time) -> Self {
         let (mood, title, says) = stands(row);
-        let says = match &row.session {
-            Some(session) => format!("A session of another runtime: “{session}”. {says}"),
-            None => says,
+        let (what, says) = match &row.session {
+            Some(session) => ("session", format!("For another runtime: “{session}”. {says}")),
+            None => ("build", says),
         };
         let until = match row.state {
             BuildState::Sleeping { until } => Some(When::new(until, now)),
@@ -47,6 +49,7 @@ impl Glance {
         };
         Self {
             project: Arc::clone(&room.name),
+            name: format!("{}, {what} {}", room.name, row.id.0),
             build: row.id,
             mood,
             title,

@@ -249,3 +249,20 @@ async fn what_happened_long_ago_is_on_earlier_pages() {
     assert_eq!(pages, 3);
     assert_eq!(seen, (0..130).rev().collect::<Vec<u32>>(), "each once, the newest first");
 }
+
+// A session of another runtime is called what it is, and its title is only text
+#[tokio::test]
+async fn a_session_is_called_what_it_is() {
+    let stage = Stage::new().await;
+    let token = stage.operator();
+    let wanted = serde_json::json!({ "goal": "Bring the <b>orders</b> over" });
+    assert_eq!(stage.post(&token, "/api/v1/sessions", &wanted).await.status, 201);
+    let browser = Browser::new(&stage, &token).await;
+    for path in ["/work", "/work/shop/0"] {
+        let page = browser.get(path).await.text();
+        assert!(page.contains("shop, session 0"), "{page}");
+        assert!(page.contains("Bring the &#60;b&#62;orders"), "{page}");
+    }
+    let report = browser.get("/work/shop/0/report").await;
+    assert_eq!(report.status, 200, "{report:?}");
+}
