@@ -21,6 +21,8 @@ use unstuck_store::{Holder, SqliteStore, Store};
 use crate::desk::LoopDesk;
 
 const PROJECT: &str = "shop";
+/// Questions that are left open.
+const OPEN: u64 = 200;
 
 /// A server of one project.
 pub(crate) struct House {
@@ -110,7 +112,7 @@ impl House {
         self.command(Command::Note { effect, note }).await;
     }
 
-    /// Questions of people whose keys were refused, all of them answered but the last few.
+    /// Questions of people whose keys were refused, all of them answered but the last.
     pub(crate) async fn asked(&self, count: u64) {
         for number in 0..count {
             self.build(1).await;
@@ -134,40 +136,11 @@ impl House {
                 by: "bench".into(),
                 at: SystemClock.now(),
             };
-            if number + 4 < count {
+            if number + OPEN < count {
                 self.store.answer(PROJECT, answer).await.unwrap();
                 self.handle.take_answers().await.unwrap();
             }
         }
-    }
-
-    /// Comes back when so many read.
-    pub(crate) async fn readers(&self, count: u64) {
-        let open = || {
-            let all = fs::read_dir("/proc/self/fd").unwrap().flatten();
-            let is_socket = |path: std::path::PathBuf| {
-                fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))
-            };
-            all.filter(|entry| is_socket(entry.path())).count() as u64
-        };
-        while open() < count {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-    }
-
-    pub(crate) fn resident_mb(&self) -> f64 {
-        let status = fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
-    }
-
-    /// Seconds of processor time so far.
-    pub(crate) fn cpu(&self) -> f64 {
-        let stat = fs::read_to_string("/proc/self/stat").unwrap();
-        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-        let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
-        (ticks(11) + ticks(12)) / 100.0
     }
 
     /// Milliseconds until a small write is on disk, at its 99th percentile.
@@ -184,4 +157,33 @@ impl House {
         took.sort_by(f64::total_cmp);
         took[took.len() * 99 / 100]
     }
+}
+
+/// Comes back when so many read.
+pub(crate) async fn readers(count: u64) {
+    let open = || {
+        let all = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let is_socket = |path: std::path::PathBuf| {
+            fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))
+        };
+        all.filter(|entry| is_socket(entry.path())).count() as u64
+    };
+    while open() < count {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+}
+
+pub(crate) fn resident_mb() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
+}
+
+/// Seconds of processor time so far.
+pub(crate) fn cpu() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / 100.0
 }

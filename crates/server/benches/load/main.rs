@@ -61,16 +61,16 @@ async fn streams(readers: u64, per_second: u64, seconds: u64) {
     let args = [house.address(), house.token(), readers.to_string(), events.to_string()];
     let args: Vec<String> = [&["read".to_owned()], &args[..]].concat();
     let loading = tokio::spawn(async move { load(&args).await });
-    house.readers(readers).await;
+    house::readers(readers).await;
     let mut beat = tokio::time::interval(Duration::from_micros(1_000_000 / per_second));
-    let before = house.cpu();
+    let before = house::cpu();
     for _ in 0..events {
         beat.tick().await;
         house.note().await;
     }
     loading.await.unwrap();
-    println!("  server: {:.0} MB resident, {:.0} % of a core", house.resident_mb(), {
-        (house.cpu() - before) / seconds as f64 * 100.0
+    println!("  server: {:.0} MB resident, {:.0} % of a core", house::resident_mb(), {
+        (house::cpu() - before) / seconds as f64 * 100.0
     });
 }
 
@@ -80,6 +80,6 @@ async fn questions(stored: u64, seconds: u64) {
     println!("{stored} questions stored");
     let args = [house.address(), house.token(), seconds.to_string()];
     load(&[&["ask".to_owned()], &args[..]].concat()).await;
-    println!("  server: {:.0} MB resident", house.resident_mb());
+    println!("  server: {:.0} MB resident", house::resident_mb());
     println!("  a durable write here takes {:.2} ms at its 99th percentile", house.durable_write());
 }
