@@ -1,7 +1,7 @@
 //! `unstuck store`: copies of what a project remembers, and back from them.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use unstuck_store::{SqliteStore, Store as _};
 
@@ -16,16 +16,16 @@ pub(crate) fn run(args: &Store, dir: Option<&Path>, terminal: &Terminal) -> Resu
     let project = Project::find(dir)?;
     let here = |file: &Path| dir.unwrap_or(Path::new("")).join(file);
     match &args.command {
-        StoreCommand::Backup { file } => back_up(&project, here(file), terminal),
+        StoreCommand::Backup { file } => back_up(&project, &here(file), terminal),
         StoreCommand::Restore { file, yes } => restore(&project, &here(file), *yes, terminal),
     }
 }
 
-fn back_up(project: &Project, to: PathBuf, terminal: &Terminal) -> Result<Exit, Error> {
+fn back_up(project: &Project, to: &Path, terminal: &Terminal) -> Result<Exit, Error> {
     // Whoever never ran anything here has nothing to copy.
     project.store()?;
     let store = SqliteStore::open(project.database())?;
-    project::runtime()?.block_on(store.back_up(to.clone()))?;
+    project::runtime()?.block_on(store.back_up(to.to_owned()))?;
     let mut out = terminal.styled();
     writeln!(out, "Copied all that {} remembers to {}.", project.name(), to.display())?;
     out.flush()?;
