@@ -117,9 +117,10 @@ impl House {
         for number in 0..count {
             self.build(1).await;
             let fault = Fault::auth_invalid(
-                "deploy",
+                // Each of them a problem of its own.
+                format!("deploy-{number}"),
                 "403 refused",
-                Auth { account: format!("account-{number}"), ..Auth::default() },
+                Auth::default(),
             );
             let outcome = Outcome::Failed { fault: Arc::new(fault), approach: None };
             let effect = self.owed().await;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::task::AbortHandle;
 use unstuck_core::engine::{BuildId, BuildState, Command, Event};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
@@ -30,18 +31,26 @@ pub(in crate::commands) struct Crew {
 /// What becomes of builds that somebody else performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) enum Others {
-    /// It is waited until they have left them.
+    /// They are ours as soon as they are left. That may be never: whoever has them may end them.
     WaitedFor,
     /// They go on with them.
     LeftAlone,
 }
 
 /// Ends what a crew performs when it is let go of.
-pub(in crate::commands) struct Performing(Vec<BuildWorld>);
+#[derive(Default)]
+pub(in crate::commands) struct Performing {
+    worlds: Vec<BuildWorld>,
+    /// Builds that are waited for.
+    turns: Vec<AbortHandle>,
+}
 
 impl Drop for Performing {
     fn drop(&mut self) {
-        for world in &self.0 {
+        for turn in &self.turns {
+            turn.abort();
+        }
+        for world in &self.worlds {
             world.end();
         }
     }
@@ -162,17 +171,16 @@ impl Crew {
         builds: &[BuildId],
         others: Others,
     ) -> Result<Performing, Error> {
-        let mut performing = Performing(Vec::new());
+        let mut performing = Performing::default();
         for build in builds {
             let (scope, world) = (Scope::Build(*build), self.world(post, store, *build).await?);
-            let ours = match others {
-                Others::WaitedFor => {
-                    post.attach(scope, Arc::new(world.clone())).await?;
-                    true
-                }
-                Others::LeftAlone => post.try_attach(scope, Arc::new(world.clone())).await?,
-            };
-            performing.0.extend(ours.then_some(world));
+            let ours = post.try_attach(scope.clone(), Arc::new(world.clone())).await?;
+            if !ours && others == Others::WaitedFor {
+                performing.turns.push(attached_later(post.clone(), scope, world.clone()));
+            } else if !ours {
+                continue;
+            }
+            performing.worlds.push(world);
         }
         Ok(performing)
     }
@@ -194,4 +202,13 @@ impl Crew {
         let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
         Ok(BuildWorld::new(settings, post.decider(), store, &**name, clock))
     }
+}
+
+/// Takes a build up when its turn comes. Whoever follows it meanwhile sees its end all the same, and
+/// hears by itself when whoever decides is gone.
+fn attached_later(post: Post, scope: Scope, world: BuildWorld) -> AbortHandle {
+    let turn = async move {
+        let _ = post.attach(scope, Arc::new(world)).await;
+    };
+    tokio::spawn(turn).abort_handle()
 }

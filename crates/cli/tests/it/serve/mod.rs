@@ -63,6 +63,23 @@ fn a_server_that_was_killed_goes_on_with_the_build() {
     assert_eq!(server.end(), Some(143));
 }
 
+// B18: whoever follows a build beside the one that performs it sees its end
+#[test]
+fn a_build_that_the_server_performs_ends_for_others_too() {
+    let stage = stuck();
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let server = Server::start(&stage, &[]);
+    let question = server
+        .wait_for("/api/v1/questions?status=pending", |listed| listed["items"].get(0).cloned());
+    let resumed = stage.start(&["resume"]);
+    let path = format!("/api/v1/questions/{}/answer", question["id"]);
+    server.post(&path, r#"{"decision": "provide_guidance", "guidance": "Plainly."}"#);
+    let (exit, said) = resumed.end();
+    assert_eq!(exit, Some(0), "{said}");
+    assert_eq!(server.end(), Some(143));
+}
+
 // T3.15: the jobs run at their times while it serves, and can be run and paused over HTTP
 #[test]
 fn jobs_run_while_it_serves() {
