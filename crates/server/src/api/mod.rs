@@ -34,6 +34,7 @@ use body::Tagged;
 pub(crate) use builds::{build_of, report_of};
 pub(crate) use docs::Api;
 pub(crate) use kept::Kept;
+pub(crate) use problems::{Stands, met};
 pub(crate) use questions::{Choice, give};
 
 /// What every handler has at hand.

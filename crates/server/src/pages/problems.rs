@@ -1,6 +1,5 @@
 //! The problems: every error that was met, got past or not.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use askama::Template;
@@ -8,12 +7,11 @@ use axum::extract::State;
 use axum::response::Response;
 use unstuck_core::text::failed;
 use unstuck_core::time::Time;
-use unstuck_store::tables::QuestionStatus;
 
 use super::Fail;
 use super::frame::{Frame, Here, page};
 use super::words::When;
-use crate::api::Shared;
+use crate::api::{Shared, Stands, met};
 use crate::auth::{Caller, Csrf, Role};
 use crate::problem::sentence;
 
@@ -65,20 +63,16 @@ pub(super) async fn problems(
     let frame = Frame::new(&site, &caller, &csrf, Here::Problems, "Problems").await?;
     let mut rows = Vec::new();
     for room in site.seen_by(&caller) {
-        let asked = room.store.questions(&room.name, Some(QuestionStatus::Pending)).await?;
-        let asked: HashSet<String> = asked.into_iter().map(|row| row.signature).collect();
-        for row in room.store.signatures(&room.name).await? {
-            let signature = row.signature.to_string();
-            let open = asked.iter().any(|known| known.ends_with(&signature));
-            let (stands, mood) = match (open, row.count) {
-                (true, _) => (OPEN, "asks"),
-                (false, 0) => (PAST, "good"),
-                (false, _) => (TRYING, "working"),
+        for row in met(room).await? {
+            let (stands, mood) = match row.stands {
+                Stands::Open => (OPEN, "asks"),
+                Stands::Recovered => (PAST, "good"),
+                Stands::Trying => (TRYING, "working"),
             };
             rows.push(Row {
                 project: Arc::clone(&room.name),
-                says: sentence(failed(row.signature.code, false)),
-                signature,
+                says: sentence(failed(row.code, false)),
+                signature: row.signature.to_string(),
                 total: row.total,
                 first: When::new(row.first_seen, frame.now),
                 last: When::new(row.last_seen, frame.now),
