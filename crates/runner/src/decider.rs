@@ -11,7 +11,7 @@ use unstuck_core::engine::{
     Rejected, RunId, State, Subject, TaskId, TaskState,
 };
 use unstuck_core::fault::{Fault, Internal};
-use unstuck_core::plan::{MutationSpec, Request, TaskSpec};
+use unstuck_core::plan::{MutationSpec, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::signature::Signature;
 use unstuck_core::tell::{self, Direction};
@@ -135,10 +135,10 @@ pub enum Look {
         /// The action's key.
         key: String,
     },
-    /// The session that a request opened.
-    Opened {
-        /// The request.
-        request: Request,
+    /// The build that a request was about.
+    Taken {
+        /// Its key.
+        key: Arc<str>,
     },
 }
 
@@ -163,7 +163,7 @@ pub enum Looked {
     /// The action stands like this.
     Intent(Option<Intent>),
     /// This one.
-    Opened(Option<BuildId>),
+    Build(Option<BuildId>),
 }
 
 /// How an action of a session stands.
@@ -220,9 +220,7 @@ impl Look {
                 let idempotency_key = idempotency_key(state.project(), known);
                 Intent { state: known.state.clone(), own: known.task == *task, idempotency_key }
             })),
-            Self::Opened { request } => {
-                Looked::Opened(state.opened_by(request).map(|(build, _)| build))
-            }
+            Self::Taken { key } => Looked::Build(state.taken(key).and_then(|taken| taken.build)),
         }
     }
 }
@@ -262,7 +260,7 @@ impl Looked {
             | Self::Stands(_)
             | Self::Session(_)
             | Self::Intent(_)
-            | Self::Opened(_) => None,
+            | Self::Build(_) => None,
         }
     }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unstuck_core::engine::{BuildId, Command, Recorded, TaskId};
+use unstuck_core::engine::{BuildId, Command, Order, Recorded, TaskId};
 use unstuck_core::fault::Fault;
+use unstuck_core::plan::Request;
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
 use unstuck_runner::notify::Tested;
@@ -21,7 +22,22 @@ pub trait Desk: fmt::Debug + Send + Sync {
     async fn command(&self, command: Command) -> Result<Vec<Recorded>, Refused>;
 
     /// Starts a build of what there is to do, and sees to it that it is carried out.
-    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused>;
+    /// What was started for the same request before is found instead.
+    async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused>;
+
+    /// Has the start of a build decided. The same order once more finds the build that came of it.
+    async fn begin(&self, start: Command, order: Order) -> Result<BuildId, Refused> {
+        let request = order.request.clone();
+        let events = self.command(order.wants(start)).await?;
+        if let Some(build) = events.iter().find_map(|recorded| recorded.event.starts()) {
+            return Ok(build);
+        }
+        let Some(Request { key, .. }) = request else { return Err(Refused::ChangingHands) };
+        match self.look(Look::Taken { key: Arc::clone(&key) }).await? {
+            Looked::Build(Some(build)) => Ok(build),
+            _ => Err(Refused::Unknown { what: "build of the request", name: key.to_string() }),
+        }
+    }
 
     /// There are answers to take up. Whether somebody is there who acts on them at once; where
     /// nobody is, the next one who takes the project up finds them.

@@ -16,6 +16,14 @@ pub struct About {
 }
 
 impl Event {
+    /// The build that it starts.
+    pub const fn starts(&self) -> Option<BuildId> {
+        match self {
+            Self::BuildStarted { build, .. } => Some(*build),
+            _ => None,
+        }
+    }
+
     /// What it names by itself.
     pub fn about(&self) -> About {
         match self {

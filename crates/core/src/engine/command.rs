@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checked::Checked;
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
+use super::wish::Order;
 use crate::attempt::{Approach, Digest, ToolKind};
 use crate::fault::Fault;
 use crate::plan::{GateKey, MutationSpec, Plan, Request, TaskSpec};
@@ -183,8 +184,8 @@ pub enum Command {
     },
     /// Something that a person wants, and who: that is remembered with what comes of it.
     By {
-        /// Their name.
-        by: Arc<str>,
+        /// Whose order it is.
+        order: Order,
         /// What they want.
         wants: Box<Command>,
     },

@@ -297,6 +297,8 @@ pub enum Event {
         build: Option<BuildId>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Request>,
     },
 
     /// A person is asked.

@@ -78,12 +78,12 @@ pub use question::{Question, QuestionEnd, Subject, Tried};
 pub use repairs::Repairs;
 pub use run::{Next, Operation, Phase, Run, Status, Step};
 pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, Record, Signatures};
-pub use state::State;
+pub use state::{State, Taken};
 pub use task::{
     Allowance, Charged, Counters, Guidance, Left, Standing, Task, TaskState, Transient,
 };
 pub use why::{Count, Rule, Why};
-pub use wish::Wish;
+pub use wish::{Order, Wish};
 
 pub use crate::chance::Rng;
 pub use crate::plan::GateKey;

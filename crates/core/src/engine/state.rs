@@ -46,9 +46,9 @@ pub struct State {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) allowed_commands: BTreeSet<String>,
     pub(super) jobs: Option<BuildId>,
-    /// The latest sessions, by the request that opened them.
+    /// The latest requests that something was done for.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
-    pub(super) opened: VecDeque<Opened>,
+    pub(super) requests: VecDeque<Taken>,
     pub(super) day: Day,
     pub(super) ids: NextIds,
     /// Builds that something happened to since the last look; not part of what is remembered.
@@ -64,11 +64,13 @@ pub(super) enum Owner {
     Mutation(MutationId),
 }
 
-/// A session, and the request that opened it.
+/// A request that something was done for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Opened {
-    pub(super) request: Request,
-    pub(super) build: BuildId,
+pub struct Taken {
+    /// The request.
+    pub request: Request,
+    /// The build it was about, or that it started.
+    pub build: Option<BuildId>,
 }
 
 /// Something that happens at a time.
@@ -119,7 +121,7 @@ impl State {
             allowed: BTreeSet::new(),
             allowed_commands: BTreeSet::new(),
             jobs: None,
-            opened: VecDeque::new(),
+            requests: VecDeque::new(),
             day: Day::default(),
             ids: NextIds::default(),
             stirred: Vec::new(),
@@ -166,10 +168,9 @@ impl State {
         self.jobs
     }
 
-    /// The session that a request opened, and whether the request said the same.
-    pub fn opened_by(&self, request: &Request) -> Option<(BuildId, bool)> {
-        let known = self.opened.iter().find(|opened| opened.request.key == request.key)?;
-        Some((known.build, known.request.said == request.said))
+    /// What was done for the request with this key.
+    pub fn taken(&self, key: &str) -> Option<&Taken> {
+        self.requests.iter().find(|taken| &*taken.request.key == key)
     }
 
     /// The job with this name.

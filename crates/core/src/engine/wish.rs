@@ -1,9 +1,29 @@
 //! What a person may want done, as it is remembered.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::command::Command;
 use super::ids::{BuildId, TaskId};
+use crate::plan::Request;
+
+/// Who wants something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// Their name.
+    pub by: Arc<str>,
+    /// The request it came with: the same once more changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
+}
+
+impl Order {
+    /// What they want.
+    pub fn wants(self, command: Command) -> Command {
+        Command::By { order: self, wants: Box::new(command) }
+    }
+}
 
 /// What a person wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

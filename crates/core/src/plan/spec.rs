@@ -79,11 +79,6 @@ impl TaskSpec {
         if self.job.is_some() { Work::Job } else { Work::Task }
     }
 
-    /// The request that opened the session that it is.
-    pub fn opened_by(&self) -> Option<&Request> {
-        self.session.as_ref()?.request.as_ref()
-    }
-
     /// Whether its result is brought onto the build's branch, where one comes after the other.
     pub fn merges(&self) -> bool {
         self.mutations.iter().any(|mutation| mutation.kind == MutationKind::Merge)
@@ -124,14 +119,9 @@ pub struct JobSpec {
 }
 
 /// Work that a runtime elsewhere does: it has no worktree, no branch and no checks of ours.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct SessionSpec {
-    /// The request that opened it, where it can be told from others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<Request>,
-}
+pub struct SessionSpec {}
 
 /// A request of a program elsewhere, as it is recognised when it comes again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildState, Command, Event, Start, Status, TaskState, Work};
+use unstuck_core::engine::{
+    BuildState, Command, Event, Order, Rejected, Start, Status, TaskState, Work,
+};
 use unstuck_core::fault::Code;
+use unstuck_core::plan::Request;
 use unstuck_core::question::Decision;
 
 use crate::stage::{Stage, action, fault, happened, needing, red, task, with_actions};
@@ -162,4 +165,46 @@ fn an_ended_build_is_kept_until_another_one_starts() {
     stage.build(vec![task("b")]);
     assert!(stage.state.build(first).is_none() && stage.state.task(id).is_none());
     assert_eq!(stage.state.mutations().count(), 0, "the store remembers what it did");
+}
+
+#[test]
+fn an_order_is_written_down_with_who_gave_it() {
+    let mut stage = Stage::tasks(&["a"]);
+    let pause = Command::Pause { build: build(&stage) };
+    let order = Order { by: "Ada".into(), request: None };
+    let events = stage.must(order.clone().wants(pause.clone()));
+    let Some(Event::Ordered { by, build: Some(_), .. }) = events.last() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(&**by, "Ada");
+    // Without a request it is another order, and refused like any.
+    assert!(stage.try_to(order.wants(pause)).is_err());
+}
+
+#[test]
+fn the_same_request_is_carried_out_once() {
+    let mut stage = Stage::tasks(&["a"]);
+    let id = build(&stage);
+    let order = |said| {
+        let request = Some(Request { key: "k".into(), said });
+        Order { by: "Ada".into(), request }
+    };
+    let pause = Command::Pause { build: id };
+    assert!(!stage.must(order(1).wants(pause.clone())).is_empty());
+    stage.must(Command::Resume { build: id });
+    // Its answer was lost, and the build went on meanwhile: it is not held once more.
+    assert_eq!(stage.must(order(1).wants(pause.clone())), []);
+    assert!(matches!(stage.state.build(id).unwrap().state, BuildState::Running));
+    assert_eq!(stage.state.taken("k").unwrap().build, Some(id));
+    assert_eq!(stage.try_to(order(2).wants(pause)), Err(Rejected::RequestReused("k".to_owned())));
+}
+
+#[test]
+fn what_was_refused_is_not_taken() {
+    let mut stage = Stage::tasks(&["a"]);
+    let id = build(&stage);
+    let order = Order { by: "Ada".into(), request: Some(Request { key: "k".into(), said: 1 }) };
+    assert!(stage.try_to(order.clone().wants(Command::Resume { build: id })).is_err());
+    stage.must(Command::Pause { build: id });
+    assert!(!stage.must(order.wants(Command::Resume { build: id })).is_empty());
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::Approach;
 use unstuck_core::engine::{
-    BuildState, Command, Event, MutationState, Outcome, Rejected, TaskId, TaskState, Told,
+    BuildState, Command, Event, MutationState, Order, Outcome, Rejected, TaskId, TaskState, Told,
 };
 use unstuck_core::fault::{Category, Code, Fault};
 use unstuck_core::plan::{GateKey, MutationSpec, Plan, Request, SessionSpec, TaskSpec};
@@ -136,9 +136,9 @@ fn the_same_request_is_taken_once() {
 fn a_session_is_opened_once_for_a_request() {
     let mut stage = Stage::new();
     let start = |said| {
-        let session = Some(SessionSpec { request: Some(request("open-1", said)) });
-        let plan = Plan::new(vec![TaskSpec { session, ..task("sync") }]).unwrap();
-        Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false }
+        let plan = Plan::new(vec![session("sync")]).unwrap();
+        let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
+        Order { by: "Ada".into(), request: Some(request("open-1", said)) }.wants(start)
     };
     assert!(happened(&stage.must(start(1)), "build.started"));
     assert_eq!(stage.must(start(1)), []);
@@ -149,7 +149,7 @@ fn a_session_is_opened_once_for_a_request() {
     stage.build(vec![task("other")]);
     assert!(stage.state.task(id).is_none());
     assert_eq!(stage.must(start(1)), []);
-    assert_eq!(stage.state.opened_by(&request("open-1", 1)).unwrap().0.0, 0);
+    assert_eq!(stage.state.taken("open-1").unwrap().build.unwrap().0, 0);
 }
 
 // TX10: what a runtime elsewhere is at is not gone because we were

@@ -19,7 +19,7 @@ use super::body::{Asks, Body};
 use super::docs::{Api, Op};
 use super::problems::{Met, met};
 use super::which::{self, At, InProject, Listed};
-use super::{Shared, cached};
+use super::{Shared, cached, request_key};
 use crate::auth::{Caller, Role};
 use crate::desk::{Refused, Wanted};
 use crate::problem::Problem;
@@ -30,6 +30,7 @@ pub(super) fn routes(api: Api) -> Api {
     let order = |path, id, summary| {
         Op::post(path, id, summary)
             .query::<InProject>()
+            .header(request_key::NAME, false, request_key::SAYS)
             .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
             .problem(gone.0, gone.1)
             .problem(StatusCode::CONFLICT, "It does not fit the state the build is in.")
@@ -44,10 +45,14 @@ pub(super) fn routes(api: Api) -> Api {
     .op(
         Op::post("/api/v1/builds", "startBuild", "Start a build")
             .query::<InProject>()
+            .header(request_key::NAME, false, request_key::SAYS)
             .body::<NewBuild>()
             .gives::<InRoom<BuildRow>>(201, "It was started.")
             .problem(StatusCode::CONFLICT, "It cannot begin as things are.")
-            .problem(StatusCode::UNPROCESSABLE_ENTITY, "What is to be done cannot be read."),
+            .problem(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "What is to be done cannot be read, or the key was sent with something else.",
+            ),
         post(start),
     )
     .op(
@@ -139,7 +144,7 @@ async fn list(
 }
 
 /// What is to be done: a goal or files, and without either the files in the usual folder.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct NewBuild {
     /// A goal, in a few words.
@@ -149,6 +154,7 @@ struct NewBuild {
 }
 
 async fn start(at: At, Body(new): Body<NewBuild>) -> Result<Response, Problem> {
+    let request = request_key::of(&at.headers, "build", &new)?;
     let wanted = match (new.goal, new.tasks) {
         (Some(goal), None) => Wanted::Goal(goal),
         (None, tasks) => Wanted::Files(tasks.unwrap_or_default()),
@@ -158,7 +164,7 @@ async fn start(at: At, Body(new): Body<NewBuild>) -> Result<Response, Problem> {
                 .hint("give one of them; a goal is a build with a single task"));
         }
     };
-    let build = at.room.desk.start(wanted, &at.caller.name).await?;
+    let build = at.room.desk.start(wanted, at.caller.order(request)).await?;
     let row = build_of(&at.room, build).await?;
     let project = utf8_percent_encode(&at.room.name, NON_ALPHANUMERIC);
     let place = format!("/api/v1/builds/{build}?project={project}");
@@ -178,32 +184,28 @@ pub(crate) async fn build_of(room: &Room, id: BuildId) -> Result<BuildRow, Probl
     row.ok_or_else(|| Problem::unknown("build", id))
 }
 
-async fn one(at: At, Path(build): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn one(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let row = found(&at, &build).await?;
-    Ok(cached(&headers, &InRoom { project: at.room.name.to_string(), row }))
+    Ok(cached(&at.headers, &InRoom { project: at.room.name.to_string(), row }))
 }
 
-async fn tasks(at: At, Path(build): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn tasks(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let row = found(&at, &build).await?;
     let items = at.room.store.tasks(&at.room.name, row.id).await?;
-    Ok(cached(&headers, &Listed { items, next: None }))
+    Ok(cached(&at.headers, &Listed { items, next: None }))
 }
 
-async fn runs(at: At, Path(build): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn runs(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let row = found(&at, &build).await?;
     let (store, name) = (&at.room.store, &at.room.name);
     let mut items = Vec::new();
     for task in store.tasks(name, row.id).await? {
         items.extend(store.runs(name, task.id).await?);
     }
-    Ok(cached(&headers, &Listed { items, next: None }))
+    Ok(cached(&at.headers, &Listed { items, next: None }))
 }
 
-async fn problems(
-    at: At,
-    Path(build): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
+async fn problems(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let row = found(&at, &build).await?;
     let (store, name) = (&at.room.store, &at.room.name);
     let mut known = HashSet::new();
@@ -213,18 +215,14 @@ async fn problems(
     }
     let mut items = met(&at.room).await?;
     items.retain(|met| known.contains(&met.signature));
-    Ok(cached(&headers, &Listed { items, next: None }))
+    Ok(cached(&at.headers, &Listed { items, next: None }))
 }
 
-async fn report(
-    at: At,
-    Path(build): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
+async fn report(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
     let row = found(&at, &build).await?;
     let report = report_of(&at.site, &at.room, row.id).await?;
     let report = if at.caller.may(Role::Viewer) { report } else { report.public() };
-    Ok(cached(&headers, &report))
+    Ok(cached(&at.headers, &report))
 }
 
 /// What a build came to.

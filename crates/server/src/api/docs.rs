@@ -152,7 +152,12 @@ impl Api {
         if !parameters.is_empty() {
             described.insert("parameters".to_owned(), parameters.into());
         }
+        let mut problems = general();
         if let Some(body) = op.body {
+            problems.extend([
+                (413, "The body is too long."),
+                (415, "The body has to be JSON, and to say so."),
+            ]);
             let schema = body(&mut self.taken);
             let content = json!({ "application/json": { "schema": schema } });
             described
@@ -171,14 +176,8 @@ impl Api {
         };
         responses.insert(status.to_string(), answer);
         let problem = self.given.subschema_for::<Problem>();
-        let general = [
-            (400, "The request cannot be understood."),
-            (401, "Nobody is let in without a token."),
-            (403, "It takes another role."),
-            (429, "Too many failed sign-ins; come back later."),
-            (503, "Not just now; come back in a moment."),
-        ];
-        for (status, when) in general.into_iter().chain(op.problems) {
+        problems.extend(op.problems);
+        for (status, when) in problems {
             let content = json!({ "application/problem+json": { "schema": problem } });
             responses
                 .insert(status.to_string(), json!({ "description": when, "content": content }));
@@ -211,6 +210,19 @@ impl Api {
         });
         (self.router, description)
     }
+}
+
+/// What may be wrong with any request.
+fn general() -> Vec<(u16, &'static str)> {
+    vec![
+        (400, "The request cannot be understood."),
+        (401, "Nobody is let in without a token."),
+        (403, "It takes another role."),
+        (404, "There is no such project, or no such thing in it."),
+        (422, "Something in the request makes no sense."),
+        (429, "Too many failed sign-ins; come back later."),
+        (503, "Not just now; come back in a moment."),
+    ]
 }
 
 /// Lets only those through who may.

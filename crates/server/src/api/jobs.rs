@@ -10,7 +10,7 @@ use super::body::Asks;
 use super::builds::InRoom;
 use super::docs::{Api, Op};
 use super::which::{self, At, InProject, Listed};
-use super::{Shared, cached};
+use super::{Shared, cached, request_key};
 use crate::auth::Caller;
 use crate::desk::JobStanding;
 use crate::problem::Problem;
@@ -19,6 +19,7 @@ pub(super) fn routes(api: Api) -> Api {
     let operation = |path, id, summary| {
         Op::post(path, id, summary)
             .query::<InProject>()
+            .header(request_key::NAME, false, request_key::SAYS)
             .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
             .problem(StatusCode::NOT_FOUND, "There is no such job.")
             .problem(StatusCode::CONFLICT, "It does not fit the state the job is in.")

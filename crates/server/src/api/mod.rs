@@ -59,9 +59,10 @@ fn cached(headers: &HeaderMap, value: &impl Serialize) -> Response {
     }
 }
 
-/// Has a command decided, and tells what came of it.
+/// Has a command decided, and tells what came of it: nothing where the same request came before.
 async fn ordered(at: &At, command: Command) -> Result<Response, Problem> {
-    let events = at.room.desk.command(at.caller.wants(command)).await?;
+    let request = request_key::of(&at.headers, "order", &command)?;
+    let events = at.room.desk.command(at.caller.order(request).wants(command)).await?;
     Ok(told(&at.room, &events))
 }
 

@@ -20,7 +20,7 @@ use super::body::{Asks, Body};
 use super::docs::{Api, Op};
 use super::patience::Patience;
 use super::which::{self, At, InProject, Listed};
-use super::{Shared, cached};
+use super::{Shared, cached, request_key};
 use crate::auth::{Caller, Role};
 use crate::problem::Problem;
 use crate::site::Room;
@@ -68,6 +68,7 @@ pub(super) fn routes(api: Api) -> Api {
         )
         .takes(Role::Answerer)
         .query::<InProject>()
+        .header(request_key::NAME, false, request_key::SAYS)
         .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
         .problem(StatusCode::NOT_FOUND, "There is no such question.")
         .problem(StatusCode::CONFLICT, "It is not about an action, or answered already."),

@@ -7,6 +7,7 @@ use axum::routing::post;
 use unstuck_core::engine::{BuildId, Command, Envelope, TaskId};
 
 use super::docs::{Api, Op};
+use super::request_key;
 use super::which::{self, At, InProject};
 use crate::problem::Problem;
 
@@ -14,6 +15,7 @@ pub(super) fn routes(api: Api) -> Api {
     let operation = |path, id, summary| {
         Op::post(path, id, summary)
             .query::<InProject>()
+            .header(request_key::NAME, false, request_key::SAYS)
             .gives::<Vec<Envelope<'_>>>(200, "What came of it.")
             .problem(StatusCode::NOT_FOUND, "There is no such task in this build.")
             .problem(StatusCode::CONFLICT, "It does not fit the state the task is in.")

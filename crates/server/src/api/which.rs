@@ -4,8 +4,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,7 @@ pub(crate) struct At {
     pub(crate) site: Shared,
     pub(crate) caller: Caller,
     pub(crate) room: Arc<Room>,
+    pub(crate) headers: HeaderMap,
 }
 
 impl FromRequestParts<Shared> for At {
@@ -45,7 +46,7 @@ impl FromRequestParts<Shared> for At {
         let caller = Caller::from_request_parts(parts, site).await?;
         let Asks(InProject { project }) = Asks::from_request_parts(parts, site).await?;
         let room = room(site, &caller, project.as_deref())?;
-        Ok(Self { site: Arc::clone(site), caller, room })
+        Ok(Self { site: Arc::clone(site), caller, room, headers: parts.headers.clone() })
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::Command;
+use unstuck_core::engine::{Command, Order};
+use unstuck_core::plan::Request;
 
 /// What somebody may do. Each may do what those before it may.
 #[derive(
@@ -44,9 +45,14 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// An order of theirs, with the request that it came with.
+    pub fn order(&self, request: Option<Request>) -> Order {
+        Order { by: Arc::clone(&self.name), request }
+    }
+
     /// Something that they want done, with who it is that does.
     pub fn wants(&self, command: Command) -> Command {
-        Command::By { by: Arc::clone(&self.name), wants: Box::new(command) }
+        self.order(None).wants(command)
     }
 
     /// Whether they may see a project. One they may not see does not exist to them.

@@ -1,10 +1,12 @@
 //! What operators do: builds and tasks.
 
-use serde_json::json;
+use axum::body::Body;
+use axum::http::Method;
+use serde_json::{Value, json};
 use unstuck_core::fault::{Auth, Fault, Tool};
 use unstuck_server::{Reach, Role};
 
-use super::stage::Stage;
+use super::stage::{Stage, asked};
 
 #[tokio::test]
 async fn a_build_is_held_and_goes_on() {
@@ -157,4 +159,28 @@ async fn problems_are_open_or_got_past() {
     assert_eq!(first["items"].as_array().unwrap().len(), 2, "{first}");
     let second = stage.get(&token, "/api/v1/builds/b1/problems").await.json();
     assert_eq!(second["items"], json!([]));
+}
+
+#[tokio::test]
+async fn an_order_with_the_same_key_is_carried_out_once() {
+    let stage = Stage::new().await;
+    let token = stage.operator();
+    let send = async |path: &str, body: Value| {
+        let mut request = asked(Method::POST, &token, path, Body::from(body.to_string()));
+        let headers = request.headers_mut();
+        headers.insert("content-type", "application/json".parse().unwrap());
+        headers.insert("idempotency-key", "7e2c".parse().unwrap());
+        stage.send(request).await
+    };
+    let first = send("/api/v1/builds", json!({ "goal": "Sell tea" })).await;
+    let again = send("/api/v1/builds", json!({ "goal": "Sell tea" })).await;
+    assert_eq!(first.status, 201, "{first:?}");
+    assert_eq!(again.status, 201, "{again:?}");
+    assert_eq!(first.json()["id"], again.json()["id"]);
+    let other = send("/api/v1/builds", json!({ "goal": "Sell coffee" })).await;
+    assert_eq!(other.status, 422, "{other:?}");
+    let held = send("/api/v1/builds/b0/pause", json!({})).await;
+    assert_eq!(held.status, 422, "a key is for one request: {held:?}");
+    let builds = stage.get(&token, "/api/v1/builds").await.json();
+    assert_eq!(builds["items"].as_array().unwrap().len(), 1);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use unstuck_core::engine::{BuildId, Command, Recorded};
+use unstuck_core::engine::{BuildId, Command, Order, Recorded};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_runner::notify::Tested;
@@ -25,7 +25,7 @@ impl Desk for LoopDesk {
         Ok(decided.events.iter().map(|recorded| (**recorded).clone()).collect())
     }
 
-    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused> {
+    async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused> {
         let title = match work {
             Wanted::Goal(words) => words,
             Wanted::Files(paths) => paths.join(" and "),
@@ -35,10 +35,8 @@ impl Desk for LoopDesk {
         }
         let spec = TaskSpec { name: "task".to_owned(), title, ..TaskSpec::default() };
         let plan = Arc::new(Plan::new(vec![spec]).unwrap());
-        let wants = Box::new(Command::StartBuild { plan, slots: 1, in_place: false });
-        let events = self.command(Command::By { by: by.into(), wants }).await?;
-        let started = events.iter().find_map(|recorded| recorded.event.about().build);
-        Ok(started.unwrap())
+        let start = Command::StartBuild { plan, slots: 1, in_place: false };
+        self.begin(start, order).await
     }
 
     async fn take_answers(&self) -> Result<bool, Refused> {

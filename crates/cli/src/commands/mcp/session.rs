@@ -145,10 +145,7 @@ impl Open {
         let plan = Arc::new(plan);
         let start = Command::StartBuild { plan, slots: 1, in_place: false };
         let events = self.seat.command(start).await?;
-        let begun = events.iter().find_map(|recorded| match &recorded.event {
-            Event::BuildStarted { build, .. } => Some(*build),
-            _ => None,
-        });
+        let begun = events.iter().find_map(|recorded| recorded.event.starts());
         let work = Waits::begun();
         if let Some(build) = begun {
             self.seat.attach(Scope::Build(build), Arc::clone(&work) as _).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::task::AbortHandle;
-use unstuck_core::engine::{BuildId, BuildState, Command, Event};
+use unstuck_core::engine::{BuildId, BuildState, Command};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_runner::build::BuildWorld;
@@ -114,25 +114,16 @@ impl Crew {
         Ok(())
     }
 
-    /// Starts a build.
-    pub(in crate::commands) async fn start(
-        &self,
-        post: &Post,
-        plan: Plan,
-        by: Option<&str>,
-    ) -> Result<BuildId, Error> {
+    /// What starts a build of the plan.
+    pub(in crate::commands) fn start(&self, plan: Plan) -> Command {
         let run = &self.settings.run;
-        let (plan, slots, in_place) = (Arc::new(plan), run.jobs, run.in_place);
-        let start = Command::StartBuild { plan, slots, in_place };
-        let start = match by {
-            Some(by) => Command::By { by: by.into(), wants: Box::new(start) },
-            None => start,
-        };
-        let events = post.command(start).await?;
-        let started = events.iter().find_map(|recorded| match &recorded.event {
-            Event::BuildStarted { build, .. } => Some(*build),
-            _ => None,
-        });
+        Command::StartBuild { plan: Arc::new(plan), slots: run.jobs, in_place: run.in_place }
+    }
+
+    /// Starts a build.
+    pub(super) async fn begin(&self, post: &Post, plan: Plan) -> Result<BuildId, Error> {
+        let events = post.command(self.start(plan)).await?;
+        let started = events.iter().find_map(|recorded| recorded.event.starts());
         started.ok_or_else(|| Error::Unknown {
             what: "build",
             name: String::new(),

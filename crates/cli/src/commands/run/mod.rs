@@ -135,7 +135,7 @@ impl Work<'_> {
             self.serve_from(seat, store, aside, view).await?;
             let followed = async {
                 match plan.take() {
-                    Some(plan) => builds.push(self.crew.start(seat.post(), plan, None).await?),
+                    Some(plan) => builds.push(self.crew.begin(seat.post(), plan).await?),
                     None => self.crew.let_go_on(seat, store, &builds).await?,
                 }
                 let _performing =

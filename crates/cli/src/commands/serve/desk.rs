@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
-use unstuck_core::engine::{BuildId, Command, Recorded};
+use unstuck_core::engine::{BuildId, Command, Order, Recorded};
 use unstuck_core::policy::Policy;
 use unstuck_runner::notify::{Tested, test};
 use unstuck_runner::{Decider, Look, Looked};
@@ -72,7 +72,7 @@ impl Desk for ServedDesk {
         Ok(decided.iter().map(|recorded| (**recorded).clone()).collect())
     }
 
-    async fn start(&self, work: Wanted, by: &str) -> Result<BuildId, Refused> {
+    async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused> {
         let malformed = |error: Error| Refused::Malformed(told(&error));
         let not_now = |error: Error| Refused::NotNow(told(&error));
         let tasks = match work {
@@ -84,9 +84,9 @@ impl Desk for ServedDesk {
         let crew = Crew::gather(&self.project, (*settings).clone()).await.map_err(not_now)?;
         let plan = crew.plan(tasks).map_err(malformed)?;
         crew.check(&plan).await.map_err(not_now)?;
-        let post = self.post().await?;
-        let build = crew.start(&post, plan, Some(by)).await.map_err(not_now)?;
+        let build = self.begin(crew.start(plan), order).await?;
         // It is on disk: whoever sits here next finds it, whatever happens now.
+        let post = self.post().await?;
         let performing = crew.perform(&post, &self.store, &[build], Others::LeftAlone).await;
         let performing = performing.map_err(not_now)?;
         self.performing().push(performing);

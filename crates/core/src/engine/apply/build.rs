@@ -17,7 +17,6 @@ impl State {
         self.let_go_of_ended_builds();
         self.ids.build = id.0.saturating_add(1);
         let first = self.ids.task;
-        self.session_opened(id, plan);
         let mut build = Build::new(id, slots, in_place, false);
         build.session = plan.session().map(|task| Arc::from(task.title.as_str()));
         let beside = build.apart.take_in(plan.iter().map(|(spec, _)| spec));

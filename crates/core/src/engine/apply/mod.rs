@@ -9,8 +9,8 @@ mod fault;
 mod gate;
 mod ledger;
 mod question;
+mod request;
 mod run;
-mod session;
 mod task;
 
 use super::event::{Event, Recorded};
@@ -94,8 +94,9 @@ impl State {
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task, .. } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),
+            Event::Ordered { request: Some(request), build, .. } => self.ordered(request, *build),
             Event::ToolWaiting { .. }
-            | Event::Ordered { .. }
+            | Event::Ordered { request: None, .. }
             | Event::Warned { .. }
             | Event::Thinking { .. }
             | Event::ToolCalled { .. }

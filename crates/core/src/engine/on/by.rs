@@ -1,22 +1,28 @@
 //! Something that a person wants, and who.
 
-use std::sync::Arc;
-
 use super::handle;
 use crate::engine::command::{Command, Rejected};
 use crate::engine::event::Event;
 use crate::engine::turn::Turn;
-use crate::engine::wish::Wish;
+use crate::engine::wish::{Order, Wish};
 
-pub(super) fn on(turn: &mut Turn<'_>, by: Arc<str>, wants: Command) -> Result<(), Rejected> {
+pub(super) fn on(turn: &mut Turn<'_>, order: Order, wants: Command) -> Result<(), Rejected> {
+    let Order { by, request } = order;
+    // What was done for a request is not done again, however often it is asked for.
+    if let Some(request) = &request
+        && let Some(taken) = turn.state.taken(&request.key)
+    {
+        let same = taken.request.said == request.said;
+        return same.then_some(()).ok_or_else(|| Rejected::RequestReused(request.key.to_string()));
+    }
     let wish = Wish::of(&wants);
     handle(turn, wants)?;
-    // What changed nothing, such as the same request once more, was ordered before.
+    // What changed nothing leaves no trace.
     if let Some((wish, build, task)) = wish
         && let Some(first) = turn.events().first()
     {
         let build = build.or_else(|| first.event.about().build.filter(|_| wish == Wish::Start));
-        turn.emit(Event::Ordered { by, wish, build, task });
+        turn.emit(Event::Ordered { by, wish, build, task, request });
     }
     Ok(())
 }

@@ -35,7 +35,8 @@ use super::turn::Turn;
 pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Rejected> {
     match command {
         Command::StartBuild { plan, slots, in_place } => {
-            start_build::on(turn, plan, slots, in_place)
+            start_build::on(turn, plan, slots, in_place);
+            Ok(())
         }
         Command::DefineJob { spec } => define_job::on(turn, spec),
         Command::FireJob { task } => fire_job::on(turn, task),
@@ -67,7 +68,7 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
             forget::on(turn, signature);
             Ok(())
         }
-        Command::By { by, wants } => by::on(turn, by, *wants),
+        Command::By { order, wants } => by::on(turn, order, *wants),
         Command::Wake => {
             wake::on(turn);
             Ok(())

@@ -10,10 +10,9 @@ use axum::routing::{get, post};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{BuildId, Command, Event};
-use unstuck_core::plan::{GateKey, Plan, Request, SessionSpec, TaskSpec};
+use unstuck_core::engine::{BuildId, Command};
+use unstuck_core::plan::{GateKey, Plan, SessionSpec, TaskSpec};
 use unstuck_core::text::brief::plain_line;
-use unstuck_runner::{Look, Looked};
 
 use super::directed::Directed;
 use super::record::{Found, SessionRecord};
@@ -91,20 +90,11 @@ async fn open(
 ) -> Result<Response, Problem> {
     let room = which::room(&site, &caller, wanted.project.as_deref())?;
     let request = request_key::of(&headers, "session", &wanted)?;
-    let task = task(&room, &wanted, request.clone())?;
+    let task = task(&room, &wanted)?;
     let plan = Plan::new(vec![task])
         .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
     let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
-    let events = room.desk.command(start).await?;
-    let begun = events.iter().find_map(|recorded| match &recorded.event {
-        Event::BuildStarted { build, .. } => Some(*build),
-        _ => None,
-    });
-    let build = match (begun, request) {
-        (Some(build), _) => build,
-        (None, Some(request)) => opened_before(&room, request).await?,
-        (None, None) => return Err(Problem::unknown("session", "that was opened")),
-    };
+    let build = room.desk.begin(start, caller.order(request)).await?;
     let record = Found::numbered(&room, build).await?.record(&room).await?;
     let place = address(&room, record.id());
     let mut response = (StatusCode::CREATED, Json(record)).into_response();
@@ -120,15 +110,7 @@ fn address(room: &Room, build: BuildId) -> String {
     format!("/api/v1/sessions/{build}?project={project}")
 }
 
-/// The session that the same request opened the first time.
-async fn opened_before(room: &Room, request: Request) -> Result<BuildId, Problem> {
-    match room.desk.look(Look::Opened { request }).await? {
-        Looked::Opened(Some(build)) => Ok(build),
-        _ => Err(Problem::unknown("session", "of this request")),
-    }
-}
-
-fn task(room: &Room, wanted: &Open, request: Option<Request>) -> Result<TaskSpec, Problem> {
+fn task(room: &Room, wanted: &Open) -> Result<TaskSpec, Problem> {
     let wrong = |detail: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
     let goal = wanted.goal.trim();
     if goal.is_empty() {
@@ -153,7 +135,7 @@ fn task(room: &Room, wanted: &Open, request: Option<Request>) -> Result<TaskSpec
         title,
         goal: goal.to_string(),
         gate: gate()?,
-        session: Some(SessionSpec { request }),
+        session: Some(SessionSpec::default()),
         ..TaskSpec::default()
     })
 }

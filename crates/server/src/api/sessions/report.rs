@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::Path;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::routing::post;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -66,10 +66,9 @@ struct Success {
 async fn failed(
     at: At,
     Path(session): Path<String>,
-    headers: HeaderMap,
     Body(failure): Body<Failure>,
 ) -> Result<Json<Directed>, Problem> {
-    let request = request_key::required(&headers, "failure", &failure)?;
+    let request = request_key::required(&at.headers, "failure", &failure)?;
     let Found { task } = Found::named(&at.room, &session).await?;
     let redacted = |text: &str| at.room.desk.redacted(text);
     let fault = Arc::new(failure.fault(redacted)?);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Told};
+use unstuck_core::engine::{BuildId, Command, Order, Taken, Told};
 use unstuck_core::fault::Code;
-use unstuck_core::plan::{Request, SessionSpec, TaskSpec};
+use unstuck_core::plan::{Plan, Request, SessionSpec, TaskSpec};
 
 use crate::store::stage::{Stage, fault, task};
 use crate::store::{Checked, Dump, PROJECT, Place, same};
@@ -14,8 +14,11 @@ use crate::store::{Checked, Dump, PROJECT, Place, same};
 pub async fn a_session_and_its_requests_are_remembered(place: &dyn Place) -> Checked {
     let mut stage = Stage::new(place).await?;
     let opened = Request { key: Arc::from("open"), said: u64::MAX };
-    let session = Some(SessionSpec { request: Some(opened.clone()) });
-    stage.build(vec![TaskSpec { session, ..task("a") }]).await?;
+    let order = Order { by: Arc::from("Ada"), request: Some(opened.clone()) };
+    let session = Some(SessionSpec::default());
+    let plan = Plan::new(vec![TaskSpec { session, ..task("a") }]).map_err(|e| e.to_string())?;
+    let start = Command::StartBuild { plan: Arc::new(plan), slots: 1, in_place: false };
+    stage.must(order.wants(start)).await?;
     let task = stage.id("a")?;
     let report = || Command::Report {
         task,
@@ -29,8 +32,8 @@ pub async fn a_session_and_its_requests_are_remembered(place: &dyn Place) -> Che
         stage.must(report()).await?;
         stage = stage.die(place).await?;
         Dump::of(&*stage.store, PROJECT).await?.agrees(&stage.state)?;
-        let known = stage.state.opened_by(&opened).map(|(build, same)| (build.0, same));
-        same("the request that opened it is known", &known, &Some((0, true)))?;
+        let taken = Taken { request: opened.clone(), build: Some(BuildId(0)) };
+        same("the request that opened it is known", &stage.state.taken("open"), &Some(&taken))?;
         let rows = stage.store.signatures(PROJECT).await?;
         same("it is charged once", &rows.iter().map(|row| row.count).collect(), &vec![1])?;
         stage.must(Command::Recover { task: None, clean: false }).await?;
