@@ -24,6 +24,8 @@ pub enum Notice {
     },
     /// The store works again.
     StoreBack,
+    /// Somebody who performed is gone without a word; what they were at is nobody's.
+    Left,
     /// The reader was too slow and missed some: read on from the store.
     Gap,
 }

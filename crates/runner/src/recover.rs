@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use tokio::task::JoinSet;
 use unstuck_core::engine::{Command, EffectId, TaskId};
 
+use crate::notice::Notice;
 use crate::runner::Runner;
 use crate::world::Scope;
 
@@ -111,6 +112,10 @@ impl Runner {
             self.recover(&tasks, clean);
         }
         self.next_in_line();
+        if !clean {
+            // Nobody may be watching.
+            let _ = self.handle.notices.send(Notice::Left);
+        }
     }
 
     /// Nothing of these tasks is running any more.

@@ -274,6 +274,9 @@ impl Client {
                 let recorded = Arc::from(recorded);
                 let _ = self.0.notices.send(Notice::Event { recorded, narration });
             }
+            Say::Left => {
+                let _ = self.0.notices.send(Notice::Left);
+            }
             Say::Gap => {
                 let _ = self.0.notices.send(Notice::Gap);
             }

@@ -230,6 +230,7 @@ async fn watch(mut notices: tokio::sync::broadcast::Receiver<Notice>, say: mpsc:
                 narration: narration.map(|narration| narration.as_ref().to_owned()),
             },
             Ok(Notice::StoreWaiting { .. } | Notice::StoreBack) => continue,
+            Ok(Notice::Left) => Say::Left,
             Ok(Notice::Gap) | Err(RecvError::Lagged(_)) => Say::Gap,
             Err(RecvError::Closed) => return,
         };

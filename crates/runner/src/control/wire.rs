@@ -174,6 +174,8 @@ pub(super) enum Say {
         /// In one plain sentence.
         narration: Option<String>,
     },
+    /// Somebody who performed is gone without a word.
+    Left,
     /// You were too slow and missed some: read on from the store.
     Gap,
 }

@@ -75,6 +75,7 @@ pub(crate) async fn until_it_ends(
                     None
                 }
                 Heard::Notice(Notice::Gap) => followed.look(seat).await?,
+                Heard::Notice(Notice::Left) => None,
             },
             () = over(followed.patience.until) => Some(followed.patience.over()),
         };

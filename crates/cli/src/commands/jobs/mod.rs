@@ -17,7 +17,7 @@ pub(super) use defined::{Defined, find_rows};
 pub(super) use say::{Present, needs, standing};
 pub(super) use told::told;
 pub(super) use watch::{Voice, Watch};
-pub(super) use watcher::current as current_watcher;
+pub(super) use watcher::{current as current_watcher, gone as watcher_gone};
 
 use crate::args::{Jobs, JobsCommand};
 use crate::error::Error;

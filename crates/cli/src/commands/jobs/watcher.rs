@@ -35,7 +35,7 @@ pub(crate) fn current(project: &Project) -> Option<Holder> {
 }
 
 /// Comes back when nobody runs them any more.
-pub(super) async fn gone(project: &Project) {
+pub(crate) async fn gone(project: &Project) {
     // Without the lock there is nobody to wait for.
     let _ = Turn::take(&project.watcher_lock()).await;
 }

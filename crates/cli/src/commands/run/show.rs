@@ -126,7 +126,8 @@ impl<'a> View<'a> {
         if !matches!(self.kind, Kind::Live(_)) {
             return Ok(());
         }
-        if let Some(token) = face.first_token() {
+        if let Some(token) = face.first_token()? {
+            let token = token.as_str();
             self.say(&format!("unstuck: your first token, shown only now: {token}"))?;
         }
         match face.entry()? {
@@ -148,6 +149,7 @@ impl<'a> View<'a> {
             }
             Notice::StoreBack => self.say("unstuck: it can be written again. It goes on."),
             Notice::Gap => self.catch_up().await,
+            Notice::Left => Ok(()),
         }
     }
 

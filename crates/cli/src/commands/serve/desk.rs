@@ -122,7 +122,7 @@ impl Desk for ServedDesk {
 }
 
 /// What is wrong and what to do about it, in one line.
-fn told(error: &Error) -> String {
+pub(super) fn told(error: &Error) -> String {
     let told = [error.to_string()].into_iter().chain(error.hints());
     told.collect::<Vec<_>>().join("; ").replace('\n', "; ")
 }

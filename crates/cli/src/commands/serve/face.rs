@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
@@ -23,8 +24,8 @@ pub(in crate::commands) struct Face {
     address: SocketAddr,
     /// Where it is reached.
     base: String,
-    /// The token that was made because there was none.
-    first: Option<Token>,
+    /// Where its tokens are.
+    folder: PathBuf,
 }
 
 /// Listens, or says who else does.
@@ -43,7 +44,6 @@ impl Face {
         let address = listener.local_addr()?;
         let folder = project::state_folder().join("server");
         let tokens = Tokens::at(&folder);
-        let first = tokens.begin(&project::whoever(), project::now())?;
         let names = Names::new(address, settings.public.iter().map(String::as_str))
             .map_err(ServeError::from)?;
         let mut door = Door::new(tokens, Key::open(&folder)?, names, Arc::new(SystemClock));
@@ -55,7 +55,7 @@ impl Face {
             |public| public.trim_end_matches('/').to_owned(),
         );
         let site = Site::open(projects, Arc::new(SystemClock), stop.clone()).await?;
-        Ok(Self { site, door: Arc::new(door), stop, address, base, first })
+        Ok(Self { site, door: Arc::new(door), stop, address, base, folder })
     }
 
     /// Where it listens.
@@ -68,9 +68,9 @@ impl Face {
         &self.base
     }
 
-    /// The token that was made because there was none. It is shown only once.
-    pub(in crate::commands) fn first_token(&self) -> Option<&str> {
-        self.first.as_ref().map(Token::as_str)
+    /// The first token, made because there was none. It has to be shown: nobody sees it again.
+    pub(in crate::commands) fn first_token(&self) -> Result<Option<Token>, Error> {
+        Ok(Tokens::at(&self.folder).begin(&project::whoever(), project::now())?)
     }
 
     /// A link that lets somebody in, once and soon.

@@ -1,40 +1,77 @@
 //! Whoever keeps one project that is served: takes it, or a place beside whoever has it, and goes on
 //! with its builds and its jobs.
 
+use std::io::{self, Write as _};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
+use unstuck_runner::Notice;
 use unstuck_server::Site;
 use unstuck_store::Store;
 
-use super::desk::ServedDesk;
-use crate::commands::jobs::{Voice, Watch};
+use super::desk::{ServedDesk, told};
+use crate::commands::jobs::{self, Voice, Watch};
 use crate::commands::run::{Crew, Others, Performing};
 use crate::error::{Error, JobsError};
-use crate::project::{Heard, Project, Seat};
+use crate::project::{Heard, Post, Project, Seat};
+
+/// What is wrong with a project may pass; it is looked at again after this long, then after twice
+/// that, up to [`WAIT_MAX`].
+const WAIT: Duration = Duration::from_secs(1);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// Keeps one project.
 pub(super) struct Keeper {
     pub(super) project: Project,
     pub(super) store: Arc<dyn Store>,
     pub(super) desk: Arc<ServedDesk>,
+    pub(super) site: Arc<Site>,
+    pub(super) stop: CancellationToken,
 }
 
 impl Keeper {
-    /// Goes on until `stop`, whoever holds the project.
-    pub(super) async fn keep(self, site: Arc<Site>, stop: CancellationToken) -> Result<(), Error> {
-        let mut watch = match Watch::open(&self.project, &self.store, "serve", Voice::Silent).await
-        {
-            Ok(watch) => Some(watch),
-            // Somebody else runs the jobs, and is welcome to.
-            Err(Error::Jobs(JobsError::Watched { .. })) => None,
-            Err(error) => return Err(error),
-        };
+    /// Goes on until the server stops, whoever holds the project. What is wrong before it has `begun`
+    /// is an error. Later it is said and waited out: other projects are served all the while.
+    pub(super) async fn keep(self, begun: oneshot::Sender<()>) -> Result<(), Error> {
+        let mut begun = Some(begun);
+        let (mut wait, mut said) = (WAIT, String::new());
+        loop {
+            let Err(error) = Box::pin(self.sit_until_stopped(&mut begun)).await else {
+                return Ok(());
+            };
+            if begun.is_some() {
+                return Err(error);
+            }
+            let trouble = told(&error);
+            if trouble != said {
+                let name = self.project.name();
+                // Where nobody can read it, it is waited out all the same.
+                let _ = writeln!(
+                    io::stderr(),
+                    "unstuck: {name} is not kept: {trouble}; it is tried again"
+                );
+                (wait, said) = (WAIT, trouble);
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => return Ok(()),
+                () = tokio::time::sleep(wait) => wait = (wait * 2).min(WAIT_MAX),
+            }
+        }
+    }
+
+    async fn sit_until_stopped(
+        &self,
+        begun: &mut Option<oneshot::Sender<()>>,
+    ) -> Result<(), Error> {
+        let mut watch = self.watch().await?;
         loop {
             let mut seat = Seat::take(&self.project, &self.store, "serve").await?;
             let ended = tokio::select! {
-                () = stop.cancelled() => None,
-                ended = self.sit(&mut seat, watch.as_mut(), &site) => Some(ended),
+                () = self.stop.cancelled() => None,
+                ended = self.sit(&mut seat, &mut watch, begun) => Some(ended),
             };
             self.desk.seat(None);
             match ended {
@@ -48,36 +85,93 @@ impl Keeper {
                 // Whoever held the project is gone, and what we do goes on.
                 Some(Ok(())) => {}
                 Some(Err(error)) if seat.is_left_by(&error) => {}
-                Some(Err(error)) => return Err(error),
+                Some(Err(error)) => {
+                    // Others can take it meanwhile; what is wrong with leaving is wrong already.
+                    let _ = seat.leave().await;
+                    return Err(error);
+                }
             }
         }
     }
 
-    /// Comes back when whoever holds the project is gone.
-    async fn sit(
-        &self,
-        seat: &mut Seat,
-        watch: Option<&mut Watch<'_>>,
-        site: &Site,
-    ) -> Result<(), Error> {
-        self.desk.seat(Some(seat.post().clone()));
-        // What another process writes is only known to us by being told.
-        let heard = || site.nudge(self.project.name());
-        heard();
-        let _performing = self.perform(seat).await?;
-        if let Some(watch) = watch {
-            return watch.watch_from(seat, &heard).await;
+    /// The part of running the jobs, unless somebody else has it, who is welcome to.
+    async fn watch(&self) -> Result<Option<Watch<'_>>, Error> {
+        match Watch::open(&self.project, &self.store, "serve", Voice::Silent).await {
+            Ok(watch) => Ok(Some(watch)),
+            Err(Error::Jobs(JobsError::Watched { .. })) => Ok(None),
+            Err(error) => Err(error),
         }
+    }
+
+    /// Comes back when whoever holds the project is gone.
+    async fn sit<'a>(
+        &'a self,
+        seat: &mut Seat,
+        watch: &mut Option<Watch<'a>>,
+        begun: &mut Option<oneshot::Sender<()>>,
+    ) -> Result<(), Error> {
+        let post = seat.post().clone();
+        self.desk.seat(Some(post.clone()));
+        self.site.nudge(self.project.name());
+        let first = self.perform(&post).await?;
+        if let Some(begun) = begun.take() {
+            // A server that is ending already does not ask.
+            let _ = begun.send(());
+        }
+        let left = Notify::new();
+        let heard = |heard: &Heard| {
+            // What another process writes is only known to us by being told.
+            self.site.nudge(self.project.name());
+            if matches!(heard, Heard::Notice(Notice::Left)) {
+                left.notify_one();
+            }
+        };
+        tokio::select! {
+            gone = self.hear(seat, watch, &heard) => gone,
+            failed = self.take_over(&post, first, &left) => Err(failed),
+        }
+    }
+
+    /// Runs the jobs, as soon as nobody else does, and hears what happens.
+    async fn hear<'a>(
+        &'a self,
+        seat: &mut Seat,
+        watch: &mut Option<Watch<'a>>,
+        heard: &impl Fn(&Heard),
+    ) -> Result<(), Error> {
         loop {
-            match seat.hear().await? {
-                Heard::HolderGone => return Ok(()),
-                Heard::Notice(_) => heard(),
+            if let Some(watch) = watch {
+                return watch.watch_from(seat, heard).await;
+            }
+            let mut free = pin!(jobs::watcher_gone(&self.project));
+            loop {
+                tokio::select! {
+                    biased;
+                    next = seat.hear() => match next.inspect(heard)? {
+                        Heard::HolderGone => return Ok(()),
+                        Heard::Notice(_) => {}
+                    },
+                    () = &mut free => break,
+                }
+            }
+            *watch = self.watch().await?;
+        }
+    }
+
+    /// Goes on with the builds of those who are gone without a word.
+    async fn take_over(&self, post: &Post, first: Option<Performing>, left: &Notify) -> Error {
+        let mut performing = Vec::from_iter(first);
+        loop {
+            left.notified().await;
+            match self.perform(post).await {
+                Ok(more) => performing.extend(more),
+                Err(error) => return error,
             }
         }
     }
 
     /// Goes on with the builds that have not ended, unless somebody else does.
-    async fn perform(&self, seat: &Seat) -> Result<Option<Performing>, Error> {
+    async fn perform(&self, post: &Post) -> Result<Option<Performing>, Error> {
         let rows = self.store.builds(self.project.name()).await?;
         let open = rows.iter().filter(|row| row.is_performed_here() && !row.state.has_ended());
         let open: Vec<_> = open.map(|row| row.id).collect();
@@ -85,6 +179,6 @@ impl Keeper {
             return Ok(None);
         }
         let crew = Crew::gather(&self.project, (*self.project.settings()?).clone()).await?;
-        crew.perform(seat.post(), &self.store, &open, Others::LeftAlone).await.map(Some)
+        crew.perform(post, &self.store, &open, Others::LeftAlone).await.map(Some)
     }
 }

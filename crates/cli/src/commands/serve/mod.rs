@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
 use unstuck_server::Hosted;
@@ -35,7 +36,6 @@ pub(crate) fn run(args: &Serve, dir: Option<&Path>, terminal: &Terminal) -> Resu
         let mut signals = Signals::new()?;
         let listener = face::listen(settings.bind).await?;
         let served = Served::open(&settings, &listener, projects).await?;
-        served.greet(terminal)?;
         let signal = served.until_it_ends(listener, &mut signals, terminal).await?;
         Ok(signal.exit())
     };
@@ -112,17 +112,21 @@ impl Served {
                 store: Arc::clone(&store),
                 desk: Arc::clone(&desk) as _,
             });
-            keepers.push(Keeper { project, store, desk });
+            keepers.push((project, store, desk));
         }
         let face = Face::open(listener, settings, hosted, stop.clone()).await?;
+        let keeper = |(project, store, desk)| {
+            let (site, stop) = (Arc::clone(&face.site), stop.clone());
+            Keeper { project, store, desk, site, stop }
+        };
+        let keepers = keepers.into_iter().map(keeper).collect();
         Ok(Self { face, keepers, stop })
     }
 
     /// Says where it is, and how to get in.
-    fn greet(&self, terminal: &Terminal) -> Result<(), Error> {
+    fn greet(face: &Face, names: &[Arc<str>], terminal: &Terminal) -> Result<(), Error> {
         let (mut out, dim, code) = (terminal.styled(), style::DIM, style::CODE);
-        let names: Vec<&str> = self.keepers.iter().map(|keeper| &**keeper.project.name()).collect();
-        let (base, here) = (self.face.base(), self.face.address());
+        let (base, here) = (face.base(), face.address());
         write!(out, "Serving {} at {code}{base}/{code:#}", names.join(", "))?;
         // Behind a proxy both are good to know.
         if base.ends_with(&here.to_string()) {
@@ -130,10 +134,11 @@ impl Served {
         } else {
             writeln!(out, ", listening at http://{here}/")?;
         }
-        if let Some(token) = self.face.first_token() {
+        if let Some(token) = face.first_token()? {
+            let token = token.as_str();
             writeln!(out, "Your first token, shown only now: {code}{token}{code:#}")?;
         }
-        if let Some(entry) = self.face.entry()? {
+        if let Some(entry) = face.entry()? {
             writeln!(out, "Sign in, once and within five minutes: {code}{entry}{code:#}")?;
         }
         writeln!(out, "{dim}`unstuck token make` makes tokens for others. Ctrl-C ends it.{dim:#}")?;
@@ -148,25 +153,42 @@ impl Served {
         terminal: &Terminal,
     ) -> Result<Signal, Error> {
         let Self { face, keepers, stop } = self;
-        let mut kept = JoinSet::new();
+        let names: Vec<_> =
+            keepers.iter().map(|keeper| Arc::clone(keeper.project.name())).collect();
+        let (mut kept, mut begins) = (JoinSet::new(), Vec::new());
         for keeper in keepers {
-            let (site, stop) = (Arc::clone(&face.site), stop.clone());
-            kept.spawn_local(keeper.keep(site, stop));
+            let (begun, begins_now) = oneshot::channel();
+            kept.spawn_local(keeper.keep(begun));
+            begins.push(begins_now);
         }
         let serving = face.serve(listener);
         tokio::pin!(serving);
-        let signal = tokio::select! {
-            signal = signals.next() => signal,
-            served = &mut serving => {
-                served?;
-                Signal::Terminated
+        let all_begun = async {
+            for begins in begins {
+                // One that does not begin says why by its end.
+                if begins.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
             }
-            Some(ended) = kept.join_next() => {
-                // One project that cannot be kept is said, and ends all: nobody would notice else.
-                stop.cancel();
-                match ended {
-                    Ok(Err(error)) => return Err(error),
-                    Ok(Ok(())) | Err(_) => Signal::Terminated,
+        };
+        tokio::pin!(all_begun);
+        let mut greeted = false;
+        let signal = loop {
+            tokio::select! {
+                biased;
+                signal = signals.next() => break signal,
+                served = &mut serving => {
+                    served?;
+                    break Signal::Terminated;
+                }
+                Some(ended) = kept.join_next() => {
+                    stop.cancel();
+                    ended.unwrap_or(Ok(()))?;
+                    break Signal::Terminated;
+                }
+                () = &mut all_begun, if !greeted => {
+                    greeted = true;
+                    Self::greet(&face, &names, terminal)?;
                 }
             }
         };

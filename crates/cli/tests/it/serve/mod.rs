@@ -1,5 +1,6 @@
 //! `unstuck serve` as a person and a program meet it: the real program, over real connections.
 
+mod keeping;
 mod server;
 mod sessions;
 

@@ -167,6 +167,13 @@ impl Server {
         self.child.wait().unwrap().code()
     }
 
+    /// The next thing that it has to say about itself.
+    pub(super) fn complains(&mut self) -> String {
+        let mut line = String::new();
+        BufReader::new(self.child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        line
+    }
+
     /// Waits until it ends by itself.
     pub(super) fn ends(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()

@@ -123,7 +123,7 @@ impl<'a> Watch<'a> {
             if std::mem::replace(&mut has_begun, true) {
                 self.say.line("whoever held the project has ended; everything goes on.");
             }
-            match self.watch_from(seat, &|| {}).await {
+            match self.watch_from(seat, &|_| {}).await {
                 // Whoever held the project is gone, and what we do goes on.
                 Ok(()) => {}
                 Err(error) if seat.is_left_by(&error) => {}
@@ -132,12 +132,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Runs them from a seat; `heard` is called whenever something happened. Comes back when whoever
-    /// holds the project is gone.
+    /// Runs them from a seat; `heard` is told whatever happens. Comes back when whoever holds the
+    /// project is gone.
     pub(in crate::commands) async fn watch_from(
         &mut self,
         seat: &mut Seat,
-        heard: &impl Fn(),
+        heard: &impl Fn(&Heard),
     ) -> Result<(), Error> {
         let mut round = self.begin(seat).await?;
         let teller = Teller::new(self.say.saying(), Arc::clone(self.store), self.project);
@@ -145,7 +145,7 @@ impl<'a> Watch<'a> {
         loop {
             tokio::select! {
                 biased;
-                next = seat.hear() => match next.inspect(|_| heard())? {
+                next = seat.hear() => match next.inspect(heard)? {
                     Heard::HolderGone => return Ok(()),
                     Heard::Notice(Notice::Event { recorded, narration }) => {
                         round.note(&recorded);
@@ -157,6 +157,7 @@ impl<'a> Watch<'a> {
                     }
                     Heard::Notice(Notice::StoreBack) => self.say.line("it can be written again."),
                     Heard::Notice(Notice::Gap) => self.look_again(&mut round.scheduler).await?,
+                    Heard::Notice(Notice::Left) => {}
                 },
                 Some(_) = asked.join_next(), if !asked.is_empty() => {}
                 () = changed(self.changes.as_mut()) => self.read_again(seat, &mut round).await?,

@@ -1,0 +1,74 @@
+//! What a server does about the work of others who are gone, and about a project that is in trouble.
+
+use std::fs;
+
+use rustix::process::Signal;
+
+use super::server::Server;
+use super::{GREEN, stuck};
+use crate::run::stage::Stage;
+
+const PENDING: &str = "/api/v1/questions?status=pending";
+const GUIDED: &str = r#"{"decision": "provide_guidance", "guidance": "Plainly."}"#;
+
+fn answer_and_see_it_end(server: &Server) {
+    let question = server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
+    server.post(&format!("/api/v1/questions/{}/answer", question["id"]), GUIDED);
+    server.wait_for("/api/v1/builds/b0", |build| (build["state"] == "completed").then_some(()));
+}
+
+// B4: whoever performed a build beside the server is killed, and the server goes on with it
+#[test]
+fn a_build_whose_run_was_killed_goes_on() {
+    let stage = stuck();
+    let server = Server::start(&stage, &[]);
+    let run = stage.start(&["run", "write a", "--json"]);
+    server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
+    run.signal(Signal::KILL);
+    run.end();
+    answer_and_see_it_end(&server);
+    assert_eq!(server.end(), Some(143));
+}
+
+// T3.15: whoever ran the jobs beside the server has ended, and the server runs them
+#[test]
+fn jobs_that_nobody_runs_any_more_go_on() {
+    let stage = Stage::new();
+    stage.agent("mail", &[GREEN]);
+    stage.set("[[job]]\nname = \"mail\"\nrun = \"echo x >>ran\"\nschedule = \"every second\"\n");
+    let mut watch = stage.start(&["jobs", "--watch"]);
+    watch.hear("Ctrl-C ends it");
+    let server = Server::start(&stage, &[]);
+    watch.signal(Signal::TERM);
+    watch.end();
+    let fired = || fs::read_to_string(stage.path("ran")).unwrap_or_default().lines().count();
+    let before = fired();
+    server.wait_for("/api/v1/jobs", |_| (fired() >= before + 2).then_some(()));
+    assert_eq!(server.end(), Some(143));
+}
+
+#[test]
+fn what_is_wrong_from_the_beginning_is_said_before_anything_else() {
+    let stage = Stage::new();
+    stage.set("[[job]]\nname = \"mail\"\nrun = \"echo x\"\n");
+    let refused = stage.run(&["serve", "--bind", "127.0.0.1:0"]);
+    assert_eq!((refused.exit, refused.stdout.as_str()), (78, ""), "{refused}");
+    assert!(refused.stderr.contains("mail"), "{refused}");
+}
+
+#[test]
+fn a_project_in_trouble_is_shown_and_tried_again() {
+    let stage = stuck();
+    let run = stage.start(&["run", "write a", "--json"]);
+    let mut server = Server::start(&stage, &[]);
+    server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
+    fs::rename(stage.path(".git"), stage.path("git-elsewhere")).unwrap();
+    run.signal(Signal::KILL);
+    run.end();
+    let said = server.complains();
+    assert!(said.contains(" is not kept: ") && said.contains("it is tried again"), "{said}");
+    assert_eq!(server.get("/api/v1/builds/b0")["id"], 0);
+    fs::rename(stage.path("git-elsewhere"), stage.path(".git")).unwrap();
+    answer_and_see_it_end(&server);
+    assert_eq!(server.end(), Some(143));
+}
