@@ -24,7 +24,7 @@ pub enum Notice {
     },
     /// The store works again.
     StoreBack,
-    /// Somebody who performed is gone without a word; what they were at is nobody's.
+    /// Somebody who performed a build is gone, and it may be nobody's now.
     Left,
     /// The reader was too slow and missed some: read on from the store.
     Gap,

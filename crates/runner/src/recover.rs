@@ -107,12 +107,13 @@ impl Runner {
     /// Whoever performed is gone, and what they were doing with them: `clean` if they said so.
     /// Whoever is next in line takes their place.
     pub(crate) fn detached(&mut self, attachment: u64, clean: bool) {
+        let of_a_build = self.work.performs_a_build(attachment);
         let tasks = self.work.detach(attachment);
         if !tasks.is_empty() {
             self.recover(&tasks, clean);
         }
         self.next_in_line();
-        if !clean {
+        if of_a_build {
             // Nobody may be watching.
             let _ = self.handle.notices.send(Notice::Left);
         }

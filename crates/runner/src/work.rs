@@ -84,6 +84,12 @@ impl WorkList {
         broad.map(|attached| (attached.number, attached.scope.clone())).collect()
     }
 
+    /// Whether it is a build that somebody performs.
+    pub(crate) fn performs_a_build(&self, attachment: u64) -> bool {
+        let mut attached = self.attached.iter().filter(|attached| attached.number == attachment);
+        attached.any(|attached| matches!(attached.scope, Scope::Build(_)))
+    }
+
     /// The tasks that were being worked on by whoever is gone.
     pub(crate) fn detach(&mut self, attachment: u64) -> BTreeSet<TaskId> {
         self.attached.retain(|attached| attached.number != attachment);

@@ -174,7 +174,7 @@ pub(super) enum Say {
         /// In one plain sentence.
         narration: Option<String>,
     },
-    /// Somebody who performed is gone without a word.
+    /// Somebody who performed a build is gone.
     Left,
     /// You were too slow and missed some: read on from the store.
     Gap,

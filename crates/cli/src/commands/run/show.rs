@@ -17,6 +17,7 @@ use super::live::{Act, Live};
 use super::tick;
 use crate::args::Follow;
 use crate::commands::inbox;
+use crate::commands::jobs::current_watcher;
 use crate::commands::serve::Face;
 use crate::error::Error;
 use crate::project::{Project, Seat};
@@ -281,10 +282,16 @@ impl<'a> View<'a> {
 
     /// It is ending.
     pub(super) fn ending(&mut self) -> Result<(), Error> {
-        match self.kind {
-            Kind::Json => Ok(()),
-            _ => self.say("unstuck: ending. Once more to end at once; `unstuck resume` goes on."),
+        if matches!(self.kind, Kind::Json) {
+            return Ok(());
         }
+        // A server beside us takes over what we leave.
+        let served = current_watcher(self.project).is_some_and(|holder| holder.verb == "serve");
+        self.say(if served {
+            "unstuck: ending. Once more to end at once; `unstuck serve` goes on, unless you `unstuck pause` it."
+        } else {
+            "unstuck: ending. Once more to end at once; `unstuck resume` goes on."
+        })
     }
 
     /// How it all ended.

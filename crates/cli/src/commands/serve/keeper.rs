@@ -158,7 +158,7 @@ impl Keeper {
         }
     }
 
-    /// Goes on with the builds of those who are gone without a word.
+    /// Goes on with the builds of those who are gone.
     async fn take_over(&self, post: &Post, first: Option<Performing>, left: &Notify) -> Error {
         let mut performing = Vec::from_iter(first);
         loop {

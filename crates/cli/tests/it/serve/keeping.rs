@@ -30,6 +30,17 @@ fn a_build_whose_run_was_killed_goes_on() {
     assert_eq!(server.end(), Some(143));
 }
 
+// The same for one that ended by itself before its question was answered
+#[test]
+fn a_build_that_its_run_left_waiting_goes_on() {
+    let stage = stuck();
+    let server = Server::start(&stage, &[]);
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    answer_and_see_it_end(&server);
+    assert_eq!(server.end(), Some(143));
+}
+
 // T3.15: whoever ran the jobs beside the server has ended, and the server runs them
 #[test]
 fn jobs_that_nobody_runs_any_more_go_on() {
