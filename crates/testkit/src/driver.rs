@@ -11,6 +11,7 @@ use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 
 use crate::check::{self, Kept, Monitor, Violation};
+use crate::elsewhere::{ends, is_elsewhere};
 pub use crate::moves::{Move, Running, Stats};
 use crate::profile::Profile;
 use crate::world::{self, World};
@@ -115,6 +116,7 @@ impl Sim {
         }
         check::shape(&self.state, &self.profile.policy)?;
         if self.is_durable() {
+            self.hear_directions();
             self.check_running()?;
         }
         if self.stats.steps.is_multiple_of(THOROUGH_EVERY) {
@@ -137,7 +139,20 @@ impl Sim {
             _ => None,
         };
         let about = said_not.and_then(|id| self.state.mutation(id)).cloned();
-        if self.submit(command.clone(), None)?.is_ok()
+        let request = match command {
+            Command::By { order, .. } => order.request.as_ref(),
+            _ => None,
+        };
+        let taken = request.and_then(|request| self.state.taken(&request.key)).cloned();
+        let (decided, done) = (self.journal.len(), self.submit(command.clone(), None)?);
+        if let (Some(taken), Some(request)) = (taken, request) {
+            let same = taken.request == *request;
+            if same != done.is_ok() || self.journal.len() > decided {
+                let found = format!("{taken:?} came again as {command:?}: {done:?}");
+                return Err(Violation::new("a request is taken once", found));
+            }
+        }
+        if done.is_ok()
             && let Some(mutation) = about
         {
             self.world.outside.said_not(&mutation);
@@ -164,7 +179,7 @@ impl Sim {
             }
             return Ok(());
         };
-        if let Command::Settle { .. } = command {
+        if ends(&command) {
             // It has happened; that we hear of it is another matter.
             self.running.insert(effect.id, Running { effect, result: Some(command) });
             return Ok(());
@@ -190,6 +205,9 @@ impl Sim {
                 let why = format!("{command:?} was refused: {result:?}");
                 return Err(Violation::new("results are taken", why));
             }
+        } else if owed && ends(command) {
+            // A runtime elsewhere that is refused thinks again.
+            self.running.insert(effect.id, Running { effect, result: None });
         } else if owed {
             self.running.insert(effect.id, running);
         }
@@ -292,22 +310,22 @@ impl Sim {
         self.stats.lost_writes += 1;
         let batches = std::mem::take(&mut self.batches);
         self.reload();
-        if batches.iter().any(|batch| batch.recovers) {
-            self.running.clear();
-            return self.recover();
-        }
+        let recovers = batches.iter().any(|batch| batch.recovers);
         for running in batches.into_iter().filter_map(|batch| batch.kept) {
             self.running.insert(running.effect.id, running);
+        }
+        if recovers {
+            return self.recover();
         }
         Ok(())
     }
 
     fn crash(&mut self) -> Result<(), Violation> {
         self.stats.crashes += 1;
-        let performed = std::mem::take(&mut self.running).into_values();
-        self.stale.extend(performed.filter_map(|running| running.result));
-        self.batches.clear();
+        let batches = std::mem::take(&mut self.batches);
         self.reload();
+        let untaken = batches.into_iter().filter_map(|batch| batch.kept);
+        self.running.extend(untaken.map(|running| (running.effect.id, running)));
         if self.stats.crashes.is_multiple_of(8) {
             check::written_down(&self.state, &self.journal)?;
         }
@@ -316,6 +334,10 @@ impl Sim {
 
     fn recover(&mut self) -> Result<(), Violation> {
         let before = self.state.clone();
+        let (elsewhere, ended): (Vec<Running>, Vec<Running>) = std::mem::take(&mut self.running)
+            .into_values()
+            .partition(|running| is_elsewhere(&before, &running.effect));
+        self.stale.extend(ended.into_iter().filter_map(|running| running.result));
         self.submit(Command::Recover { task: None, clean: false }, None)?.ok();
         check::recovered(&before, &self.state)?;
         let old = before.seq();
@@ -324,7 +346,16 @@ impl Sim {
                 self.running.insert(effect.id, Running { effect, result: None });
             }
         }
+        // What goes on elsewhere is not gone because we were.
+        self.running.extend(elsewhere.into_iter().map(|running| (running.effect.id, running)));
         Ok(())
+    }
+
+    /// Runtimes elsewhere are not told to stop: they read that nothing is wanted of them any more.
+    fn hear_directions(&mut self) {
+        let Self { state, running, .. } = self;
+        let owed = ids(&state.outstanding());
+        running.retain(|id, running| owed.contains(id) || !is_elsewhere(state, &running.effect));
     }
 
     fn check_running(&self) -> Result<(), Violation> {

@@ -11,6 +11,7 @@
 pub mod chance;
 pub mod check;
 pub mod driver;
+pub mod elsewhere;
 pub mod faults;
 #[cfg(feature = "healing")]
 pub mod healing;

@@ -2,16 +2,27 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildId, Command, GateKey, QuestionId, TaskId};
+use unstuck_core::engine::{BuildId, Command, GateKey, Order, QuestionId, TaskId};
 use unstuck_core::fault::Code;
+use unstuck_core::plan::Request;
 use unstuck_core::question::Decision;
 
 use crate::chance::Chance;
 use crate::driver::Sim;
 use crate::{faults, plans};
 
-/// Something a person does now.
+/// Something a person does now. Some of them say who they are, and some send it twice.
 pub fn act(sim: &Sim, chance: &mut Chance) -> Option<Command> {
+    let command = wish(sim, chance)?;
+    if sim.profile.apart || matches!(command, Command::Answer { .. }) || !chance.one_in(4) {
+        return Some(command);
+    }
+    let key = format!("k{}", chance.below(30)).into();
+    let request = chance.one_in(2).then(|| Request { key, said: chance.below(2) });
+    Some(Order { by: Arc::from("somebody"), request }.wants(command))
+}
+
+fn wish(sim: &Sim, chance: &mut Chance) -> Option<Command> {
     match chance.below(20) {
         0..=7 => answer(sim, chance),
         8 => any_build(sim, chance).map(|build| Command::Pause { build }),

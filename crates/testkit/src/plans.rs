@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{Command, GateKey};
-use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, ScopeSpec, TaskSpec};
+use unstuck_core::plan::{
+    JobSpec, MutationKind, MutationSpec, Plan, ScopeSpec, SessionSpec, TaskSpec,
+};
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Span;
 
@@ -12,6 +14,9 @@ use crate::profile::Profile;
 
 /// A build of a plan.
 pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Command> {
+    if !profile.apart && chance.one_in(5) {
+        return session(profile, chance, number);
+    }
     let count = 1 + chance.index(6);
     let mut tasks: Vec<TaskSpec> = Vec::with_capacity(count);
     for at in 0..count {
@@ -35,6 +40,15 @@ pub fn start_build(profile: &Profile, chance: &mut Chance, number: u32) -> Optio
     let plan = Arc::new(Plan::new(tasks).ok()?);
     let slots = u32::try_from(chance.below(4)).unwrap_or(1);
     Some(Command::StartBuild { plan, slots, in_place: !profile.apart && chance.one_in(6) })
+}
+
+/// A session of a runtime elsewhere.
+fn session(profile: &Profile, chance: &mut Chance, number: u32) -> Option<Command> {
+    let mut spec = task(profile, chance, &format!("session{number}"));
+    spec.session = Some(SessionSpec::default());
+    spec.mutations.clear();
+    let plan = Arc::new(Plan::new(vec![spec]).ok()?);
+    Some(Command::StartBuild { plan, slots: 1, in_place: false })
 }
 
 /// What the task may change, as far as its file says so. Drawn apart from everything else, so that

@@ -11,7 +11,8 @@ use unstuck_core::question::{Decision, QuestionKind};
 
 use crate::chance::Chance;
 use crate::check::Violation;
-use crate::driver::{Move, Sim, Stats};
+use crate::driver::{Move, Running, Sim, Stats};
+use crate::elsewhere::has_to_settle;
 use crate::people;
 use crate::profile::Profile;
 use crate::world;
@@ -75,10 +76,20 @@ fn play(
 
 fn take(sim: &mut Sim, next: &Move, moves: &mut Vec<Move>) -> Result<(), Violation> {
     moves.push(next.clone());
-    if let Move::Person(Command::StartBuild { .. } | Command::DefineJob { .. }) = next {
+    if let Move::Person(command) = next
+        && let Command::StartBuild { .. } | Command::DefineJob { .. } = wanted(command)
+    {
         sim.started += 1;
     }
     sim.step(next)
+}
+
+/// What somebody wants, whether they say who they are or not.
+fn wanted(command: &Command) -> &Command {
+    match command {
+        Command::By { wants, .. } => wants,
+        command => command,
+    }
 }
 
 /// The next move, by chance.
@@ -117,8 +128,9 @@ fn pick(sim: &mut Sim, chance: &mut Chance) -> Option<Move> {
 }
 
 fn some_work(sim: &Sim, chance: &mut Chance) -> Option<Move> {
-    let at = chance.index(sim.running.len().max(1));
-    let effect = &sim.running.values().nth(at)?.effect;
+    let ready = |running: &&Running| !has_to_settle(&sim.state, &running.effect);
+    let count = sim.running.values().filter(ready).count();
+    let effect = &sim.running.values().filter(ready).nth(chance.index(count.max(1)))?.effect;
     Some(Move::Work(effect.task, world::kind(effect.what)))
 }
 

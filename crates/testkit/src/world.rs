@@ -16,6 +16,7 @@ use unstuck_core::policy::Amount;
 use unstuck_core::time::{Span, Time};
 
 use crate::chance::Chance;
+use crate::elsewhere::is_elsewhere;
 use crate::faults;
 use crate::outside::Outside;
 use crate::plans;
@@ -44,6 +45,9 @@ impl World {
     /// Does the next thing for an effect and says what is reported about it. A result ends the
     /// effect; everything else happens while it runs.
     pub fn perform(&mut self, state: &State, effect: &Effect, now: Time) -> Option<Command> {
+        if is_elsewhere(state, effect) {
+            return self.told(state, effect, now);
+        }
         let at = Scene::of(self, state, effect, now)?;
         Some(match effect.what {
             Work::Attempt { .. } => {
@@ -76,7 +80,7 @@ impl World {
         }
     }
 
-    fn act(
+    pub(crate) fn act(
         &mut self,
         state: &State,
         effect: &Effect,
@@ -138,21 +142,26 @@ impl World {
 }
 
 /// One moment of one effect.
-struct Scene<'a> {
-    profile: Arc<Profile>,
+pub(crate) struct Scene<'a> {
+    pub(crate) profile: Arc<Profile>,
     state: &'a State,
-    effect: &'a Effect,
+    pub(crate) effect: &'a Effect,
     name: String,
-    chance: Chance,
+    pub(crate) chance: Chance,
     /// Whether something goes wrong now.
-    fails: bool,
+    pub(crate) fails: bool,
     /// Whether trouble is over for good.
-    over: bool,
+    pub(crate) over: bool,
     now: Time,
 }
 
 impl<'a> Scene<'a> {
-    fn of(world: &World, state: &'a State, effect: &'a Effect, now: Time) -> Option<Self> {
+    pub(crate) fn of(
+        world: &World,
+        state: &'a State,
+        effect: &'a Effect,
+        now: Time,
+    ) -> Option<Self> {
         let name = state.task(effect.task)?.spec.name.clone();
         let place = place(state, effect);
         let count = world.recorded.get(&place).copied().unwrap_or(0);
@@ -163,7 +172,7 @@ impl<'a> Scene<'a> {
         Some(Self { profile, state, effect, name, chance, fails, over, now })
     }
 
-    fn fault(&mut self) -> Arc<unstuck_core::fault::Fault> {
+    pub(crate) fn fault(&mut self) -> Arc<unstuck_core::fault::Fault> {
         faults::any(&self.profile, &mut self.chance, &self.name, self.now)
     }
 
@@ -177,7 +186,7 @@ impl<'a> Scene<'a> {
         Amount { tokens, ..Amount::ZERO }
     }
 
-    fn approach(&self, chance: &mut Chance) -> Arc<Approach> {
+    pub(crate) fn approach(&self, chance: &mut Chance) -> Arc<Approach> {
         let digest = (!chance.one_in(5)).then(|| Digest(chance.below(3)));
         Arc::new(Approach { digest, summary: self.name.clone(), ..Approach::default() })
     }

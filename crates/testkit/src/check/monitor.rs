@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unstuck_core::engine::{
     Counters, Event, Gate, GateKey, GateState, MutationState, Phase, QuestionId, Recorded, RunId,
-    State, Step, Subject, TaskId, TaskState,
+    State, Step, Subject, Task, TaskId, TaskState,
 };
 use unstuck_core::fault::{Class, Code, Reaction};
 use unstuck_core::policy::{Amount, Policy};
@@ -150,7 +150,12 @@ impl Monitor {
             }
             Event::RunStep { run, step: Step::Attempt { .. } } => {
                 let phase = state.run(*run).map(|run| run.phase).unwrap_or_default();
-                require(phase == Phase::Preparing, "I9", || format!("{run} works in {phase:?}"))?;
+                let task = state.run(*run).and_then(|run| state.task(run.task));
+                // A runtime elsewhere acts while it works, and may be told to go on with that.
+                let elsewhere = task.is_some_and(Task::is_session);
+                require(elsewhere || phase == Phase::Preparing, "I9", || {
+                    format!("{run} works in {phase:?}")
+                })?;
             }
             Event::RunFailed { run, .. }
             | Event::RunCommitted { run }

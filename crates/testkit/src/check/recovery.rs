@@ -1,8 +1,9 @@
 //! What a restart may change: next to nothing.
 
-use unstuck_core::engine::{Counters, MutationState, State, TaskState, Work};
+use unstuck_core::engine::{Counters, MutationState, State, Task, TaskState, Work};
 
 use super::{Violation, require};
+use crate::elsewhere::is_elsewhere;
 
 /// Counters and waits after a restart equal those before it (I10), and nothing that may have been
 /// sent is sent again before it was looked up (I4).
@@ -23,7 +24,7 @@ pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
     for effect in after.outstanding() {
         let old = effect.id.0 <= before.seq();
         require(
-            !old || matches!(effect.what, Work::Probe { .. }),
+            !old || matches!(effect.what, Work::Probe { .. }) || is_elsewhere(after, &effect),
             "nothing survives a crash",
             || format!("{effect:?} is still owed"),
         )?;
@@ -31,6 +32,12 @@ pub fn recovered(before: &State, after: &State) -> Result<(), Violation> {
     for mutation in after.mutations() {
         let sent = |state: &MutationState| matches!(state, MutationState::InFlight { .. });
         let was_sent = before.mutation(mutation.id).is_some_and(|was| sent(&was.state));
+        if after.task(mutation.task).is_some_and(Task::is_session) {
+            // Whoever sent it is still there, and tells what came of it.
+            let was = before.mutation(mutation.id).map(|was| &was.state);
+            require(was == Some(&mutation.state), "I10", || format!("{} changed", mutation.id))?;
+            continue;
+        }
         require(!(was_sent && sent(&mutation.state)), "I4", || {
             format!("{} is sent again without being looked up", mutation.id)
         })?;
