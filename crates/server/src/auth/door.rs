@@ -64,7 +64,7 @@ type Known = (Caller, Option<Session>);
 impl Door {
     /// A door for a server that is known under these names.
     pub fn new(tokens: Tokens, key: Key, names: Names, clock: Arc<dyn Clock>) -> Self {
-        let (failures, spent) = (Mutex::default(), Mutex::default());
+        let (failures, spent) = (Mutex::default(), Mutex::new(Spent::at(tokens.folder())));
         Self { tokens, key, names, behind_proxy: false, clock, failures, spent }
     }
 
@@ -134,7 +134,7 @@ impl Door {
         let now = self.now();
         for cookie in cookie::carried(headers) {
             let Some(session) = Session::read(&self.key, cookie, now) else { continue };
-            if self.spent().is_spent(session.id()) {
+            if self.spent().is_spent(session.id()).map_err(|error| unusable(&error))? {
                 continue;
             }
             if let Some(caller) = self.opened(&session.opened, now)? {

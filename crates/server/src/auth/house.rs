@@ -147,7 +147,7 @@ async fn who(caller: Option<Caller>, csrf: Csrf, body: String) -> String {
     format!("{name}|{}|{body}", csrf.as_str())
 }
 
-async fn logout(State(door): Shared, visit: Visit) -> Response {
+async fn logout(State(door): Shared, visit: Visit) -> Result<Response, Problem> {
     door.log_out(&visit)
 }
 

@@ -97,16 +97,17 @@ impl Door {
     }
 
     /// `POST /logout`: the session is over, for whoever else has its cookie too.
-    pub fn log_out(&self, visit: &Visit) -> Response {
+    pub fn log_out(&self, visit: &Visit) -> Result<Response, Problem> {
         if let Some(session) = &visit.session {
             let now = self.now();
-            self.spent().spend(session.id(), Session::over_at_last(now), now);
+            let spent = self.spent().spend(session.id(), Session::over_at_last(now), now);
+            spent.map_err(|error| unusable(&error))?;
         }
         let mut response = see_other(&LocalPath::first().login());
         if let Some(cookie) = cookie::clear(visit.secure) {
             response.headers_mut().append(SET_COOKIE, cookie);
         }
-        response
+        Ok(response)
     }
 
     /// The path of a link that opens a session of the token that lies here, once and within minutes.
@@ -128,7 +129,8 @@ impl Door {
         }
         let EntryLink { token, id, expires_at } = link;
         let now = self.now();
-        if !self.spent().spend(&id, expires_at, now) {
+        let spent = self.spent().spend(&id, expires_at, now).map_err(|error| unusable(&error))?;
+        if !spent {
             return Err(LinkError::Used.into());
         }
         let entered = self.open_of(visit, token).map_err(|error| unusable(&error))?;

@@ -1,60 +1,129 @@
-//! What is good for one time, or was ended before its time, until it would have ended anyway.
+//! What is good for one time, or was ended before its time, until it would have ended anyway. It is kept
+//! in a file, for every server of the same user and for the next one.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::time::Time;
 
+use super::error::AccessError;
+use super::private::{self, Stamp};
+
 /// How many are remembered. They are all signed by us, so nobody can fill this up.
 const REMEMBERED_MAX: usize = 10_000;
+/// What so many take in a file at most.
+const BYTES_MAX: u64 = 2 * 1024 * 1024;
 
 /// What must not be used again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Spent {
-    until: HashMap<String, Time>,
+    path: PathBuf,
+    /// The state of the file that is known.
+    seen: Option<Stamp>,
+    until: BTreeMap<String, Time>,
 }
 
 impl Spent {
-    /// Spends something that ends by itself at `until`. Whether it was still there to be spent.
-    pub(super) fn spend(&mut self, id: &str, until: Time, now: Time) -> bool {
+    /// What was spent according to this folder.
+    pub(super) fn at(folder: &Path) -> Self {
+        Self { path: folder.join("spent.json"), seen: None, until: BTreeMap::new() }
+    }
+
+    /// Spends something that ends by itself at `until`. Whether it was still there to be spent. It is on
+    /// disk before anybody gets anything for it.
+    pub(super) fn spend(&mut self, id: &str, until: Time, now: Time) -> Result<bool, AccessError> {
+        if let Some(folder) = self.path.parent() {
+            private::make_folder(folder)?;
+        }
+        let _turn = private::lock(&self.path.with_extension("lock"))?;
+        self.catch_up()?;
         self.until.retain(|_, until| now < *until);
         if self.until.contains_key(id) || self.until.len() >= REMEMBERED_MAX {
-            return false;
+            return Ok(false);
         }
         self.until.insert(id.to_owned(), until);
-        true
+        let written = serde_json::to_vec(&self.until).unwrap_or_default();
+        private::write(&self.path, &written)?;
+        self.seen = Stamp::of(&self.path)?;
+        Ok(true)
     }
 
     /// Whether it was.
-    pub(super) fn is_spent(&self, id: &str) -> bool {
-        self.until.contains_key(id)
+    pub(super) fn is_spent(&mut self, id: &str) -> Result<bool, AccessError> {
+        self.catch_up()?;
+        Ok(self.until.contains_key(id))
+    }
+
+    /// Reads what others have spent since the last look.
+    fn catch_up(&mut self) -> Result<(), AccessError> {
+        let stamp = Stamp::of(&self.path)?;
+        if stamp == self.seen {
+            return Ok(());
+        }
+        let bytes = private::read(&self.path, BYTES_MAX)?;
+        let read = serde_json::from_slice(bytes.as_deref().unwrap_or(b"{}"));
+        self.until = read.map_err(|error| AccessError::Damaged {
+            path: self.path.clone(),
+            why: error.to_string(),
+        })?;
+        self.seen = stamp;
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use unstuck_core::time::Span;
 
     use super::*;
 
+    const NOW: Time = Time::from_millis(1_000);
+
     #[test]
     fn something_is_spent_once_and_remembered_as_long_as_it_matters() {
-        let (mut spent, now) = (Spent::default(), Time::from_millis(1_000));
-        let end = now + Span::from_secs(1);
-        assert!(!spent.is_spent("a"));
-        assert!(spent.spend("a", end, now));
-        assert!(spent.is_spent("a"));
-        assert!(!spent.spend("a", end, now));
-        assert!(spent.spend("b", end, end));
+        let folder = tempfile::tempdir().unwrap();
+        let mut spent = Spent::at(folder.path());
+        let end = NOW + Span::from_secs(1);
+        assert!(!spent.is_spent("a").unwrap());
+        assert!(spent.spend("a", end, NOW).unwrap());
+        assert!(spent.is_spent("a").unwrap());
+        assert!(!spent.spend("a", end, NOW).unwrap());
+        assert!(spent.spend("b", end + Span::from_secs(1), end).unwrap());
         assert_eq!(spent.until.len(), 1);
     }
 
     #[test]
+    fn the_next_server_and_the_one_beside_know_it_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut one, mut beside) = (Spent::at(folder.path()), Spent::at(folder.path()));
+        let end = NOW + Span::from_secs(1);
+        assert!(!beside.is_spent("a").unwrap());
+        assert!(one.spend("a", end, NOW).unwrap());
+        assert!(beside.is_spent("a").unwrap());
+        assert!(!Spent::at(folder.path()).spend("a", end, NOW).unwrap());
+    }
+
+    #[test]
+    fn when_it_cannot_be_known_nothing_is_good() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spent = Spent::at(folder.path());
+        assert!(spent.spend("a", NOW + Span::from_secs(1), NOW).unwrap());
+        fs::write(&spent.path, "{\"a\":").unwrap();
+        assert!(matches!(spent.is_spent("a"), Err(AccessError::Damaged { .. })));
+        assert!(spent.spend("b", NOW + Span::from_secs(1), NOW).is_err());
+    }
+
+    #[test]
     fn when_there_is_no_room_nothing_is_spent_twice() {
-        let (mut spent, now) = (Spent::default(), Time::from_millis(1_000));
-        for number in 0..REMEMBERED_MAX {
-            assert!(spent.spend(&number.to_string(), now + Span::from_secs(1), now));
-        }
-        assert!(!spent.spend("one more", now + Span::from_secs(1), now));
-        assert!(spent.is_spent("0"));
+        let folder = tempfile::tempdir().unwrap();
+        let mut spent = Spent::at(folder.path());
+        let end = NOW + Span::from_secs(1);
+        let full: BTreeMap<String, Time> =
+            (0..REMEMBERED_MAX).map(|number| (number.to_string(), end)).collect();
+        private::write(&spent.path, &serde_json::to_vec(&full).unwrap()).unwrap();
+        assert!(!spent.spend("one more", end, NOW).unwrap());
+        assert!(spent.is_spent("0").unwrap());
     }
 }

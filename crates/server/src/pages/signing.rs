@@ -81,8 +81,8 @@ fn shown(login: Login) -> Response {
     page_with(status.unwrap_or(StatusCode::OK), &page)
 }
 
-async fn log_out(door: AtDoor, visit: Visit) -> Response {
-    door.log_out(&visit)
+async fn log_out(door: AtDoor, visit: Visit) -> Result<Response, Fail> {
+    Ok(door.log_out(&visit)?)
 }
 
 async fn enter(door: AtDoor, visit: Visit, Path(code): Path<String>) -> Result<Response, Fail> {
