@@ -54,15 +54,18 @@ const pending = (server, count) => server.until("/api/v1/questions?status=pendin
 
 /** The pages of it, each with its name and its address. */
 async function pages(server) {
-  const tasks = (await server.get("/api/v1/builds/b1/tasks")).items;
+  // The jobs are a build of their own, and which one came first is chance.
+  const builds = (await server.get("/api/v1/builds")).items.filter(({ project, standing }) => project === "shop" && !standing);
+  const build = Math.max(...builds.map(({ id }) => id));
+  const tasks = (await server.get(`/api/v1/builds/${build}/tasks`)).items;
   const search = tasks.find(({ spec }) => spec.name === "search");
   return [
     ["inbox", "/"],
     ["question", "/q/shop/0"],
     ["work", "/work"],
-    ["build", "/work/shop/1"],
-    ["report", "/work/shop/1/report"],
-    ["task", `/work/shop/1/tasks/${search.id}`],
+    ["build", `/work/shop/${build}`],
+    ["report", `/work/shop/${build}/report`],
+    ["task", `/work/shop/${build}/tasks/${search.id}`],
     ["jobs", "/jobs"],
     ["problems", "/problems"],
     ["settings", "/settings"],

@@ -6,7 +6,7 @@ use crate::shop::{Shop, without_clock};
 /// The page; what was spent before midnight was not spent today.
 fn page(ran: &Ran) -> String {
     let page = without_clock(&ran.to_string());
-    page.replace("\nSpent today: $3.20, 9600 tokens\n", "")
+    page.replace("\nSpent today: $3.20, 9,600 tokens\n", "")
 }
 
 #[test]

@@ -37,13 +37,26 @@ pub fn amount(amount: Amount) -> String {
     let mut parts = Vec::new();
     parts.extend(money(amount));
     if amount.tokens > 0 {
-        parts.push(format!("{} tokens", amount.tokens));
+        parts.push(format!("{} tokens", thousands(amount.tokens)));
     }
     if amount.time_ms >= 1_000 {
         let time = length(Span::from_millis(amount.time_ms));
         parts.push(format!("{time} of work"));
     }
     parts.join(", ")
+}
+
+/// A number that can be read: `118,000`.
+pub fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 #[cfg(test)]
@@ -71,11 +84,18 @@ mod tests {
         let all = Amount { money_micros: 1_234_567, tokens: 20, time_ms: 61_000 };
         assert_eq!(amount(all), "$1.24, 20 tokens, 1 min of work");
         assert_eq!(amount(Amount { tokens: 20, ..Amount::ZERO }), "20 tokens");
+        assert_eq!(amount(Amount { tokens: 61_000, ..Amount::ZERO }), "61,000 tokens");
         assert_eq!(amount(Amount { time_ms: 999, ..Amount::ZERO }), "");
     }
 
     #[test]
     fn a_line_of_others_is_one_line() {
         assert_eq!(plain_line("a\u{1b}[2Jb\n c"), "a [2Jb c");
+    }
+
+    #[test]
+    fn long_numbers_are_in_groups() {
+        let grouped = [0, 999, 1_000, 118_000, 12_345_678].map(thousands);
+        assert_eq!(grouped, ["0", "999", "1,000", "118,000", "12,345,678"]);
     }
 }

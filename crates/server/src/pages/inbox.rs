@@ -83,6 +83,8 @@ pub(super) struct Choosable {
 /// How a question ended.
 pub(super) struct Ended {
     pub(super) said: String,
+    /// The answer waits to be taken up.
+    pub(super) later: bool,
     pub(super) guidance: Option<String>,
     pub(super) at: When,
 }
@@ -153,26 +155,28 @@ fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
         let option = row.text.options.iter().find(|option| option.value == decision);
         option.map_or_else(|| decision.to_string(), |option| option.label.clone())
     };
-    let said = |by: Option<&str>, decision: Option<Decision>, later: bool| {
+    let said = |by: Option<&str>, decision: Option<Decision>| {
         let who = by.map_or_else(|| "Somebody".to_owned(), plain_line);
         let what = decision.map(|decision| format!(": “{}”", label(decision))).unwrap_or_default();
-        let later = if later { " It is taken up as soon as somebody is at work." } else { "" };
-        format!("{who} answered{what}.{later}")
+        format!("{who} answered{what}")
     };
     match (row.status, &asked.answer) {
         (QuestionStatus::Pending, None) => None,
         (QuestionStatus::Pending, Some(answer)) => Some(Ended {
-            said: said(Some(&answer.by), Some(answer.decision), true),
+            said: said(Some(&answer.by), Some(answer.decision)),
+            later: true,
             guidance: answer.guidance.as_deref().map(str::to_owned),
             at: When::new(answer.at, frame.now),
         }),
         (QuestionStatus::Withdrawn, _) => Some(Ended {
-            said: "This is settled: nobody needs an answer any more.".to_owned(),
+            said: "This is settled: nobody needs an answer any more".to_owned(),
+            later: false,
             guidance: None,
             at: When::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
         }),
         (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => Some(Ended {
-            said: said(row.answered_by.as_deref(), row.decision, false),
+            said: said(row.answered_by.as_deref(), row.decision),
+            later: false,
             guidance: row.guidance.as_deref().map(str::to_owned),
             at: When::new(row.resolved_at.unwrap_or(row.created_at), frame.now),
         }),
