@@ -18,7 +18,7 @@ use unstuck_store::tables::{BuildRow, RunRow, TaskRow};
 use super::body::{Asks, Body};
 use super::docs::{Api, Op};
 use super::problems::{Met, met};
-use super::which::{self, At, InProject, Listed};
+use super::which::{self, At, InProject, Listed, Part};
 use super::{Shared, cached, request_key};
 use crate::auth::{Caller, Role};
 use crate::desk::{Refused, Wanted};
@@ -38,7 +38,7 @@ pub(super) fn routes(api: Api) -> Api {
     api.op(
         Op::get("/api/v1/builds", "listBuilds", "Builds, newest first")
             .takes(Role::Answerer)
-            .query::<Which>()
+            .query::<Part>()
             .gives::<Listed<InRoom<BuildRow>>>(200, "Some of the builds."),
         get(list),
     )
@@ -65,22 +65,22 @@ pub(super) fn routes(api: Api) -> Api {
     )
     .op(
         Op::get("/api/v1/builds/{build}/tasks", "listTasks", "The tasks of a build")
-            .query::<InProject>()
-            .gives::<Listed<TaskRow>>(200, "All of them, in their order.")
+            .query::<Part>()
+            .gives::<Listed<TaskRow>>(200, "Some of them, in their order.")
             .problem(gone.0, gone.1),
         get(tasks),
     )
     .op(
         Op::get("/api/v1/builds/{build}/runs", "listRuns", "The runs of a build, by task")
-            .query::<InProject>()
-            .gives::<Listed<RunRow>>(200, "All of them.")
+            .query::<Part>()
+            .gives::<Listed<RunRow>>(200, "Some of them.")
             .problem(gone.0, gone.1),
         get(runs),
     )
     .op(
         Op::get("/api/v1/builds/{build}/problems", "listBuildProblems", "The errors a build met")
-            .query::<InProject>()
-            .gives::<Listed<Met>>(200, "All of them, the latest first.")
+            .query::<Part>()
+            .gives::<Listed<Met>>(200, "Some of them, the latest first.")
             .problem(gone.0, gone.1),
         get(problems),
     )
@@ -116,31 +116,20 @@ pub(crate) struct InRoom<T> {
     pub(crate) row: T,
 }
 
-/// Which builds are wanted.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct Which {
-    /// Only those of this project.
-    project: Option<String>,
-    /// How many at most, up to 200.
-    limit: Option<u32>,
-}
-
 async fn list(
     State(site): State<Shared>,
     caller: Caller,
     headers: HeaderMap,
-    Asks(which): Asks<Which>,
+    Asks(part): Asks<Part>,
 ) -> Result<Response, Problem> {
-    let limit = which::limit(which.limit)?;
     let mut items = Vec::new();
-    for room in which::rooms(&site, &caller, which.project.as_deref())? {
+    for room in which::rooms(&site, &caller, part.project.as_deref())? {
         let rows = room.store.builds(&room.name).await?;
         items.extend(rows.into_iter().map(|row| InRoom { project: room.name.to_string(), row }));
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.row.started_at));
-    items.truncate(limit as usize);
-    Ok(cached(&headers, &Listed { items, next: None }))
+    let listed = part.of(items, |item| format!("{}/{}", item.project, item.row.id.0))?;
+    Ok(cached(&headers, &listed))
 }
 
 /// What is to be done: a goal or files, and without either the files in the usual folder.
@@ -173,8 +162,8 @@ async fn start(at: At, Body(new): Body<NewBuild>) -> Result<Response, Problem> {
 }
 
 /// The build that is meant.
-async fn found(at: &At, build: &str) -> Result<BuildRow, Problem> {
-    build_of(&at.room, BuildId(which::number("build", 'b', build)?)).await
+async fn found(room: &Room, build: &str) -> Result<BuildRow, Problem> {
+    build_of(room, BuildId(which::number("build", 'b', build)?)).await
 }
 
 /// One build of a project.
@@ -185,28 +174,28 @@ pub(crate) async fn build_of(room: &Room, id: BuildId) -> Result<BuildRow, Probl
 }
 
 async fn one(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at, &build).await?;
+    let row = found(&at.room, &build).await?;
     Ok(cached(&at.headers, &InRoom { project: at.room.name.to_string(), row }))
 }
 
-async fn tasks(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at, &build).await?;
+async fn tasks(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
+    let row = found(&at.room, &build).await?;
     let items = at.room.store.tasks(&at.room.name, row.id).await?;
-    Ok(cached(&at.headers, &Listed { items, next: None }))
+    Ok(cached(&at.headers, &at.asks.of(items, |task| task.id.to_string())?))
 }
 
-async fn runs(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at, &build).await?;
+async fn runs(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
+    let row = found(&at.room, &build).await?;
     let (store, name) = (&at.room.store, &at.room.name);
     let mut items = Vec::new();
     for task in store.tasks(name, row.id).await? {
         items.extend(store.runs(name, task.id).await?);
     }
-    Ok(cached(&at.headers, &Listed { items, next: None }))
+    Ok(cached(&at.headers, &at.asks.of(items, |run| run.id.to_string())?))
 }
 
-async fn problems(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at, &build).await?;
+async fn problems(at: At<Part>, Path(build): Path<String>) -> Result<Response, Problem> {
+    let row = found(&at.room, &build).await?;
     let (store, name) = (&at.room.store, &at.room.name);
     let mut known = HashSet::new();
     for task in store.tasks(name, row.id).await? {
@@ -215,11 +204,11 @@ async fn problems(at: At, Path(build): Path<String>) -> Result<Response, Problem
     }
     let mut items = met(&at.room).await?;
     items.retain(|met| known.contains(&met.signature));
-    Ok(cached(&at.headers, &Listed { items, next: None }))
+    Ok(cached(&at.headers, &at.asks.of(items, |met| met.signature.to_string())?))
 }
 
 async fn report(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let row = found(&at, &build).await?;
+    let row = found(&at.room, &build).await?;
     let report = report_of(&at.site, &at.room, row.id).await?;
     let report = if at.caller.may(Role::Viewer) { report } else { report.public() };
     Ok(cached(&at.headers, &report))
@@ -238,22 +227,22 @@ pub(crate) async fn report_of(
 }
 
 async fn pause(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at, &build).await?.id;
+    let build = found(&at.room, &build).await?.id;
     super::ordered(&at, Command::Pause { build }).await
 }
 
 async fn resume(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at, &build).await?.id;
+    let build = found(&at.room, &build).await?.id;
     super::ordered(&at, Command::Resume { build }).await
 }
 
 async fn cancel(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at, &build).await?.id;
+    let build = found(&at.room, &build).await?.id;
     super::ordered(&at, Command::Cancel { build }).await
 }
 
 async fn kick(at: At, Path(build): Path<String>) -> Result<Response, Problem> {
-    let build = found(&at, &build).await?.id;
+    let build = found(&at.room, &build).await?.id;
     let rows = at.room.store.tasks(&at.room.name, build).await?;
     let mut events = Vec::new();
     for command in kicks(&rows) {

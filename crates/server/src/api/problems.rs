@@ -16,7 +16,7 @@ use unstuck_store::tables::QuestionStatus;
 use super::body::Asks;
 use super::builds::InRoom;
 use super::docs::{Api, Op};
-use super::which::{self, InProject, Listed};
+use super::which::{self, Listed, Part};
 use super::{Shared, cached};
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -25,8 +25,8 @@ use crate::site::Room;
 pub(super) fn routes(api: Api) -> Api {
     api.op(
         Op::get("/api/v1/problems", "listProblems", "Errors that were met, the latest first")
-            .query::<InProject>()
-            .gives::<Listed<InRoom<Met>>>(200, "All of them."),
+            .query::<Part>()
+            .gives::<Listed<InRoom<Met>>>(200, "Some of them."),
         get(list),
     )
 }
@@ -89,13 +89,14 @@ async fn list(
     State(site): State<Shared>,
     caller: Caller,
     headers: HeaderMap,
-    Asks(which): Asks<InProject>,
+    Asks(part): Asks<Part>,
 ) -> Result<Response, Problem> {
     let mut items = Vec::new();
-    for room in which::rooms(&site, &caller, which.project.as_deref())? {
+    for room in which::rooms(&site, &caller, part.project.as_deref())? {
         let met = met(&room).await?.into_iter();
         items.extend(met.map(|row| InRoom { project: room.name.to_string(), row }));
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.row.last_seen));
-    Ok(cached(&headers, &Listed { items, next: None }))
+    let listed = part.of(items, |item| format!("{}/{}", item.project, item.row.signature))?;
+    Ok(cached(&headers, &listed))
 }

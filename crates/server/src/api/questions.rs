@@ -179,10 +179,7 @@ struct Start {
 
 impl Start {
     fn read(text: &str) -> Result<Self, Problem> {
-        let (project, question) = text.rsplit_once('/').ok_or_else(|| {
-            let detail = "`after` is what the list before gave as `next`";
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
-        })?;
+        let (project, question) = text.rsplit_once('/').ok_or_else(which::no_such_start)?;
         let question = QuestionId(which::number("question", 'q', question)?);
         Ok(Self { project: project.to_owned(), question })
     }

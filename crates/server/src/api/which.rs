@@ -7,6 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Shared;
@@ -32,21 +33,40 @@ pub(crate) struct InProject {
 }
 
 /// A request about one project, which is named or the only one.
-pub(crate) struct At {
+pub(crate) struct At<Q = InProject> {
     pub(crate) site: Shared,
     pub(crate) caller: Caller,
     pub(crate) room: Arc<Room>,
     pub(crate) headers: HeaderMap,
+    /// What stood behind the question mark.
+    pub(crate) asks: Q,
 }
 
-impl FromRequestParts<Shared> for At {
+/// What may name a project.
+pub(crate) trait NamesProject: DeserializeOwned {
+    fn project(&self) -> Option<&str>;
+}
+
+impl NamesProject for InProject {
+    fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+}
+
+impl NamesProject for Part {
+    fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+}
+
+impl<Q: NamesProject> FromRequestParts<Shared> for At<Q> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, site: &Shared) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, site).await?;
-        let Asks(InProject { project }) = Asks::from_request_parts(parts, site).await?;
-        let room = room(site, &caller, project.as_deref())?;
-        Ok(Self { site: Arc::clone(site), caller, room, headers: parts.headers.clone() })
+        let Asks(asks) = Asks::<Q>::from_request_parts(parts, site).await?;
+        let room = room(site, &caller, asks.project())?;
+        Ok(Self { site: Arc::clone(site), caller, room, headers: parts.headers.clone(), asks })
     }
 }
 
@@ -58,6 +78,46 @@ pub(crate) struct Listed<T> {
     /// Give this as `after` to get the next ones; absent where these were the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
+}
+
+/// Which part of a list is wanted.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Part {
+    /// The project. Not needed where there is only one; a list of all projects has all of them.
+    pub(crate) project: Option<String>,
+    /// Only what comes after this: what the list before gave as `next`.
+    pub(crate) after: Option<String>,
+    /// How many at most, up to 200; 50 where nobody says.
+    pub(crate) limit: Option<u32>,
+}
+
+impl Part {
+    /// The part of all `items`, each of which has a name of its own.
+    pub(crate) fn of<T>(
+        &self,
+        items: Vec<T>,
+        name: impl Fn(&T) -> String,
+    ) -> Result<Listed<T>, Problem> {
+        let limit = limit(self.limit)? as usize;
+        let start = match &self.after {
+            None => 0,
+            Some(after) => match items.iter().position(|item| name(item) == *after) {
+                Some(last) => last + 1,
+                None => return Err(no_such_start()),
+            },
+        };
+        let more = items.len() - start > limit;
+        let items: Vec<T> = items.into_iter().skip(start).take(limit).collect();
+        let next = items.last().filter(|_| more).map(name);
+        Ok(Listed { items, next })
+    }
+}
+
+/// A list goes on only where one stopped.
+pub(crate) fn no_such_start() -> Problem {
+    let detail = "`after` is what the list before gave as `next`";
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
 }
 
 /// How many rows are wanted.

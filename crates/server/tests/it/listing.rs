@@ -31,6 +31,33 @@ async fn a_long_list_comes_in_parts_without_a_gap() {
 }
 
 #[tokio::test]
+async fn every_list_comes_in_parts() {
+    let stage = Stage::new().await;
+    for _ in 0..2 {
+        stage.project().build(&["One", "Two", "Three"]).await;
+    }
+    stage.project().asks().await;
+    let token = stage.operator();
+    for (list, count) in [("builds", 2), ("builds/b0/tasks", 3), ("builds/b0/runs", 3)] {
+        let mut seen = Vec::new();
+        let mut after = String::new();
+        loop {
+            let part = stage.get(&token, &format!("/api/v1/{list}?limit=1{after}")).await.json();
+            let items = part["items"].as_array().unwrap();
+            assert_eq!(items.len(), 1, "{list}: {part}");
+            seen.push(items[0]["id"].as_u64().unwrap());
+            let Some(next) = part["next"].as_str() else { break };
+            after = format!("&after={}", next.replace('/', "%2F"));
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), count, "{list}: {seen:?}");
+        let nowhere = stage.get(&token, &format!("/api/v1/{list}?after=nowhere")).await;
+        assert_eq!(nowhere.status, 422, "{nowhere:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_known_is_not_sent_again() {
     let stage = Stage::new().await;
     stage.project().build(&["One"]).await;
