@@ -30,6 +30,7 @@ use answer::answer;
 use desk::Desk;
 use run::Run;
 use session::Sessions;
+pub(super) use session::is_of_a_client;
 
 /// Carries it out.
 pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {

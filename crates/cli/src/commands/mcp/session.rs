@@ -39,6 +39,11 @@ struct Open {
     all: Vec<Session>,
 }
 
+/// Whether a task stands for what a client works on.
+pub(in crate::commands) fn is_of_a_client(spec: &TaskSpec) -> bool {
+    spec.name == TASK
+}
+
 struct Session {
     build: BuildId,
     work: Arc<Waits>,
@@ -178,7 +183,7 @@ impl Open {
                 continue;
             }
             let tasks = self.store.tasks(project.name(), build.id).await?;
-            if tasks.iter().all(|task| task.spec.name == TASK) {
+            if tasks.iter().all(|task| is_of_a_client(&task.spec)) {
                 self.seat.try_attach(Scope::Build(build.id), Waits::over()).await?;
             }
         }

@@ -14,6 +14,7 @@ use unstuck_world::process::Guard;
 use unstuck_world::workspace;
 
 use crate::build::{Agents, build_settings, complete};
+use crate::commands::mcp;
 use crate::error::Error;
 use crate::project::{Post, Project, Seat};
 use crate::settings::{Resolved, Settings};
@@ -131,13 +132,6 @@ impl Crew {
         })
     }
 
-    /// The builds that have not ended, oldest first.
-    pub(super) async fn open_builds(&self, store: &Arc<dyn Store>) -> Result<Vec<BuildId>, Error> {
-        let rows = store.builds(self.project.name()).await?;
-        let open = rows.iter().filter(|row| row.is_performed_here() && !row.state.has_ended());
-        Ok(open.map(|row| row.id).rev().collect())
-    }
-
     /// Lets builds go on that stand still.
     pub(super) async fn let_go_on(
         &self,
@@ -193,6 +187,25 @@ impl Crew {
         let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
         Ok(BuildWorld::new(settings, post.decider(), store, &**name, clock))
     }
+}
+
+/// The builds that have not ended and are ours to perform, oldest first.
+pub(in crate::commands) async fn open_builds(
+    project: &Project,
+    store: &Arc<dyn Store>,
+) -> Result<Vec<BuildId>, Error> {
+    let mut open = Vec::new();
+    for row in store.builds(project.name()).await?.iter().rev() {
+        if !row.is_performed_here() || row.state.has_ended() {
+            continue;
+        }
+        // What a client of `unstuck mcp` was at is nobody's but its own.
+        let tasks = store.tasks(project.name(), row.id).await?;
+        if !tasks.iter().any(|task| mcp::is_of_a_client(&task.spec)) {
+            open.push(row.id);
+        }
+    }
+    Ok(open)
 }
 
 /// Takes a build up when its turn comes. Whoever follows it meanwhile sees its end all the same, and

@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::Terminal;
 use crate::settings::{Flags, Resolved};
-pub(super) use begin::{Crew, Others, Performing};
+pub(super) use begin::{Crew, Others, Performing, open_builds};
 use ending::Ending;
 use follow::Patience;
 use show::View;
@@ -125,7 +125,7 @@ impl Work<'_> {
         // Answers that wait to be taken up may end a build as soon as we sit.
         let (mut plan, mut builds) = match plan {
             Some(plan) => (Some(plan), Vec::new()),
-            None => (None, self.crew.open_builds(store).await?),
+            None => (None, open_builds(self.project, store).await?),
         };
         if plan.is_none() && builds.is_empty() {
             return Ok(Ending::NothingToDo);

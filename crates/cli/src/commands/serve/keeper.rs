@@ -14,7 +14,7 @@ use unstuck_store::Store;
 
 use super::desk::{ServedDesk, told};
 use crate::commands::jobs::{self, Voice, Watch};
-use crate::commands::run::{Crew, Others, Performing};
+use crate::commands::run::{Crew, Others, Performing, open_builds};
 use crate::error::{Error, JobsError};
 use crate::project::{Heard, Post, Project, Seat};
 
@@ -172,9 +172,7 @@ impl Keeper {
 
     /// Goes on with the builds that have not ended, unless somebody else does.
     async fn perform(&self, post: &Post) -> Result<Option<Performing>, Error> {
-        let rows = self.store.builds(self.project.name()).await?;
-        let open = rows.iter().filter(|row| row.is_performed_here() && !row.state.has_ended());
-        let open: Vec<_> = open.map(|row| row.id).collect();
+        let open = open_builds(&self.project, &self.store).await?;
         if open.is_empty() {
             return Ok(None);
         }

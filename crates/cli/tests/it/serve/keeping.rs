@@ -1,6 +1,8 @@
 //! What a server does about the work of others who are gone, and about a project that is in trouble.
 
 use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
 
 use rustix::process::Signal;
 
@@ -38,6 +40,29 @@ fn a_build_that_its_run_left_waiting_goes_on() {
     let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
     assert_eq!(ran.exit, 3, "{ran}");
     answer_and_see_it_end(&server);
+    assert_eq!(server.end(), Some(143));
+}
+
+// What a client of `unstuck mcp` has left is no work for the agents of the project
+#[test]
+fn what_a_client_left_is_nobodys_work() {
+    let stage = Stage::new();
+    stage.agent("write-a", &[GREEN]);
+    let server = Server::start(&stage, &[]);
+    let mut client = stage.unstuck(&["mcp"]).stdin(Stdio::piped()).spawn().unwrap();
+    let asks = r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "ask_human", "arguments": {"question": "Which colour?"}}}"#;
+    writeln!(client.stdin.take().unwrap(), "{}", asks.replace('\n', " ")).unwrap();
+    assert!(client.wait().unwrap().success());
+    let question = server.wait_for(PENDING, |listed| listed["items"].get(0).cloned());
+    server.post(&format!("/api/v1/questions/{}/answer", question["id"]), GUIDED);
+    let tasks = "/api/v1/builds/b0/tasks";
+    server.wait_for(tasks, |listed| (listed["items"][0]["state"] == "running").then_some(()));
+    // Whatever the server would do about it, it would have done before this is over.
+    server.post("/api/v1/builds", r#"{"goal": "write a"}"#);
+    server.wait_for("/api/v1/builds/b1", |build| (build["state"] == "completed").then_some(()));
+    assert_eq!(server.get(tasks)["items"][0]["state"], "running");
+    assert_eq!(server.get(PENDING)["items"], serde_json::json!([]));
     assert_eq!(server.end(), Some(143));
 }
 
