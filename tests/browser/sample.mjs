@@ -54,9 +54,7 @@ const pending = (server, count) => server.until("/api/v1/questions?status=pendin
 
 /** The pages of it, each with its name and its address. */
 async function pages(server) {
-  // The jobs are a build of their own, and which one came first is chance.
-  const builds = (await server.get("/api/v1/builds")).items.filter(({ project, standing }) => project === "shop" && !standing);
-  const build = Math.max(...builds.map(({ id }) => id));
+  const build = await server.latestBuild();
   const tasks = (await server.get(`/api/v1/builds/${build}/tasks`)).items;
   const search = tasks.find(({ spec }) => spec.name === "search");
   return [

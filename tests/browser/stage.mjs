@@ -144,10 +144,7 @@ export class Stage {
       lines.push(line);
       if (line.includes("Ctrl-C ends it")) break;
     }
-    // It says where it is before it has taken the project; what is started later finds it there.
-    let holds = false;
-    while (!holds && serving.child.exitCode === null) holds = (await this.run("status")).stdout.includes("is at work");
-    if (!holds) {
+    if (!lines.at(-1)?.includes("Ctrl-C ends it")) {
       const { exit, stderr } = await serving.ended;
       throw new Error(`the server did not start (${exit}): ${lines.join("\n")}\n${stderr}`);
     }
@@ -213,6 +210,12 @@ class Server {
 
   async get(path) {
     return (await this.#ask(path)).json();
+  }
+
+  /** The latest build. Jobs are a build of their own, and which of two is the first is chance. */
+  async latestBuild() {
+    const builds = (await this.get("/api/v1/builds")).items.filter(({ standing }) => !standing);
+    return Math.max(...builds.map(({ id }) => id));
   }
 
   async post(path, body = {}) {

@@ -50,7 +50,8 @@ test("agents and tools cannot write anything but text", async (t) => {
     await shows(one, "main");
     await one.close();
   }
-  const work = await visitor.tab(server, `/work/${stage.name}/0`);
+  const latest = `/work/${stage.name}/${await server.latestBuild()}`;
+  const work = await visitor.tab(server, latest);
   await shows(work, ".task");
   await shows(work, ".feed");
   for (const details of await work.locator(".feed details").all()) await details.locator("summary").click();
@@ -62,7 +63,7 @@ test("agents and tools cannot write anything but text", async (t) => {
     await untouched(task);
     await task.close();
   }
-  await work.goto(`${server.url}/work/${stage.name}/0/report`);
+  await work.goto(`${server.url}${latest}/report`);
   await untouched(work);
   await work.goto(`${server.url}/jobs`);
   await work.locator(".tile").waitFor();
