@@ -11,7 +11,7 @@ use unstuck_core::engine::{
     Rejected, RunId, State, Subject, TaskId, TaskState,
 };
 use unstuck_core::fault::{Fault, Internal};
-use unstuck_core::plan::{MutationSpec, TaskSpec};
+use unstuck_core::plan::{MutationSpec, Request, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_core::signature::Signature;
 use unstuck_core::tell::{self, Direction};
@@ -135,10 +135,10 @@ pub enum Look {
         /// The action's key.
         key: String,
     },
-    /// The build that a request was about.
+    /// The build that this very request was about.
     Taken {
-        /// Its key.
-        key: Arc<str>,
+        /// The request.
+        request: Request,
     },
 }
 
@@ -220,7 +220,10 @@ impl Look {
                 let idempotency_key = idempotency_key(state.project(), known);
                 Intent { state: known.state.clone(), own: known.task == *task, idempotency_key }
             })),
-            Self::Taken { key } => Looked::Build(state.taken(key).and_then(|taken| taken.build)),
+            Self::Taken { request } => {
+                let taken = state.taken(&request.key).filter(|taken| taken.request == *request);
+                Looked::Build(taken.and_then(|taken| taken.build))
+            }
         }
     }
 }

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use unstuck_core::engine::{BuildId, Command, Order, Recorded, TaskId};
 use unstuck_core::fault::Fault;
-use unstuck_core::plan::Request;
 use unstuck_core::policy::Policy;
 use unstuck_core::time::Time;
 use unstuck_runner::notify::Tested;
@@ -27,15 +26,19 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// Has the start of a build decided. The same order once more finds the build that came of it.
     async fn begin(&self, start: Command, order: Order) -> Result<BuildId, Refused> {
-        let request = order.request.clone();
-        let events = self.command(order.wants(start)).await?;
+        let events = self.command(order.clone().wants(start)).await?;
         if let Some(build) = events.iter().find_map(|recorded| recorded.event.starts()) {
             return Ok(build);
         }
-        let Some(Request { key, .. }) = request else { return Err(Refused::ChangingHands) };
-        match self.look(Look::Taken { key: Arc::clone(&key) }).await? {
-            Looked::Build(Some(build)) => Ok(build),
-            _ => Err(Refused::Unknown { what: "build of the request", name: key.to_string() }),
+        self.begun(&order).await?.ok_or(Refused::ChangingHands)
+    }
+
+    /// The build that came of this very order before.
+    async fn begun(&self, order: &Order) -> Result<Option<BuildId>, Refused> {
+        let Some(request) = &order.request else { return Ok(None) };
+        match self.look(Look::Taken { request: request.clone() }).await? {
+            Looked::Build(build) => Ok(build),
+            _ => Ok(None),
         }
     }
 

@@ -73,6 +73,10 @@ impl Desk for ServedDesk {
     }
 
     async fn start(&self, work: Wanted, order: Order) -> Result<BuildId, Refused> {
+        // What it says may have changed since, and so may the tree; the build is there all the same.
+        if let Some(build) = self.begun(&order).await? {
+            return Ok(build);
+        }
         let malformed = |error: Error| Refused::Malformed(told(&error));
         let not_now = |error: Error| Refused::NotNow(told(&error));
         let tasks = match work {

@@ -159,6 +159,23 @@ fn a_build_is_started_over_http_and_carried_out() {
     assert_eq!(server.end(), Some(143));
 }
 
+// An order that is sent again finds its build, also when what it named is gone meanwhile
+#[test]
+fn a_build_is_started_once_for_its_request() {
+    let stage = Stage::new();
+    stage.agent("write-a", &[GREEN]);
+    stage.write("tasks/write-a.md", "# Write a\n\nWrite it.\n");
+    let server = Server::start(&stage, &[]);
+    let start = || server.request("POST", "/api/v1/builds", Some("k1"), r#"{"tasks": ["tasks"]}"#);
+    let (first, said) = start();
+    assert_eq!(first, 201, "{said}");
+    fs::remove_dir_all(stage.path("tasks")).unwrap();
+    let (again, said) = start();
+    assert_eq!(again, 201, "{said}");
+    assert_eq!(server.get("/api/v1/builds")["items"].as_array().unwrap().len(), 1);
+    assert_eq!(server.end(), Some(143));
+}
+
 #[test]
 fn only_what_is_in_the_project_is_started() {
     let stage = Stage::new();
