@@ -78,6 +78,14 @@ impl Shared {
         let Some(Worked { end, actions, spent }) = worked else { return Ok(None) };
         self.denied.note(order.effect.task, &end);
         let approach = self.approach(&end, &actions, &workspace).await?;
+        // Asking for the work once more would end at the same wall.
+        if approach.files_changed == 0
+            && let Some(denied) = self.denied.take(order.effect.task)
+            && !self.allowed(order, &denied).await
+        {
+            let (fault, approach) = (Arc::new(denied), Some(Arc::new(approach)));
+            return Ok(Some(Report { outcome: Outcome::Failed { fault, approach }, spent }));
+        }
         Ok(Some(Report { outcome: outcome(end, approach), spent }))
     }
 

@@ -96,7 +96,7 @@ impl Shared {
     }
 
     /// Whether a person allowed what a fault is about.
-    async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
+    pub(super) async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
         let allowed = self.decider.look(Look::Allows { task, signature }).await;
         allowed.is_ok_and(|seen| seen.is())
@@ -144,7 +144,8 @@ impl Shared {
     }
 
     /// What fails exactly as it did at the base passes where the settings or a person say so. Without
-    /// their word it belongs to a task that names the test or changed nothing; else a person is asked.
+    /// their word it belongs to a task that names the test, changed the check or changed nothing; else
+    /// a person is asked.
     async fn judge_red_base(
         &self,
         order: &Order,
@@ -162,7 +163,9 @@ impl Shared {
             None => {
                 let words = format!("{}\n{}", order.task.title, order.task.goal);
                 let named = |red: &RedAtBase| red.failures.are_named_in(&words);
-                seen.red_at_base.iter().any(named) || workspace.changes().await?.is_empty()
+                seen.restored.is_some()
+                    || seen.red_at_base.iter().any(named)
+                    || workspace.changes().await?.is_empty()
             }
         };
         let fault = seen.red_at_base[0].fault.clone();
