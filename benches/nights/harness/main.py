@@ -146,12 +146,13 @@ def _night(night: Night, tools: Tools, place: Path, keep: bool) -> Verdict:
         began = time.monotonic()
         played = player.play()
         verdict = Oracle(stage, service, player).judge(played, time.monotonic() - began)
-        _keep_requests(stage, service)
     except Exception as error:  # noqa: BLE001 - a night that cannot be told is a failed night
         verdict = Verdict(night.scenario.name, night.agent, [f"the harness failed: {type(error).__name__}: {error}"])
     finally:
         service.close()
-    if not verdict.wrong and not keep:
+    if verdict.wrong and stage.root.exists():
+        _keep_requests(stage, service)
+    elif not keep:
         shutil.rmtree(stage.root, ignore_errors=True)
     return verdict
 
@@ -189,6 +190,7 @@ def _keep_requests(stage: Stage, service: Service) -> None:
         for seen in service.seen()
     ]
     (stage.root / "requests.json").write_text(json.dumps(kept, indent=1))
+    (stage.root / "outside.json").write_text(json.dumps(vars(service.outside), indent=1))
 
 
 def _write_down(

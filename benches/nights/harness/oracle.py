@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import processes
-from harness.play import Played, Player
+from harness.play import Played, Player, fits, of_agent
 from harness.service import Seen, Service
 from harness.stage import GITHUB_TOKEN, KEYS, Stage
 
@@ -64,16 +64,13 @@ class Oracle:
         self._wrong.append(wrong)
 
     def _of_agent(self, value: Any) -> Any:
-        """A value that may be given for each agent."""
-        if isinstance(value, dict):
-            return value.get(self._stage.agent, value.get("default"))
-        return value
+        return of_agent(value, self._stage.agent)
 
     def _see_exit(self, played: Played) -> None:
         wanted = self._of_agent(self._expect.get("exit"))
         last = played.ran[-1] if played.ran else None
         already = any(" ended with " in wrong or " did not end " in wrong for wrong in self._wrong)
-        if wanted is not None and last is not None and last.exit != wanted and not already:
+        if last is not None and not fits(last.exit, wanted) and not already:
             self._say(f"exit {last.exit}, not {wanted}")
         limit = self._expect.get("seconds_max")
         spent = sum(ran.seconds for ran in played.ran)
@@ -156,7 +153,7 @@ class Oracle:
         claims = bool(played.ran) and played.ran[-1].exit == 0
         if "green" in self._expect and not green and (wanted is not False):
             self._say(f"`{self._expect['green']}` is red on {branch}")
-        completable = self._of_agent(self._expect.get("exit", 0)) == 0
+        completable = fits(0, self._of_agent(self._expect.get("exit", 0)))
         return claims and (not completable or ("green" in self._expect and not green))
 
     def _see_files(self, tip: str) -> None:
@@ -190,7 +187,7 @@ class Oracle:
             if prompt.get("agents") and self._stage.agent not in prompt["agents"]:
                 continue
             text = _told(seen, prompt)
-            where = f"the prompt of attempt {prompt.get('attempt', 0) + 1}"
+            where = f"the prompt of attempt {prompt.get('attempt', 0)}"
             if text is None:
                 self._say(f"{where} never came")
                 continue
@@ -233,6 +230,9 @@ class Oracle:
         unexpected = changed - set(self._expect.get("person_changes", []))
         if unexpected:
             self._say(f"the person's tree was changed: {_few(sorted(unexpected))}")
+        for name, text in self._expect.get("person_lacks", {}).items():
+            if text in (self._stage.repo / name).read_text():
+                self._say(f"the person's {name} holds {text!r}")
         for name, text in self._expect.get("person_has", {}).items():
             if text not in (self._stage.repo / name).read_text():
                 self._say(f"the person's {name} does not hold {text!r}")
@@ -280,10 +280,12 @@ def _told(seen: list[Seen], prompt: dict[str, Any]) -> str | None:
     requests = [request for request in seen if task in request.task or task in "\n".join(request.humans)]
     if attempt == "any":
         return "\n".join("\n".join(request.humans) for request in requests) or None
+    attempt = int(attempt)
     mine = [request for request in requests if request.attempt == attempt]
     if not mine:
         return None
-    before = [text for request in requests if request.attempt == attempt - 1 for text in request.humans]
+    earlier = [request for request in requests if request.attempt < attempt]
+    before = [text for request in earlier for text in request.humans]
     new = [text for text in mine[0].humans if text not in before]
     if prompt.get("whole"):
         return mine[-1].body

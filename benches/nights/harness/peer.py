@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import processes
+from harness.play import fits, of_agent
 from harness.service import Service
 from harness.stage import KEYS, Stage
 
@@ -116,7 +117,7 @@ def _look(stage: Stage, service: Service, ended: int | None, result: PeerResult)
     result.least = least.get(stage.agent) if isinstance(least, dict) else least
     if ended is None:
         result.wrong.append(f"did not end within {SECONDS_MAX:.0f} s")
-    completable = expect.get("exit", 0) == 0
+    completable = fits(0, of_agent(expect.get("exit", 0), stage.agent))
     green = expect.get("green") or _check(stage)
     env = {"PATH": os.pathsep.join([str(stage.root / "bin"), os.defpath]), "HOME": str(stage.root / "home")}
     check = subprocess.run(["bash", "-c", stage.fill(green)], cwd=stage.repo, env=env, capture_output=True, check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import signal
@@ -47,6 +48,16 @@ class Played:
     def output(self) -> str:
         """All output of the commands that run work."""
         return "\n".join(ran.output for ran in self.ran)
+
+
+def of_agent(value: Any, agent: str) -> Any:
+    """A value that may be given for each agent."""
+    return value.get(agent, value.get("default")) if isinstance(value, dict) else value
+
+
+def fits(exit_code: int, wanted: int | list[int] | None) -> bool:
+    """Whether an exit code is the one, or one of those, that is expected."""
+    return wanted is None or exit_code in (wanted if isinstance(wanted, list) else [wanted])
 
 
 class Player:
@@ -107,7 +118,7 @@ class Player:
         what = " ".join(ran.arguments)
         if ran.hung:
             self.played.wrong.append(f"`{what}` did not end within {step.timeout:.0f} s")
-        elif step.exit is not None and ran.exit != step.exit:
+        elif not fits(ran.exit, of_agent(step.exit, self._stage.agent)):
             self.played.wrong.append(f"`{what}` ended with {ran.exit}, not {step.exit}")
         for text in step.says:
             if self._stage.fill(text) not in ran.output:
@@ -162,6 +173,7 @@ class Player:
             "request": lambda: len(self._service.seen()) >= int(rest),
             "seconds": lambda: time.monotonic() - began >= float(rest),
             "file": lambda: os.path.exists(self._stage.fill(rest)),
+            "glob": lambda: bool(glob.glob(self._stage.fill(rest), recursive=True, include_hidden=True)),
             "charge": lambda: bool(self._service.outside.charges),
             "pull": lambda: bool(self._service.outside.pulls),
             "count": lambda: bool(self._service.outside.counts.get(rest)),

@@ -207,9 +207,9 @@ class _Handler(BaseHTTPRequestHandler):
             service.outside.paths.append(f"{method} {path}")
         if path.endswith("/models"):
             self._json(200, {"object": "list", "data": [], "models": []})
-        elif "/shop/" in path:
+        elif path.startswith("/shop/"):
             self._shop(method, path.rsplit("/", 1)[1])
-        elif "/count/" in path:
+        elif path.startswith("/count/"):
             self._count(path.rsplit("/", 1)[1])
         elif "/pulls" in path:
             self._pulls(method, body)
