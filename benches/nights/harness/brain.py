@@ -42,12 +42,11 @@ class _Progress:
 
     attempt: int = 0
     position: int = 0
-    served: int = 0
     answered: int = 0
     asked: tuple[str, ...] | None = None
     assistants: int = -1
     failed: bool = False
-    repeated: dict[int, int] = field(default_factory=dict)
+    served: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 LAST = Turn((Act("done", "Done."),))
@@ -105,25 +104,24 @@ def _move(progress: _Progress, asked: tuple[str, ...], assistants: int) -> None:
     if anew and not progress.failed and progress.answered > 0:
         progress.attempt += 1
         progress.position = 0
-        progress.served = 0
         progress.answered = 0
     progress.asked = asked
     progress.assistants = assistants
 
 
 def _next(role: Role, progress: _Progress) -> Turn | Fault:
-    items = role.attempts[min(progress.attempt, len(role.attempts) - 1)]
-    if progress.position >= len(items):
-        progress.answered += 1
+    script = min(progress.attempt, len(role.attempts) - 1)
+    items = role.attempts[script]
+    while progress.position < len(items):
+        item = items[progress.position]
+        if isinstance(item, Turn):
+            break
+        at = (script, progress.position)
+        progress.served[at] = progress.served.get(at, 0) + 1
+        # A fault that is over stays over when the last attempt is repeated.
+        if item.times == 0 or progress.served[at] <= item.times:
+            return item
         progress.position += 1
-        return LAST
-    item = items[progress.position]
-    if isinstance(item, Fault):
-        progress.served += 1
-        if progress.served >= item.times > 0:
-            progress.position += 1
-            progress.served = 0
-        return item
     progress.position += 1
     progress.answered += 1
-    return item
+    return items[progress.position - 1] if progress.position <= len(items) else LAST

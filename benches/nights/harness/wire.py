@@ -91,17 +91,20 @@ def _read_chat(body: dict[str, Any]) -> Conversation:
     )
 
 
+THEIRS = ("function_call", "custom_tool_call", "reasoning")
+"""The items that only a model writes."""
+
+
 def _read_responses(body: dict[str, Any]) -> Conversation:
     items = body.get("input", [])
     humans: list[str] = []
     turns, speaking = 0, False
     for item in items:
-        kind = item.get("type", "message")
-        ours = kind in ("function_call_output", "custom_tool_call_output") or item.get("role") in ("user", "developer", "system")
+        theirs = item.get("role") == "assistant" or item.get("type") in THEIRS
         if item.get("role") == "user":
             humans.extend(_texts(item.get("content")))
-        turns += (not ours) and not speaking
-        speaking = not ours
+        turns += theirs and not speaking
+        speaking = theirs
     names = {tool.get("name", "") for tool in body.get("tools", [])}
     return Conversation(
         wire="responses",
