@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.scenario import Act, Fault, Role, Turn
 
@@ -46,6 +46,7 @@ class _Progress:
     asked: tuple[str, ...] | None = None
     assistants: int = -1
     failed: bool = False
+    unheard: bool = False
     served: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
@@ -70,6 +71,10 @@ class Brain:
             _move(progress, asked, conversation.assistants)
             item = _next(role, progress)
             progress.failed = isinstance(item, Fault)
+            if progress.unheard and isinstance(item, Turn):
+                # It was waited for once already.
+                progress.unheard = False
+                item = replace(item, pause=0.0)
             return Answer(role.task, progress.attempt, item)
 
     def undelivered(self, task: str) -> None:
@@ -80,6 +85,7 @@ class Brain:
                 progress.failed = True
                 progress.position -= 1
                 progress.answered -= 1
+                progress.unheard = True
 
     def _role(self, asked: tuple[str, ...]) -> Role:
         text = "\n".join(asked)

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import peer, scenario, table
@@ -47,6 +47,7 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"nights: there is no scenario {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
+    scenarios = [_try_out(each, options.set) for each in scenarios]
     nights = list(_chosen(scenarios, options))
     if options.list:
         for each in scenarios:
@@ -77,6 +78,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write everything down for programs")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/benchmarks.md")
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/benchmarks.md")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a variable of the person, to try a setting out")
     parser.add_argument("--keep", action="store_true", help="keep the places of nights that are as they have to be")
     parser.add_argument("--list", action="store_true", help="only list the scenarios")
     return parser.parse_args(arguments)
@@ -169,10 +171,18 @@ def _peer(night: Night, tools: Tools, place: Path) -> PeerResult | None:
         shutil.rmtree(stage.root, ignore_errors=True)
 
 
+def _try_out(scenario_: Scenario, pairs: list[str]) -> Scenario:
+    """The scenario with further variables in the person's environment."""
+    added = dict(pair.split("=", 1) for pair in pairs)
+    return replace(scenario_, env={**added, **scenario_.env})
+
+
 def _set(night: Night, tools: Tools, root: Path) -> tuple[Service, Stage]:
     there = frozenset(night.scenario.files)
     service = Service(Brain(night.scenario.roles), there, night.scenario.shop, night.scenario.github)
-    return service, Stage(root, night.agent, service.url, tools, night.scenario)
+    stage = Stage(root, night.agent, service.url, tools, night.scenario)
+    service.fill = stage.fill
+    return service, stage
 
 
 def _init(stage: Stage, player: Player) -> None:

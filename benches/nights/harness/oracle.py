@@ -93,6 +93,9 @@ class Oracle:
         widest = self._expect.get("gap_max")
         if widest is not None and gaps and max(gaps) > widest:
             self._say(f"waited {max(gaps):.1f} s, more than {widest} s")
+        largest = max((len("".join(request.humans)) for request in seen), default=0)
+        if largest > self._expect.get("prompt_bytes_max", largest):
+            self._say(f"a prompt has {largest} characters")
         for wanted in self._expect.get("served", []):
             if not any(wanted in request.body for request in seen):
                 self._say(f"no request held {wanted!r}")

@@ -106,7 +106,7 @@ EXPECT = {
     "exit", "least", "calls_max", "questions", "says", "never_says", "report", "report_never",
     "inbox", "inbox_never", "choices", "choices_never", "recommended_never", "files", "has", "lacks",
     "built", "green", "charges", "pushed", "pulls", "prompts", "person_changes", "secrets",
-    "seconds_max", "log", "log_never", "status", "status_never", "branch", "landed", "person_has", "person_lacks",
+    "seconds_max", "log", "log_never", "status", "status_never", "branch", "landed", "person_has", "person_lacks", "prompt_bytes_max",
     "gap_min", "gap_max", "agents", "served",
 }
 KNOWN = {

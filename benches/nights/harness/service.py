@@ -7,6 +7,7 @@ import select
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -50,6 +51,7 @@ class Service:
         self.there = there
         self.shop = shop
         self.github = github
+        self.fill: Callable[[str], str] = str
         self.outside = Outside()
         self.lock = threading.Lock()
         self.closing = threading.Event()
@@ -136,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         service = self.server.service
         if turn.pause and not self._patient(turn.pause):
             raise OSError("the client is gone")
-        speech = wire.speak(turn, conversation, service.there)
+        speech = wire.filled(wire.speak(turn, conversation, service.there), service.fill)
         number = len(service.seen())
         if not conversation.streaming:
             self._json(200, wire.whole(speech, conversation, number))
@@ -227,6 +229,8 @@ class _Handler(BaseHTTPRequestHandler):
             refused = nth <= int(service.shop.get("refuse", 0))
             if not refused:
                 service.outside.charges[order] = service.outside.charges.get(order, 0) + 1
+        if not self._patient(float(service.shop.get("slow", 0))):
+            raise OSError("the client is gone")
         if refused:
             self._json(503, {"error": "try later"})
         elif nth <= int(service.shop.get("lose", 0)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +131,23 @@ def speak(turn: Turn, conversation: Conversation, there: frozenset[str]) -> Spee
         text.extend(said)
         calls.extend(called)
     return Speech("\n".join(text), tuple(calls))
+
+
+def filled(speech: Speech, fill: Callable[[str], str]) -> Speech:
+    """A turn with the run's own addresses in it."""
+
+    def put(value: Any) -> Any:
+        match value:
+            case str():
+                return fill(value)
+            case dict():
+                return {key: put(inner) for key, inner in value.items()}
+            case list():
+                return [put(inner) for inner in value]
+            case _:
+                return value
+
+    return Speech(fill(speech.text), tuple(Call(call.name, put(call.arguments)) for call in speech.calls))
 
 
 def _speaker(conversation: Conversation) -> Any:
@@ -446,6 +464,8 @@ def refusal(fault: Fault, wire: str, now: float) -> Refusal | None:
         body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}, "request_id": REQUEST_ID}
         return Refusal(status, body, tuple(headers))
     status, kind, code, message = OPENAI_ERRORS[fault.name]
+    if fault.retry_after is not None:
+        message = f"{message} Please try again in {fault.retry_after}s."
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     if reset is not None:
         body["error"]["resets_at"] = reset
