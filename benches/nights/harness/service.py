@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from harness import wire
+from harness import failing, wire, words
 from harness.brain import Answer, Brain, Conversation
 from harness.scenario import Fault, Turn
 
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         service = self.server.service
         body = json.loads(raw)
         if not body.get("tools") and name == "messages" and body.get("max_tokens", 0) <= 1:
-            self._json(200, wire.whole(wire.Speech("", ()), wire.read(name, body), 0))
+            self._json(200, wire.whole(words.Speech("", ()), wire.read(name, body), 0))
             return
         conversation = wire.read(name, body)
         answer = service.brain.answer(conversation)
@@ -138,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         service = self.server.service
         if turn.pause and not self._patient(turn.pause):
             raise OSError("the client is gone")
-        speech = wire.filled(wire.speak(turn, conversation, service.there), service.fill)
+        speech = words.filled(words.speak(turn, conversation, service.there), service.fill)
         number = len(service.seen())
         if not conversation.streaming:
             self._json(200, wire.whole(speech, conversation, number))
@@ -154,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _fail(self, fault: Fault, conversation: Conversation) -> None:
         if fault.seconds and not self._patient(fault.seconds):
             raise OSError("the client is gone")
-        refusal = wire.refusal(fault, conversation.wire, time.time())
+        refusal = failing.refusal(fault, conversation.wire, time.time())
         if refusal:
             self._json(refusal.status, refusal.body, refusal.headers)
             return
@@ -177,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
                 raise ValueError(f"there is no fault {fault.name}")
 
     def _begin(self, conversation: Conversation) -> None:
-        speech = wire.Speech("I begin with", ())
+        speech = words.Speech("I begin with", ())
         self._head(200, "text/event-stream", None)
         for event in wire.events(speech, conversation, 0)[:2]:
             self._chunk(event.encode())
@@ -274,7 +274,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _head(self, status: int, kind: str, length: int | None, headers: tuple[tuple[str, str], ...] = ()) -> None:
         self.send_response(status)
         self.send_header("content-type", kind)
-        self.send_header("request-id", wire.REQUEST_ID)
+        self.send_header("request-id", failing.REQUEST_ID)
         for key, value in headers:
             self.send_header(key, value)
         if length is None:

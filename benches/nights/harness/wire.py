@@ -3,43 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from harness.brain import Conversation
-from harness.scenario import Act, Fault, Turn
+from harness.words import Speech
 
-REQUEST_ID = "req_night"
 USED = {"input": 100, "cached": 10, "output": 20}
 """The tokens that every turn uses."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call of a tool."""
-
-    name: str
-    arguments: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Speech:
-    """A turn in the words of one agent."""
-
-    text: str
-    calls: tuple[Call, ...]
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """An answer that is no success."""
-
-    status: int
-    body: dict[str, Any]
-    headers: tuple[tuple[str, str], ...]
 
 
 def wire_of(path: str) -> str | None:
@@ -116,131 +86,6 @@ def _read_responses(body: dict[str, Any]) -> Conversation:
         tools=frozenset(names),
         system=body.get("instructions") or "",
     )
-
-
-# --- What a model wants done, in each agent's words -------------------------------------------------
-
-
-def speak(turn: Turn, conversation: Conversation, there: frozenset[str]) -> Speech:
-    """A turn in the words of the agent that asks. `there` are files that an agent has to read first."""
-    words = _speaker(conversation)
-    text: list[str] = []
-    calls: list[Call] = []
-    for act in turn.acts:
-        said, called = words(act, conversation, there)
-        text.extend(said)
-        calls.extend(called)
-    return Speech("\n".join(text), tuple(calls))
-
-
-def filled(speech: Speech, fill: Callable[[str], str]) -> Speech:
-    """A turn with the run's own addresses in it."""
-
-    def put(value: Any) -> Any:
-        match value:
-            case str():
-                return fill(value)
-            case dict():
-                return {key: put(inner) for key, inner in value.items()}
-            case list():
-                return [put(inner) for inner in value]
-            case _:
-                return value
-
-    return Speech(fill(speech.text), tuple(Call(call.name, put(call.arguments)) for call in speech.calls))
-
-
-def _speaker(conversation: Conversation) -> Any:
-    if "write_file" in conversation.tools:
-        return _own
-    if "Write" in conversation.tools or "Bash" in conversation.tools:
-        return _claude
-    return _codex
-
-
-def _tool(act: Act) -> tuple[str, dict[str, Any]] | None:
-    """A call of one of our own tools."""
-    if act.kind == "mcp":
-        return act.value, act.more.get("input", {})
-    if act.kind == "ask":
-        return "ask_human", {"question": act.value, **act.more}
-    if act.kind == "blocked":
-        return "task_blocked", {"reason": act.value}
-    return None
-
-
-def _own(act: Act, _: Conversation, __: frozenset[str]) -> tuple[list[str], list[Call]]:
-    tool = _tool(act)
-    if tool:
-        return [], [Call(*tool)]
-    match act.kind:
-        case "write":
-            return [], [Call("write_file", {"path": act.value, "content": act.more["text"]})]
-        case "edit":
-            return [], [Call("edit_file", {"path": act.value, **act.more})]
-        case "shell":
-            return [], [Call("run_command", {"command": act.value})]
-        case "read":
-            return [], [Call("read_file", {"path": act.value})]
-        case "done":
-            return [], [Call("task_done", {"summary": act.value})]
-        case _:
-            return [act.value], []
-
-
-WORKING = re.compile(r"[Ww]orking directory: *(\S+)")
-
-
-def _claude(act: Act, conversation: Conversation, there: frozenset[str]) -> tuple[list[str], list[Call]]:
-    tool = _tool(act)
-    if tool:
-        return [], [Call(f"mcp__unstuck__{tool[0]}", tool[1])]
-    found = WORKING.search(conversation.system + "\n".join(conversation.humans))
-    folder = found.group(1) if found else "."
-    path = f"{folder}/{act.value}"
-    first = [Call("Read", {"file_path": path})] if act.value in there else []
-    match act.kind:
-        case "write":
-            return [], [*first, Call("Write", {"file_path": path, "content": act.more["text"]})]
-        case "edit":
-            edit = {"file_path": path, "old_string": act.more["old"], "new_string": act.more["new"]}
-            return [], [Call("Read", {"file_path": path}), Call("Edit", edit)]
-        case "shell":
-            return [], [Call("Bash", {"command": act.value, "description": "Run a command"})]
-        case "read":
-            return [], [Call("Read", {"file_path": path})]
-        case _:
-            return [act.value], []
-
-
-def _codex(act: Act, _: Conversation, __: frozenset[str]) -> tuple[list[str], list[Call]]:
-    tool = _tool(act)
-    if tool:
-        return [], [Call(f"mcp__unstuck__{tool[0]}", tool[1])]
-    match act.kind:
-        case "write":
-            return [], [Call("exec_command", {"cmd": _written(act.value, act.more["text"])})]
-        case "edit":
-            return [], [Call("exec_command", {"cmd": _edited(act)})]
-        case "shell":
-            return [], [Call("exec_command", {"cmd": act.value})]
-        case "read":
-            return [], [Call("exec_command", {"cmd": f"cat {shlex.quote(act.value)}"})]
-        case _:
-            return [act.value], []
-
-
-def _written(path: str, text: str) -> str:
-    name = shlex.quote(path)
-    return f"mkdir -p \"$(dirname {name})\" && printf %s {shlex.quote(text)} > {name}"
-
-
-def _edited(act: Act) -> str:
-    code = "import sys; p, o, n = sys.argv[1:]; t = open(p).read(); assert o in t; open(p, 'w').write(t.replace(o, n, 1))"
-    return " ".join(["python3", "-c", shlex.quote(code), *(shlex.quote(part) for part in (act.value, act.more["old"], act.more["new"]))])
-
-
-# --- Success, as a stream or whole ----------------------------------------------------------------
 
 
 def events(speech: Speech, conversation: Conversation, number: int) -> list[str]:
@@ -416,58 +261,3 @@ def _chat_events(speech: Speech, conversation: Conversation, number: int) -> lis
     told.append(f"data: {json.dumps({**envelope, 'choices': [], 'usage': CHAT_USAGE})}\n\n")
     told.append("data: [DONE]\n\n")
     return told
-
-
-# --- Failure ----------------------------------------------------------------------------------------
-
-ANTHROPIC_ERRORS = {
-    "400": (400, "invalid_request_error", "messages.0.content: something is invalid"),
-    "401": (401, "authentication_error", "invalid x-api-key"),
-    "403": (403, "permission_error", "Your API key has no permission."),
-    "404": (404, "not_found_error", "model: claude-night-1"),
-    "429": (429, "rate_limit_error", "This request would exceed your rate limit."),
-    "usage": (429, "rate_limit_error", "This request would exceed your plan's limit."),
-    "quota": (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."),
-    "500": (500, "api_error", "Internal server error"),
-    "503": (503, "api_error", "Service unavailable"),
-    "529": (529, "overloaded_error", "Overloaded"),
-    "context": (400, "invalid_request_error", "prompt is too long: 205000 tokens > 200000 maximum"),
-}
-
-OPENAI_ERRORS = {
-    "400": (400, "invalid_request_error", "invalid_value", "Invalid value: foo"),
-    "401": (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided."),
-    "403": (403, "invalid_request_error", None, "You have no permission."),
-    "404": (404, "invalid_request_error", "model_not_found", "The model does not exist."),
-    "429": (429, "requests", "rate_limit_exceeded", "Rate limit reached."),
-    "usage": (429, "usage_limit_reached", None, "The usage limit is reached"),
-    "quota": (429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota, please check your plan and billing details."),
-    "500": (500, "server_error", None, "The server had an error."),
-    "503": (503, "server_error", None, "Service unavailable."),
-    "529": (503, "server_error", "server_is_overloaded", "The server is overloaded."),
-    "context": (400, "invalid_request_error", "context_length_exceeded", "Your input exceeds the context window of this model."),
-}
-
-
-def refusal(fault: Fault, wire: str, now: float) -> Refusal | None:
-    """The answer of a fault that has one; none where the connection itself fails."""
-    if fault.name not in ANTHROPIC_ERRORS:
-        return None
-    headers = [("retry-after", str(fault.retry_after))] if fault.retry_after is not None else []
-    reset = None if fault.reset_in is None else int(now) + fault.reset_in
-    if wire == "messages":
-        status, kind, message = ANTHROPIC_ERRORS[fault.name]
-        if fault.name == "usage":
-            headers.append(("anthropic-ratelimit-unified-status", "rejected"))
-            headers.append(("anthropic-ratelimit-unified-representative-claim", "five_hour"))
-            headers.extend([("anthropic-ratelimit-unified-reset", str(reset))] if reset else [])
-        body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}, "request_id": REQUEST_ID}
-        return Refusal(status, body, tuple(headers))
-    status, kind, code, message = OPENAI_ERRORS[fault.name]
-    if fault.retry_after is not None:
-        message = f"{message} Please try again in {fault.retry_after}s."
-    body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
-    if reset is not None:
-        body["error"]["resets_at"] = reset
-        body["error"]["resets_in_seconds"] = fault.reset_in
-    return Refusal(status, body, tuple(headers))
