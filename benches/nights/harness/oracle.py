@@ -273,8 +273,9 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _holds(text: str, wanted: str) -> bool:
-    """Whether a text holds another; line breaks and the case of letters do not matter."""
-    return " ".join(wanted.split()).lower() in " ".join(text.split()).lower()
+    """Whether a text holds another, or one of several; line breaks and the case of letters do not matter."""
+    flat = " ".join(text.split()).lower()
+    return any(" ".join(one.split()).lower() in flat for one in wanted.split("||"))
 
 
 def _told(seen: list[Seen], prompt: dict[str, Any]) -> str | None:
