@@ -137,10 +137,12 @@ def _look(stage: Stage, service: Service, ended: int | None, result: PeerResult)
 
 
 def _goal(stage: Stage) -> str:
-    step = next((step for step in stage.scenario.steps if step.kind == "run" and step.value[0] == "run"), None)
-    if step is None or len(step.value) < 2 or step.value[1].startswith("-") or "/" in step.value[1] or step.value[1].endswith(".md"):
+    """The goal of a scenario that is nothing but one run of one goal."""
+    steps = stage.scenario.steps
+    if len(steps) != 1 or steps[0].kind != "run" or steps[0].value[0] != "run" or steps[0].meanwhile:
         return ""
-    return str(step.value[1])
+    goal = str(steps[0].value[1])
+    return "" if "/" in goal or goal.startswith("-") or goal.endswith(".md") else goal
 
 
 def _check(stage: Stage) -> str:

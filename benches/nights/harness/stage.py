@@ -137,7 +137,7 @@ class Stage:
         """Commits what `unstuck init` wrote, with what the person adds to it."""
         settings = self.repo / "unstuck.toml"
         if self.scenario.settings:
-            settings.write_text(_merged(settings.read_text(), self.fill(self.scenario.settings)))
+            settings.write_text(merged(settings.read_text(), self.fill(self.scenario.settings)))
         for line in self.scenario.after_init:
             self.shell(line)
         example = self.repo / "tasks/000-example.md"
@@ -165,7 +165,7 @@ class Stage:
         path.chmod(0o755)
 
 
-def _merged(written: str, added: str) -> str:
+def merged(written: str, added: str) -> str:
     """Adds the person's settings to what was written, table by table."""
     lines = written.splitlines()
     table = ""
