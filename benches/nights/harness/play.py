@@ -110,9 +110,16 @@ class Player:
             case "answer":
                 self._answer(step.value)
             case "sh":
-                self._stage.shell(step.value)
+                self._shell(step.value)
             case "sleep":
                 time.sleep(float(step.value))
+
+    def _shell(self, line: str) -> None:
+        try:
+            self._stage.shell(line)
+        except subprocess.CalledProcessError as error:
+            said = (error.stdout + error.stderr).decode("utf-8", "replace").strip()
+            raise Stuck(f"`{line}` ended with {error.returncode}: {said}") from error
 
     def _judge(self, step: Step, ran: Ran) -> None:
         what = " ".join(ran.arguments)
@@ -202,7 +209,7 @@ class Player:
                 said = self.unstuck(*(self._stage.fill(argument) for argument in when.more["arguments"]))
                 self.played.asked.append(said.stdout + said.stderr)
             case "sh":
-                self._stage.shell(when.more["line"])
+                self._shell(when.more["line"])
             case _:
                 raise Stuck(f"nobody knows how to {when.do}")
 

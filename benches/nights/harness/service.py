@@ -48,7 +48,7 @@ class Service:
 
     def __init__(self, brain: Brain, there: frozenset[str], shop: dict[str, Any], github: dict[str, Any]) -> None:
         self.brain = brain
-        self.there = there
+        self._there = set(there)
         self.shop = shop
         self.github = github
         self.fill: Callable[[str], str] = str
@@ -70,6 +70,13 @@ class Service:
         """Every request to a model so far."""
         with self.lock:
             return list(self._seen)
+
+    def there(self, turn: Turn) -> frozenset[str]:
+        """The files that may be there when a turn is carried out; those it writes are there from then on."""
+        with self.lock:
+            before = frozenset(self._there)
+            self._there.update(act.value for act in turn.acts if act.kind == "write")
+            return before
 
     def note(self, seen: Seen) -> None:
         """Keeps a request."""
@@ -138,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         service = self.server.service
         if turn.pause and not self._patient(turn.pause):
             raise OSError("the client is gone")
-        speech = words.filled(words.speak(turn, conversation, service.there), service.fill)
+        speech = words.filled(words.speak(turn, conversation, service.there(turn)), service.fill)
         number = len(service.seen())
         if not conversation.streaming:
             self._json(200, wire.whole(speech, conversation, number))
