@@ -135,6 +135,7 @@ def _run_all(
                 print(table.line(result), flush=True)
             elif result is not None:
                 peers.append(result)
+                print(table.peer_line(result), flush=True)
     key = lambda each: (each.scenario, each.agent)  # noqa: E731
     return sorted(verdicts, key=key), sorted(peers, key=key)
 

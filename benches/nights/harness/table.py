@@ -18,6 +18,12 @@ def line(verdict: Verdict) -> str:
     return "\n".join([head, *(f"       {wrong}" for wrong in verdict.wrong)])
 
 
+def peer_line(peer: PeerResult) -> str:
+    """What the shell loop came to, on one line."""
+    said = "; ".join(peer.wrong) or "as it has to be"
+    return f"loop {peer.scenario:<34} {peer.agent:<6} {peer.calls:>3}     calls {peer.seconds:6.1f} s  {said}"
+
+
 def totals(verdicts: list[Verdict]) -> str:
     """The sums by agent."""
     lines = []
