@@ -67,6 +67,9 @@ def refusal(fault: Fault, wire: str, now: float) -> Refusal | None:
         message = f"{message} Please try again in {fault.retry_after}s."
     body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
     if reset is not None:
+        headers.append(("x-codex-primary-used-percent", "100"))
+        headers.append(("x-codex-primary-window-minutes", "300"))
+        headers.append(("x-codex-primary-reset-at", str(reset)))
         body["error"]["resets_at"] = reset
         body["error"]["resets_in_seconds"] = fault.reset_in
     return Refusal(status, body, tuple(headers))

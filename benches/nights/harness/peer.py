@@ -129,7 +129,7 @@ def _look(stage: Stage, service: Service, ended: int | None, result: PeerResult)
         result.wrong.append("said done, and it was not")
         result.false_done = True
     if completable and "files" in expect and done and sorted(changed) != sorted(expect["files"]):
-        result.wrong.append(f"committed {len(changed)} files, not {len(expect['files'])}")
+        result.wrong.append(f"committed {len(changed)} files, expected {len(expect['files'])}")
     for order, wanted in expect.get("charges", {}).items():
         if service.outside.charges.get(order, 0) > wanted:
             result.twice = True
