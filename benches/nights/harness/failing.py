@@ -40,11 +40,21 @@ OPENAI_ERRORS = {
     "404": (404, "invalid_request_error", "model_not_found", "The model does not exist."),
     "429": (429, "requests", "rate_limit_exceeded", "Rate limit reached."),
     "usage": (429, "usage_limit_reached", None, "The usage limit is reached"),
-    "quota": (429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota, please check your plan and billing details."),
+    "quota": (
+        429,
+        "insufficient_quota",
+        "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
     "500": (500, "server_error", None, "The server had an error."),
     "503": (503, "server_error", None, "Service unavailable."),
     "529": (503, "server_error", "server_is_overloaded", "The server is overloaded."),
-    "context": (400, "invalid_request_error", "context_length_exceeded", "Your input exceeds the context window of this model."),
+    "context": (
+        400,
+        "invalid_request_error",
+        "context_length_exceeded",
+        "Your input exceeds the context window of this model.",
+    ),
 }
 
 

@@ -73,12 +73,13 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios; all of them without any")
     parser.add_argument("--agents", default=None, help=f"some of {','.join(PROVIDERS)}; {','.join(AGENTS)} without it")
     parser.add_argument("--jobs", type=int, default=2, help="how many nights at a time")
-    parser.add_argument("--share", metavar="N/M", help="the N-th of M parts of the scenarios; `ci` is the fixed share of every change")
+    parser.add_argument("--share", metavar="N/M", help="a part of the scenarios; `ci` is the share of every change")
     parser.add_argument("--peer", action="store_true", help="run the shell loop beside it")
     parser.add_argument("--json", metavar="FILE", help="write everything down for programs")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/benchmarks.md")
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/benchmarks.md")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a variable of the person, to try a setting out")
+    setting = "a variable of the person, to try a setting out"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=setting)
     parser.add_argument("--keep", action="store_true", help="keep the places of nights that are as they have to be")
     parser.add_argument("--list", action="store_true", help="only list the scenarios")
     return parser.parse_args(arguments)
@@ -136,8 +137,11 @@ def _run_all(
             elif result is not None:
                 peers.append(result)
                 print(table.peer_line(result), flush=True)
-    key = lambda each: (each.scenario, each.agent)  # noqa: E731
-    return sorted(verdicts, key=key), sorted(peers, key=key)
+    return sorted(verdicts, key=_by_name), sorted(peers, key=_by_name)
+
+
+def _by_name(result: Verdict | PeerResult) -> tuple[str, str]:
+    return result.scenario, result.agent
 
 
 def _night(night: Night, tools: Tools, place: Path, keep: bool) -> Verdict:
@@ -149,7 +153,7 @@ def _night(night: Night, tools: Tools, place: Path, keep: bool) -> Verdict:
         began = time.monotonic()
         played = player.play()
         verdict = Oracle(stage, service, player).judge(played, time.monotonic() - began)
-    except Exception as error:  # noqa: BLE001 - a night that cannot be told is a failed night
+    except Exception as error:  # A night that cannot be told is a failed night.
         verdict = Verdict(night.scenario.name, night.agent, [f"the harness failed: {type(error).__name__}: {error}"])
     finally:
         service.close()
@@ -197,7 +201,7 @@ def _init(stage: Stage, player: Player) -> None:
 
 def _keep_requests(stage: Stage, service: Service) -> None:
     kept = [
-        {"task": seen.task, "attempt": seen.attempt, "served": seen.served, "at": seen.at, "humans": seen.humans, "body": seen.body}
+        {name: getattr(seen, name) for name in ("task", "attempt", "served", "at", "humans", "body")}
         for seen in service.seen()
     ]
     (stage.root / "requests.json").write_text(json.dumps(kept, indent=1))

@@ -100,7 +100,12 @@ def _loop(stage: Stage, program: Path) -> int | None:
     log = stage.root / "peer.txt"
     with log.open("wb") as out:
         child = subprocess.Popen(
-            ["bash", "-c", LOOP], cwd=stage.repo, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
+            ["bash", "-c", LOOP],
+            cwd=stage.repo,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
         try:
             return child.wait(timeout=SECONDS_MAX)

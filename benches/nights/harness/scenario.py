@@ -69,7 +69,7 @@ class Step:
     exit: Any = None
     says: tuple[str, ...] = ()
     never_says: tuple[str, ...] = ()
-    timeout: float = 90.0
+    timeout: float = 60.0
     meanwhile: tuple[When, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     agents: tuple[str, ...] = ()
@@ -106,7 +106,8 @@ EXPECT = {
     "exit", "least", "calls_max", "questions", "says", "never_says", "report", "report_never",
     "inbox", "inbox_never", "choices", "choices_never", "recommended_never", "files", "has", "lacks",
     "built", "green", "charges", "pushed", "pulls", "prompts", "person_changes", "secrets",
-    "seconds_max", "log", "log_never", "status", "status_never", "branch", "landed", "person_has", "person_lacks", "prompt_bytes_max",
+    "seconds_max", "log", "log_never", "status", "status_never", "branch", "landed", "person_has",
+    "person_lacks", "prompt_bytes_max",
     "gap_min", "gap_max", "agents", "served",
 }
 KNOWN = {
@@ -211,7 +212,7 @@ def _step(raw: dict[str, Any]) -> Step:
         exit=raw.get("exit"),
         says=tuple(raw.get("says", [])),
         never_says=tuple(raw.get("never_says", [])),
-        timeout=float(raw.get("timeout", 90.0)),
+        timeout=float(raw.get("timeout", 60.0)),
         meanwhile=meanwhile,
         env=raw.get("env", {}),
         agents=tuple(raw.get("agents", [])),

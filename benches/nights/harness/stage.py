@@ -31,6 +31,17 @@ PROVIDERS = {
 AUTHOR = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 
 
+GITCONFIG = """\
+[user]
+\tname = Ada
+\temail = ada@example.org
+[init]
+\tdefaultBranch = main
+[protocol "file"]
+\tallow = always
+"""
+
+
 @dataclass(frozen=True)
 class Tools:
     """The programs that nights are run with."""
@@ -79,7 +90,7 @@ class Stage:
         variable, key = KEYS[self.agent]
         base_url = f"{self.service}/v1" if self.agent in ("codex", "openai") else self.service
         env = {
-            "PATH": os.pathsep.join([str(self.root / "bin"), str(self.tools.agents), str(self.tools.unstuck.parent), os.defpath, "/usr/local/bin"]),
+            "PATH": os.pathsep.join(map(str, self._path())),
             "HOME": str(self.root / "home"),
             "USER": "ada",
             "LANG": "C.UTF-8",
@@ -97,6 +108,9 @@ class Stage:
             else:
                 env[name] = self.fill(value)
         return env
+
+    def _path(self) -> list[Path | str]:
+        return [self.root / "bin", self.tools.agents, self.tools.unstuck.parent, os.defpath, "/usr/local/bin"]
 
     def git(self, *arguments: str, check: bool = True) -> str:
         """Runs git in the person's checkout, as the person."""
@@ -118,8 +132,7 @@ class Stage:
         shutil.rmtree(self.root, ignore_errors=True)
         for name in ("home", "bin", "repo", "state"):
             (self.root / name).mkdir(parents=True)
-        gitconfig = "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n"
-        (self.root / "home/.gitconfig").write_text(gitconfig)
+        (self.root / "home/.gitconfig").write_text(GITCONFIG)
         for name, text in self.scenario.programs.items():
             self._executable(self.root / "bin" / name, text)
         self.git("init", "--quiet", "-b", "main", ".")

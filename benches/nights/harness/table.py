@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +15,8 @@ def line(verdict: Verdict) -> str:
     """One run on one line, and what differs below it."""
     mark = "ok  " if not verdict.wrong else "FAIL"
     least = f"/{verdict.least}" if verdict.least is not None else ""
-    head = f"{mark} {verdict.scenario:<34} {verdict.agent:<6} {verdict.calls:>3}{least:<4} calls {verdict.seconds:6.1f} s"
+    calls = f"{verdict.calls:>3}{least:<4} calls"
+    head = f"{mark} {verdict.scenario:<34} {verdict.agent:<6} {calls} {verdict.seconds:6.1f} s"
     return "\n".join([head, *(f"       {wrong}" for wrong in verdict.wrong)])
 
 
@@ -41,39 +43,50 @@ def totals(verdicts: list[Verdict]) -> str:
     return "\n".join(lines)
 
 
-NAMES = {"claude": "Claude Code", "codex": "Codex", "api": "own loop, Anthropic API", "openai": "own loop, OpenAI-compatible API"}
+NAMES = {
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "api": "our own loop, Anthropic API",
+    "openai": "our own loop, OpenAI-compatible API",
+}
+
+
+HEAD = """\
+| | scenarios as they have to be | calls (least) | false done | done twice | secrets leaked | processes left |
+| --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def markdown(verdicts: list[Verdict], peers: list[PeerResult]) -> str:
     """The table of docs/benchmarks.md."""
-    rows = [
-        "| | scenarios as they have to be | calls (least) | false done | done twice | secrets leaked | processes left |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for agent in [agent for agent in NAMES if any(verdict.agent == agent for verdict in verdicts)]:
+    rows = [HEAD]
+    for agent, name in NAMES.items():
         mine = [verdict for verdict in verdicts if verdict.agent == agent]
-        counted = [verdict for verdict in mine if verdict.least is not None]
-        calls, least = sum(verdict.calls for verdict in counted), sum(verdict.least or 0 for verdict in counted)
-        figures = [
-            f"{sum(not verdict.wrong for verdict in mine)} of {len(mine)}",
-            f"{calls} ({least})",
-            *(str(sum(getattr(verdict, name) for verdict in mine)) for name in ("false_done", "twice", "leaked", "left")),
-        ]
-        rows.append(f"| Unstuck with {NAMES[agent]} | {' | '.join(figures)} |")
-    for agent in [agent for agent in NAMES if any(peer.agent == agent for peer in peers)]:
+        if mine:
+            rows.append(_row(f"Unstuck with {name}", mine, str(sum(verdict.leaked for verdict in mine))))
+    for agent, name in NAMES.items():
         theirs = [peer for peer in peers if peer.agent == agent]
-        good = sum(not peer.wrong for peer in theirs)
-        counted = [peer for peer in theirs if peer.least is not None]
-        calls, least = sum(peer.calls for peer in counted), sum(peer.least or 0 for peer in counted)
-        twice, false_done, left = (sum(getattr(peer, name) for peer in theirs) for name in ("twice", "false_done", "left"))
-        rows.append(f"| a shell loop with {NAMES[agent]} | {good} of {len(theirs)} | {calls} ({least}) | {false_done} | {twice} | – | {left} |")
+        if theirs:
+            rows.append(_row(f"a shell loop with {name}", theirs, "–"))
     return "\n".join(rows)
+
+
+def _row(name: str, results: Sequence[Verdict | PeerResult], leaked: str) -> str:
+    counted = [result for result in results if result.least is not None]
+    figures = [
+        f"{sum(not result.wrong for result in results)} of {len(results)}",
+        f"{sum(result.calls for result in counted)} ({sum(result.least or 0 for result in counted)})",
+        str(sum(result.false_done for result in results)),
+        str(sum(result.twice for result in results)),
+        leaked,
+        str(sum(result.left for result in results)),
+    ]
+    return f"| {name} | {' | '.join(figures)} |"
 
 
 def as_json(scenarios: list[Scenario], verdicts: list[Verdict], peers: list[PeerResult]) -> dict[str, Any]:
     """Everything, for programs."""
     return {
-        "scenarios": {scenario.name: {"title": scenario.title, "proves": scenario.proves} for scenario in scenarios},
+        "scenarios": {each.name: {"title": each.title, "proves": each.proves} for each in scenarios},
         "verdicts": [asdict(verdict) for verdict in verdicts],
         "peers": [asdict(peer) for peer in peers],
     }

@@ -158,9 +158,8 @@ def _responses_output(speech: Speech, number: int) -> list[dict[str, Any]]:
     output: list[dict[str, Any]] = []
     if speech.text:
         content = [{"type": "output_text", "text": speech.text, "annotations": []}]
-        output.append(
-            {"type": "message", "id": f"msg_night_{number}", "role": "assistant", "status": "completed", "content": content}
-        )
+        message = {"type": "message", "id": f"msg_night_{number}", "role": "assistant", "status": "completed"}
+        output.append({**message, "content": content})
     for index, call in enumerate(speech.calls):
         server, _, tool = call.name.rpartition("__")
         item = {

@@ -142,6 +142,15 @@ def _written(path: str, text: str) -> str:
     return f"mkdir -p \"$(dirname {name})\" && printf %s {shlex.quote(text)} > {name}"
 
 
+EDIT = """
+import sys
+path, old, new = sys.argv[1:]
+text = open(path).read()
+assert old in text
+open(path, "w").write(text.replace(old, new, 1))
+"""
+
+
 def _edited(act: Act) -> str:
-    code = "import sys; p, o, n = sys.argv[1:]; t = open(p).read(); assert o in t; open(p, 'w').write(t.replace(o, n, 1))"
-    return " ".join(["python3", "-c", shlex.quote(code), *(shlex.quote(part) for part in (act.value, act.more["old"], act.more["new"]))])
+    arguments = ["python3", "-c", EDIT, act.value, act.more["old"], act.more["new"]]
+    return " ".join(shlex.quote(argument) for argument in arguments)
