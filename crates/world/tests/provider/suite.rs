@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Outcome, ToolKind};
 use unstuck_core::fault::Code::{self, *};
-use unstuck_world::agent::{Activity, Agent, End};
+use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Activity, Agent, End};
 use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Server, Stop, Trouble};
 use unstuck_world::process::{Fence, Hold};
 use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions};
@@ -191,6 +193,32 @@ async fn claude_code_shows_how_long_to_wait() {
 async fn codex_shows_how_long_to_wait() {
     let waited = asked_to_wait(Which::Codex, 4).await;
     assert!(matches!(waited, Some(4 | 5)), "{waited:?}");
+}
+
+/// How long it takes from the last thing that a program says to the end of all of it.
+async fn time_to_end(which: Which) -> Duration {
+    let stage = Stage::new();
+    let server = Server::start(Answer::text("Done.")).await.unwrap();
+    let agent = stage.agent(which, &program(which), Some(server.url()));
+    let (tell, mut told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
+    let last_sign = async move {
+        let mut last = Instant::now();
+        while told.recv().await.is_some() {
+            last = Instant::now();
+        }
+        last
+    };
+    let working = agent.work(stage.assignment(), tell, CancellationToken::new());
+    let ((ended, over), last) = tokio::join!(async { (working.await, Instant::now()) }, last_sign);
+    assert_eq!(code(&ended.end), None, "{which:?}: {:?}", ended.end);
+    over.duration_since(last)
+}
+
+#[tokio::test]
+#[ignore = "needs the real Codex: ./scripts/test --agents"]
+async fn codex_ends_soon_after_its_last_message() {
+    let took = time_to_end(Which::Codex).await;
+    assert!(took <= Duration::from_millis(500), "{took:?}");
 }
 
 /// A port on which nobody listens.
