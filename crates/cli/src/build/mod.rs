@@ -4,6 +4,7 @@ mod agents;
 mod brief;
 mod repair;
 mod secrets;
+mod service;
 mod settings;
 mod task;
 

@@ -239,10 +239,13 @@ impl Shared {
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));
-        let end = match (ended.end, seen.stuck) {
-            (_, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
-            (End::Stopped, None) if stop.is_cancelled() => return None,
-            (end, None) => end,
+        let end = match (ended.end, seen.done, seen.stuck) {
+            (End::Stopped, ..) if stop.is_cancelled() => return None,
+            (end @ End::Finished { .. }, Some(_), _) => end,
+            // However it ended after that, its work was done before.
+            (_, Some(said), _) => End::Finished { said, denials: Vec::new() },
+            (_, None, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
+            (end, None, None) => end,
         };
         let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let spent = Amount { time_ms, ..Amount::ZERO };
