@@ -64,9 +64,9 @@ impl Baselines {
         if self.known(gates).is_some() || !workspace.changes().await?.is_empty() {
             return Ok(());
         }
-        let measured = Baseline::measure(workspace, &gates.all(), shell).await;
-        clean(workspace, run, now).await?;
-        let baseline = measured?;
+        let all = gates.all();
+        let measure = Baseline::measure(workspace, &all, shell);
+        let baseline = workspace.watch_check((run, now), measure).await??;
         let name = name(gates);
         if let Ok(bytes) = serde_json::to_vec(&baseline)
             && let Err(error) = fs::write(self.file(&name), bytes)
@@ -80,16 +80,6 @@ impl Baselines {
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("baseline-{}-{name}.json", self.start))
     }
-}
-
-/// What the checks left behind is no work of the agent that comes after them.
-async fn clean(workspace: &Workspace, run: RunId, now: Time) -> Result<(), Fault> {
-    let left: Vec<PathBuf> =
-        workspace.changes().await?.into_iter().map(|change| change.path).collect();
-    if left.is_empty() {
-        return Ok(());
-    }
-    workspace.take_back(&left, run, now).await.map(drop)
 }
 
 /// The same for the same commands in the same order, and for no others.
