@@ -104,7 +104,11 @@ impl Shared {
         let at = (order.effect.run, self.clock.now());
         let shell = self.shell(order);
         let run = checks.run(workspace, &task.scope, baseline, &shell, at);
-        let verdict = workspace.watch_check(at, run).await??;
+        let verdict = if checks.commands().is_empty() {
+            run.await?
+        } else {
+            workspace.watch_check(at, run).await??
+        };
         self.note_checked(order, checks, &verdict).await;
         match verdict {
             Verdict::NothingToCheck => Ok(()),
