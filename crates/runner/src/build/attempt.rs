@@ -74,8 +74,13 @@ impl Shared {
                 self.let_think(order, (task, &**worker), &workspace, stop).await?
             }
         };
-        workspace.restore_shared(order.effect.run).await?;
-        let Some(Worked { end, actions, spent }) = worked else { return Ok(None) };
+        let restored = workspace.restore_shared(order.effect.run).await?;
+        let Some(Worked { mut end, actions, spent }) = worked else { return Ok(None) };
+        if matches!(end, End::Finished { .. })
+            && let Some(fault) = workspace.find_work_elsewhere(&restored).await?
+        {
+            end = End::Failed(Box::new(fault));
+        }
         self.denied.note(order.effect.task, &end);
         let approach = self.approach(&end, &actions, &workspace).await?;
         // Asking for the work once more would end at the same wall.
@@ -139,7 +144,9 @@ impl Shared {
             in_place: settings.in_place,
             now: self.clock.now(),
         };
-        Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await
+        let workspace = Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await?;
+        workspace.note_named(&self.task(order)?.scope)?;
+        Ok(workspace)
     }
 
     /// Work that has landed and was refused further on, by a check before the push for example, is
@@ -163,7 +170,7 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<Assignment, Fault> {
-        let mut environment = self.settings.environment.clone();
+        let mut environment = self.environment(order);
         for (name, value) in workspace.environment(order.effect.run).await? {
             environment.retain(|(known, _)| *known != name);
             environment.extend(value.map(|value| (name, value)));

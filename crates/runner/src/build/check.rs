@@ -49,13 +49,7 @@ impl Shared {
         self.fence(order, task, workspace).await?;
         let head = self.head(order).await?;
         workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
-        let checks = &task.gates.pre_commit;
-        self.pass(order, task, checks, workspace).await?;
-        // Nothing was run that could have left anything.
-        if checks.commands().is_empty() {
-            return Ok(());
-        }
-        self.sweep(order, task, workspace).await
+        self.pass(order, task, &task.gates.pre_commit, workspace).await
     }
 
     /// What lies outside is taken back at once; what has to be asked about stays for the answer.
@@ -76,23 +70,6 @@ impl Shared {
             Some(fault) if !self.allowed(order, &fault).await => Err(fault),
             _ => Ok(()),
         }
-    }
-
-    /// What a check itself leaves outside the fence belongs to nobody's change, and nobody is to
-    /// blame for it.
-    async fn sweep(
-        &self,
-        order: &Order,
-        task: &TaskSettings,
-        workspace: &Workspace,
-    ) -> Result<(), Fault> {
-        let outside = look_over(task, workspace).await?.out_of_scope();
-        if outside.is_empty() {
-            return Ok(());
-        }
-        tracing::info!(?outside, "a check left files outside the fence; they are taken back");
-        let (run, now) = (order.effect.run, self.clock.now());
-        workspace.take_back(&outside, run, now).await.map(drop)
     }
 
     /// Whether a person allowed what a fault is about.
@@ -123,7 +100,12 @@ impl Shared {
         let known = self.baselines.known(&task.gates);
         let at = (order.effect.run, self.clock.now());
         let shell = self.shell(order);
-        let verdict = checks.run(workspace, &task.scope, known.as_deref(), &shell, at).await?;
+        let run = checks.run(workspace, &task.scope, known.as_deref(), &shell, at);
+        let verdict = if checks.commands().is_empty() {
+            run.await?
+        } else {
+            workspace.watch_check(at, run).await??
+        };
         let verdict = self.judge_red_base(order, task, workspace, verdict).await?;
         self.note_checked(order, checks, &verdict).await;
         match verdict {

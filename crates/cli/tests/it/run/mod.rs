@@ -16,3 +16,4 @@ pub(crate) mod stage;
 mod tasks;
 mod telling;
 mod together;
+mod worktrees;
