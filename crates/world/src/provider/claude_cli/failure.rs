@@ -47,7 +47,11 @@ impl Facts {
             }
             (Some("error_max_budget_usd"), _) => {
                 let unit = "money".to_owned();
-                Kind::BudgetExhausted(BudgetSpent { span: BudgetSpan::Task, unit })
+                Kind::BudgetExhausted(BudgetSpent {
+                    span: BudgetSpan::Task,
+                    unit,
+                    ..BudgetSpent::default()
+                })
             }
             _ => Kind::ProviderCrash(Crash::default()),
         };
@@ -57,7 +61,7 @@ impl Facts {
     /// Billing and length come before the status: theirs is a plain 400.
     fn api_failure(&self, line: &Line<'_>) -> Kind {
         let http = self.http(line);
-        let auth = Auth { account: NAME.to_owned(), variable: None };
+        let auth = Auth { account: NAME.to_owned(), ..Auth::default() };
         let rate = RateLimit { status: http.status, limited: self.limited() };
         let reason = line.terminal_reason.as_deref();
         match (self.error.as_deref(), http.status) {
