@@ -78,6 +78,8 @@ pub(super) const fn label(decision: Decision) -> &'static str {
         Decision::Continue => "Go on",
         Decision::RaiseLimit => "Raise the limit",
         Decision::Stop => "Stop here",
+        Decision::Unrelated => "It has nothing to do with this work",
+        Decision::Belongs => "It belongs to the work",
     }
 }
 
@@ -97,6 +99,7 @@ impl OptionsContext<'_> {
             QuestionKind::Happened => &[D::ItHappened, D::ItDidNot, D::Skip],
             QuestionKind::Ours => &[D::TryAgain, D::SkipFeature],
             QuestionKind::Paused => &[D::Continue, D::RaiseLimit, D::Stop],
+            QuestionKind::RedBase => &[D::Unrelated, D::Belongs, D::SkipFeature],
         }
     }
 
@@ -231,6 +234,13 @@ impl OptionsContext<'_> {
             Decision::TryAgain => {
                 format!("I start again{scope} from a clean copy. The old one is kept to look at.")
             }
+            Decision::Unrelated => format!(
+                "The work counts as done{scope}, and this failure is not held against any other \
+                 task of this build."
+            ),
+            Decision::Belongs => format!(
+                "The work goes on{scope} until the check passes, with a fresh set of tries."
+            ),
             Decision::Continue => self.going_on(),
             Decision::RaiseLimit => self.raising(),
             Decision::Stop if self.reason.holds_build() => {

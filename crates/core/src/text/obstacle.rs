@@ -65,6 +65,10 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::ValidationPrePr => {
             return named("a check that must pass before the work goes to review fails");
         }
+        Code::ValidationRedBase => {
+            let fails = named("a check was red before the work began, and fails in the same way");
+            return format!("{fails} The work itself is finished. Does it belong to the work?");
+        }
         Code::ScopeForbidden => {
             let changed = named("the work changed files that are off limits");
             return format!("{changed} I took those changes back and kept a copy.");
