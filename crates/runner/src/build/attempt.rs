@@ -85,7 +85,7 @@ impl Shared {
         let approach = self.approach(&end, &actions, &workspace).await?;
         // Asking for the work once more would end at the same wall.
         if approach.files_changed == 0
-            && let Some(denied) = self.denied.take(order.effect.task)
+            && let Some(denied) = self.take_denied(order, task)
             && !self.allowed(order, &denied).await
         {
             let (fault, approach) = (Arc::new(denied), Some(Arc::new(approach)));
@@ -281,7 +281,7 @@ fn outcome(end: End, approach: Approach) -> Outcome {
     match end {
         End::Finished { said, .. } if blocked(&said).is_some() => {
             let asked = blocked(&said).unwrap_or_default().to_owned();
-            let fault = Fault::precondition_input("agent", asked.clone(), Input { asked });
+            let fault = Fault::precondition_input("agent", asked.clone(), Input { asked, ..Input::default() });
             Outcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
         }
         End::Finished { .. } | End::Stopped => Outcome::Attempted { approach },

@@ -27,10 +27,7 @@ impl Shared {
     pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let judged = self.judge(order, task, &workspace).await;
-        let denied = self.denied.take(order.effect.task, &self.never_run());
-        let Some(denied) = denied.map(|fault| asked_by(fault, &task.worker)) else {
-            return judged;
-        };
+        let Some(denied) = self.take_denied(order, task) else { return judged };
         let passes = match &judged {
             Ok(()) => !workspace.changes().await?.is_empty(),
             // An outage says nothing about the work, and what was taken back has its own reason.
@@ -43,6 +40,12 @@ impl Shared {
             Ok(()) => denied,
             Err(fault) => denied.caused_by(fault),
         })
+    }
+
+    /// What the latest attempt was not allowed to do, as a fault. It counts once.
+    pub(super) fn take_denied(&self, order: &Order, task: &TaskSettings) -> Option<Fault> {
+        let denied = self.denied.take(order.effect.task, &self.never_run());
+        denied.map(|fault| asked_by(fault, &task.worker))
     }
 
     async fn judge(
