@@ -264,11 +264,21 @@ pub struct Task {
     pub retrying: Option<Signature>,
     /// The fault it met last.
     pub failure: Option<Arc<Fault>>,
+    /// The latest check that was red, whatever was met after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_failure: Option<Arc<Fault>>,
     /// How often an agent began on it anew.
     pub attempts: u32,
     /// What its agent did in the attempt that is being checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<Arc<Approach>>,
+    /// The run in which its agent ended without a change and was asked to do the work or to say why
+    /// none is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nudged: Option<RunId>,
+    /// It is done and nothing had to be changed: why, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<Arc<str>>,
     /// What was done about a job's script in this firing.
     #[serde(default, skip_serializing_if = "Repairs::is_none")]
     pub repairs: Repairs,
@@ -325,8 +335,11 @@ impl Task {
             charged: Vec::new(),
             retrying: None,
             failure: None,
+            check_failure: None,
             attempts: 0,
             approach: None,
+            nudged: None,
+            unchanged: None,
             repairs: Repairs::default(),
             checked: Vec::new(),
             reports: Vec::new(),

@@ -16,7 +16,7 @@ pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<
 
 fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Option<Narration<'a>> {
     let now = recorded.at;
-    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.title.as_str());
+    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.called());
     let rule = recorded.why.as_ref().map(|why| why.rule);
     let code = recorded.why.as_ref().and_then(|why| why.code);
     Some(match &recorded.event {
@@ -58,10 +58,18 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::TaskUnparked { task, guidance: Some(guidance), .. } => {
             Narration::Answered { title: title(*task), decision: guidance.decision, tasks: 1 }
         }
-        Event::TaskDone { task } => {
+        Event::TaskDone { task, unchanged } => {
             let attempts = state.task(*task)?.attempts;
-            Narration::Done { title: title(*task), attempts }
+            match unchanged {
+                Some(_) => Narration::Unchanged { title: title(*task) },
+                None => Narration::Done { title: title(*task), attempts },
+            }
         }
+        Event::BaseChecked { red, .. } => {
+            let red = red.first()?;
+            Narration::RedBase { command: &red.command, tests: &red.tests }
+        }
+        Event::Nudged { run } => Narration::Nudged { title: title(state.run(*run)?.task) },
         Event::TaskSkipped { task, left } => match left {
             Left::Needs { task: needed } => {
                 Narration::Skipped { title: title(*task), needs: title(*needed) }
@@ -116,7 +124,7 @@ const fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TaskParked { task, .. }
         | Event::QuestionJoined { task, .. }
         | Event::TaskUnparked { task, .. }
-        | Event::TaskDone { task }
+        | Event::TaskDone { task, .. }
         | Event::TaskSkipped { task, .. }
         | Event::TaskFailed { task, .. }
         | Event::TaskCancelled { task }

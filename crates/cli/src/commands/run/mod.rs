@@ -25,7 +25,7 @@ use crate::commands::serve::Aside;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
-use crate::render::Terminal;
+use crate::render::{self, Terminal};
 use crate::settings::{Flags, Resolved};
 pub(super) use begin::{Crew, Others, Performing, open_builds};
 use ending::Ending;
@@ -45,7 +45,9 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
         if args.dry {
             return dry::show(&crew, &plan, args.follow.json, terminal);
         }
-        crew.check(&plan).await?;
+        for concern in crew.check(&plan).await? {
+            render::note(&format!("unstuck: {}", concern.line()));
+        }
         if args.detach {
             return detach::start(&project, terminal);
         }

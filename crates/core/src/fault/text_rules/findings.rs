@@ -11,13 +11,25 @@ const SETTINGS: &str = "finding.settings";
 const EXCEPTION: &str = "exception.code";
 const PANIC: &str = "exception.panic";
 const DIED: &str = "finding.compiler-died";
+const ROOM: &str = "finding.no-room";
 const COMMAND: &str = "said.command-missing";
 const REFUSED: &str = "said.refused";
 const SETTINGS_FILE: &str = "said.settings";
 const VARIABLE: &str = "exception.variable";
 
-pub(super) const RULES: &[&str] =
-    &[COMPILER, TEST, SETTINGS, EXCEPTION, VARIABLE, PANIC, DIED, COMMAND, REFUSED, SETTINGS_FILE];
+pub(super) const RULES: &[&str] = &[
+    COMPILER,
+    TEST,
+    SETTINGS,
+    EXCEPTION,
+    VARIABLE,
+    PANIC,
+    DIED,
+    ROOM,
+    COMMAND,
+    REFUSED,
+    SETTINGS_FILE,
+];
 
 /// A finding wins over everything but a full disk and a tool that died.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdict> {
@@ -30,7 +42,8 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         line.text.starts_with(b"panic: runtime error")
             || line.text.starts_with(b"terminate called after")
     };
-    if lines.iter().any(raised) {
+    let of_plugin = |line: &Line<'_>| memchr::memmem::find(line.text, b"plugin crashed").is_some();
+    if lines.iter().any(raised) && !lines.iter().any(of_plugin) {
         return verdict(Code::LogicError, PANIC);
     }
     if lines.iter().any(is_missing_command) {
@@ -43,6 +56,9 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
         return None;
     }
+    if lines.iter().any(|line| is_out_of_room(line.text)) {
+        return verdict(Code::EnvDiskFull, ROOM);
+    }
     if finding.text.starts_with(b"internal compiler error") {
         return verdict(Code::ToolCrash, DIED);
     }
@@ -50,6 +66,13 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         return verdict(Code::ToolConfig, SETTINGS);
     }
     verdict(Code::LogicError, COMPILER)
+}
+
+/// `ld: final link failed: No space left on device`: the machine's own sentence at the end.
+fn is_out_of_room(text: &[u8]) -> bool {
+    const SENTENCE: &[u8] = b": no space left on device";
+    let start = text.len().saturating_sub(SENTENCE.len());
+    text[start..].eq_ignore_ascii_case(SENTENCE)
 }
 
 /// An exception that only wrong code raises. Words of its message say nothing about the world.
@@ -145,10 +168,10 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"error: cannot run ");
     }
     // A bare name was to be run; data has an extension or a directory.
-    if let Some(name) =
-        text.strip_prefix(b"FileNotFoundError: [Errno 2] No such file or directory: ")
-    {
-        return single(name);
+    const MISSING: &[u8] = b"[Errno 2] No such file or directory: ";
+    if let Some(at) = memchr::memmem::find(text, MISSING) {
+        let name = &text[at + MISSING.len()..];
+        return single(name.strip_prefix(b"b").unwrap_or(name));
     }
     text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
 }
