@@ -222,6 +222,9 @@ class Player:
             raise Stuck(f"there is no open question about {about!r}" if about else "there is no open question")
         question, text = chosen
         self.played.asked.append(text)
+        offered = [option.get("value") for option in question.get("options", [])]
+        if wanted.get("if_offered") and wanted["answer"] not in offered:
+            return
         arguments = ["inbox", "answer", str(question["id"]).removeprefix("q"), wanted["answer"]]
         if "guidance" in wanted:
             arguments += ["--guidance", self._stage.fill(wanted["guidance"])]
