@@ -49,6 +49,7 @@ impl Runner {
             attempt,
             mutation,
             context,
+            nudged: task.nudged == Some(effect.run),
             mended: mended(task, &effect),
             broke,
             task: spec,

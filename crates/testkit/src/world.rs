@@ -188,7 +188,10 @@ impl<'a> Scene<'a> {
 
     pub(crate) fn approach(&self, chance: &mut Chance) -> Arc<Approach> {
         let digest = (!chance.one_in(5)).then(|| Digest(chance.below(3)));
-        Arc::new(Approach { digest, summary: self.name.clone(), ..Approach::default() })
+        // Now and then an agent ends without a change.
+        let files_changed = u32::from(!chance.one_in(7));
+        let summary = self.name.clone();
+        Arc::new(Approach { digest, summary, files_changed, ..Approach::default() })
     }
 
     fn settle(mut self, outcome: Outcome) -> Command {

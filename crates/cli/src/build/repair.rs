@@ -9,7 +9,7 @@ use unstuck_core::policy::Overrides;
 use unstuck_runner::build::{BuildSettings, Gates, TaskSettings};
 use unstuck_runner::repair::RepairSettings;
 use unstuck_world::scope::{Mode, Rules, Scope};
-use unstuck_world::validate::{Checks, Compare};
+use unstuck_world::validate::{BaselineMode, Checks};
 use unstuck_world::workspace;
 
 use super::agents::Agents;
@@ -173,7 +173,7 @@ fn task(
             pre_push: checks(Gate::PrePush, &[])?,
             pre_pr: checks(Gate::PrePr, &[])?,
             // What was red before is what is to be repaired.
-            compare: Compare::Off,
+            baseline: BaselineMode::Green,
         },
         brief: format!("{}\n\n{FENCE}", usual.brief),
         ..usual

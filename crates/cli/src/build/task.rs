@@ -8,7 +8,7 @@ use unstuck_runner::build::{Gates, TaskSettings};
 use unstuck_world::agent::Limits;
 use unstuck_world::provider::prices::Prices;
 use unstuck_world::scope::{self, BadPattern, Rules, Scope};
-use unstuck_world::validate::{Checks, Compare, defining_files};
+use unstuck_world::validate::{BaselineMode, Checks, defining_files};
 
 use super::agents::Agents;
 use super::brief::brief;
@@ -82,10 +82,9 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
             pre_commit: checks(Gate::PreCommit, pre_commit)?,
             pre_push: checks(Gate::PrePush, &validate.pre_push)?,
             pre_pr: checks(Gate::PrePr, &validate.pre_pr)?,
-            compare: match run.baseline {
-                Baseline::Compare => Compare::Compare,
-                Baseline::Strict => Compare::Strict,
-                Baseline::Off => Compare::Off,
+            baseline: match run.baseline {
+                Baseline::Green => BaselineMode::Green,
+                Baseline::Compare => BaselineMode::Compare,
             },
         },
         brief: brief(settings, spec, &allowed, agents.root, &worker),

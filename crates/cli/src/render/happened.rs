@@ -36,6 +36,18 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::Waking { build } => format!("build {build} has rested and goes on"),
 
+        Event::BaseChecked { build, red, .. } => {
+            let named = red.iter().map(|red| format!("`{}`", red.command));
+            let named = named.collect::<Vec<_>>().join(", ");
+            format!("red before any work of build {build}: {named}")
+        }
+        Event::BaseJudged { belongs: true, .. } => {
+            "what was red before belongs to the work, as you said".to_owned()
+        }
+        Event::BaseJudged { .. } => {
+            "what was red before has nothing to do with the work, as you said".to_owned()
+        }
+
         Event::JobDefined { .. } => "was taken into care".to_owned(),
         Event::JobFired { .. } => "is to run".to_owned(),
         Event::JobHeld { .. } => "is left alone until you say so, as you asked".to_owned(),
@@ -49,6 +61,9 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::TaskBackingOff { until: None, .. } => "waits until its account is ready".to_owned(),
         Event::TaskReconciling { .. } => "finds out if its last action happened".to_owned(),
+        Event::TaskDone { unchanged: Some(why), .. } => {
+            format!("needs no change. The agent said: {why}")
+        }
         Event::TaskDone { .. } => "is done".to_owned(),
         Event::TaskFailed { code, .. } => {
             format!("failed for good, because {} ({code})", failed(*code, false))
@@ -108,6 +123,10 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::Checked { checked, .. } => words::checked(checked),
         Event::Declared { mutation, .. } => {
             format!("wants to do {} after its checks", key(&mutation.key))
+        }
+        Event::Nudged { .. } => {
+            "changed nothing, so its agent is asked to do the work or to say why none is needed"
+                .to_owned()
         }
         Event::Thinking { .. } => "the agent thinks".to_owned(),
         Event::ToolCalled { label, .. } => format!("the agent: {label}"),

@@ -15,6 +15,7 @@ pub(crate) fn checked(checked: &Checked) -> String {
     let said = [
         (CheckVerdict::Passed, "passed"),
         (CheckVerdict::RedBefore, "red as before the work"),
+        (CheckVerdict::Flaky, "flaky"),
         (CheckVerdict::Failed, "failed"),
         (CheckVerdict::NotMade, "could not be made"),
     ];

@@ -181,7 +181,7 @@ pub(crate) struct Run {
     pub(crate) setup: Vec<String>,
     /// Paths that worktrees share with your own tree, such as `target` or `.env`.
     pub(crate) share: Vec<String>,
-    /// What a check means that was red before a task began.
+    /// What a check means that is red before a task begins.
     pub(crate) baseline: Baseline,
     /// How long an agent may take until something is heard of it.
     pub(crate) first_sign: Length,
@@ -219,13 +219,14 @@ impl Default for Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Baseline {
-    /// It passes when it brings no error that was not there before, and the report says so.
+    /// It has to be green when the work is done. Where exactly the same failures are left, you are
+    /// asked once whether they belong to the work.
     #[default]
+    #[serde(alias = "off")]
+    Green,
+    /// It passes as long as exactly the failures are left that were there before, and the report says
+    /// so.
     Compare,
-    /// It must be green.
-    Strict,
-    /// It is not looked at before a task begins; it must be green afterwards.
-    Off,
 }
 
 /// Which files agents may change, as globs from the root of the project.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::apart::{Apart, Beside};
+use super::checked::RedCheck;
 use super::event::PauseCause;
 use super::ids::{BuildId, RunId, TaskId};
 use super::run::Status;
@@ -133,6 +134,12 @@ pub struct Build {
     pub open_questions: u32,
     /// How many more open questions a person allowed.
     pub questions_allowed: u32,
+    /// The checks that were red on the commit it starts from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red_base: Vec<RedCheck>,
+    /// Whether what is red at the base belongs to the work, once a person has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_belongs: Option<bool>,
     /// What it has cost.
     pub spent: Amount,
     /// What its running calls may cost.
@@ -163,6 +170,8 @@ impl Build {
             merge_line: VecDeque::new(),
             open_questions: 0,
             questions_allowed: 0,
+            red_base: Vec::new(),
+            base_belongs: None,
             spent: Amount::ZERO,
             reserved: Amount::ZERO,
             raised: Amount::ZERO,

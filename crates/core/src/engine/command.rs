@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::checked::Checked;
+use super::checked::{Checked, RedCheck};
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
 use super::wish::Order;
 use crate::attempt::{Approach, Digest, ToolKind};
@@ -129,6 +129,13 @@ pub enum Command {
         guidance: Option<Arc<str>>,
         /// Who.
         by: Arc<str>,
+    },
+    /// A person says, before it is asked, whether what is red at the base belongs to the work.
+    JudgeBase {
+        /// Of which build.
+        build: BuildId,
+        /// Whether it does.
+        belongs: bool,
     },
     /// Look again whether an action happened.
     CheckAgain {
@@ -310,7 +317,12 @@ pub enum Note {
         /// What.
         text: Arc<str>,
     },
-    /// The checks of a gate were run by whoever judges the work, never by an agent.
+    /// The checks were run on the commit that the build starts from, and these are red.
+    BaseChecked {
+        /// The red ones.
+        red: Vec<RedCheck>,
+    },
+    /// The checks of a gate were run by the worker that judges the work, never by an agent.
     Checked {
         /// What they said.
         checked: Checked,

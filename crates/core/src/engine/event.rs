@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::checked::Checked;
+use super::checked::{Checked, RedCheck};
 use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
@@ -109,6 +109,13 @@ pub enum Event {
     #[serde(rename = "agent.waking")]
     Waking { build: BuildId },
 
+    /// The checks were run on the commit that a build starts from, and these are red.
+    #[serde(rename = "build.base_checked")]
+    BaseChecked { build: BuildId, run: RunId, red: Vec<RedCheck> },
+    /// A person said whether what is red at the base belongs to the work of a build.
+    #[serde(rename = "build.base_judged")]
+    BaseJudged { build: BuildId, belongs: bool },
+
     /// A script was taken into care.
     #[serde(rename = "job.defined")]
     JobDefined { task: TaskId, spec: Arc<TaskSpec> },
@@ -143,7 +150,12 @@ pub enum Event {
     TaskReconciling { task: TaskId, run: RunId, fault: Option<Arc<Fault>>, next: Next },
     /// A task is done.
     #[serde(rename = "task.done")]
-    TaskDone { task: TaskId },
+    TaskDone {
+        task: TaskId,
+        /// Why nothing had to be changed, in the agent's words, where nothing was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unchanged: Option<Arc<str>>,
+    },
     /// A task failed for good.
     #[serde(rename = "task.failed")]
     TaskFailed { task: TaskId, code: Code },
@@ -264,6 +276,9 @@ pub enum Event {
     /// The checks of a gate were run on what it did.
     #[serde(rename = "run.checked")]
     Checked { run: RunId, checked: Arc<Checked> },
+    /// The agent ended without a change and is asked to do the work or to say why none is needed.
+    #[serde(rename = "run.nudged")]
+    Nudged { run: RunId },
     /// The agent declared an action for later.
     #[serde(rename = "run.declared")]
     Declared { run: RunId, mutation: Arc<MutationSpec> },

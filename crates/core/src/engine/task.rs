@@ -269,6 +269,13 @@ pub struct Task {
     /// What its agent did in the attempt that is being checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<Arc<Approach>>,
+    /// The run in which its agent ended without a change and was asked to do the work or to say why
+    /// none is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nudged: Option<RunId>,
+    /// It is done and nothing had to be changed: why, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<Arc<str>>,
     /// What was done about a job's script in this firing.
     #[serde(default, skip_serializing_if = "Repairs::is_none")]
     pub repairs: Repairs,
@@ -327,6 +334,8 @@ impl Task {
             failure: None,
             attempts: 0,
             approach: None,
+            nudged: None,
+            unchanged: None,
             repairs: Repairs::default(),
             checked: Vec::new(),
             reports: Vec::new(),

@@ -79,6 +79,8 @@ rules! {
     ConversationShortened,
     /// The same error gets a limited number of different approaches.
     AnotherApproach,
+    /// The agent changed nothing, so it is asked once to do the work or to say why none is needed.
+    NothingChanged,
     /// The approach had already failed with this error, so nothing more is spent on it.
     ApproachRepeated,
     /// The approach had already failed; it is checked once more in case the check is unreliable.

@@ -169,6 +169,8 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         | Kind::ValidationPrePr(context) => {
             Signature::of_output(code, place, &context.output, context.exit)
         }
+        // Every task of a build that ends this way waits for one answer.
+        Kind::ValidationRedBase(context) => Signature::of_parts(code, place, &[&context.command]),
         // What a person allows is this and nothing that only looks like it.
         Kind::PermissionFileAccess(context) if !context.what.is_empty() => {
             Signature::of_parts(code, place, &[&context.what])

@@ -55,6 +55,10 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
             "Try again once. If it comes back, leave it out and show support the details.",
         ),
         QuestionKind::Paused => paused(reason),
+        QuestionKind::RedBase => (
+            Decision::Belongs,
+            "If you cannot tell, this choice is the safe one: nothing lands while a check fails.",
+        ),
     }
 }
 

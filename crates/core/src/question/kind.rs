@@ -24,6 +24,8 @@ pub enum QuestionKind {
     Ours,
     /// A limit was reached: go on or stop.
     Paused,
+    /// A check fails as it did before the work: say whether that belongs to the work.
+    RedBase,
 }
 
 /// A person's choice.
@@ -59,12 +61,23 @@ pub enum Decision {
     RaiseLimit,
     /// Stop here.
     Stop,
+    /// The failure has nothing to do with the work.
+    Unrelated,
+    /// The failure belongs to the work.
+    Belongs,
 }
 
 impl QuestionKind {
     /// Every kind.
-    pub const ALL: &[Self] =
-        &[Self::Hands, Self::Ok, Self::Choice, Self::Happened, Self::Ours, Self::Paused];
+    pub const ALL: &[Self] = &[
+        Self::Hands,
+        Self::Ok,
+        Self::Choice,
+        Self::Happened,
+        Self::Ours,
+        Self::Paused,
+        Self::RedBase,
+    ];
 
     /// What a person can choose, in the order it is offered.
     pub const fn decisions(self) -> &'static [Decision] {
@@ -77,6 +90,7 @@ impl QuestionKind {
             Self::Happened => &[Decision::ItHappened, Decision::ItDidNot, Decision::Skip],
             Self::Ours => &[Decision::TryAgain, Decision::SkipFeature],
             Self::Paused => &[Decision::Continue, Decision::RaiseLimit, Decision::Stop],
+            Self::RedBase => &[Decision::Unrelated, Decision::Belongs, Decision::SkipFeature],
         }
     }
 
@@ -89,6 +103,7 @@ impl QuestionKind {
             Asks::Choice => Some(Self::Choice),
             Asks::Ours => Some(Self::Ours),
             Asks::Paused => Some(Self::Paused),
+            Asks::RedBase => Some(Self::RedBase),
         }
     }
 }
@@ -110,6 +125,8 @@ impl Decision {
         Self::Continue,
         Self::RaiseLimit,
         Self::Stop,
+        Self::Unrelated,
+        Self::Belongs,
     ];
 
     /// The name on the wire.
@@ -129,6 +146,8 @@ impl Decision {
             Self::Continue => "continue",
             Self::RaiseLimit => "raise_limit",
             Self::Stop => "stop",
+            Self::Unrelated => "unrelated",
+            Self::Belongs => "belongs",
         }
     }
 
@@ -146,7 +165,9 @@ impl Decision {
             | Self::TryAgain
             | Self::Continue
             | Self::RaiseLimit
-            | Self::Stop => false,
+            | Self::Stop
+            | Self::Unrelated
+            | Self::Belongs => false,
         }
     }
 }

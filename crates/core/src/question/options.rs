@@ -63,6 +63,8 @@ pub(super) const fn label(decision: Decision) -> &'static str {
         Decision::Continue => "Go on",
         Decision::RaiseLimit => "Raise the limit",
         Decision::Stop => "Stop here",
+        Decision::Unrelated => "It has nothing to do with this work",
+        Decision::Belongs => "It belongs to the work",
     }
 }
 
@@ -134,6 +136,13 @@ impl OptionsContext {
             Decision::TryAgain => {
                 format!("I start again{scope} from a clean copy. The old one is kept to look at.")
             }
+            Decision::Unrelated => format!(
+                "The work counts as done{scope}, and this failure is not held against any other \
+                 task of this build."
+            ),
+            Decision::Belongs => format!(
+                "The work goes on{scope} until the check passes, with a fresh set of tries."
+            ),
             Decision::Continue => self.going_on(),
             Decision::RaiseLimit => self.raising(),
             Decision::Stop if self.reason.holds_build() => {

@@ -25,6 +25,10 @@ pub(super) const fn meaning(decision: Decision) -> &'static str {
         Decision::Continue => "Go on as before.",
         Decision::RaiseLimit => "The limit was raised. Go on.",
         Decision::Stop => "Stop here.",
+        Decision::Unrelated => {
+            "The failing check has nothing to do with your task. Leave it as it is."
+        }
+        Decision::Belongs => "The failing check belongs to your task. Make it pass.",
     }
 }
 

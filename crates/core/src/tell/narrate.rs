@@ -43,6 +43,12 @@ pub enum Narration<'a> {
     Resumed { title: &'a str },
     /// A task is done.
     Done { title: &'a str, attempts: u32 },
+    /// A task is done and nothing had to be changed.
+    Unchanged { title: &'a str },
+    /// The agent ended without a change and is asked to do the work or to say why none is needed.
+    Nudged { title: &'a str },
+    /// A check is red before any agent has worked.
+    RedBase { command: &'a str, tests: &'a [String] },
     /// A task is left out by a person's choice.
     LeftOut { title: &'a str },
     /// A task is left out because it needs another one.
@@ -133,6 +139,13 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
         N::Done { title, attempts } => {
             format!("{} is done after {} tries.", start(title), said(attempts))
         }
+        N::Unchanged { title } => format!("{} needs no change.", start(title)),
+        N::Nudged { title } => format!(
+            "The agent changed nothing for {}, so I asked it to do the work or to say why none is \
+             needed.",
+            name(title)
+        ),
+        N::RedBase { command, tests } => red_base(command, tests),
         N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
         N::Skipped { title, needs } => {
             let needed = match name(needs) {
@@ -187,6 +200,18 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
         }
         N::BuildDone { done, left_out, waiting } => build_done(done, left_out, waiting, work),
     }
+}
+
+/// The command and the failed tests are shown as they are.
+fn red_base(command: &str, tests: &[String]) -> String {
+    let failing = match tests {
+        [] => String::new(),
+        [one] => format!(" ({one})"),
+        [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
+    };
+    format!(
+        "`{command}` fails before any work has begun{failing}. It has to pass when the work is done."
+    )
 }
 
 fn remark(start: &str, words: &str) -> String {
@@ -249,6 +274,12 @@ fn answered(name: &str, decision: Decision, number: u32, work: Work) -> String {
         Decision::Continue => format!("You answered, so I go on with {what}."),
         Decision::RaiseLimit => format!("You raised the limit, so I go on with {what}."),
         Decision::Stop => format!("You answered, so I stop {what}."),
+        Decision::Unrelated => {
+            format!("You said the failure is not part of the work, so I go on with {what}.")
+        }
+        Decision::Belongs => {
+            format!("You said the failure belongs to the work, so I go on with {what}.")
+        }
     }
 }
 

@@ -58,10 +58,18 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::TaskUnparked { task, guidance: Some(guidance), .. } => {
             Narration::Answered { title: title(*task), decision: guidance.decision, tasks: 1 }
         }
-        Event::TaskDone { task } => {
+        Event::TaskDone { task, unchanged } => {
             let attempts = state.task(*task)?.attempts;
-            Narration::Done { title: title(*task), attempts }
+            match unchanged {
+                Some(_) => Narration::Unchanged { title: title(*task) },
+                None => Narration::Done { title: title(*task), attempts },
+            }
         }
+        Event::BaseChecked { red, .. } => {
+            let red = red.first()?;
+            Narration::RedBase { command: &red.command, tests: &red.tests }
+        }
+        Event::Nudged { run } => Narration::Nudged { title: title(state.run(*run)?.task) },
         Event::TaskSkipped { task, left } => match left {
             Left::Needs { task: needed } => {
                 Narration::Skipped { title: title(*task), needs: title(*needed) }
@@ -116,7 +124,7 @@ const fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TaskParked { task, .. }
         | Event::QuestionJoined { task, .. }
         | Event::TaskUnparked { task, .. }
-        | Event::TaskDone { task }
+        | Event::TaskDone { task, .. }
         | Event::TaskSkipped { task, .. }
         | Event::TaskFailed { task, .. }
         | Event::TaskCancelled { task }

@@ -25,6 +25,7 @@ pub const fn failed(code: Code, again: bool) -> &'static str {
         Code::ValidationPreCommit => "a check failed",
         Code::ValidationPrePush => "a check failed before the work was shared",
         Code::ValidationPrePr => "a check failed before the review",
+        Code::ValidationRedBase => "a check fails as it did before the work began",
         Code::ScopeForbidden if again => "it changed files that are off limits again",
         Code::ScopeForbidden => "it changed files that are off limits",
         Code::ScopeOutsideAllowed if again => "it changed files outside its part again",

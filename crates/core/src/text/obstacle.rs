@@ -47,6 +47,10 @@ pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String
         Code::ValidationPrePr => {
             "a check that must pass before the work goes to review still fails."
         }
+        Code::ValidationRedBase => {
+            "the work is finished, and a check fails exactly as it did before the work began. Does \
+             that failure belong to the work?"
+        }
         Code::ScopeForbidden => {
             "the work keeps changing files that are off limits. I took those changes back and kept \
              a copy."

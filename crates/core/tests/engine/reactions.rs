@@ -63,6 +63,7 @@ fn every_code_leads_to_what_the_table_says() {
                     QuestionKind::Choice => "asks Choice",
                     QuestionKind::Ours => "asks Ours",
                     QuestionKind::Paused => "asks Paused",
+                    QuestionKind::RedBase => "asks RedBase",
                     QuestionKind::Happened => panic!("{code} asks what only the ledger asks"),
                 }
             }

@@ -7,6 +7,7 @@ use unstuck_core::attempt::{Action, Outcome, Step, StuckLimits, Verdict, Watch};
 use unstuck_core::engine::{Note, Progress, Start, Work};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::tell::NUDGE;
 use unstuck_core::time::{Span, Time};
 use unstuck_store::Conversation;
 use unstuck_world::model::{Failure, Model, Request, ToolSpec, Turn};
@@ -172,6 +173,9 @@ impl AgentLoop {
         memory.repair();
         if start == Start::Compacted {
             memory.compact();
+        }
+        if given.order.nudged {
+            memory.tell_once(NUDGE);
         }
         // A person's word is for this conversation, too; a mere wait changes nothing in it.
         if desk.has_guidance().await? {

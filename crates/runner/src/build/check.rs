@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use unstuck_core::engine::Outcome;
-use unstuck_core::fault::{Category, Fault};
+use unstuck_core::fault::{Category, Fault, Kind, Validation};
 use unstuck_world::scope;
-use unstuck_world::validate::{Checks, Seen, Verdict};
+use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict};
 use unstuck_world::workspace::Workspace;
 
 use super::settings::TaskSettings;
@@ -88,7 +88,8 @@ impl Shared {
         }
     }
 
-    /// Runs the checks of a gate; what was red before anybody began is nobody's fault, and is said.
+    /// Runs the checks of a gate. What fails as it did at the base passes where the settings or a
+    /// person say so.
     pub(super) async fn pass(
         &self,
         order: &Order,
@@ -97,18 +98,15 @@ impl Shared {
         workspace: &Workspace,
     ) -> Result<(), Fault> {
         let known = self.baselines.known(&task.gates);
-        let baseline = match &known {
-            Some(baseline) => baseline.used(task.gates.compare)?,
-            None => None,
-        };
         let at = (order.effect.run, self.clock.now());
         let shell = self.shell(order);
-        let run = checks.run(workspace, &task.scope, baseline, &shell, at);
+        let run = checks.run(workspace, &task.scope, known.as_deref(), &shell, at);
         let verdict = if checks.commands().is_empty() {
             run.await?
         } else {
             workspace.watch_check(at, run).await??
         };
+        let verdict = self.judge_red_base(order, task, workspace, verdict).await?;
         self.note_checked(order, checks, &verdict).await;
         match verdict {
             Verdict::NothingToCheck => Ok(()),
@@ -127,6 +125,42 @@ impl Shared {
         }
     }
 
+    /// What fails exactly as it did at the base passes where the settings or a person say so. Without
+    /// their word it belongs to a task that names the test or changed nothing; else a person is asked.
+    async fn judge_red_base(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+        verdict: Verdict,
+    ) -> Result<Verdict, Fault> {
+        let Verdict::Green(seen) = verdict else { return Ok(verdict) };
+        if seen.red_at_base.is_empty() || task.gates.baseline == BaselineMode::Compare {
+            return Ok(Verdict::Green(seen));
+        }
+        let belongs = match self.base_belongs(order).await {
+            Some(false) => return Ok(Verdict::Green(seen)),
+            Some(true) => true,
+            None => {
+                let words = format!("{}\n{}", order.task.title, order.task.goal);
+                let named = |red: &RedAtBase| red.failures.are_named_in(&words);
+                seen.red_at_base.iter().any(named) || workspace.changes().await?.is_empty()
+            }
+        };
+        let fault = seen.red_at_base[0].fault.clone();
+        let fault = if belongs { fault } else { Box::new(red_base(*fault)) };
+        Ok(Verdict::Red { fault, seen })
+    }
+
+    /// Whether what is red at the base belongs to the work, where a person has said so.
+    async fn base_belongs(&self, order: &Order) -> Option<bool> {
+        let looked = self.decider.look(Look::BaseBelongs { task: order.effect.task }).await;
+        match looked {
+            Ok(Looked::Said(said)) => said,
+            _ => None,
+        }
+    }
+
     /// Tells people what was seen on the way.
     async fn say(&self, order: &Order, seen: &Seen) {
         let mut words = Vec::new();
@@ -136,12 +170,28 @@ impl Shared {
         }
         for red in &seen.red_at_base {
             let command = &red.command;
-            words.push(format!("This check failed before I began and does not count: {command}."));
+            words.push(format!("`{command}` fails as it did before the work began."));
+        }
+        for command in &seen.flaky {
+            words
+                .push(format!("`{command}` failed and then passed without a change: it is flaky."));
         }
         for text in words {
             self.narrate(order, &text).await;
         }
     }
+}
+
+/// The question whether a failure that was there before belongs to the work.
+fn red_base(fault: Fault) -> Fault {
+    let context = match fault.kind {
+        Kind::ValidationPreCommit(context)
+        | Kind::ValidationPrePush(context)
+        | Kind::ValidationPrePr(context) => context,
+        _ => Validation::default(),
+    };
+    let message = format!("{} fails as it did before the work began", context.command);
+    Fault::validation_red_base("validate:base", message, context)
 }
 
 /// How everything that is changed stands to the fence.

@@ -1,6 +1,7 @@
 //! What an agent is told at the beginning of an attempt.
 
 use unstuck_core::engine::Start;
+use unstuck_core::tell::NUDGE;
 
 use crate::world::Order;
 
@@ -22,12 +23,15 @@ the checks.
 
 /// Beside them, for an agent that has not.
 const WITHOUT_TOOLS: &str = "
-- If you cannot go on without a person, say so plainly and stop.";
+- If you cannot go on without a person, end with a line that begins with BLOCKED: and says what you \
+need.";
 
 /// Everything an agent is told.
 pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) -> String {
     let mut parts = Vec::new();
-    if matches!(start, Start::Resume | Start::Compacted) {
+    if order.nudged {
+        parts.push(NUDGE.to_owned());
+    } else if matches!(start, Start::Resume | Start::Compacted) {
         parts.push("You were interrupted. Look at what is there before you go on.".to_owned());
     }
     parts.extend(order.context.clone());

@@ -15,7 +15,7 @@ use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
 use unstuck_world::tool::Declarable;
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use super::worker::Worker;
@@ -104,8 +104,8 @@ pub struct Gates {
     pub pre_push: Checks,
     /// Before a pull request is opened for it.
     pub pre_pr: Checks,
-    /// What a check that was red at the base means.
-    pub compare: Compare,
+    /// What a check that is red at the base means.
+    pub baseline: BaselineMode,
 }
 
 impl Gates {

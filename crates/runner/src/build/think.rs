@@ -40,9 +40,10 @@ impl Shared {
             redactor: Arc::clone(&self.settings.redactor),
             settings: worker.settings,
         };
+        let notes = self.notes(task);
         let given = agent::Assignment {
             order,
-            notes: &task.brief,
+            notes: &notes,
             tools: &tools,
             workspace,
             kept: self.kept(order).await,

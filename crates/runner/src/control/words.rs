@@ -38,8 +38,8 @@ fn noted(redactor: &Redactor, note: Note) -> Note {
         Note::Thinking => Note::Thinking,
         Note::ToolCalled { tool, label } => Note::ToolCalled { tool, label: clean(label) },
         Note::Narrated { text } => Note::Narrated { text: clean(text) },
-        // Whoever performs a build has put it together, and without secrets.
-        checked @ Note::Checked { .. } => checked,
+        // The worker has put it together without secrets.
+        checked @ (Note::Checked { .. } | Note::BaseChecked { .. }) => checked,
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn told(task: &TaskFacts) -> ChecksTold {
 fn sentence(gates: &[Checked]) -> String {
     let count = |verdict| gates.iter().map(|gate| gate.count(verdict)).sum::<u32>();
     let (passed, before) = (count(CheckVerdict::Passed), count(CheckVerdict::RedBefore));
+    let flaky = count(CheckVerdict::Flaky);
     let (failed, not_made) = (count(CheckVerdict::Failed), count(CheckVerdict::NotMade));
     if gates.is_empty() {
         return "It is not known what was checked.".to_owned();
@@ -36,6 +37,9 @@ fn sentence(gates: &[Checked]) -> String {
     let mut parts = Vec::new();
     if passed > 0 {
         parts.push(format!("{} passed{}", checks(passed), named(gates)));
+    }
+    if flaky > 0 {
+        parts.push(format!("{} passed only when run again", checks(flaky)));
     }
     if before > 0 {
         let still = if before == 1 { "still fails" } else { "still fail" };

@@ -24,5 +24,5 @@ mod tests;
 pub use facts::{Facts, TaskFacts};
 pub use report::{
     Action, Actions, Answered, ChecksTold, Cost, Counts, Healed, Landed, NotDone, Outcome, Priced,
-    Report, Shipped, Spending, Still, Wait, Waiting,
+    Report, Shipped, Spending, Still, Unchanged, Wait, Waiting,
 };

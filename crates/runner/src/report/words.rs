@@ -32,15 +32,17 @@ impl<'a> Names<'a> {
 
 /// The first line of truth.
 pub(super) fn headline(counts: Counts, state: BuildState) -> String {
-    let Counts { tasks, shipped, waiting, left_out, failed, cancelled, still } = counts;
+    let Counts { tasks, shipped, unchanged, waiting, left_out, failed, cancelled, still } = counts;
     let noun = if tasks == 1 { "task" } else { "tasks" };
     let first = match (shipped, state.has_ended()) {
+        (0, true) if unchanged > 0 => "Nothing shipped.".to_owned(),
         (0, true) => format!("Nothing shipped: none of {tasks} {noun} is done."),
         (0, false) => format!("So far, nothing of {tasks} {noun} has shipped."),
         (_, true) => format!("{shipped} of {tasks} {noun} shipped."),
         (_, false) => format!("So far, {shipped} of {tasks} {noun} shipped."),
     };
     let rest = [
+        (unchanged, "needed no change", "needed no change"),
         (waiting, "waits for you", "wait for you"),
         (failed, "failed", "failed"),
         (left_out, "was left out", "were left out"),

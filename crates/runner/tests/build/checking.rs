@@ -45,7 +45,7 @@ async fn a_check_that_was_edited_is_put_back_before_it_runs() {
     let mut job = Job::new("a", [&cheats, &[write("fixed", "yes\n")]]).checked("sh check.sh");
     job.protect = list(&["check.sh"]);
     // Before anybody began it was red as well; that is no excuse for this task.
-    job.compare = unstuck_world::validate::Compare::Off;
+    job.baseline = unstuck_world::validate::BaselineMode::Green;
     let stage = Stage::build(repo, vec![job]).await;
     stage.done().await;
     let faults = stage.faults().await;

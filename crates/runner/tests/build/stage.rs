@@ -230,7 +230,7 @@ impl Stage {
                 pre_commit: checks(Gate::PreCommit, &job.pre_commit),
                 pre_push: checks(Gate::PrePush, &job.pre_push),
                 pre_pr: checks(Gate::PrePr, &[]),
-                compare: job.compare,
+                baseline: job.baseline,
             },
             brief: String::new(),
         }

@@ -27,7 +27,7 @@ use unstuck_world::process::Guard;
 use unstuck_world::provider::script::{self, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{self, Rules};
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use crate::repo::Repo;
@@ -145,6 +145,7 @@ impl Stage {
             attempt: 1,
             mutation: None,
             context: None,
+            nudged: false,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
         };
@@ -229,7 +230,7 @@ impl Stage {
                 pre_commit: checks(Gate::PreCommit, &self.job.proof),
                 pre_push: checks(Gate::PrePush, &[]),
                 pre_pr: checks(Gate::PrePr, &[]),
-                compare: Compare::Off,
+                baseline: BaselineMode::Green,
             },
             brief: String::new(),
         }

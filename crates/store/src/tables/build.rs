@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{Build, BuildId, BuildState, Standing};
+use unstuck_core::engine::{Build, BuildId, BuildState, RedCheck, Standing};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_core::time::Time;
@@ -34,6 +34,9 @@ pub struct BuildRow {
     pub open_questions: u32,
     /// What it has cost.
     pub spent: Amount,
+    /// The checks that were red before any agent worked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red_base: Vec<RedCheck>,
     /// Why it could not go on at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Arc<Fault>>,
@@ -63,6 +66,7 @@ impl BuildRow {
             parked: build.count(Standing::Parked),
             open_questions: build.open_questions,
             spent: build.spent,
+            red_base: build.red_base.clone(),
             failure: build.failure.clone(),
             started_at: at,
             ended_at: build.state.has_ended().then_some(at),

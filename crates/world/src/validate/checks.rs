@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
+use unstuck_core::failing::Failures;
 use unstuck_core::fault::{Fault, Gate};
-use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 
 use super::baseline::Baseline;
-use super::check::{Check, Checked};
+use super::check::{Check, Checked, Red};
 use super::definition::{scripts_differ, scripts_run};
 use crate::scope::{BadPattern, Case, Patterns, Scope};
 use crate::workspace::{Change, ChangeKind, Shell, TakenBack, Workspace};
@@ -30,9 +30,9 @@ pub struct Checks {
 pub enum Verdict {
     /// The gate has no checks. That is not the same as green.
     NothingToCheck,
-    /// Nothing is in the way.
+    /// Every check is green, or fails exactly as it did at the base.
     Green(Seen),
-    /// A check is red, or could not be made.
+    /// A check is red in a way of its own, or could not run.
     Red {
         /// Which fault that is.
         fault: Box<Fault>,
@@ -42,23 +42,27 @@ pub enum Verdict {
 }
 
 /// What was seen on the way.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Protected paths that had been changed, and were put back before the checks.
     pub restored: Option<TakenBack>,
     /// Checks that are green.
     pub green: Vec<String>,
-    /// Checks that are red as they were at the base; nobody is charged for them.
+    /// Those of them that were red first and green when they were run again.
+    pub flaky: Vec<String>,
+    /// Checks that fail exactly as they did at the base.
     pub red_at_base: Vec<RedAtBase>,
 }
 
-/// A check that was red before anybody began.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A check that fails exactly as it did before any agent worked.
+#[derive(Clone, Debug)]
 pub struct RedAtBase {
     /// The command.
     pub command: String,
+    /// What failed.
+    pub failures: Failures,
     /// How it is red.
-    pub signature: Signature,
+    pub fault: Box<Fault>,
 }
 
 impl Checks {
@@ -98,8 +102,8 @@ impl Checks {
         Some(Check { gate: self.gate, n: n + 1, command })
     }
 
-    /// Puts protected paths back, then runs the checks until one is in the way. `baseline` is what
-    /// was red at the base, where that counts as an excuse.
+    /// Puts protected paths back, then runs the checks until one is red in a way that `baseline` does
+    /// not know.
     pub async fn run(
         &self,
         workspace: &Workspace,
@@ -117,10 +121,19 @@ impl Checks {
             let command = check.command.to_owned();
             match check.run(workspace.directory(), shell).await {
                 Checked::Green => seen.green.push(command),
-                Checked::Red(fault) if excused(baseline, &command, fault.signature) => {
-                    seen.red_at_base.push(RedAtBase { command, signature: fault.signature });
+                Checked::Flaky => {
+                    seen.green.push(command.clone());
+                    seen.flaky.push(command);
                 }
-                Checked::Red(fault) | Checked::Failed(fault) => {
+                Checked::Red(red) => {
+                    let Red { fault, failures, .. } = *red;
+                    let fault = Box::new(fault);
+                    if !baseline.is_some_and(|base| base.fails_as_before(&command, &failures)) {
+                        return Ok(Verdict::Red { fault, seen });
+                    }
+                    seen.red_at_base.push(RedAtBase { command, failures, fault });
+                }
+                Checked::Failed(fault) => {
                     return Ok(Verdict::Red { fault: Box::new(fault), seen });
                 }
             }
@@ -133,8 +146,9 @@ impl Checks {
     pub async fn run_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
             match check.run(directory, shell).await {
-                Checked::Green => {}
-                Checked::Red(fault) | Checked::Failed(fault) => return Err(fault),
+                Checked::Green | Checked::Flaky => {}
+                Checked::Red(red) => return Err(red.fault),
+                Checked::Failed(fault) => return Err(fault),
             }
         }
         Ok(())
@@ -162,9 +176,7 @@ impl Checks {
         }
         workspace.take_back(&paths, run, now).await.map(Some)
     }
-}
 
-impl Checks {
     /// Manifests with scripts that the checks run, and that say something else now.
     async fn changed_manifests(
         &self,
@@ -185,8 +197,4 @@ impl Checks {
         }
         Ok(changed)
     }
-}
-
-fn excused(baseline: Option<&Baseline>, command: &str, signature: Signature) -> bool {
-    baseline.is_some_and(|baseline| baseline.was_red(command, signature))
 }

@@ -22,7 +22,7 @@ use unstuck_world::process::Guard;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use super::clock::NightClock;
@@ -133,7 +133,7 @@ fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
             pre_push: checks(Gate::PrePush, &[]),
             pre_pr: checks(Gate::PrePr, &[]),
             // Tests of what is still to be done are red, and to change that is the agents' work.
-            compare: Compare::Off,
+            baseline: BaselineMode::Green,
         },
         brief: String::new(),
     }

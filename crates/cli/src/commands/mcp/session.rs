@@ -216,7 +216,7 @@ async fn done(seat: &mut Seat, wanted: TaskId) -> Result<(), Error> {
     loop {
         match seat.hear().await? {
             Heard::Notice(Notice::Event { recorded, .. }) => match recorded.event {
-                Event::TaskDone { task } if task == wanted => return Ok(()),
+                Event::TaskDone { task, .. } if task == wanted => return Ok(()),
                 _ => {}
             },
             Heard::Notice(_) => {}

@@ -28,7 +28,7 @@ use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope as Fence};
 use unstuck_world::tool::Declarable;
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use super::client::lines;
@@ -230,7 +230,7 @@ fn task(agent: Arc<dyn Agent>) -> TaskSettings {
             pre_commit: checks(Gate::PreCommit),
             pre_push: checks(Gate::PrePush),
             pre_pr: checks(Gate::PrePr),
-            compare: Compare::Off,
+            baseline: BaselineMode::Green,
         },
         brief: String::new(),
     }

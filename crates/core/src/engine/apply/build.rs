@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::engine::build::{Build, BuildState};
+use crate::engine::checked::RedCheck;
 use crate::engine::event::PauseCause;
 use crate::engine::ids::{BuildId, TaskId};
 use crate::engine::state::{State, Timer};
@@ -59,6 +60,20 @@ impl State {
                     self.forget_ledger(&task);
                 }
             }
+        }
+    }
+
+    /// Tasks with other checks measure their own.
+    pub(super) fn base_checked(&mut self, id: BuildId, red: &[RedCheck]) {
+        if let Some(build) = self.builds.get_mut(&id) {
+            build.red_base.retain(|known| red.iter().all(|new| new.command != known.command));
+            build.red_base.extend_from_slice(red);
+        }
+    }
+
+    pub(super) fn base_judged(&mut self, id: BuildId, belongs: bool) {
+        if let Some(build) = self.builds.get_mut(&id) {
+            build.base_belongs = Some(belongs);
         }
     }
 

@@ -39,6 +39,8 @@ impl State {
             Event::BuildCancelled { build } => self.build_cancelled(*build),
             Event::BuildPaused { build, cause, .. } => self.build_paused(*build, *cause),
             Event::Sleeping { build, until } => self.build_sleeping(*build, *until),
+            Event::BaseChecked { build, red, .. } => self.base_checked(*build, red),
+            Event::BaseJudged { build, belongs } => self.base_judged(*build, *belongs),
             Event::JobDefined { task, spec } => self.job_defined(*task, spec),
             Event::JobFired { task } => self.job_fired(*task, at),
             Event::JobHeld { task } => self.job_held(*task, true),
@@ -52,7 +54,7 @@ impl State {
             Event::TaskReconciling { task, run, fault, next } => {
                 self.task_reconciling(*task, *run, fault.clone(), *next);
             }
-            Event::TaskDone { task } => self.task_done(*task),
+            Event::TaskDone { task, unchanged } => self.task_done(*task, unchanged.as_ref()),
             Event::TaskFailed { task, code } => self.task_failed(*task, *code),
             Event::TaskSkipped { task, left } => self.task_skipped(*task, *left),
             Event::TaskCancelled { task } => self.task_cancelled(*task),
@@ -90,6 +92,7 @@ impl State {
                 self.approach_taken(*run, approach, *confirms);
             }
             Event::Checked { run, checked } => self.checked(*run, checked),
+            Event::Nudged { run } => self.nudged(*run),
             Event::Declared { run, mutation } => self.declared(*run, mutation),
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task, .. } => self.recovered(*task),

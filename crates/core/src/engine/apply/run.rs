@@ -224,6 +224,12 @@ impl State {
         }
     }
 
+    pub(super) fn nudged(&mut self, id: RunId) {
+        if let Some(task) = self.task_of_run(id) {
+            task.nudged = Some(id);
+        }
+    }
+
     pub(super) fn declared(&mut self, id: RunId, mutation: &Arc<MutationSpec>) {
         if let Some(task) = self.task_of_run(id) {
             task.declared.push(Arc::clone(mutation));

@@ -103,8 +103,9 @@ impl State {
         self.set_task(id, TaskState::Reconciling { run });
     }
 
-    pub(super) fn task_done(&mut self, id: TaskId) {
+    pub(super) fn task_done(&mut self, id: TaskId, unchanged: Option<&Arc<str>>) {
         if let Some(task) = self.tasks.get_mut(&id) {
+            task.unchanged = unchanged.cloned();
             task.counters = Counters::default();
             task.guidance = None;
         }
@@ -165,6 +166,7 @@ impl State {
         }
         if fresh {
             task.counters = Counters::default();
+            task.nudged = None;
         }
         if let Some(allowance) = allowance {
             task.allowance = Some(allowance.signature);
@@ -186,6 +188,8 @@ impl State {
     pub(super) fn task_revived(&mut self, id: TaskId) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
         task.counters = Counters::default();
+        task.nudged = None;
+        task.unchanged = None;
         task.retrying = None;
         task.declared.clear();
         task.next = match task.work() {

@@ -1,5 +1,6 @@
 //! A person answered. No other code resolves a question.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
@@ -59,6 +60,9 @@ fn about_error(
     decision: Decision,
     text: Option<&Arc<str>>,
 ) {
+    if let Decision::Unrelated | Decision::Belongs = decision {
+        judge_base(turn, question, decision == Decision::Belongs);
+    }
     let guidance = Arc::new(Guidance { decision, text: text.cloned() });
     for &task in &question.tasks {
         match decision {
@@ -79,11 +83,22 @@ fn about_error(
                 let how = if starts_over(question) { from_base } else { as_it_was };
                 unpark(turn, task, question, &guidance, how);
             }
+            Decision::Unrelated => unpark(turn, task, question, &guidance, as_it_was),
+            Decision::Belongs => unpark(turn, task, question, &guidance, in_kept_tree),
             Decision::TryAgain => {
                 let how = if is_set_aside(question) { out_of_quarantine } else { new_worktree };
                 unpark(turn, task, question, &guidance, how);
             }
         }
+    }
+}
+
+/// What a person said about the base holds for the rest of the builds that wait for it.
+fn judge_base(turn: &mut Turn<'_>, question: &Question, belongs: bool) {
+    let tasks = question.tasks.iter().filter_map(|task| turn.state.task(*task));
+    let builds: BTreeSet<BuildId> = tasks.map(|task| task.build).collect();
+    for build in builds {
+        turn.decide(Event::BaseJudged { build, belongs }, Why::rule(Rule::PersonDecided));
     }
 }
 
@@ -108,6 +123,14 @@ fn denied(question: &Question) -> &[String] {
     match question.fault.as_deref().map(|fault| &fault.kind) {
         Some(Kind::PermissionCommandBlocked(permission)) => &permission.commands,
         _ => &[],
+    }
+}
+
+/// The work stays, and the agent goes on with it.
+const fn in_kept_tree(work: Work, next: Next) -> Next {
+    match work {
+        Work::Task => Next::attempt(Start::KeepTree),
+        Work::Job => next,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::engine::checked::RedCheck;
 use crate::engine::command::{NOTE_CHARS_MAX, Note, Rejected};
 use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
@@ -12,14 +13,15 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
     let run = match &note {
         // A push and a pull request have checks of their own.
         Note::Checked { .. } => turn.run_behind(effect)?,
-        Note::Thinking | Note::ToolCalled { .. } | Note::Narrated { .. } => {
-            turn.run_owed(effect)?
-        }
+        Note::Thinking
+        | Note::ToolCalled { .. }
+        | Note::Narrated { .. }
+        | Note::BaseChecked { .. } => turn.run_owed(effect)?,
     };
     let agent = run.step.needs_gate();
     let fits = match &note {
         // Whoever checks the work may have something to say about it; only an agent thinks and acts.
-        Note::Thinking | Note::ToolCalled { .. } => agent,
+        Note::Thinking | Note::ToolCalled { .. } | Note::BaseChecked { .. } => agent,
         Note::Narrated { .. } => true,
         // No agent tells what the checks said.
         Note::Checked { .. } => !agent,
@@ -27,8 +29,13 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
     if !fits {
         return Err(Rejected::Misfit(effect));
     }
-    let run = run.id;
+    let (run, task) = (run.id, run.task);
     turn.emit(match note {
+        Note::BaseChecked { red } => {
+            let build = turn.task(task)?.build;
+            let red = red.into_iter().map(RedCheck::bounded).collect();
+            Event::BaseChecked { build, run, red }
+        }
         Note::Thinking => Event::Thinking { run },
         Note::ToolCalled { tool, label } => Event::ToolCalled { run, tool, label: short(label) },
         Note::Narrated { text } => Event::Narrated { run, text: short(text) },

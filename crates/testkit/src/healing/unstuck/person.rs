@@ -104,7 +104,9 @@ impl Person {
 /// The answer that ends it.
 const fn leaves_out(kind: QuestionKind) -> Decision {
     match kind {
-        QuestionKind::Hands | QuestionKind::Choice | QuestionKind::Ours => Decision::SkipFeature,
+        QuestionKind::Hands | QuestionKind::Choice | QuestionKind::Ours | QuestionKind::RedBase => {
+            Decision::SkipFeature
+        }
         QuestionKind::Ok => Decision::Deny,
         QuestionKind::Happened => Decision::Skip,
         QuestionKind::Paused => Decision::Stop,
