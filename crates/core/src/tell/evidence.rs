@@ -1,6 +1,7 @@
 //! What a question rests on, from what the engine keeps.
 
 use crate::engine::{Question, State, Subject, Task, Tried};
+use crate::failing::Failures;
 use crate::fault::{Auth, BudgetSpent, Fault, Files, Kind, Permission, Tool, Validation};
 use crate::policy::Amount;
 use crate::question::{ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, last_lines};
@@ -8,6 +9,9 @@ use crate::tell::brief;
 use crate::text::brief::{length, money, thousands};
 use crate::text::{failed, provider_called};
 use crate::time::Span;
+
+/// How many failing tests are named.
+const FAILING_TESTS_MAX: usize = 20;
 
 /// What an open question rests on.
 pub fn evidence(state: &State, question: &Question) -> Evidence {
@@ -44,9 +48,10 @@ fn asked_by(task: &Task, agent: Option<String>) -> AskedBy {
 /// The facts of one fault, each in its field.
 fn facts(evidence: &mut Evidence, fault: &Fault) {
     match &fault.kind {
-        Kind::ValidationPreCommit(of) | Kind::ValidationPrePush(of) | Kind::ValidationPrePr(of) => {
-            check(evidence, of)
-        }
+        Kind::ValidationPreCommit(of)
+        | Kind::ValidationPrePush(of)
+        | Kind::ValidationPrePr(of)
+        | Kind::ValidationRedBase(of) => check(evidence, of),
         Kind::PermissionSkipDenied(of) | Kind::PermissionCommandBlocked(of) => {
             command(evidence, of)
         }
@@ -92,6 +97,8 @@ fn check(evidence: &mut Evidence, of: &Validation) {
     evidence.command = given(&of.command);
     evidence.exit = of.exit;
     evidence.output = last_lines(&of.output);
+    let failing = Failures::read(of.output.as_bytes(), "");
+    evidence.failing_tests = failing.tests.into_iter().take(FAILING_TESTS_MAX).collect();
 }
 
 fn command(evidence: &mut Evidence, of: &Permission) {

@@ -198,7 +198,10 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
             Hints { account: account(&c.name, None), ..Hints::default() }
         }
         Some(
-            Kind::ValidationPreCommit(of) | Kind::ValidationPrePush(of) | Kind::ValidationPrePr(of),
+            Kind::ValidationPreCommit(of)
+            | Kind::ValidationPrePush(of)
+            | Kind::ValidationPrePr(of)
+            | Kind::ValidationRedBase(of),
         ) => Hints::what(&of.command),
         Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => files(of),
         Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),
