@@ -54,6 +54,9 @@ pub struct Order {
     pub mutation: Option<Mutation>,
     /// What an agent has to know about what failed before.
     pub context: Option<String>,
+    /// What an agent has to know about the commands that it was cut off from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<String>,
     /// What a script stood still over, which a person says is mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mended: Option<Arc<Fault>>,

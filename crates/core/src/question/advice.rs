@@ -55,6 +55,17 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
             "Try again once. If it comes back, leave it out and show support the details.",
         ),
         QuestionKind::Paused => paused(reason),
+        QuestionKind::Passing => match reason {
+            Reason::KeepsFailing { .. } => (
+                Decision::TryAgain,
+                "Please see if the service is up. If it is, try again now; if not, I go on trying \
+                 by myself.",
+            ),
+            _ => (
+                Decision::TryAgain,
+                "Please see why it was ended, such as too little memory. Then try again.",
+            ),
+        },
     }
 }
 

@@ -24,6 +24,9 @@ pub enum QuestionKind {
     Ours,
     /// A limit was reached: go on or stop.
     Paused,
+    /// Something that passes by itself has not passed for long, or what runs the work was killed: try
+    /// again or leave it.
+    Passing,
 }
 
 /// A person's choice.
@@ -63,8 +66,15 @@ pub enum Decision {
 
 impl QuestionKind {
     /// Every kind.
-    pub const ALL: &[Self] =
-        &[Self::Hands, Self::Ok, Self::Choice, Self::Happened, Self::Ours, Self::Paused];
+    pub const ALL: &[Self] = &[
+        Self::Hands,
+        Self::Ok,
+        Self::Choice,
+        Self::Happened,
+        Self::Ours,
+        Self::Paused,
+        Self::Passing,
+    ];
 
     /// What a person can choose, in the order it is offered.
     pub const fn decisions(self) -> &'static [Decision] {
@@ -75,7 +85,7 @@ impl QuestionKind {
                 &[Decision::ProvideGuidance, Decision::SimplerVersion, Decision::SkipFeature]
             }
             Self::Happened => &[Decision::ItHappened, Decision::ItDidNot, Decision::Skip],
-            Self::Ours => &[Decision::TryAgain, Decision::SkipFeature],
+            Self::Ours | Self::Passing => &[Decision::TryAgain, Decision::SkipFeature],
             Self::Paused => &[Decision::Continue, Decision::RaiseLimit, Decision::Stop],
         }
     }

@@ -102,6 +102,9 @@ impl OptionsContext {
             Decision::ProvideCredentials => {
                 format!("I go on where I stopped{scope}, and I see at once if it works now.")
             }
+            Decision::SkipFeature if matches!(self.reason, Reason::KeepsFailing { .. }) => {
+                "I leave it until its next time comes. It keeps its schedule.".to_owned()
+            }
             Decision::SkipFeature => {
                 format!("I leave out {left_out}. All other work goes on.")
             }
@@ -130,6 +133,14 @@ impl OptionsContext {
             }
             Decision::Skip => {
                 format!("I do not do this step{scope}, and go on without it.")
+            }
+            Decision::TryAgain
+                if matches!(
+                    self.reason,
+                    Reason::KeepsFailing { .. } | Reason::TooManyCrashes { .. }
+                ) =>
+            {
+                format!("I try again now{scope}, from where it stood.")
             }
             Decision::TryAgain => {
                 format!("I start again{scope} from a clean copy. The old one is kept to look at.")

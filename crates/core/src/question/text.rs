@@ -165,6 +165,10 @@ impl<'a> Problem<'a> {
         }
         let them = if asked.tasks > 1 { "them" } else { "it" };
         let waiting = tasks(asked.dependants, asked.work);
+        if let Reason::KeepsFailing { .. } = asked.reason {
+            return "Nothing waits for you: this question goes away when it works again."
+                .to_owned();
+        }
         let rest = if asked.code.is_some_and(reaches_further) {
             "All work that this does not hold up goes on."
         } else {
@@ -252,7 +256,15 @@ fn tried(asked: &Asked<'_>) -> Option<String> {
         Reason::TooManyDifferentErrors => {
             "Many things went wrong in a row here, and not all in the same way.".to_owned()
         }
-        Reason::TooManyCrashes => "It broke down several times in a row.".to_owned(),
+        Reason::TooManyCrashes { times } => {
+            format!("The program was killed {} times in a row while it ran this.", said(times))
+        }
+        Reason::KeepsFailing { firings, span: failing } => format!(
+            "It has not worked for {}, and failed {} in a row. I keep its schedule and try again \
+             each time.",
+            span(failing),
+            count(firings, "time", "times"),
+        ),
         Reason::RepairProposed
         | Reason::TooManyQuestions { .. }
         | Reason::BudgetSpent { .. }

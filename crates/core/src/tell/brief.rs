@@ -23,6 +23,7 @@ pub const fn kind(kind: QuestionKind) -> &'static str {
         QuestionKind::Happened => "did it happen?",
         QuestionKind::Ours => "a fault of ours",
         QuestionKind::Paused => "paused",
+        QuestionKind::Passing => "try again?",
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod brief;
 mod context;
+mod cut_off;
 mod direction;
 mod instruct;
 mod message;
@@ -20,6 +21,7 @@ mod waited;
 mod wanted;
 
 pub use context::{context, result};
+pub use cut_off::cut_off;
 pub use direction::{Decision, Direction, direction};
 pub use instruct::advice;
 pub use message::{AnswerLink, MESSAGE_BYTES_MAX, Message, Tally};

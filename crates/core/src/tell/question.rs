@@ -74,7 +74,8 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         }
         Rule::RepairProposed => Reason::RepairProposed,
         Rule::TooManyInARow => Reason::TooManyDifferentErrors,
-        Rule::CrashedTooOften => Reason::TooManyCrashes,
+        Rule::CrashedTooOften => Reason::TooManyCrashes { times: crashes(state, question) },
+        Rule::KeepsFailing => keeps_failing(state, question, now),
         Rule::TooManyQuestions => {
             Reason::TooManyQuestions { open: open_questions(state, question) }
         }
@@ -82,6 +83,22 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         Rule::CannotTell => Reason::OutcomeUnknown,
         _ if question.code() == Some(Code::PreconditionInput) => Reason::AgentAsked,
         _ => Reason::FirstOccurrence,
+    }
+}
+
+/// How often what ran the first of its tasks was killed.
+fn crashes(state: &State, question: &Question) -> u32 {
+    let task = question.tasks.first().and_then(|task| state.task(*task));
+    task.map_or(0, |task| task.counters.crashes)
+}
+
+/// How long a job has been failing.
+fn keeps_failing(state: &State, question: &Question, now: Time) -> Reason {
+    let task = question.tasks.first().and_then(|task| state.task(*task));
+    let failing = task.and_then(|task| task.failing);
+    Reason::KeepsFailing {
+        firings: failing.map_or(0, |failing| failing.firings),
+        span: failing.map_or(Span::ZERO, |failing| now.since(failing.since)),
     }
 }
 
@@ -95,7 +112,7 @@ fn waited(state: &State, question: &Question, now: Time) -> Span {
 fn open_questions(state: &State, question: &Question) -> u32 {
     match question.subject {
         Subject::Build(build) => state.build(build).map_or(0, |build| build.open_questions),
-        Subject::Error(_) | Subject::Action(_) => 0,
+        Subject::Error(_) | Subject::Action(_) | Subject::Job(_) => 0,
     }
 }
 

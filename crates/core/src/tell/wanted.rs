@@ -19,6 +19,7 @@ pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'sta
         QuestionKind::Happened => "say if its last action happened".into(),
         QuestionKind::Ours => "look at a fault of ours".into(),
         QuestionKind::Paused => "let it go on".into(),
+        QuestionKind::Passing => "say if it should try again".into(),
     }
 }
 

@@ -75,6 +75,7 @@ impl Shared {
         workspace.restore_shared(order.effect.run).await?;
         let Some(Worked { end, actions, spent }) = worked else { return Ok(None) };
         self.denied.note(order.effect.task, &end);
+        self.note_denials(order, &end).await;
         let approach = self.approach(&end, &actions, &workspace).await?;
         Ok(Some(Report { outcome: outcome(end, approach), spent }))
     }
@@ -139,7 +140,7 @@ impl Shared {
     }
 
     /// The variables by which the agent's own processes reach us, to report for this attempt only.
-    fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
+    pub(super) fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
         let Some(Control { socket, key, declarable }) = &self.settings.control else {
             return Ok(Vec::new());
         };

@@ -117,6 +117,7 @@ mod tests {
             attempt: 1,
             mutation: None,
             context: Some("THE SCRIPT FAILED".to_owned()),
+            cut_off: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error(
                 "exec:nightly",

@@ -145,6 +145,7 @@ impl Stage {
             attempt: 1,
             mutation: None,
             context: None,
+            cut_off: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
         };

@@ -10,7 +10,7 @@ use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::react::proposes_only;
 use crate::engine::run::{Next, Phase, Step};
-use crate::engine::task::{Allowance, Guidance, Left};
+use crate::engine::task::{Allowance, Guidance, Left, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Kind, Reaction, Work};
@@ -37,6 +37,7 @@ pub(super) fn on(
     match question.subject {
         Subject::Build(build) => about_build(turn, build, decision),
         Subject::Action(mutation) => about_action(turn, &question, mutation, decision, guidance),
+        Subject::Job(task) => about_job(turn, task, decision),
         Subject::Error(_) => about_error(turn, &question, decision, guidance.as_ref()),
     }
     Ok(())
@@ -78,6 +79,9 @@ fn about_error(
             Decision::ProvideGuidance | Decision::SimplerVersion => {
                 let how = if starts_over(question) { from_base } else { as_it_was };
                 unpark(turn, task, question, &guidance, how);
+            }
+            Decision::TryAgain if question.kind == QuestionKind::Passing => {
+                unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::TryAgain => {
                 let how = if is_set_aside(question) { out_of_quarantine } else { new_worktree };
@@ -229,11 +233,25 @@ fn about_action(
         else {
             continue;
         };
-        // What the call reported is no failure of an action that happened or is left out.
-        let at_it = matches!(turn.state.run(run).map(|run| run.step), Some(Step::Mutate { .. }));
-        let fault = if at_it { None } else { fault };
+        // What the call reported is no failure of an action that happened or is left out, and a
+        // script that ended because of it goes on from there.
+        let step = turn.state.run(run).map(|run| run.step);
+        let of_action = matches!(step, Some(Step::Mutate { .. } | Step::Execute));
+        let fault = fault.filter(|_| !of_action);
         turn.decide(Event::TaskReconciling { task, run, fault, next }, why.clone());
         flow::reconcile_rest(turn, task);
+    }
+}
+
+/// A person decided about a job that goes on trying: it tries now, or not before its next time.
+fn about_job(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
+    let Some(task) = turn.state.task(id) else { return };
+    let TaskState::BackingOff { run, .. } = task.state else { return };
+    let next = task.next;
+    if decision.leaves_out() {
+        leave_out(turn, id);
+    } else {
+        turn.decide(Event::TaskReady { task: id, run, next }, Why::rule(Rule::PersonDecided));
     }
 }
 
