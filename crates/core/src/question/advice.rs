@@ -111,6 +111,17 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
             Decision::Belongs,
             "If you cannot tell, this choice is the safe one: nothing lands while a check fails.",
         ),
+        QuestionKind::Passing => match reason {
+            Reason::KeepsFailing { .. } => (
+                Decision::TryAgain,
+                "Please see if the service is up. If it is, try again now; if not, I go on trying \
+                 by myself.",
+            ),
+            _ => (
+                Decision::TryAgain,
+                "Please see why it was ended, such as too little memory. Then try again.",
+            ),
+        },
     }
 }
 

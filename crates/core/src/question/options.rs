@@ -187,6 +187,9 @@ impl OptionsContext<'_> {
             Decision::ProvideCredentials => {
                 format!("I go on where I stopped{scope}, and I see at once if it works now.")
             }
+            Decision::SkipFeature if matches!(self.reason, Reason::KeepsFailing { .. }) => {
+                "I leave it until its next time comes. It keeps its schedule.".to_owned()
+            }
             Decision::SkipFeature => {
                 format!("I leave out {left_out}. All other work goes on.")
             }
@@ -230,6 +233,14 @@ impl OptionsContext<'_> {
             }
             Decision::TryAgain if kind == QuestionKind::Choice => {
                 format!("I go on where I stopped{scope}, right away and with a fresh set of tries.")
+            }
+            Decision::TryAgain
+                if matches!(
+                    self.reason,
+                    Reason::KeepsFailing { .. } | Reason::TooManyCrashes { .. }
+                ) =>
+            {
+                format!("I try again now{scope}, from where it stood.")
             }
             Decision::TryAgain => {
                 format!("I start again{scope} from a clean copy. The old one is kept to look at.")

@@ -196,6 +196,10 @@ impl Problem<'_> {
         }
         let them = if asked.tasks > 1 { "them" } else { "it" };
         let waiting = tasks(asked.dependants, asked.work);
+        if let Reason::KeepsFailing { .. } = asked.reason {
+            return "Nothing waits for you: this question goes away when it works again."
+                .to_owned();
+        }
         let rest = if asked.code.is_some_and(reaches_further) {
             "All work that this does not hold up goes on."
         } else {

@@ -113,7 +113,7 @@ impl QuestionRow {
         let text = tell::question_text(state, question, at);
         let build = match question.subject {
             Subject::Build(build) => Some(build),
-            Subject::Error(_) | Subject::Action(_) => {
+            Subject::Error(_) | Subject::Action(_) | Subject::Job(_) => {
                 question.tasks.first().and_then(|task| state.task(*task)).map(|task| task.build)
             }
         };
@@ -147,6 +147,7 @@ fn key(state: &State, subject: Subject) -> String {
     match subject {
         Subject::Error(signature) => signature.key(project),
         Subject::Build(build) => format!("{project}:build:{build}"),
+        Subject::Job(task) => format!("{project}:job:{task}"),
         Subject::Action(id) => {
             let name = state.mutation(id).map_or("", |mutation| mutation.spec.key.as_str());
             format!("{project}:mutation:{name}")
