@@ -225,9 +225,7 @@ pub const fn leave(kind: QuestionKind) -> Decision {
         | QuestionKind::Choice
         | QuestionKind::Ours
         | QuestionKind::RedBase
-        | QuestionKind::Passing => {
-            Decision::SkipFeature
-        }
+        | QuestionKind::Passing => Decision::SkipFeature,
         QuestionKind::Ok => Decision::Deny,
         QuestionKind::Happened => Decision::Skip,
         QuestionKind::Paused => Decision::Stop,

@@ -98,10 +98,6 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
         QuestionKind::Choice if asked.is_passing() => passing(code),
         QuestionKind::Choice if asked.work == Work::Job => script(reason),
         QuestionKind::Choice | QuestionKind::Happened => choice(code, reason),
-        QuestionKind::Ours if reason == Reason::TooManyCrashes => (
-            Decision::TryAgain,
-            "See if the machine has room and memory left, then let me try again.",
-        ),
         QuestionKind::Ours => (
             Decision::TryAgain,
             "Try again once. If it comes back, leave it out and show support the details.",

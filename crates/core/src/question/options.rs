@@ -97,7 +97,7 @@ impl OptionsContext<'_> {
             },
             QuestionKind::Choice => self.ways_on(),
             QuestionKind::Happened => &[D::ItHappened, D::ItDidNot, D::Skip],
-            QuestionKind::Ours => &[D::TryAgain, D::SkipFeature],
+            QuestionKind::Ours | QuestionKind::Passing => &[D::TryAgain, D::SkipFeature],
             QuestionKind::Paused => &[D::Continue, D::RaiseLimit, D::Stop],
             QuestionKind::RedBase => &[D::Unrelated, D::Belongs, D::SkipFeature],
         }

@@ -91,7 +91,8 @@ impl Reason {
             | Self::WaitedTooLong { .. }
             | Self::ShortenedTooOften { .. }
             | Self::RetriedOnce
-            | Self::TooManyCrashes => true,
+            | Self::KeepsFailing { .. }
+            | Self::TooManyCrashes { .. } => true,
             Self::FirstOccurrence
             | Self::RepairProposed
             | Self::TooManyDifferentErrors

@@ -14,7 +14,7 @@ use super::{Asked, Decision, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
 use crate::text::{
     Obstacle, QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, name_in_sentence, noun,
-    obstacle, quoted, span, tasks, title,
+    obstacle, quoted, said, span, tasks, title,
 };
 
 /// An operator text is cut at this length; the whole message is in the log.
@@ -26,10 +26,6 @@ const OURS: &str = "Internal error. Please contact support.";
 /// What a person is told about a repair that is not used by itself.
 const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put it to use: your own \
                             files are as they were.";
-
-/// What a person is told when the process ended in the middle, several times in a row.
-const CUT_OFF: &str = "Unstuck or the machine went down several times in a row while I was at it. I \
-                       stopped, because the work itself may be what brings it down.";
 
 /// What is said of a command that nobody can allow.
 const NEVER: &str = "That never runs here, whoever allows it, unless the settings take it off the \
@@ -120,15 +116,17 @@ impl Problem<'_> {
 
     /// Crashes in a row are seldom ours: a machine that goes down ends what runs on it.
     fn is_ours(&self) -> bool {
-        self.asked.reason != Reason::TooManyCrashes
+        !matches!(self.asked.reason, Reason::TooManyCrashes { .. })
             && (self.asked.kind == QuestionKind::Ours
                 || matches!(self.asked.code, Some(Code::InternalError | Code::InternalStore)))
     }
 
     fn in_the_way(&self) -> Option<String> {
         let asked = self.asked;
+        if let Reason::TooManyCrashes { times } = asked.reason {
+            return Some(cut_off(times));
+        }
         match (asked.kind, asked.code) {
-            _ if asked.reason == Reason::TooManyCrashes => Some(CUT_OFF.to_owned()),
             (QuestionKind::Happened, _) => Some(self.unknown_outcome()),
             (QuestionKind::Paused, _) => Some(self.limit()),
             // "Internal error" has said it; the details are for the operator.
@@ -251,4 +249,13 @@ const fn reaches_further(code: Code) -> bool {
         }
         ErrorType::Permission | ErrorType::Logic | ErrorType::Config => false,
     }
+}
+
+/// What a person is told when the process ended in the middle, several times in a row.
+fn cut_off(times: u32) -> String {
+    format!(
+        "Unstuck or the machine was brought down {} times in a row while I was at it. I stopped, \
+         because the work itself may be the cause.",
+        said(times)
+    )
 }

@@ -31,7 +31,13 @@ pub(super) fn tried(asked: &Asked<'_>) -> Option<String> {
         Reason::TooManyDifferentErrors => {
             "Many things went wrong in a row here, and not all in the same way.".to_owned()
         }
-        Reason::TooManyCrashes
+        Reason::KeepsFailing { firings, span: failing } => format!(
+            "It has not worked for {}, and failed {} in a row. I keep its schedule and try again \
+             each time.",
+            span(failing),
+            count(firings, "time", "times"),
+        ),
+        Reason::TooManyCrashes { .. }
         | Reason::RepairProposed
         | Reason::TooManyQuestions { .. }
         | Reason::BudgetSpent { .. }

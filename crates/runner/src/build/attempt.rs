@@ -282,7 +282,11 @@ fn outcome(end: End, approach: Approach) -> Outcome {
     match end {
         End::Finished { said, .. } if blocked(&said).is_some() => {
             let asked = blocked(&said).unwrap_or_default().to_owned();
-            let fault = Fault::precondition_input("agent", asked.clone(), Input { asked, ..Input::default() });
+            let fault = Fault::precondition_input(
+                "agent",
+                asked.clone(),
+                Input { asked, ..Input::default() },
+            );
             Outcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
         }
         End::Finished { .. } | End::Stopped => Outcome::Attempted { approach },

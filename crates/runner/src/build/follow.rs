@@ -180,7 +180,7 @@ impl Follower {
 
     /// The commands whose results have not come yet.
     fn running(&self) -> Vec<Arc<str>> {
-        let unknown = || Observation::of(unstuck_core::attempt::Outcome::Waiting, "", "");
+        let unknown = || Observation::of(Outcome::Waiting, "", "");
         let open = self.open.values().map(|(tool, input)| Action {
             tool: *tool,
             input: input.clone(),

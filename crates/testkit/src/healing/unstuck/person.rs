@@ -108,9 +108,7 @@ const fn leaves_out(kind: QuestionKind) -> Decision {
         | QuestionKind::Choice
         | QuestionKind::Ours
         | QuestionKind::RedBase
-        | QuestionKind::Passing => {
-            Decision::SkipFeature
-        }
+        | QuestionKind::Passing => Decision::SkipFeature,
         QuestionKind::Ok => Decision::Deny,
         QuestionKind::Happened => Decision::Skip,
         QuestionKind::Paused => Decision::Stop,
