@@ -5,6 +5,7 @@ mod brief;
 mod preflight;
 mod repair;
 mod secrets;
+mod service;
 mod settings;
 mod task;
 

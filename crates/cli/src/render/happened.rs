@@ -183,6 +183,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("all work on the account waits until {} ({code})", until(again))
         }
         Event::GateProbing { .. } => "tries the account first".to_owned(),
+        Event::GatePassing { untried: true, .. } => "the account was not tried yet".to_owned(),
         Event::GatePassing { .. } => "the account works again".to_owned(),
         Event::GateReleased { group, .. } => {
             format!("{group} of those who waited may go on")

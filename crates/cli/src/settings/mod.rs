@@ -22,7 +22,7 @@ pub(crate) use layer::Origin;
 pub(crate) use notify::Notify;
 pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
 pub(crate) use sections::{
-    Agent, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings,
+    Agent, Audience, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings,
 };
 pub(crate) use server::Server;
 pub(crate) use units::{Length, Money};

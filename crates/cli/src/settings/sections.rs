@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) wait: Wait,
     /// What may be spent.
     pub(crate) budget: Budget,
+    /// How questions are shown.
+    pub(crate) inbox: Inbox,
     /// The inbox, the pages and the API.
     pub(crate) server: Server,
     /// Who is told what happened, by a name of your choice.
@@ -60,7 +62,10 @@ pub(crate) struct Agent {
     /// Where the service is, when not at its usual place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
-    /// The variable that holds the key. Without it, an agent program works with your login.
+    /// Whether the project's own file names that place.
+    #[serde(skip)]
+    pub(crate) address_of_project: bool,
+    /// The variable that holds the key. Without it, what the agent program itself would take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key_env: Option<String>,
     /// The program, when it is not found on the path under its usual name.
@@ -264,10 +269,32 @@ pub(crate) struct Commands {
     pub(crate) allowed: Vec<String>,
     /// What must not run, beside what never may.
     pub(crate) blocked: Vec<String>,
+    /// What is taken off the list of destructive commands that never run; the other rules still hold.
+    pub(crate) allow_destructive: Vec<String>,
     /// Whether commands may use the network.
     pub(crate) network: bool,
     /// Variables that commands get beside the usual ones; `*` at the end stands for anything.
     pub(crate) env: Vec<String>,
+}
+
+/// How questions are shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Inbox {
+    /// Who reads them: for `developer` what a question rests on is open below it, for `plain` it is
+    /// folded.
+    pub(crate) audience: Audience,
+}
+
+/// Who reads the questions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Audience {
+    /// Somebody who reads commands and their output.
+    #[default]
+    Developer,
+    /// Somebody who does not.
+    Plain,
 }
 
 /// What is checked before a change goes on. We run it, whatever the agent says.

@@ -280,7 +280,7 @@ impl World for Scripted {
 fn outcome(order: &Order, nth: u32) -> Outcome {
     match (order.task.name.as_str(), order.effect.what) {
         ("preview", Work::Attempt { .. }) => {
-            let context = Auth { account: "hosting".to_owned(), variable: None };
+            let context = Auth { account: "hosting".to_owned(), ..Auth::default() };
             failed(Fault::auth_invalid("deploy", "403: the token was revoked", context))
         }
         ("webhook", Work::Check) if nth == 1 => red("webhook::rejects_a_bad_signature"),

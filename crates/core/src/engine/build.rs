@@ -114,6 +114,9 @@ pub struct Build {
     /// The title of the session that it is: a runtime elsewhere does its one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Arc<str>>,
+    /// It stands for what a client of the MCP server works on, and is no build of a plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub client: bool,
     /// Its tasks.
     pub tasks: Vec<TaskId>,
     /// How many of its tasks stand where.
@@ -161,6 +164,7 @@ impl Build {
             in_place,
             standing,
             session: None,
+            client: false,
             tasks: Vec::new(),
             counts: [0; Standing::COUNT],
             ready: BTreeMap::new(),

@@ -264,6 +264,9 @@ pub struct Task {
     pub retrying: Option<Signature>,
     /// The fault it met last.
     pub failure: Option<Arc<Fault>>,
+    /// The latest check that was red, whatever was met after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_failure: Option<Arc<Fault>>,
     /// How often an agent began on it anew.
     pub attempts: u32,
     /// What its agent did in the attempt that is being checked.
@@ -332,6 +335,7 @@ impl Task {
             charged: Vec::new(),
             retrying: None,
             failure: None,
+            check_failure: None,
             attempts: 0,
             approach: None,
             nudged: None,

@@ -71,12 +71,21 @@ pub struct TaskSpec {
     /// Set where a runtime elsewhere does the work and tells what comes of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionSpec>,
+    /// Set where it stands for what a client of the MCP server works on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub client: bool,
 }
 
 impl TaskSpec {
     /// Which of the two kinds of work it is.
     pub const fn work(&self) -> Work {
         if self.job.is_some() { Work::Job } else { Work::Task }
+    }
+
+    /// What a person calls it: its title, or its name; empty where it has neither.
+    pub fn called(&self) -> &str {
+        let names = [self.title.as_str(), self.name.as_str()];
+        names.into_iter().find(|name| !name.trim().is_empty()).unwrap_or_default()
     }
 
     /// Whether its result is brought onto the build's branch, where one comes after the other.

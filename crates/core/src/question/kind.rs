@@ -53,7 +53,7 @@ pub enum Decision {
     ItDidNot,
     /// Leave the action out.
     Skip,
-    /// Try again from a clean start.
+    /// Try again: where it stopped, or from a clean start after a fault of ours.
     TryAgain,
     /// Go on as before.
     Continue,
@@ -79,14 +79,23 @@ impl QuestionKind {
         Self::RedBase,
     ];
 
-    /// What a person can choose, in the order it is offered.
+    /// Every decision that can be taken on such a question; which of them are offered depends on
+    /// the case.
     pub const fn decisions(self) -> &'static [Decision] {
         match self {
             Self::Hands => &[Decision::ProvideCredentials, Decision::SkipFeature],
-            Self::Ok => &[Decision::AllowOnce, Decision::AlwaysAllow, Decision::Deny],
-            Self::Choice => {
-                &[Decision::ProvideGuidance, Decision::SimplerVersion, Decision::SkipFeature]
-            }
+            Self::Ok => &[
+                Decision::AllowOnce,
+                Decision::AlwaysAllow,
+                Decision::Deny,
+                Decision::ProvideGuidance,
+            ],
+            Self::Choice => &[
+                Decision::ProvideGuidance,
+                Decision::SimplerVersion,
+                Decision::SkipFeature,
+                Decision::TryAgain,
+            ],
             Self::Happened => &[Decision::ItHappened, Decision::ItDidNot, Decision::Skip],
             Self::Ours => &[Decision::TryAgain, Decision::SkipFeature],
             Self::Paused => &[Decision::Continue, Decision::RaiseLimit, Decision::Stop],

@@ -13,8 +13,10 @@ pub enum Reason {
     FirstOccurrence,
     /// Every approach for this error failed.
     AttemptsUsedUp {
-        /// Approaches that really ran, the first one among them.
+        /// Failures that were counted, the first one among them.
         tried: u32,
+        /// How many different approaches were among them.
+        ways: u32,
     },
     /// Repeating the same operation did not help.
     MaxRetriesExceeded {
@@ -70,13 +72,34 @@ impl Reason {
         }
     }
 
+    /// Whether the same trouble was met more than once before it was asked.
+    pub(super) const fn is_repeated(self) -> bool {
+        match self {
+            Self::AttemptsUsedUp { tried, .. } => tried > 1,
+            Self::RepairBudgetExhausted { repairs } => repairs > 0,
+            Self::MaxRetriesExceeded { .. }
+            | Self::WaitedTooLong { .. }
+            | Self::ShortenedTooOften { .. }
+            | Self::RetriedOnce
+            | Self::TooManyCrashes => true,
+            Self::FirstOccurrence
+            | Self::RepairProposed
+            | Self::TooManyDifferentErrors
+            | Self::TooManyQuestions { .. }
+            | Self::BudgetSpent { .. }
+            | Self::OutcomeUnknown
+            | Self::AgentAsked => false,
+        }
+    }
+
     /// The reason in an operator's words.
     pub fn operator(self) -> String {
         match self {
             Self::FirstOccurrence => "Not retryable".to_owned(),
-            Self::AttemptsUsedUp { tried } => format!("Attempts used up ({tried})"),
+            Self::AttemptsUsedUp { tried, .. } => format!("Attempts used up ({tried})"),
             Self::MaxRetriesExceeded { retries } => format!("Max retries exceeded ({retries})"),
             Self::WaitedTooLong { span } => format!("Wait budget exhausted ({span})"),
+            Self::RepairBudgetExhausted { repairs: 0 } => "Nothing repairs it".to_owned(),
             Self::RepairBudgetExhausted { repairs } => {
                 format!("Repair budget exhausted ({repairs})")
             }
@@ -87,9 +110,9 @@ impl Reason {
             Self::TooManyCrashes => "Too many crashes in a row".to_owned(),
             Self::TooManyQuestions { open } => format!("Too many open questions ({open})"),
             Self::BudgetSpent { span } => match span {
-                BudgetSpan::Task => "Task budget spent".to_owned(),
-                BudgetSpan::Build => "Build budget spent".to_owned(),
-                BudgetSpan::Day => "Daily budget spent".to_owned(),
+                BudgetSpan::Task => "No room in the task budget".to_owned(),
+                BudgetSpan::Build => "No room in the build budget".to_owned(),
+                BudgetSpan::Day => "No room in the daily budget".to_owned(),
             },
             Self::OutcomeUnknown => "Outcome of a mutation is unknown".to_owned(),
             Self::AgentAsked => "The agent asked".to_owned(),

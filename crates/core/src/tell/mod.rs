@@ -3,12 +3,14 @@
 //! The engine keeps facts; [`question`](crate::question) and [`text`](crate::text) hold the words.
 //! Here one becomes the other: [`narration`] for a person who watches, [`question_text`] for one
 //! who is asked, [`Message`] for one who is elsewhere, [`context`] for an agent that tries again.
-//! What the public reads passes the linter; what agents read is technical on purpose, and bounded.
+//! What we say to people passes the linter, with the words of others in quotation marks; what agents
+//! read is technical on purpose, and bounded.
 //! Texts are made when they are needed, never stored in a decision.
 
 pub mod brief;
 mod context;
 mod direction;
+mod evidence;
 mod instruct;
 mod message;
 mod narrate;
@@ -22,6 +24,7 @@ mod wanted;
 
 pub use context::{context, result};
 pub use direction::{Decision, Direction, direction};
+pub use evidence::evidence;
 pub use instruct::advice;
 pub use message::{AnswerLink, MESSAGE_BYTES_MAX, Message, Tally};
 pub use narrate::{Narration, narrate};

@@ -2,7 +2,9 @@
 
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
-use crate::text::{capital, count, failed, lint, noun, said, sentence_or, span, tasks, title};
+use crate::text::{
+    VALUE_CHARS_MAX, capital, count, failed, noun, quoted, said, span, tasks, title,
+};
 use crate::time::Span;
 
 /// Something a person sees happen. Titles may hold anything; a span counts from now.
@@ -83,17 +85,10 @@ pub enum Narration<'a> {
     BuildDone { done: u32, left_out: u32, waiting: u32 },
 }
 
-/// The sentence for it. It passes the linter whatever the titles hold.
+/// The sentence for it. Titles stand in it as they are, in quotation marks.
 pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
-    let named = sentence(narration, work, &|name| title(name, work));
-    if lint(&named).is_empty() {
-        return named;
-    }
-    sentence(narration, work, &|_| title("", work))
-}
-
-fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String) -> String {
     use Narration as N;
+    let name = |given: &str| title(given, work);
     let start = |given: &str| capital(&name(given));
     match *narration {
         N::Started { title } => format!("I am starting on {}.", name(title)),
@@ -148,10 +143,8 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
         N::RedBase { command, tests } => red_base(command, tests),
         N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
         N::Skipped { title, needs } => {
-            let needed = match name(needs) {
-                neutral if !neutral.starts_with('“') => format!("another {}", noun(work)),
-                named => named,
-            };
+            let needed = quoted(needs, VALUE_CHARS_MAX);
+            let needed = needed.unwrap_or_else(|| format!("another {}", noun(work)));
             format!("{} is left out, because it needs {needed}.", start(title))
         }
         N::Failed { title, code } => {
@@ -173,9 +166,13 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
         ),
         N::PausedByPerson => "The work is paused, as you asked.".to_owned(),
         N::BudgetSpent { span } => match span {
-            BudgetSpan::Task => format!("The budget for this {} is used up.", noun(work)),
-            BudgetSpan::Build => "The budget for this build is used up.".to_owned(),
-            BudgetSpan::Day => "The budget for today is used up.".to_owned(),
+            BudgetSpan::Task => {
+                format!("The budget for this {} has no room for the next step.", noun(work))
+            }
+            BudgetSpan::Build => {
+                "The budget for this build has no room for the next step.".to_owned()
+            }
+            BudgetSpan::Day => "The budget for today has no room for the next step.".to_owned(),
         },
         N::Sleeping { wakes_in } => format!("I am resting and go on in {}.", span(wakes_in)),
         N::Waking => "I have rested and the work goes on.".to_owned(),
@@ -215,9 +212,9 @@ fn red_base(command: &str, tests: &[String]) -> String {
 }
 
 fn remark(start: &str, words: &str) -> String {
-    match sentence_or(words, "") {
-        plain if plain.is_empty() => format!("{start} is moving along."),
-        plain => format!("{start}: {plain}."),
+    match quoted(words, VALUE_CHARS_MAX) {
+        None => format!("{start} is moving along."),
+        Some(words) => format!("{start}: {words}."),
     }
 }
 
@@ -229,7 +226,7 @@ fn waiting(code: Code, resumes_in: Option<Span>) -> String {
         }
         Code::ProviderOverloaded => "The AI service is too busy",
         Code::ProviderApiError => "The AI service has trouble on its side",
-        Code::BudgetExhausted => "The budget for now is used up",
+        Code::BudgetExhausted => "The budget for now has no room for the next step",
         _ => "The service is not ready",
     };
     match resumes_in {

@@ -16,7 +16,7 @@ pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<
 
 fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Option<Narration<'a>> {
     let now = recorded.at;
-    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.title.as_str());
+    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.called());
     let rule = recorded.why.as_ref().map(|why| why.rule);
     let code = recorded.why.as_ref().and_then(|why| why.code);
     Some(match &recorded.event {

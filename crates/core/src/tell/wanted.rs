@@ -45,6 +45,9 @@ fn hands(kind: Option<&Kind>) -> Cow<'static, str> {
 
 /// `renew the login for api.example.com (SHOP_TOKEN)`.
 fn login(what: &'static str, auth: &Auth) -> Cow<'static, str> {
+    if let (Some(login), None) = (&auth.login, &auth.variable) {
+        return format!("run `{login}`").into();
+    }
     match (auth.account.as_str(), &auth.variable) {
         ("", None) => what.into(),
         ("", Some(variable)) => format!("{what} in {variable}").into(),
@@ -67,6 +70,7 @@ mod tests {
         let auth = |account: &str, variable: Option<&str>| Auth {
             account: account.to_owned(),
             variable: variable.map(str::to_owned),
+            ..Auth::default()
         };
         let tool = Tool { host: Some("git.example.org".to_owned()), ..Tool::default() };
         let cases = [

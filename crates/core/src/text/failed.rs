@@ -59,7 +59,7 @@ pub const fn failed(code: Code, again: bool) -> &'static str {
         Code::ToolMissing => "a program it needs was not installed",
         Code::ToolConfig => "a program it needs did not accept its settings",
         Code::PreconditionMissing => "something it needs was not there",
-        Code::BudgetExhausted => "the budget was used up",
+        Code::BudgetExhausted => "the budget had no room for the next step",
         Code::PreconditionInput => "it needed a word from you",
         Code::LogicError if again => "the same error came back",
         Code::LogicError => "it ended in an error",

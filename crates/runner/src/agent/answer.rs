@@ -102,7 +102,13 @@ impl Working<'_> {
         let came = self.tools.act(act, self.stop).await;
         self.took(began);
         match came {
-            Ok(Shown { text, outcome, verdict: None }) => Ok(Answered::of(text, outcome)),
+            Ok(Shown { text, outcome, verdict: None, kept_from }) => {
+                if let Some(kept_from) = kept_from {
+                    let text = Arc::from(&*self.redactor.text(&kept_from));
+                    self.desk.note(Note::Narrated { text }).await;
+                }
+                Ok(Answered::of(text, outcome))
+            }
             Ok(Shown { text, verdict: Some(fault), .. }) => {
                 self.failed(call, *fault, Some(text)).await
             }
@@ -158,16 +164,12 @@ impl Working<'_> {
                 let summary = self.redactor.text(&done.summary).into_owned();
                 Answered::fine("your work is checked now.").ends(End::Done { summary })
             }
-            Speak::AskHuman(ask) => self.asks(&ask.words()),
-            Speak::Blocked(blocked) => self.asks(&blocked.reason),
+            Speak::AskHuman(ask) => asks(ask.input(|words| self.redactor.text(words).into_owned())),
+            Speak::Blocked(blocked) => {
+                let asked = self.redactor.text(&blocked.reason).into_owned();
+                asks(Input { asked, ..Input::default() })
+            }
         })
-    }
-
-    /// The agent needs a person. Its words go with the fault; who reads them sees to their form.
-    fn asks(&self, words: &str) -> Answered {
-        let asked = self.redactor.text(words).into_owned();
-        let fault = Fault::precondition_input(SOURCE, asked.clone(), Input { asked });
-        Answered::fine(prompt::ASKED).ends(End::Failed(Box::new(fault)))
     }
 
     /// An irreversible action is declared: it runs after the checks.
@@ -202,4 +204,10 @@ impl Working<'_> {
 fn refused(why: &str) -> Box<Fault> {
     let context = Logic { step: Some("mutate".to_owned()), exit: None };
     Box::new(Fault::logic_bad_input("tool.mutate", why, context))
+}
+
+/// The agent needs a person. Its words go with the fault, and are shown as they are.
+fn asks(input: Input) -> Answered {
+    let fault = Fault::precondition_input(SOURCE, input.asked.clone(), input);
+    Answered::fine(prompt::ASKED).ends(End::Failed(Box::new(fault)))
 }

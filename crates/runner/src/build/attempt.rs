@@ -83,6 +83,14 @@ impl Shared {
         }
         self.denied.note(order.effect.task, &end);
         let approach = self.approach(&end, &actions, &workspace).await?;
+        // Asking for the work once more would end at the same wall.
+        if approach.files_changed == 0
+            && let Some(denied) = self.take_denied(order, task)
+            && !self.allowed(order, &denied).await
+        {
+            let (fault, approach) = (Arc::new(denied), Some(Arc::new(approach)));
+            return Ok(Some(Report { outcome: Outcome::Failed { fault, approach }, spent }));
+        }
         Ok(Some(Report { outcome: outcome(end, approach), spent }))
     }
 
@@ -238,10 +246,13 @@ impl Shared {
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));
-        let end = match (ended.end, seen.stuck) {
-            (_, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
-            (End::Stopped, None) if stop.is_cancelled() => return None,
-            (end, None) => end,
+        let end = match (ended.end, seen.done, seen.stuck) {
+            (End::Stopped, ..) if stop.is_cancelled() => return None,
+            (end @ End::Finished { .. }, Some(_), _) => end,
+            // However it ended after that, its work was done before.
+            (_, Some(said), _) => End::Finished { said, denials: Vec::new() },
+            (_, None, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
+            (end, None, None) => end,
         };
         let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let spent = Amount { time_ms, ..Amount::ZERO };
@@ -270,7 +281,7 @@ fn outcome(end: End, approach: Approach) -> Outcome {
     match end {
         End::Finished { said, .. } if blocked(&said).is_some() => {
             let asked = blocked(&said).unwrap_or_default().to_owned();
-            let fault = Fault::precondition_input("agent", asked.clone(), Input { asked });
+            let fault = Fault::precondition_input("agent", asked.clone(), Input { asked, ..Input::default() });
             Outcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
         }
         End::Finished { .. } | End::Stopped => Outcome::Attempted { approach },

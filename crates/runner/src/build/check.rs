@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Category, Fault, Kind, Validation};
+use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
 use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict};
 use unstuck_world::workspace::Workspace;
 
 use super::settings::TaskSettings;
+use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::decider::{Look, Looked};
 use crate::world::Order;
@@ -25,7 +27,7 @@ impl Shared {
     pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let judged = self.judge(order, task, &workspace).await;
-        let Some(denied) = self.denied.take(order.effect.task) else { return judged };
+        let Some(denied) = self.take_denied(order, task) else { return judged };
         let passes = match &judged {
             Ok(()) => !workspace.changes().await?.is_empty(),
             // An outage says nothing about the work, and what was taken back has its own reason.
@@ -38,6 +40,12 @@ impl Shared {
             Ok(()) => denied,
             Err(fault) => denied.caused_by(fault),
         })
+    }
+
+    /// What the latest attempt was not allowed to do, as a fault. It counts once.
+    pub(super) fn take_denied(&self, order: &Order, task: &TaskSettings) -> Option<Fault> {
+        let denied = self.denied.take(order.effect.task, &self.never_run());
+        denied.map(|fault| asked_by(fault, &task.worker))
     }
 
     async fn judge(
@@ -73,19 +81,30 @@ impl Shared {
     }
 
     /// Whether a person allowed what a fault is about.
-    async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
+    pub(super) async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
         let allowed = self.decider.look(Look::Allows { task, signature }).await;
         allowed.is_ok_and(|seen| seen.is())
     }
 
-    /// The commands that a person allowed the agents of a task beside the rules.
+    /// The commands that a person allowed the agents of a task beside the rules, without those that
+    /// never run.
     pub(super) async fn allowed_commands(&self, order: &Order) -> BTreeSet<String> {
         let task = order.effect.task;
         match self.decider.look(Look::AllowedCommands { task }).await {
-            Ok(Looked::Commands(commands)) => commands,
+            Ok(Looked::Commands(mut commands)) => {
+                let list = self.never_run();
+                commands.retain(|command| !list.holds_never(command));
+                commands
+            }
             _ => BTreeSet::new(),
         }
+    }
+
+    /// The list of what never runs, as the settings leave it.
+    fn never_run(&self) -> Commands {
+        let unlisted = self.settings.unlisted.clone();
+        Commands::new(&Rules { unlisted, ..Rules::default() })
     }
 
     /// Runs the checks of a gate. What fails as it did at the base passes where the settings or a
@@ -126,7 +145,8 @@ impl Shared {
     }
 
     /// What fails exactly as it did at the base passes where the settings or a person say so. Without
-    /// their word it belongs to a task that names the test or changed nothing; else a person is asked.
+    /// their word it belongs to a task that names the test, changed the check or changed nothing; else
+    /// a person is asked.
     async fn judge_red_base(
         &self,
         order: &Order,
@@ -144,7 +164,9 @@ impl Shared {
             None => {
                 let words = format!("{}\n{}", order.task.title, order.task.goal);
                 let named = |red: &RedAtBase| red.failures.are_named_in(&words);
-                seen.red_at_base.iter().any(named) || workspace.changes().await?.is_empty()
+                seen.restored.is_some()
+                    || seen.red_at_base.iter().any(named)
+                    || workspace.changes().await?.is_empty()
             }
         };
         let fault = seen.red_at_base[0].fault.clone();
@@ -206,4 +228,16 @@ pub(super) async fn look_over(
 fn names(paths: &[PathBuf]) -> String {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
+}
+
+/// The same fault with the name of the agent that asked.
+fn asked_by(mut fault: Fault, worker: &Worker) -> Fault {
+    let name = match worker {
+        Worker::Agent(agent) => agent.name(),
+        Worker::Model(_) => None,
+    };
+    if let Kind::PermissionCommandBlocked(of) | Kind::PermissionFileAccess(of) = &mut fault.kind {
+        of.agent = name.map(str::to_owned);
+    }
+    fault
 }

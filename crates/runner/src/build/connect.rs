@@ -88,8 +88,8 @@ impl Shared {
             Deadlines { total: Some(wanted.timeout_ms.into()), ..Deadlines::default() };
         for variable in &wanted.variables {
             let secret = self.settings.credentials.get(variable).ok_or_else(|| {
-                let auth =
-                    Auth { account: wanted.program.clone(), variable: Some(variable.clone()) };
+                let account = wanted.program.clone();
+                let auth = Auth { account, variable: Some(variable.clone()), login: None };
                 Fault::auth_missing("command", format!("{variable} is not set"), auth)
             })?;
             launch.environment.push((variable.into(), Some(secret.expose().into())));

@@ -64,7 +64,11 @@ mod tests {
         let redactor = Redactor::new([SECRET]);
         let effect = EffectId(1);
         let text = format!("I use {SECRET}");
-        let fault = Fault::precondition_input("agent", text.clone(), Input { asked: text.clone() });
+        let fault = Fault::precondition_input(
+            "agent",
+            text.clone(),
+            Input { asked: text.clone(), ..Input::default() },
+        );
         let note = Note::Narrated { text: text.as_str().into() };
         for command in [
             Command::Note { effect, note },

@@ -107,7 +107,7 @@ fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {
 
 fn answered(row: &QuestionRow) -> Option<Answered> {
     let chosen: Decision = row.decision?;
-    let option = row.text.options.iter().find(|option| option.value == chosen)?;
+    let option = row.text.chosen(chosen, row.guidance.as_deref())?;
     let (problem, choice) = (row.text.problem.clone(), option.label.clone());
     Some(Answered { question: row.id, problem, choice })
 }

@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::{CheckVerdict, Checked};
 use unstuck_core::plan::MutationKind;
-use unstuck_core::text::{said, sentence_or};
+use unstuck_core::text::{VALUE_CHARS_MAX, quoted, said};
 use unstuck_store::tables::{MutationRow, MutationStatus};
 
 use super::facts::TaskFacts;
@@ -61,18 +61,17 @@ fn checks(number: u32) -> String {
     format!("{} check{}", said(number), if number == 1 { "" } else { "s" })
 }
 
-/// The checks that passed by name, where they are few and fit for everybody.
+/// The checks that passed by name, where they are few.
 fn named(gates: &[Checked]) -> String {
     let all = gates.iter().flat_map(|gate| &gate.checks);
     let passed = all.filter(|check| check.verdict == CheckVerdict::Passed);
     let names: Vec<String> =
-        passed.map(|check| sentence_or(&check.command, "").into_owned()).collect();
+        passed.filter_map(|check| quoted(&check.command, VALUE_CHARS_MAX)).collect();
     let more = gates.iter().any(|gate| gate.more_passed > 0);
-    if more || names.len() > CHECKS_NAMED_MAX || names.iter().any(String::is_empty) {
+    if more || names.len() > CHECKS_NAMED_MAX || names.is_empty() {
         return String::new();
     }
-    let quoted: Vec<String> = names.iter().map(|name| format!("“{name}”")).collect();
-    format!(" ({})", quoted.join(", "))
+    format!(" ({})", names.join(", "))
 }
 
 /// What a task landed as: every merge that happened.

@@ -194,7 +194,7 @@ pub struct Waiting {
     /// What can be chosen.
     pub options: Vec<QuestionOption>,
     /// What is recommended.
-    pub recommended: Decision,
+    pub recommended: Option<Decision>,
     /// The tasks that wait for the answer; without any, the build does.
     pub tasks: Vec<String>,
     /// When it was asked.

@@ -191,6 +191,7 @@ impl Stage {
             in_place: false,
             disk_free_bytes_min: 0,
             says_walls: false,
+            unlisted: Vec::new(),
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             environment: vec![("PATH".into(), path), ("UNSTUCK_DRY_RUN".into(), "1".into())],

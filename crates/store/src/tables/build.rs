@@ -22,6 +22,9 @@ pub struct BuildRow {
     /// The title of the session that it is: a runtime elsewhere does its one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Arc<str>>,
+    /// It stands for what a client of the MCP server works on, and is no build of a plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub client: bool,
     /// How many tasks it has.
     pub tasks: u32,
     /// How many of them are done.
@@ -47,10 +50,10 @@ pub struct BuildRow {
 }
 
 impl BuildRow {
-    /// Whether its tasks are performed here, in worktrees and on a branch: not by scripts, and not by
-    /// a runtime elsewhere.
+    /// Whether its tasks are performed here, in worktrees and on a branch: not by scripts, not by a
+    /// runtime elsewhere, and not by a client of the MCP server.
     pub const fn is_performed_here(&self) -> bool {
-        !self.standing && self.session.is_none()
+        !self.standing && self.session.is_none() && !self.client
     }
 
     pub(super) fn of(build: &Build, at: Time) -> Self {
@@ -60,6 +63,7 @@ impl BuildRow {
             state: build.state,
             standing: build.standing,
             session: build.session.clone(),
+            client: build.client,
             tasks: u32::try_from(build.tasks.len()).unwrap_or(u32::MAX),
             done: build.count(Standing::Done),
             not_done: not_done.into_iter().map(|standing| build.count(standing)).sum(),

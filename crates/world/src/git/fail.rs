@@ -161,7 +161,7 @@ impl Operation {
 
     /// The causes that git tells in prose only.
     fn told(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
-        let account = || Auth { account: "the git remote".to_owned(), variable: None };
+        let account = || Auth { account: "the git remote".to_owned(), ..Auth::default() };
         let git = || GitOperation {
             operation: self.name().to_owned(),
             exit: Some(exit),

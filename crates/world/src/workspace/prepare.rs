@@ -80,13 +80,22 @@ impl Workspace {
     /// A worktree that was prepared before, for going on in it after a kill: a move that was begun
     /// is finished, and locks that nobody holds any more are gone.
     pub async fn open(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
-        let workspace = if project.state(place).read(IN_PLACE)?.is_some() {
-            Self::in_place_at(project, place).await?
-        } else {
-            Self::at(project, place, share)?
-        };
+        let workspace = Self::as_left(project, place, share).await?;
         workspace.put_right().await?;
         Ok(workspace)
+    }
+
+    /// A worktree that was prepared before, to look at what is in it and no more.
+    pub async fn look_at(project: &Project, place: Place) -> Result<Self, Fault> {
+        Self::as_left(project, place, &[]).await
+    }
+
+    async fn as_left(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
+        if project.state(place).read(IN_PLACE)?.is_some() {
+            Self::in_place_at(project, place).await
+        } else {
+            Self::at(project, place, share)
+        }
     }
 
     async fn put_right(&self) -> Result<(), Fault> {

@@ -117,10 +117,17 @@ fn another_way(recorded: &Recorded, attempt: u32, code: Code, work: Kind) -> Str
 pub(super) fn stands(row: &QuestionRow) -> String {
     let id = row.id;
     let chosen = row.decision.map_or("", |decision| decision.as_str());
-    let option = row.text.options.iter().find(|option| Some(option.value) == row.decision);
+    let taken = |decision| row.text.chosen(decision, row.guidance.as_deref());
+    let option = row.decision.and_then(taken);
     let label = option.map_or(chosen, |option| option.label.as_str());
     match row.status {
-        QuestionStatus::Pending => format!("Question {id} is not answered yet."),
+        QuestionStatus::Pending => {
+            let mut said = format!("Question {id} is not answered yet.\n{}", row.text.problem);
+            for entry in row.evidence.entries() {
+                said.push_str(&format!("\n{}: {}", entry.label, entry.lines.join("\n")));
+            }
+            said
+        }
         QuestionStatus::Withdrawn => {
             format!("Question {id} was withdrawn: nobody needs the answer any more.")
         }

@@ -86,9 +86,10 @@ fn waiting(asked: &Waiting) -> Item {
         return item.line("You have answered; the next start takes it up.");
     }
     item = item.line(&asked.advice);
-    for option in &asked.options {
-        let here = if option.value == asked.recommended { " (recommended)" } else { "" };
-        let command = format!("unstuck inbox answer {} {}", asked.question.0, option.value);
+    let recommended = asked.options.iter().position(|one| Some(one.value) == asked.recommended);
+    for (at, option) in asked.options.iter().enumerate() {
+        let here = if recommended == Some(at) { " (recommended)" } else { "" };
+        let command = words::answer_command(asked.question.0, option);
         item.choices.push((format!("{}{here}", option.label), command));
     }
     item

@@ -224,6 +224,7 @@ mod tests {
             state: BuildState::Running,
             standing: false,
             session: None,
+            client: false,
             tasks,
             done: 1,
             not_done: 0,

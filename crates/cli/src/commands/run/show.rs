@@ -218,9 +218,8 @@ impl<'a> View<'a> {
         let Some(question) = found else { return Ok(()) };
         let mut lines = vec![format!("  {}", question.text.problem)];
         for option in &question.text.options {
-            let (value, label) = (option.value, &option.label);
-            lines.push(format!("    unstuck inbox answer {id} {value}"));
-            lines.push(format!("        {label}. {}", option.description));
+            lines.push(format!("    {}", words::answer_command(id, option)));
+            lines.push(format!("        {}. {}", option.label, option.description));
         }
         render::note(&lines.join("\n"));
         Ok(())

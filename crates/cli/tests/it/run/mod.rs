@@ -1,6 +1,7 @@
 //! `unstuck run` and `unstuck resume` as a person meets them: real worktrees, real commits, and
 //! agents that follow a script.
 
+mod asking;
 mod codes;
 mod config;
 mod ending;

@@ -19,6 +19,7 @@ impl State {
         self.ids.build = id.0.saturating_add(1);
         let first = self.ids.task;
         let mut build = Build::new(id, slots, in_place, false);
+        build.client = plan.is_of_a_client();
         build.session = plan.session().map(|task| Arc::from(task.title.as_str()));
         let beside = build.apart.take_in(plan.iter().map(|(spec, _)| spec));
         for ((at, (spec, needs)), beside) in (first..).zip(plan.iter()).zip(beside) {

@@ -8,7 +8,7 @@ use crate::engine::question::{Subject, Tried};
 use crate::engine::run::{Operation, Step};
 use crate::engine::state::State;
 use crate::engine::task::{Charged, Transient};
-use crate::fault::{Charge, Code, Fault, Work};
+use crate::fault::{Category, Charge, Code, Fault, Work};
 use crate::signature::Signature;
 use crate::time::Time;
 
@@ -34,6 +34,9 @@ impl State {
         }
         task.failure = Some(Arc::clone(fault));
         let code = fault.code();
+        if fault.category() == Category::Validation {
+            task.check_failure = Some(Arc::clone(fault));
+        }
         // What an agent meets on its way while it repairs a script is no failed repair.
         let charges = code.charges(if ends { task.work() } else { Work::Task });
         let counters = &mut task.counters;

@@ -135,8 +135,8 @@ impl State {
                 self.gate_waiting(*gate, *until, *code, at);
             }
             Event::GateProbing { gate, task } => self.gate_probing(*gate, *task),
-            Event::GatePassing { gate, release_at } => {
-                self.gate_passing(*gate, *release_at, at);
+            Event::GatePassing { gate, release_at, untried } => {
+                self.gate_passing(*gate, *release_at, *untried, at);
             }
             Event::GateReleased { gate, group, next_at } => {
                 self.gate_released(*gate, *group, *next_at);

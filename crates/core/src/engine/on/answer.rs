@@ -80,8 +80,16 @@ fn about_error(
                 unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::ProvideGuidance | Decision::SimplerVersion => {
-                let how = if starts_over(question) { from_base } else { as_it_was };
+                let how = match denied(question) {
+                    [] if starts_over(question) => from_base,
+                    [] => as_it_was,
+                    // The agent goes on without it.
+                    _ => with_leave,
+                };
                 unpark(turn, task, question, &guidance, how);
+            }
+            Decision::TryAgain if question.kind == QuestionKind::Choice => {
+                unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::Unrelated => unpark(turn, task, question, &guidance, as_it_was),
             Decision::Belongs => unpark(turn, task, question, &guidance, in_kept_tree),
@@ -110,7 +118,7 @@ const fn as_it_was(_: Work, next: Next) -> Next {
 }
 
 /// Work that did not pass because its agent was not allowed something is not checked again as it
-/// is: the agent goes on and may do it now.
+/// is: the agent goes on, and may do it now or hears how to go on without it.
 const fn with_leave(_: Work, next: Next) -> Next {
     match next.step {
         Step::Check | Step::AwaitMerge => Next::attempt(Start::Resume),

@@ -21,6 +21,7 @@ fn approach() -> Approach {
         files: vec!["src/webhook.rs".to_owned(), "src/lib.rs".to_owned()],
         files_changed: 2,
         commands: 5,
+        ..Approach::default()
     }
 }
 

@@ -9,7 +9,7 @@ use unstuck_core::engine::{
 use unstuck_core::fault::{Auth, Fault, Validation};
 use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, TaskSpec};
 use unstuck_core::policy::Amount;
-use unstuck_core::question::{Asked, Decision, QuestionKind, Reason, text};
+use unstuck_core::question::{Asked, Decision, Evidence, QuestionKind, Reason, text};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{
     BuildRow, MutationRow, MutationStatus, QuestionRow, QuestionStatus, RunEnd, RunRow, RunStatus,
@@ -35,6 +35,7 @@ pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
         state,
         standing: false,
         session: None,
+        client: false,
         tasks: 0,
         done: 0,
         not_done: 0,
@@ -134,6 +135,7 @@ pub(super) fn question(status: QuestionStatus, fault: &Fault) -> QuestionRow {
         error_type: None,
         kind: QuestionKind::Hands,
         text: text(&asked),
+        evidence: Evidence::default(),
         operator_text: String::new(),
         raw_error: fault.message.clone(),
         why: Why::code(Rule::NeverRetried, fault.code()),

@@ -4,6 +4,7 @@
 mod exchange;
 mod head;
 mod problem;
+mod proxies;
 mod service;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub(crate) use head::Head;
 pub(super) use problem::{Problem, Trouble};
 pub(crate) use service::client;
 pub(super) use service::{Service, Vendor};
+pub use proxies::Proxies;
 
 /// How a model is reached.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Settings {
     pub model: String,
     /// The address, where it is not the vendor's own.
     pub base_url: Option<String>,
+    /// What stands between us and it.
+    pub proxies: Proxies,
     /// The key; a service of one's own may need none.
     pub credential: Option<Credential>,
     /// Where the key is looked for, for whoever is to put it there.
