@@ -102,7 +102,7 @@ impl RepairWanted {
             job: Some(JobSpec {
                 propose_only: self.mode == RepairMode::Propose,
                 repair_after_mutation: self.after_mutation,
-                ..JobSpec::default()
+                ..spec.job.unwrap_or_default()
             }),
             overrides: Overrides { repairs: Some(attempts), ..spec.overrides },
             ..spec

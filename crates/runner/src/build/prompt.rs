@@ -34,6 +34,7 @@ pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) 
     } else if matches!(start, Start::Resume | Start::Compacted) {
         parts.push("You were interrupted. Look at what is there before you go on.".to_owned());
     }
+    parts.extend(order.cut_off.clone());
     parts.extend(order.context.clone());
     parts.push(format!("# Task: {}\n\n{}", order.task.title, order.task.goal));
     if !brief.is_empty() {

@@ -146,6 +146,7 @@ impl Stage {
             mutation: None,
             context: None,
             nudged: false,
+            cut_off: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
         };

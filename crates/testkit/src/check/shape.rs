@@ -251,6 +251,11 @@ fn questions(state: &State) -> Result<(), Violation> {
             require(state.build(build).is_some(), "I5", || format!("{build} is asked about"))?;
             continue;
         }
+        if let Subject::Job(task) = question.subject {
+            let known = state.task(task).is_some() && question.tasks == [task];
+            require(known, "I5", || format!("{task} is asked about: {:?}", question.tasks))?;
+            continue;
+        }
         require(!question.tasks.is_empty(), "I5", || format!("{} parks nobody", question.id))?;
         for &id in &question.tasks {
             let parked = state.task(id).is_some_and(|task| {

@@ -14,6 +14,7 @@ use unstuck_store::Store;
 use unstuck_store::tables::{MutationRow, MutationStatus};
 use unstuck_world::connector::{Connector, Credentials};
 
+use crate::build::redactor;
 use crate::commands::jobs;
 use crate::error::{Error, LandError};
 use crate::project::once::{self, Once};
@@ -116,6 +117,7 @@ fn prober(project: &Project) -> Result<Prober, Error> {
         runs: project.runs(),
         directory: project.root().to_owned(),
         results: Results::new(project.results()),
+        redactor: redactor(project),
     })
 }
 

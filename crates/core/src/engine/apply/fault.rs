@@ -7,7 +7,7 @@ use crate::engine::ids::{RunId, TaskId};
 use crate::engine::question::{Subject, Tried};
 use crate::engine::run::{Operation, Step};
 use crate::engine::state::State;
-use crate::engine::task::{Charged, Transient};
+use crate::engine::task::{Charged, Failing, Transient};
 use crate::fault::{Category, Charge, Code, Fault, Work};
 use crate::signature::Signature;
 use crate::time::Time;
@@ -39,15 +39,16 @@ impl State {
         }
         // What an agent meets on its way while it repairs a script is no failed repair.
         let charges = code.charges(if ends { task.work() } else { Work::Task });
-        let counters = &mut task.counters;
         for charge in charges {
             match charge {
-                Charge::Transient => count_one(&mut counters.transient[operation as usize], at),
-                Charge::Consecutive => counters.consecutive += 1,
-                Charge::Compaction => counters.compactions += 1,
-                Charge::Git => counters.git += 1,
+                Charge::Transient => {
+                    count_one(&mut task.counters.transient[operation as usize], at);
+                }
+                Charge::Consecutive => task.counters.consecutive += 1,
+                Charge::Compaction => task.counters.compactions += 1,
+                Charge::Git => task.counters.git += 1,
                 Charge::Repair => {
-                    counters.repairs += 1;
+                    task.counters.repairs += 1;
                     task.repairs.called_for += 1;
                 }
                 // Tries are counted below; waiting is counted at the gate.
@@ -60,8 +61,11 @@ impl State {
         if let Some(approach) = approach.filter(|_| charges.contains(&Charge::Repair)) {
             task.repairs.remember(Tried { approach: Arc::clone(approach), code });
         }
+        if ends && task.is_scheduled() && (passing || charges.contains(&Charge::Transient)) {
+            task.failing.get_or_insert(Failing { firings: 0, since: at });
+        }
         if passing {
-            count_one(&mut counters.transient[operation as usize], at);
+            count_one(&mut task.counters.transient[operation as usize], at);
         }
         let gate = task.spec.gate;
         if code == Code::ProviderApiError {

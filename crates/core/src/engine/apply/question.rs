@@ -11,6 +11,11 @@ impl State {
         self.question_ends.resize(id.0 as usize, Some(QuestionEnd::Withdrawn));
         self.question_ends.push(None);
         let mut question = question.clone();
+        if let Subject::Job(_) = question.subject {
+            // Its job waits for nobody.
+            self.questions.insert(id, question);
+            return;
+        }
         let tasks = std::mem::take(&mut question.tasks);
         self.questions.insert(id, question);
         for task in tasks {
@@ -50,10 +55,15 @@ impl State {
     }
 
     pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd) {
-        if let Some(subject) = self.close(id, end)
-            && let Subject::Error(signature) = subject
-        {
-            self.signatures.reset(signature);
+        match self.close(id, end) {
+            Some(Subject::Error(signature)) => self.signatures.reset(signature),
+            // A person knows of it: what comes now counts anew.
+            Some(Subject::Job(task)) => {
+                if let Some(task) = self.tasks.get_mut(&task) {
+                    task.failing = None;
+                }
+            }
+            Some(Subject::Action(_) | Subject::Build(_)) | None => {}
         }
     }
 
@@ -66,6 +76,9 @@ impl State {
         self.subjects.remove(&question.subject);
         if let Some(slot) = self.question_ends.get_mut(id.0 as usize) {
             *slot = Some(end);
+        }
+        if let Subject::Job(_) = question.subject {
+            return Some(question.subject);
         }
         let mut builds: Vec<BuildId> = question
             .tasks

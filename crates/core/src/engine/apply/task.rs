@@ -77,6 +77,14 @@ impl State {
         }
     }
 
+    /// The firing is over without success, and over something that passes.
+    pub(super) fn job_missed(&mut self, id: TaskId, code: Code) {
+        if let Some(failing) = self.tasks.get_mut(&id).and_then(|task| task.failing.as_mut()) {
+            failing.firings += 1;
+        }
+        self.set_task(id, TaskState::Failed { code });
+    }
+
     pub(super) fn task_backing_off(
         &mut self,
         id: TaskId,
@@ -108,6 +116,7 @@ impl State {
             task.unchanged = unchanged.cloned();
             task.counters = Counters::default();
             task.guidance = None;
+            task.failing = None;
         }
         self.set_task(id, TaskState::Done);
         self.meet_needs_of_dependants(id);
