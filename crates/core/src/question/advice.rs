@@ -110,12 +110,12 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
         QuestionKind::Passing => match reason {
             Reason::KeepsFailing { .. } => (
                 Decision::TryAgain,
-                "Please see if the service is up. If it is, try again now; if not, I go on trying \
-                 by myself.",
+                "Please see if the service is up. If it is, let me try again now; if not, I go on \
+                 trying by myself.",
             ),
             _ => (
                 Decision::TryAgain,
-                "Please see why it was ended, such as too little memory. Then try again.",
+                "Please see why it was ended, such as too little memory. Then let me try again.",
             ),
         },
     }

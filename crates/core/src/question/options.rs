@@ -231,16 +231,11 @@ impl OptionsContext<'_> {
             Decision::TryAgain if kind == QuestionKind::Choice && self.work == Work::Job => {
                 format!("I run it again{scope}, right away.")
             }
+            Decision::TryAgain if kind == QuestionKind::Passing => {
+                format!("I try again now{scope}, from where it stood.")
+            }
             Decision::TryAgain if kind == QuestionKind::Choice => {
                 format!("I go on where I stopped{scope}, right away and with a fresh set of tries.")
-            }
-            Decision::TryAgain
-                if matches!(
-                    self.reason,
-                    Reason::KeepsFailing { .. } | Reason::TooManyCrashes { .. }
-                ) =>
-            {
-                format!("I try again now{scope}, from where it stood.")
             }
             Decision::TryAgain => {
                 format!("I start again{scope} from a clean copy. The old one is kept to look at.")

@@ -91,8 +91,8 @@ impl Reason {
             | Self::WaitedTooLong { .. }
             | Self::ShortenedTooOften { .. }
             | Self::RetriedOnce
-            | Self::KeepsFailing { .. }
-            | Self::TooManyCrashes { .. } => true,
+            | Self::TooManyCrashes { .. }
+            | Self::KeepsFailing { .. } => true,
             Self::FirstOccurrence
             | Self::RepairProposed
             | Self::TooManyDifferentErrors

@@ -14,7 +14,7 @@ use super::{Asked, Decision, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
 use crate::text::{
     Obstacle, QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, name_in_sentence, noun,
-    obstacle, quoted, said, span, tasks, title,
+    obstacle, quoted, span, tasks, title,
 };
 
 /// An operator text is cut at this length; the whole message is in the log.
@@ -114,18 +114,13 @@ impl Problem<'_> {
         sentences.join(" ")
     }
 
-    /// Crashes in a row are seldom ours: a machine that goes down ends what runs on it.
     fn is_ours(&self) -> bool {
-        !matches!(self.asked.reason, Reason::TooManyCrashes { .. })
-            && (self.asked.kind == QuestionKind::Ours
-                || matches!(self.asked.code, Some(Code::InternalError | Code::InternalStore)))
+        self.asked.kind == QuestionKind::Ours
+            || matches!(self.asked.code, Some(Code::InternalError | Code::InternalStore))
     }
 
     fn in_the_way(&self) -> Option<String> {
         let asked = self.asked;
-        if let Reason::TooManyCrashes { times } = asked.reason {
-            return Some(cut_off(times));
-        }
         match (asked.kind, asked.code) {
             (QuestionKind::Happened, _) => Some(self.unknown_outcome()),
             (QuestionKind::Paused, _) => Some(self.limit()),
@@ -249,13 +244,4 @@ const fn reaches_further(code: Code) -> bool {
         }
         ErrorType::Permission | ErrorType::Logic | ErrorType::Config => false,
     }
-}
-
-/// What a person is told when the process ended in the middle, several times in a row.
-fn cut_off(times: u32) -> String {
-    format!(
-        "Unstuck or the machine was brought down {} times in a row while I was at it. I stopped, \
-         because the work itself may be the cause.",
-        said(times)
-    )
 }

@@ -1,10 +1,14 @@
 //! What a question rests on, from what the engine keeps.
 
-use crate::engine::{Question, State, Subject, Task, Tried};
+use std::sync::Arc;
+
+use crate::engine::{ActionFacts, Question, State, Subject, Task, Tried};
 use crate::failing::Failures;
 use crate::fault::{Auth, BudgetSpent, Fault, Files, Kind, Permission, Tool, Validation};
 use crate::policy::Amount;
-use crate::question::{ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, last_lines};
+use crate::question::{
+    ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, last_lines,
+};
 use crate::tell::brief;
 use crate::text::brief::{length, money, thousands};
 use crate::text::{failed, provider_called};
@@ -20,6 +24,7 @@ pub fn evidence(state: &State, question: &Question) -> Evidence {
         failures: failures(state, question),
         approaches: approaches(&question.attempts),
         diff: diff(question),
+        action: question.action.as_deref().map(action),
         ..Evidence::default()
     };
     if let Some(fault) = &question.fault {
@@ -37,6 +42,20 @@ pub fn evidence(state: &State, question: &Question) -> Evidence {
         }
     }
     evidence
+}
+
+fn action(of: &ActionFacts) -> ActionEvidence {
+    let text = |words: &Option<Arc<str>>| words.as_deref().map(last_lines);
+    ActionEvidence {
+        key: of.key.clone(),
+        call: of.call.clone(),
+        sent_at: of.sent_at,
+        came_back: text(&of.came_back),
+        probe: of.probe.clone(),
+        probe_said: text(&of.probe_said),
+        probed_at: of.probed_at,
+        look_at: of.look_at.clone(),
+    }
 }
 
 fn asked_by(task: &Task, agent: Option<String>) -> AskedBy {

@@ -55,7 +55,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         attempts: &attempts,
         account: hints.account.as_deref(),
         what: hints.what.as_deref(),
-        look_at: None,
+        look_at: question.action.as_ref().and_then(|action| action.look_at.as_deref()),
         variable: hints.variable,
         login: hints.login,
         budget: budget.as_ref(),
@@ -198,7 +198,10 @@ impl<'a> Hints<'a> {
 /// What the fault's own facts say about whom and what it is about.
 fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
     if let Subject::Action(id) = question.subject {
-        return state.mutation(id).map_or_else(Hints::default, |of| Hints::what(&of.spec.key));
+        // The command itself says more than the name that somebody gave it.
+        let call = question.action.as_ref().and_then(|action| action.call.as_deref());
+        let key = || state.mutation(id).map(|of| of.spec.key.as_str());
+        return call.or_else(key).map_or_else(Hints::default, Hints::what);
     }
     match question.fault.as_ref().map(|fault| &fault.kind) {
         Some(Kind::AuthInvalid(of) | Kind::AuthExpired(of) | Kind::AuthMissing(of)) => {

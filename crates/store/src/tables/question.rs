@@ -104,6 +104,12 @@ pub struct QuestionEnding {
 }
 
 impl QuestionRow {
+    /// Whether it can be looked up again what a person is asked: something says how.
+    pub fn can_check(&self) -> bool {
+        let action = self.evidence.action.as_ref();
+        self.kind == QuestionKind::Happened && action.is_none_or(|of| of.probe.is_some())
+    }
+
     /// Whether a person can choose this.
     pub fn offers(&self, decision: Decision) -> bool {
         self.text.options.iter().any(|option| option.value == decision)
