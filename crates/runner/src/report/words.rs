@@ -5,6 +5,7 @@ use unstuck_core::fault::Work;
 use unstuck_core::text::{failed, title};
 
 use super::facts::{Facts, TaskFacts};
+use super::push::push_left;
 use super::report::Counts;
 
 /// What tasks are called in front of everybody.
@@ -81,7 +82,10 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
     };
     let idle = !facts.at_work && matches!(state, BuildState::Running | BuildState::Sleeping { .. });
     let idle = idle.then(|| "Nobody is at work on it now, and the next start goes on.".to_owned());
-    stands.into_iter().chain(idle).collect()
+    let push = push_left(facts).map(|left| {
+        format!("The work is not at the remote {}. To push it: {}", left.remote, left.command())
+    });
+    stands.into_iter().chain(idle).chain(push).collect()
 }
 
 /// Why a task was not done.

@@ -3,6 +3,7 @@
 use crate::engine::ids::{BuildId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::state::State;
+use crate::question::Decision;
 
 impl State {
     pub(super) fn question_asked(&mut self, question: &Question) {
@@ -49,11 +50,14 @@ impl State {
         })
     }
 
-    pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd) {
+    pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd, said: Decision) {
         if let Some(subject) = self.close(id, end)
             && let Subject::Error(signature) = subject
         {
             self.signatures.reset(signature);
+            if !said.asks_for_another_way() {
+                self.signatures.let_repeat(signature);
+            }
         }
     }
 
