@@ -142,7 +142,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::Narrated { text, .. } => format!("the agent says: {text}"),
         Event::Retrying { attempt, code, .. } => {
-            format!("tries another way, number {attempt}, because {}", failed(*code, false))
+            let number = attempt.saturating_add(1);
+            format!("tries another way, approach {number}, because {}", failed(*code, false))
         }
         Event::Recovered { signatures, .. } => {
             let errors = words::number(signatures.len(), "error", "errors");

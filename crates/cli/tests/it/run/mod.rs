@@ -9,6 +9,8 @@ mod events;
 mod killed;
 mod live;
 mod models;
+mod prompts;
+mod pushing;
 mod refused;
 mod reverting;
 mod secrets;

@@ -110,8 +110,8 @@ impl State {
 
             Event::QuestionAsked { question } => self.question_asked(question),
             Event::QuestionJoined { question, task } => self.question_joined(*question, *task),
-            Event::QuestionResolved { question, end, .. } => {
-                self.question_closed(*question, *end);
+            Event::QuestionResolved { question, end, decision, .. } => {
+                self.question_closed(*question, *end, *decision);
             }
             Event::QuestionWithdrawn { question } => self.question_withdrawn(*question),
 
