@@ -174,7 +174,7 @@ fn says(
             let resumes_in = Some(until.since(recorded.at));
             ("plain", tell(N::Waiting { code: *code, resumes_in }))
         }
-        Event::GatePassing { .. } => ("good", tell(N::GateOpen)),
+        Event::GatePassing { untried: false, .. } => ("good", tell(N::GateOpen)),
         Event::TaskBackingOff { until: Some(until), .. } => {
             let code = recorded.code()?;
             ("plain", tell(N::BackingOff { title, code, wait: until.since(recorded.at) }))
@@ -189,6 +189,12 @@ fn says(
             let happened = matches!(to, Reconciled::Applied);
             ("plain", tell(N::Reconciled { title, happened }))
         }
+        Event::BaseChecked { red, .. } => {
+            let red = red.first()?;
+            ("bad", tell(N::RedBase { command: &red.command, tests: &red.tests }))
+        }
+        Event::Nudged { .. } => ("plain", tell(N::Nudged { title })),
+        Event::TaskDone { unchanged: Some(_), .. } => ("good", tell(N::Unchanged { title })),
         Event::TaskDone { .. } => {
             let attempts = row.map_or(1, |row| row.moved.attempts.max(1));
             ("good", tell(N::Done { title, attempts }))

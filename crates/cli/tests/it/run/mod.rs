@@ -1,6 +1,7 @@
 //! `unstuck run` and `unstuck resume` as a person meets them: real worktrees, real commits, and
 //! agents that follow a script.
 
+mod asking;
 mod codes;
 mod config;
 mod ending;
@@ -8,6 +9,8 @@ mod events;
 mod killed;
 mod live;
 mod models;
+mod prompts;
+mod pushing;
 mod refused;
 mod reverting;
 mod secrets;
@@ -16,3 +19,4 @@ pub(crate) mod stage;
 mod tasks;
 mod telling;
 mod together;
+mod worktrees;
