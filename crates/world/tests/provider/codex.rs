@@ -92,7 +92,7 @@ fn every_capture_ends_as_it_really_did() {
     assert_eq!(captures, cases.len(), "a capture has no row");
 }
 
-// T4.9: it keeps to the wait that the service asks for and does not say how long it is.
+// T4.9, B41: it keeps to the wait that the service asks for and does not say how long it is.
 #[test]
 fn how_long_it_waited_is_what_the_service_asked_for() {
     let read = capture(order(), "e429");

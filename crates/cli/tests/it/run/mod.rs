@@ -8,6 +8,7 @@ mod events;
 mod killed;
 mod live;
 mod models;
+mod programs;
 mod refused;
 mod reverting;
 mod secrets;
