@@ -111,7 +111,8 @@ fn a_model_behind_an_api_needs_its_key_and_the_key_is_told_to_nobody() {
     elsewhere.env("ANTHROPIC_AUTH_TOKEN", "canary-2b7c");
     elsewhere.env("ANTHROPIC_BASE_URL", "https://gateway.example:8443/claude");
     let elsewhere = crate::program::ran(elsewhere.output().unwrap());
-    let says = "with the key in ANTHROPIC_AUTH_TOKEN, at gateway.example as ANTHROPIC_BASE_URL says";
+    let says =
+        "with the key in ANTHROPIC_AUTH_TOKEN, at gateway.example as ANTHROPIC_BASE_URL says";
     assert!(elsewhere.stdout.contains(says), "{elsewhere}");
     let empty = with_key(" ");
     assert_eq!(empty.exit, 77, "{empty}");
