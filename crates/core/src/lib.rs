@@ -8,6 +8,7 @@
 //! - [`fault`]: the closed set of failure codes, the one table about them, and the text rules for
 //!   output of foreign tools;
 //! - [`signature`]: how the same error is recognised again;
+//! - [`failing`]: which tests a red check says failed, and whether two fail in the same way;
 //! - [`policy`]: every limit, as data;
 //! - [`engine`]: commands in, events out;
 //! - [`question`], [`text`] and [`tell`]: what a person or an agent gets to read;
@@ -18,6 +19,7 @@
 pub mod attempt;
 pub mod chance;
 pub mod engine;
+pub mod failing;
 pub mod fault;
 pub mod nearest;
 pub mod plan;

@@ -87,6 +87,11 @@ pub enum Look {
         /// To this task.
         task: TaskId,
     },
+    /// Whether what is red at the base belongs to the work, where a person has said so.
+    BaseBelongs {
+        /// Of this task's build.
+        task: TaskId,
+    },
     /// The result of an action, where it was applied.
     Action {
         /// Whose action.
@@ -148,6 +153,8 @@ pub enum Look {
 pub enum Looked {
     /// It is so, or not.
     Is(bool),
+    /// It was said to be so, or not to be so, or nothing was said.
+    Said(Option<bool>),
     /// These commands.
     Commands(BTreeSet<String>),
     /// This text, or none.
@@ -194,6 +201,10 @@ impl Look {
         match self {
             Self::Allows { task, signature } => Looked::Is(state.allows(*task, *signature)),
             Self::AllowedCommands { task } => Looked::Commands(state.allowed_commands(*task)),
+            Self::BaseBelongs { task } => {
+                let build = state.task(*task).and_then(|task| state.build(task.build));
+                Looked::Said(build.and_then(|build| build.base_belongs))
+            }
             Self::Action { task, key } => Looked::Text(match known(state, *task, key) {
                 Some((_, MutationState::Applied { result })) => Some(result),
                 _ => None,
@@ -252,11 +263,12 @@ impl Looked {
         matches!(self, Self::Is(true))
     }
 
-    /// The text, where there is one.
-    pub(crate) fn text(self) -> Option<Arc<str>> {
+    /// The text that was looked up, where there is one.
+    pub fn text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,
             Self::Is(_)
+            | Self::Said(_)
             | Self::Commands(_)
             | Self::Job(_)
             | Self::Held(_)

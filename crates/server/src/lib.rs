@@ -21,4 +21,4 @@ pub use auth::{Caller, Reach, Role};
 pub use desk::{Desk, JobStanding, Refused, Stand, Wanted};
 pub use listen::serve;
 pub use problem::Problem;
-pub use site::{Hosted, Site};
+pub use site::{Audience, Hosted, Site};

@@ -24,6 +24,18 @@ pub struct Hosted {
     pub store: Arc<dyn Store>,
     /// Where wishes about it are handed in.
     pub desk: Arc<dyn Desk>,
+    /// Who reads its questions.
+    pub audience: Audience,
+}
+
+/// Who reads the questions of a project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// People who read commands and their output: what a question rests on is open below it.
+    #[default]
+    Developer,
+    /// People who do not: it is folded.
+    Plain,
 }
 
 /// A project that is shown.
@@ -34,6 +46,7 @@ pub(crate) struct Room {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) desk: Arc<dyn Desk>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) audience: Audience,
 }
 
 /// Everything a server shows.
@@ -57,11 +70,12 @@ impl Site {
     ) -> Result<Arc<Self>, StoreError> {
         let tick = watch::Sender::new(0);
         let mut rooms = BTreeMap::new();
-        for Hosted { name, store, desk } in projects {
+        for Hosted { name, store, desk, audience } in projects {
             let hub = Hub::new(Arc::clone(&name), Arc::clone(&store)).await?;
             let (reader, tick, stop) = (Arc::clone(&hub), tick.clone(), stop.clone());
             tokio::spawn(async move { reader.run(tick, stop).await });
-            rooms.insert(Arc::clone(&name), Arc::new(Room { name, store, desk, hub }));
+            let room = Room { name: Arc::clone(&name), store, desk, hub, audience };
+            rooms.insert(name, Arc::new(room));
         }
         Ok(Arc::new(Self {
             rooms,

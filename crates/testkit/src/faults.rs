@@ -38,7 +38,11 @@ fn kind(code: Code, chance: &mut Chance) -> Kind {
     match code {
         Code::BudgetExhausted => {
             let span = chance.pick(&SPANS).copied().unwrap_or_default();
-            Kind::BudgetExhausted(BudgetSpent { span, unit: "tokens".to_owned() })
+            Kind::BudgetExhausted(BudgetSpent {
+                span,
+                unit: "tokens".to_owned(),
+                ..BudgetSpent::default()
+            })
         }
         code => Kind::bare(code),
     }

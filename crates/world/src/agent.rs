@@ -24,6 +24,11 @@ pub const ACTIVITIES_QUEUED_MAX: usize = 256;
 /// Something that works on a task by itself.
 #[async_trait]
 pub trait Agent: Send + Sync {
+    /// The name of its provider, where people know it by one.
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether it could begin: the program is there, a key is set, nothing forbids it. Costs no
     /// call.
     async fn check(&self) -> Result<(), Fault>;

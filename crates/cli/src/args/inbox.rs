@@ -38,6 +38,15 @@ pub(crate) enum InboxCommand {
         /// Its number, such as `3` or `q3`
         #[arg(value_parser = question)]
         question: QuestionId,
+        /// What it rests on too, where `inbox.audience` folds it
+        #[arg(long)]
+        evidence: bool,
+    },
+    /// Show the whole change that a question is about
+    Diff {
+        /// Its number, such as `3` or `q3`
+        #[arg(value_parser = question)]
+        question: QuestionId,
     },
     /// Answer a question
     Answer {
@@ -62,5 +71,6 @@ const INBOX_EXAMPLES: &str = "\
 Examples:
   unstuck inbox
   unstuck inbox show 3
+  unstuck inbox diff 3
   unstuck inbox answer 3 provide_credentials
   unstuck inbox answer 4 provide_guidance --guidance 'use the test account'";

@@ -165,8 +165,18 @@ pub(crate) fn parse() -> Args {
     if let Some(args) = quickly(&given) {
         return args;
     }
+    let given = helped(given);
     let matches = command(color(&given)).get_matches_from(given);
     Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// `unstuck help VERB` asks for what `unstuck VERB --help` says.
+fn helped(given: Vec<OsString>) -> Vec<OsString> {
+    let mut words = given.into_iter();
+    let (program, first) = (words.next(), words.next());
+    let asked = if first.as_deref() == Some(OsStr::new("help")) { None } else { first.clone() };
+    let help = asked.is_none().then(|| OsString::from("--help")).filter(|_| first.is_some());
+    program.into_iter().chain(asked).chain(words).chain(help).collect()
 }
 
 /// Reads one of the two verbs that scripts call again and again, without making all the others ready.
@@ -212,6 +222,15 @@ fn color(given: &[OsString]) -> ColorChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_may_come_before_the_verb() {
+        let helped = |words: &[&str]| helped(words.iter().map(OsString::from).collect());
+        assert_eq!(helped(&["unstuck", "help", "run"]), ["unstuck", "run", "--help"]);
+        assert_eq!(helped(&["unstuck", "help"]), ["unstuck", "--help"]);
+        assert_eq!(helped(&["unstuck", "run", "help"]), ["unstuck", "run", "help"]);
+        assert_eq!(helped(&["unstuck"]), ["unstuck"]);
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -232,6 +232,7 @@ impl Agents<'_> {
         Rules {
             allowed: commands.allowed.clone(),
             blocked: commands.blocked.clone(),
+            unlisted: commands.allow_destructive.clone(),
             network: commands.network,
             environment: commands.env.clone(),
         }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod brief;
+mod preflight;
 mod repair;
 mod secrets;
 mod service;
@@ -9,6 +10,7 @@ mod settings;
 mod task;
 
 pub(crate) use agents::{Agents, KEYS, installed};
+pub(crate) use preflight::{CHECKS, Concern, Weight, inspect, refuse};
 pub(crate) use repair::{RepairWanted, repair_settings};
 pub(crate) use secrets::{environment_redactor, redactor};
 pub(crate) use settings::build_settings;

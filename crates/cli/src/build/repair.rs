@@ -9,7 +9,7 @@ use unstuck_core::policy::Overrides;
 use unstuck_runner::build::{BuildSettings, Gates, TaskSettings};
 use unstuck_runner::repair::RepairSettings;
 use unstuck_world::scope::{Mode, Rules, Scope};
-use unstuck_world::validate::{Checks, Compare};
+use unstuck_world::validate::{BaselineMode, Checks};
 use unstuck_world::workspace;
 
 use super::agents::Agents;
@@ -102,7 +102,7 @@ impl RepairWanted {
             job: Some(JobSpec {
                 propose_only: self.mode == RepairMode::Propose,
                 repair_after_mutation: self.after_mutation,
-                ..JobSpec::default()
+                ..spec.job.unwrap_or_default()
             }),
             overrides: Overrides { repairs: Some(attempts), ..spec.overrides },
             ..spec
@@ -131,6 +131,7 @@ pub(crate) async fn repair_settings(
             // Nothing that belongs to the job is declared or done by whoever repairs it.
             control: None,
             remote: None,
+            pull_request: false,
             tasks: [(spec.name.clone(), task)].into(),
             ..work
         },
@@ -173,7 +174,7 @@ fn task(
             pre_push: checks(Gate::PrePush, &[])?,
             pre_pr: checks(Gate::PrePr, &[])?,
             // What was red before is what is to be repaired.
-            compare: Compare::Off,
+            baseline: BaselineMode::Green,
         },
         brief: format!("{}\n\n{FENCE}", usual.brief),
         ..usual

@@ -53,6 +53,7 @@ pub(crate) async fn build_settings(
         in_place: settings.run.in_place,
         disk_free_bytes_min: settings.run.disk_free_mb.saturating_mul(1 << 20),
         says_walls: true,
+        unlisted: settings.commands.allow_destructive.clone(),
         person,
         command_timeout: settings.run.command.0.into(),
         environment: Environment::usual(env::vars_os(), &settings.commands.env),
@@ -62,6 +63,7 @@ pub(crate) async fn build_settings(
         results: Results::new(project.results()),
         control: Some(control(project)?),
         remote: settings.run.push.then(|| settings.run.remote.clone()),
+        pull_request: settings.run.pull_request,
         tasks: tasks.collect::<Result<_, Error>>()?,
         project: repository,
     })

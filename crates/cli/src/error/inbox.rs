@@ -22,8 +22,14 @@ pub(crate) enum InboxError {
         /// The question.
         question: QuestionId,
     },
+    /// There is no change to show.
+    #[error("question {question} is not about a change that could be shown")]
+    NoChange {
+        /// The question.
+        question: QuestionId,
+    },
     /// There is nothing that could be looked up again.
-    #[error("question {question} does not ask whether something happened")]
+    #[error("question {question} has nothing that could be looked up again")]
     NothingToCheck {
         /// The question.
         question: QuestionId,
@@ -45,7 +51,7 @@ impl InboxError {
                 let answer = format!("unstuck inbox answer {} provide_guidance", question.0);
                 vec![format!("`{answer} --guidance 'what you would try'`")]
             }
-            Self::NothingToCheck { question } => {
+            Self::NothingToCheck { question } | Self::NoChange { question } => {
                 vec![format!("`unstuck inbox show {}` says what it asks", question.0)]
             }
         }

@@ -53,7 +53,8 @@ impl Links for ServerLinks {
             self.link(&option.label, &link)
         };
         let mut links = vec![self.link("Open the inbox", &inbox)];
-        links.extend(options.iter().map(choice));
+        // A choice with words of its own is taken in the inbox.
+        links.extend(options.iter().filter(|option| option.guidance.is_none()).map(choice));
         links
     }
 }

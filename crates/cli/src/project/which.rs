@@ -30,7 +30,7 @@ pub(crate) async fn open_build(
 /// The newest build of a plan; where there is none, the newest session.
 fn newest(builds: &[BuildRow]) -> Option<&BuildRow> {
     let of_a_plan = builds.iter().find(|row| row.is_performed_here());
-    of_a_plan.or_else(|| builds.iter().find(|row| !row.standing))
+    of_a_plan.or_else(|| builds.iter().find(|row| row.session.is_some()))
 }
 
 /// The build that was named, or the newest, whether it has ended or not.

@@ -36,11 +36,30 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::Waking { build } => format!("build {build} has rested and goes on"),
 
+        Event::BaseChecked { build, red, .. } => {
+            let named = red.iter().map(|red| format!("`{}`", red.command));
+            let named = named.collect::<Vec<_>>().join(", ");
+            format!("red before any work of build {build}: {named}")
+        }
+        Event::BaseJudged { belongs: true, .. } => {
+            "what was red before belongs to the work, as you said".to_owned()
+        }
+        Event::BaseJudged { .. } => {
+            "what was red before has nothing to do with the work, as you said".to_owned()
+        }
+
         Event::JobDefined { .. } => "was taken into care".to_owned(),
         Event::JobFired { .. } => "is to run".to_owned(),
         Event::JobHeld { .. } => "is left alone until you say so, as you asked".to_owned(),
         Event::JobReleased { .. } => "runs again when its time comes".to_owned(),
         Event::JobFireLater { .. } => "still runs, and runs once more afterwards".to_owned(),
+
+        Event::JobMissed { code, .. } => {
+            format!(
+                "gave up this time, because {} ({code}); the next one tries",
+                failed(*code, false)
+            )
+        }
 
         Event::Reported { .. } => "told what it met".to_owned(),
 
@@ -49,6 +68,9 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::TaskBackingOff { until: None, .. } => "waits until its account is ready".to_owned(),
         Event::TaskReconciling { .. } => "finds out if its last action happened".to_owned(),
+        Event::TaskDone { unchanged: Some(why), .. } => {
+            format!("needs no change. The agent said: {why}")
+        }
         Event::TaskDone { .. } => "is done".to_owned(),
         Event::TaskFailed { code, .. } => {
             format!("failed for good, because {} ({code})", failed(*code, false))
@@ -109,11 +131,19 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::Declared { mutation, .. } => {
             format!("wants to do {} after its checks", key(&mutation.key))
         }
+        Event::Nudged { .. } => {
+            "changed nothing, so its agent is asked to do the work or to say why none is needed"
+                .to_owned()
+        }
         Event::Thinking { .. } => "the agent thinks".to_owned(),
         Event::ToolCalled { label, .. } => format!("the agent: {label}"),
+        Event::Refused { what, why, .. } => {
+            format!("the agent was not allowed to run `{what}`: {why}")
+        }
         Event::Narrated { text, .. } => format!("the agent says: {text}"),
         Event::Retrying { attempt, code, .. } => {
-            format!("tries another way, number {attempt}, because {}", failed(*code, false))
+            let number = attempt.saturating_add(1);
+            format!("tries another way, approach {number}, because {}", failed(*code, false))
         }
         Event::Recovered { signatures, .. } => {
             let errors = words::number(signatures.len(), "error", "errors");
@@ -145,13 +175,15 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("is about to do {} (action {mutation})", key(&spec.key))
         }
         Event::MutationInFlight { mutation, .. } => format!("action {mutation} is being done"),
-        Event::MutationProbing { mutation } => format!("looking up if action {mutation} happened"),
-        Event::MutationSettling { mutation, until: again } => {
+        Event::MutationProbing { mutation, .. } => {
+            format!("looking up if action {mutation} happened")
+        }
+        Event::MutationSettling { mutation, until: again, .. } => {
             format!("action {mutation} may still show; it is looked up again at {}", until(again))
         }
         Event::MutationApplied { mutation, .. } => format!("action {mutation} happened"),
         Event::MutationFailed { mutation } => format!("action {mutation} did not happen"),
-        Event::MutationIndeterminate { mutation } => {
+        Event::MutationIndeterminate { mutation, .. } => {
             format!("nobody can tell if action {mutation} happened")
         }
         Event::MutationReconciled { mutation, to, .. } => match to {

@@ -1,7 +1,10 @@
 //! Things of the engine in the words of people.
 
+use std::fmt::Display;
+
 use unstuck_core::engine::{CheckVerdict, Checked};
 use unstuck_core::fault::Gate;
+use unstuck_core::question::{Decision, QuestionOption};
 pub(crate) use unstuck_core::tell::brief::{counts, kind, name, paused};
 pub(crate) use unstuck_core::text::brief::{amount, number, plain_line};
 
@@ -15,6 +18,7 @@ pub(crate) fn checked(checked: &Checked) -> String {
     let said = [
         (CheckVerdict::Passed, "passed"),
         (CheckVerdict::RedBefore, "red as before the work"),
+        (CheckVerdict::Flaky, "flaky"),
         (CheckVerdict::Failed, "failed"),
         (CheckVerdict::NotMade, "could not be made"),
     ];
@@ -35,4 +39,20 @@ pub(crate) fn cut(name: &str, columns_max: usize) -> String {
     }
     let kept: String = name.chars().take(columns_max.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
+}
+
+/// What to type for a choice.
+pub(crate) fn answer_command(question: impl Display, option: &QuestionOption) -> String {
+    let guidance = match (&option.guidance, option.value) {
+        (Some(words), _) => format!(" --guidance '{}'", plain_line(words).replace('\'', r"'\''")),
+        (None, Decision::ProvideGuidance) => " --guidance '…'".to_owned(),
+        (None, _) => String::new(),
+    };
+    format!("unstuck inbox answer {question} {}{guidance}", option.value)
+}
+
+/// A line of a program as it is, without what would move the cursor.
+pub(crate) fn shown_line(line: &str) -> String {
+    let readable = |c: char| if c == '\t' || !c.is_control() { c } else { ' ' };
+    line.chars().map(readable).collect()
 }

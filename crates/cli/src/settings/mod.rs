@@ -15,14 +15,14 @@ mod server;
 mod units;
 mod wrong;
 
-pub(crate) use job::{Allowed, Job, Name, RepairMode, When, Zone};
+pub(crate) use job::{Allowed, Job, Name, Phase, RepairMode, When, Zone};
 pub(crate) use job_files::FOLDER as JOBS_FOLDER;
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;
 pub(crate) use notify::Notify;
 pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
 pub(crate) use sections::{
-    Agent, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings,
+    Agent, Audience, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings,
 };
 pub(crate) use server::Server;
 pub(crate) use units::{Length, Money};

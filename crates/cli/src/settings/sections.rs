@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) wait: Wait,
     /// What may be spent.
     pub(crate) budget: Budget,
+    /// How questions are shown.
+    pub(crate) inbox: Inbox,
     /// The inbox, the pages and the API.
     pub(crate) server: Server,
     /// Who is told what happened, by a name of your choice.
@@ -184,7 +186,7 @@ pub(crate) struct Run {
     pub(crate) setup: Vec<String>,
     /// Paths that worktrees share with your own tree, such as `target` or `.env`.
     pub(crate) share: Vec<String>,
-    /// What a check means that was red before a task began.
+    /// What a check means that is red before a task begins.
     pub(crate) baseline: Baseline,
     /// How long an agent may take until something is heard of it.
     pub(crate) first_sign: Length,
@@ -222,13 +224,14 @@ impl Default for Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Baseline {
-    /// It passes when it brings no error that was not there before, and the report says so.
+    /// It has to be green when the work is done. Where exactly the same failures are left, you are
+    /// asked once whether they belong to the work.
     #[default]
+    #[serde(alias = "off")]
+    Green,
+    /// It passes as long as exactly the failures are left that were there before, and the report says
+    /// so.
     Compare,
-    /// It must be green.
-    Strict,
-    /// It is not looked at before a task begins; it must be green afterwards.
-    Off,
 }
 
 /// Which files agents may change, as globs from the root of the project.
@@ -266,10 +269,32 @@ pub(crate) struct Commands {
     pub(crate) allowed: Vec<String>,
     /// What must not run, beside what never may.
     pub(crate) blocked: Vec<String>,
+    /// What is taken off the list of destructive commands that never run; the other rules still hold.
+    pub(crate) allow_destructive: Vec<String>,
     /// Whether commands may use the network.
     pub(crate) network: bool,
     /// Variables that commands get beside the usual ones; `*` at the end stands for anything.
     pub(crate) env: Vec<String>,
+}
+
+/// How questions are shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Inbox {
+    /// Who reads them: for `developer` what a question rests on is open below it, for `plain` it is
+    /// folded.
+    pub(crate) audience: Audience,
+}
+
+/// Who reads the questions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Audience {
+    /// Somebody who reads commands and their output.
+    #[default]
+    Developer,
+    /// Somebody who does not.
+    Plain,
 }
 
 /// What is checked before a change goes on. We run it, whatever the agent says.
@@ -345,6 +370,24 @@ pub(crate) struct Retry {
     pub(crate) fresh_start_at: u32,
     /// Open questions at which a build pauses.
     pub(crate) pause_after_questions: u32,
+    /// When you hear of a scheduled job that fails for a passing reason. It goes on trying.
+    pub(crate) alert_after: AlertAfter,
+}
+
+/// When you hear of a scheduled job that fails for a passing reason: whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AlertAfter {
+    /// Firings in a row that failed.
+    pub(crate) firings: u32,
+    /// How long it has been failing.
+    pub(crate) time: Length,
+}
+
+impl Default for AlertAfter {
+    fn default() -> Self {
+        Self { firings: 3, time: Length::mins(24 * 60) }
+    }
 }
 
 impl Default for Retry {
@@ -356,6 +399,7 @@ impl Default for Retry {
             consecutive: 10,
             fresh_start_at: 2,
             pause_after_questions: 5,
+            alert_after: AlertAfter::default(),
         }
     }
 }

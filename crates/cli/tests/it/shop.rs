@@ -280,7 +280,7 @@ impl World for Scripted {
 fn outcome(order: &Order, nth: u32) -> Outcome {
     match (order.task.name.as_str(), order.effect.what) {
         ("preview", Work::Attempt { .. }) => {
-            let context = Auth { account: "hosting".to_owned(), variable: None };
+            let context = Auth { account: "hosting".to_owned(), ..Auth::default() };
             failed(Fault::auth_invalid("deploy", "403: the token was revoked", context))
         }
         ("webhook", Work::Check) if nth == 1 => red("webhook::rejects_a_bad_signature"),
@@ -291,7 +291,7 @@ fn outcome(order: &Order, nth: u32) -> Outcome {
             let fault = Fault::git_push_failed("git.push", "the connection was lost", context);
             Outcome::Unknown { fault: Arc::new(fault) }
         }
-        ("importer", Work::Probe { .. }) => Outcome::CannotTell,
+        ("importer", Work::Probe { .. }) => Outcome::CannotTell { said: None },
         ("backup", Work::Execute { .. }) => {
             let fault = Fault::network_unavailable("backup", "503", Http::default());
             failed(fault.retry_after(Span::from_mins(30)))

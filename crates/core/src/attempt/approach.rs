@@ -31,6 +31,17 @@ pub struct Approach {
     pub files_changed: u32,
     /// How many commands it ran.
     pub commands: u32,
+    /// How many lines it added.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_added: u32,
+    /// How many lines it removed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_removed: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Approach {
@@ -48,6 +59,8 @@ impl Approach {
             files: change.files.clone(),
             files_changed: change.files_changed,
             commands: u32::try_from(commands).unwrap_or(u32::MAX),
+            lines_added: change.lines_added,
+            lines_removed: change.lines_removed,
         }
     }
 }

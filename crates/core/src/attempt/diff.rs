@@ -35,6 +35,10 @@ pub struct Change {
     pub files: Vec<String>,
     /// How many files changed in all.
     pub files_changed: u32,
+    /// How many lines it adds.
+    pub lines_added: u32,
+    /// How many lines it removes.
+    pub lines_removed: u32,
     paths: BTreeSet<Digest>,
 }
 
@@ -68,6 +72,8 @@ pub struct DiffReader {
     file: Option<File>,
     names: BTreeSet<String>,
     files_changed: u32,
+    lines_added: u32,
+    lines_removed: u32,
     paths: BTreeSet<Digest>,
     /// The sum over all files: adding does not know an order.
     sum: u128,
@@ -120,6 +126,8 @@ impl DiffReader {
             digest,
             files: self.names.into_iter().collect(),
             files_changed: self.files_changed,
+            lines_added: self.lines_added,
+            lines_removed: self.lines_removed,
             paths: self.paths,
         }
     }
@@ -144,6 +152,11 @@ impl DiffReader {
             Place::Header => self.header_end(),
             Place::LineStart(_) => {}
             Place::Line(hunk, side) => {
+                match side {
+                    Side::Added => self.lines_added = self.lines_added.saturating_add(1),
+                    Side::Removed => self.lines_removed = self.lines_removed.saturating_add(1),
+                    Side::Context | Side::Note => {}
+                }
                 if let Some(file) = &mut self.file {
                     file.line_end(side);
                 }

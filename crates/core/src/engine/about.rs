@@ -36,6 +36,7 @@ impl Event {
             | Self::BuildPaused { build, .. }
             | Self::Sleeping { build, .. }
             | Self::Waking { build }
+            | Self::BaseJudged { build, .. }
             | Self::LimitRaised {
                 raised: Raised::Questions { build, .. } | Raised::Build { build, .. },
             } => About { build: Some(*build), ..About::default() },
@@ -45,8 +46,9 @@ impl Event {
             | Self::JobHeld { task }
             | Self::JobReleased { task }
             | Self::JobFireLater { task }
+            | Self::JobMissed { task, .. }
             | Self::Reported { task, .. }
-            | Self::TaskDone { task }
+            | Self::TaskDone { task, .. }
             | Self::TaskFailed { task, .. }
             | Self::TaskSkipped { task, .. }
             | Self::TaskCancelled { task }
@@ -90,11 +92,17 @@ impl Event {
             | Self::ApproachTaken { run, .. }
             | Self::Checked { run, .. }
             | Self::Declared { run, .. }
+            | Self::Nudged { run }
             | Self::Thinking { run }
             | Self::ToolCalled { run, .. }
+            | Self::Refused { run, .. }
             | Self::Narrated { run, .. }
             | Self::MutationIntended { run, .. }
             | Self::MutationInFlight { run, .. } => About { run: Some(*run), ..About::default() },
+
+            Self::BaseChecked { build, run, .. } => {
+                About { build: Some(*build), run: Some(*run), task: None }
+            }
 
             Self::QuestionAsked { question } => {
                 About { task: question.tasks.first().copied(), ..About::default() }
@@ -131,7 +139,8 @@ impl Event {
             Self::TaskParked { code, .. }
             | Self::RunPaused { code, .. }
             | Self::RunFailed { code, .. } => *code,
-            Self::TaskFailed { code, .. }
+            Self::JobMissed { code, .. }
+            | Self::TaskFailed { code, .. }
             | Self::ToolWaiting { code, .. }
             | Self::Warned { code, .. }
             | Self::Retrying { code, .. }

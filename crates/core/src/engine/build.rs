@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::apart::{Apart, Beside};
+use super::checked::RedCheck;
 use super::event::PauseCause;
 use super::ids::{BuildId, RunId, TaskId};
 use super::run::Status;
@@ -113,6 +114,9 @@ pub struct Build {
     /// The title of the session that it is: a runtime elsewhere does its one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Arc<str>>,
+    /// It stands for what a client of the MCP server works on, and is no build of a plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub client: bool,
     /// Its tasks.
     pub tasks: Vec<TaskId>,
     /// How many of its tasks stand where.
@@ -133,6 +137,12 @@ pub struct Build {
     pub open_questions: u32,
     /// How many more open questions a person allowed.
     pub questions_allowed: u32,
+    /// The checks that were red on the commit it starts from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red_base: Vec<RedCheck>,
+    /// Whether what is red at the base belongs to the work, once a person has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_belongs: Option<bool>,
     /// What it has cost.
     pub spent: Amount,
     /// What its running calls may cost.
@@ -154,6 +164,7 @@ impl Build {
             in_place,
             standing,
             session: None,
+            client: false,
             tasks: Vec::new(),
             counts: [0; Standing::COUNT],
             ready: BTreeMap::new(),
@@ -163,6 +174,8 @@ impl Build {
             merge_line: VecDeque::new(),
             open_questions: 0,
             questions_allowed: 0,
+            red_base: Vec::new(),
+            base_belongs: None,
             spent: Amount::ZERO,
             reserved: Amount::ZERO,
             raised: Amount::ZERO,
@@ -180,7 +193,16 @@ impl Build {
         self.live() + self.count(Standing::Parked)
     }
 
-    /// How many of its tasks go on by themselves.
+    /// Whether something of it goes on by itself: a task is at work or can begin. What needs a task
+    /// that waits for a person waits for that person, too.
+    pub fn goes_on(&self) -> bool {
+        let at_work = self.count(Standing::Running)
+            + self.count(Standing::BackingOff)
+            + self.count(Standing::Reconciling);
+        at_work > 0 || self.ready().next().is_some()
+    }
+
+    /// How many of its tasks have not ended and wait for no answer of their own.
     pub const fn live(&self) -> u32 {
         self.count(Standing::Pending)
             + self.count(Standing::Running)

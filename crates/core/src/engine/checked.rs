@@ -42,12 +42,51 @@ pub struct Check {
 pub enum CheckVerdict {
     /// It is green.
     Passed,
-    /// It is red as it was before anybody began, and counts against nobody.
+    /// It fails exactly as it did before any agent worked.
     RedBefore,
+    /// It was red, and green when it was run again on the same files.
+    Flaky,
     /// It is red.
     Failed,
     /// It could not be made, and says nothing about the work.
     NotMade,
+}
+
+/// How many lines of a red check's output are kept.
+const RED_LINES_MAX: usize = 20;
+/// How many bytes of them.
+const RED_BYTES_MAX: usize = 4 * 1_024;
+/// How many failed tests of a red check are named.
+const RED_TESTS_MAX: usize = 20;
+
+/// A check that is red on the commit that a build starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RedCheck {
+    /// Its command, without secrets.
+    pub command: Arc<str>,
+    /// Its exit status.
+    pub exit: i32,
+    /// The last lines of what it wrote.
+    pub output: Arc<str>,
+    /// The failed tests, where the output names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+}
+
+impl RedCheck {
+    /// The same within its limits.
+    pub(super) fn bounded(mut self) -> Self {
+        if let Some((end, _)) = self.command.char_indices().nth(CHECK_CHARS_MAX) {
+            self.command = format!("{}…", &self.command[..end]).into();
+        }
+        let lines: Vec<&str> = self.output.lines().collect();
+        let last = lines[lines.len().saturating_sub(RED_LINES_MAX)..].join("\n");
+        let from = last.ceil_char_boundary(last.len().saturating_sub(RED_BYTES_MAX));
+        self.output = last[from..].into();
+        self.tests.truncate(RED_TESTS_MAX);
+        self
+    }
 }
 
 impl Checked {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::checked::Checked;
+use super::checked::{Checked, RedCheck};
 use super::ids::{BuildId, EffectId, QuestionId, TaskId};
 use super::wish::Order;
 use crate::attempt::{Approach, Digest, ToolKind};
@@ -130,6 +130,13 @@ pub enum Command {
         /// Who.
         by: Arc<str>,
     },
+    /// A person says, before it is asked, whether what is red at the base belongs to the work.
+    JudgeBase {
+        /// Of which build.
+        build: BuildId,
+        /// Whether it does.
+        belongs: bool,
+    },
     /// Look again whether an action happened.
     CheckAgain {
         /// The question that asks a person about it.
@@ -238,7 +245,11 @@ pub enum Outcome {
         fault: Arc<Fault>,
     },
     /// It cannot be found out whether the action happened.
-    CannotTell,
+    CannotTell {
+        /// What the look-up said, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// The build's branch moved on before the merge.
     HeadMoved,
 }
@@ -316,13 +327,28 @@ pub enum Note {
         tool: ToolKind,
         /// The call in one short line.
         label: Arc<str>,
+        /// The commands that are running now, this one among them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        running: Vec<Arc<str>>,
+    },
+    /// It was not allowed to do something.
+    Refused {
+        /// What, in one line.
+        what: Arc<str>,
+        /// The rule or setting that does not allow it.
+        why: Arc<str>,
     },
     /// It said something to people.
     Narrated {
         /// What.
         text: Arc<str>,
     },
-    /// The checks of a gate were run by whoever judges the work, never by an agent.
+    /// The checks were run on the commit that the build starts from, and these are red.
+    BaseChecked {
+        /// The red ones.
+        red: Vec<RedCheck>,
+    },
+    /// The checks of a gate were run by the worker that judges the work, never by an agent.
     Checked {
         /// What they said.
         checked: Checked,

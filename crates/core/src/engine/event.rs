@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::checked::Checked;
+use super::checked::{Checked, RedCheck};
 use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
@@ -109,6 +109,13 @@ pub enum Event {
     #[serde(rename = "agent.waking")]
     Waking { build: BuildId },
 
+    /// The checks were run on the commit that a build starts from, and these are red.
+    #[serde(rename = "build.base_checked")]
+    BaseChecked { build: BuildId, run: RunId, red: Vec<RedCheck> },
+    /// A person said whether what is red at the base belongs to the work of a build.
+    #[serde(rename = "build.base_judged")]
+    BaseJudged { build: BuildId, belongs: bool },
+
     /// A script was taken into care.
     #[serde(rename = "job.defined")]
     JobDefined { task: TaskId, spec: Arc<TaskSpec> },
@@ -124,6 +131,10 @@ pub enum Event {
     /// A job that still runs will be started again when it is done.
     #[serde(rename = "job.fire_later")]
     JobFireLater { task: TaskId },
+
+    /// A firing of a job gives up over something that passes by itself: the next one tries.
+    #[serde(rename = "job.missed")]
+    JobMissed { task: TaskId, code: Code },
 
     /// A runtime elsewhere reported on its session.
     #[serde(rename = "session.reported")]
@@ -143,7 +154,12 @@ pub enum Event {
     TaskReconciling { task: TaskId, run: RunId, fault: Option<Arc<Fault>>, next: Next },
     /// A task is done.
     #[serde(rename = "task.done")]
-    TaskDone { task: TaskId },
+    TaskDone {
+        task: TaskId,
+        /// Why nothing had to be changed, in the agent's words, where nothing was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unchanged: Option<Arc<str>>,
+    },
     /// A task failed for good.
     #[serde(rename = "task.failed")]
     TaskFailed { task: TaskId, code: Code },
@@ -264,6 +280,9 @@ pub enum Event {
     /// The checks of a gate were run on what it did.
     #[serde(rename = "run.checked")]
     Checked { run: RunId, checked: Arc<Checked> },
+    /// The agent ended without a change and is asked to do the work or to say why none is needed.
+    #[serde(rename = "run.nudged")]
+    Nudged { run: RunId },
     /// The agent declared an action for later.
     #[serde(rename = "run.declared")]
     Declared { run: RunId, mutation: Arc<MutationSpec> },
@@ -273,7 +292,17 @@ pub enum Event {
     Thinking { run: RunId },
     /// The agent called a tool.
     #[serde(rename = "agent.tool.called")]
-    ToolCalled { run: RunId, tool: ToolKind, label: Arc<str> },
+    ToolCalled {
+        run: RunId,
+        tool: ToolKind,
+        label: Arc<str>,
+        /// The commands that ran from then on, this one among them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        running: Vec<Arc<str>>,
+    },
+    /// The agent was not allowed to do something.
+    #[serde(rename = "agent.refused")]
+    Refused { run: RunId, what: Arc<str>, why: Arc<str> },
     /// The agent said something.
     #[serde(rename = "agent.narrated")]
     Narrated { run: RunId, text: Arc<str> },
@@ -329,10 +358,24 @@ pub enum Event {
     MutationInFlight { mutation: MutationId, run: RunId },
     /// Whether an action happened is being found out.
     #[serde(rename = "mutation.probing")]
-    MutationProbing { mutation: MutationId },
+    MutationProbing {
+        mutation: MutationId,
+        /// When its call was decided, where this is the first look-up after it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        called_at: Option<Time>,
+        /// What the call or the look-up said that led here, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// An action may still appear; it is looked up again later.
     #[serde(rename = "mutation.settling")]
-    MutationSettling { mutation: MutationId, until: Time },
+    MutationSettling {
+        mutation: MutationId,
+        until: Time,
+        /// What the call or the look-up said that led here, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// An action happened.
     #[serde(rename = "mutation.applied")]
     MutationApplied { mutation: MutationId, result: Arc<str> },
@@ -341,7 +384,12 @@ pub enum Event {
     MutationFailed { mutation: MutationId },
     /// Nobody can tell whether an action happened.
     #[serde(rename = "mutation.indeterminate")]
-    MutationIndeterminate { mutation: MutationId },
+    MutationIndeterminate {
+        mutation: MutationId,
+        /// What the call or the look-up said that led here, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// A person or a probe said what became of an action.
     #[serde(rename = "mutation.reconciled")]
     MutationReconciled { mutation: MutationId, to: Reconciled, result: Arc<str> },

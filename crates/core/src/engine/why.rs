@@ -79,6 +79,8 @@ rules! {
     ConversationShortened,
     /// The same error gets a limited number of different approaches.
     AnotherApproach,
+    /// The agent changed nothing, so it is asked once to do the work or to say why none is needed.
+    NothingChanged,
     /// The approach had already failed with this error, so nothing more is spent on it.
     ApproachRepeated,
     /// The approach had already failed; it is checked once more in case the check is unreliable.
@@ -95,6 +97,10 @@ rules! {
     TriesUsedUp,
     /// The operation was repeated as often and as long as allowed.
     MaxRetriesExceeded,
+    /// The next firing has come, so it tries instead.
+    NextFiringTries,
+    /// The job has failed for so many firings or so long that a person is told; it goes on trying.
+    KeepsFailing,
     /// The wait took longer than allowed.
     WaitedTooLong,
     /// Too many faults in a row, whatever they were.

@@ -54,6 +54,8 @@ pub enum Wish {
     CheckAgain,
     /// Tries are forgotten.
     Forget,
+    /// It was said whether what is red at the base belongs to the work.
+    JudgeBase,
 }
 
 impl Wish {
@@ -72,6 +74,7 @@ impl Wish {
             Self::Release => "let it run at its times again",
             Self::CheckAgain => "asked to look again",
             Self::Forget => "had the tries forgotten",
+            Self::JudgeBase => "said whether the old failure belongs to the work",
         }
     }
 
@@ -91,6 +94,7 @@ impl Wish {
             Command::ReleaseJob { task } => (Self::Release, None, Some(*task)),
             Command::CheckAgain { .. } => (Self::CheckAgain, None, None),
             Command::Forget { .. } => (Self::Forget, None, None),
+            Command::JudgeBase { build, .. } => (Self::JudgeBase, Some(*build), None),
             _ => return None,
         })
     }

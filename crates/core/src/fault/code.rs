@@ -120,6 +120,8 @@ vocabulary! {
         Ours = "ours",
         /// A limit was reached; a person may raise it.
         Paused = "paused",
+        /// A person says whether a failure that was there before belongs to the work.
+        RedBase = "red_base",
     }
 }
 

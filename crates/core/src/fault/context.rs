@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::policy::Amount;
 use crate::signature::Signature;
 
 /// Declares plain context structs with the derives they share.
@@ -101,6 +102,9 @@ contexts! {
         exit: Option<i32>,
         /// The branch or commit it was about.
         reference: Option<String>,
+        /// The remote that it was to reach.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remote: Option<String>,
     }
 
     /// Something that is not allowed.
@@ -110,6 +114,12 @@ contexts! {
         /// The very commands, where an agent could run them if a person allows it.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         commands: Vec<String>,
+        /// A command among them never runs, whoever allows it; only the settings can change that.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        never: bool,
+        /// The agent that asked for it, by its provider's name, where it is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
     }
 
     /// An account that would not let us in.
@@ -118,6 +128,9 @@ contexts! {
         account: String,
         /// The environment variable that should hold the credential, where there is one.
         variable: Option<String>,
+        /// The command that logs in, where there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        login: Option<String>,
     }
 
     /// A tool that failed, seen through its exit status and output.
@@ -140,6 +153,9 @@ contexts! {
     Input {
         /// What it asked, in its own words.
         asked: String,
+        /// The choices it offered, in its own words.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
     }
 
     /// The work itself failed.
@@ -224,6 +240,15 @@ pub struct BudgetSpent {
     pub span: BudgetSpan,
     /// The unit in words (`money`, `tokens`, `time`).
     pub unit: String,
+    /// The limit itself, with what a person added to it, where it is known.
+    #[serde(default)]
+    pub limit: Amount,
+    /// What was spent of it.
+    #[serde(default)]
+    pub spent: Amount,
+    /// What the next call may cost.
+    #[serde(default)]
+    pub needed: Amount,
 }
 
 /// An approach that already failed was tried again.

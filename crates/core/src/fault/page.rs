@@ -35,6 +35,7 @@ pages! {
     ValidationPreCommit "VALIDATION_PRE_COMMIT",
     ValidationPrePush "VALIDATION_PRE_PUSH",
     ValidationPrePr "VALIDATION_PRE_PR",
+    ValidationRedBase "VALIDATION_RED_BASE",
     ScopeForbidden "SCOPE_FORBIDDEN",
     ScopeOutsideAllowed "SCOPE_OUTSIDE_ALLOWED",
     ScopeUserDenied "SCOPE_USER_DENIED",
@@ -154,6 +155,7 @@ const fn asks(asks: Asks) -> &'static str {
         Asks::Choice => "*choice*: give guidance, take a simpler version, or leave it out",
         Asks::Ours => "*ours*: try again or leave it out",
         Asks::Paused => "*paused*: go on, raise the limit, or stop",
+        Asks::RedBase => "*red_base*: say whether it belongs to the work, or leave it out",
     }
 }
 

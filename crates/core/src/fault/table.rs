@@ -145,6 +145,10 @@ faults! {
     validation_pre_pr ValidationPrePr(Validation) "VALIDATION_PRE_PR":
         Validation Logic CodeError Replan [Signature Consecutive] Choice;
 
+    /// A check fails exactly as it did before any agent worked.
+    validation_red_base ValidationRedBase(Validation) "VALIDATION_RED_BASE":
+        Validation Precondition NeverRetry Ask [] RedBase;
+
     /// A forbidden file was changed.
     scope_forbidden ScopeForbidden(Files) "SCOPE_FORBIDDEN":
         Scope Logic CodeError TakeBackReplan [Signature Consecutive] Choice;

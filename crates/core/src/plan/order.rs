@@ -81,6 +81,11 @@ impl Plan {
         self.tasks.iter().find(|task| task.session.is_some())
     }
 
+    /// Whether it stands for what a client of the MCP server works on.
+    pub fn is_of_a_client(&self) -> bool {
+        self.tasks.iter().any(|task| task.client)
+    }
+
     /// How many tasks there are.
     pub const fn len(&self) -> usize {
         self.tasks.len()

@@ -1,60 +1,155 @@
 //! The choice that is recommended for a kind of question and a code, and why.
 
-use std::borrow::Cow;
-
-use super::{Asked, Decision, QuestionKind, Reason};
+use super::{Asked, Decision, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Code, Work};
+use crate::text::{VALUE_CHARS_MAX, name_in_sentence, quoted};
 
-/// The recommended choice and the words for it. `account` is what may be named, if anything.
-pub(super) fn advice(asked: &Asked<'_>, account: Option<&str>) -> (Decision, Cow<'static, str>) {
-    if asked.kind == QuestionKind::Hands
-        && asked.reason != Reason::RepairProposed
-        && let Some(account) = account
-        && let Some(said) = at_account(asked.code, account)
-    {
-        return (Decision::ProvideCredentials, Cow::Owned(said));
+/// The recommended choice and the words for it. A fact is not recommended, nor is one of the
+/// agent's own choices.
+pub(super) fn advice(asked: &Asked<'_>) -> (Option<Decision>, String) {
+    match asked.kind {
+        QuestionKind::Happened => (None, look_first(asked)),
+        QuestionKind::Choice if !asked.agent_options.is_empty() => {
+            (None, "Choose what the AI helper offers, or answer in your own words.".to_owned())
+        }
+        QuestionKind::Hands if asked.reason != Reason::RepairProposed => {
+            (Some(Decision::ProvideCredentials), by_hand(asked))
+        }
+        _ => {
+            let (decision, said) = general(asked);
+            (Some(decision), said.to_owned())
+        }
     }
-    let (decision, said) = general(asked);
-    (decision, Cow::Borrowed(said))
+}
+
+/// What to do before a person says whether something happened.
+fn look_first(asked: &Asked<'_>) -> String {
+    let place = asked.look_at.and_then(|place| quoted(place, VALUE_CHARS_MAX));
+    match place {
+        Some(place) => format!(
+            "Please look at {place} first: only there it shows if it happened. Then choose what you \
+             saw."
+        ),
+        None => "Please look first at the place where it would show. Then choose what you saw."
+            .to_owned(),
+    }
+}
+
+/// What a person's hands can do, with the names of what is missing where they are known.
+fn by_hand(asked: &Asked<'_>) -> String {
+    if let Some(what) = credential(asked) {
+        return format!("Please {what}, then tell me to try again.");
+    }
+    let account = asked.account.and_then(name_in_sentence);
+    if let (Some(account), Some(code)) = (account, asked.code)
+        && let Some(what) = at_account(code, &account)
+    {
+        return format!("Please {what}, then tell me to try again.");
+    }
+    if asked.work == Work::Job && asked.code == Some(Code::PreconditionMissing) {
+        return "Please create what is missing or tell the job where it is, then tell me to try \
+                again."
+            .to_owned();
+    }
+    hands(asked.code).to_owned()
+}
+
+/// How to put a credential in place: the login to run, the variable to set.
+fn credential(asked: &Asked<'_>) -> Option<String> {
+    let worth = match asked.code? {
+        Code::AuthInvalid => "a key that is accepted",
+        Code::AuthExpired => "a new key",
+        Code::AuthMissing => "the key",
+        _ => return None,
+    };
+    let in_quotes = |words: Option<&str>| words.and_then(|words| quoted(words, VALUE_CHARS_MAX));
+    match (in_quotes(asked.login), in_quotes(asked.variable)) {
+        (Some(login), Some(variable)) => Some(format!(
+            "run {login} in a terminal, or set {variable} to {worth} before the start"
+        )),
+        (Some(login), None) => Some(format!("run {login} in a terminal")),
+        (None, Some(variable)) => {
+            Some(format!("set {variable} to {worth} where Unstuck is started"))
+        }
+        (None, None) => None,
+    }
 }
 
 /// What a person's hands can do where it is known whose login or right it is about.
-fn at_account(code: Option<Code>, account: &str) -> Option<String> {
-    let what = match code? {
+fn at_account(code: Code, account: &str) -> Option<String> {
+    Some(match code {
         Code::AuthInvalid => format!("put in a key or password that {account} takes"),
         Code::AuthExpired => format!("log in to {account} again"),
         Code::AuthMissing => format!("add the key or password for {account}"),
         Code::ToolAccessDenied => format!("give this account the right to do it at {account}"),
         Code::ToolQuota => format!("change the plan at {account} or wait for the limit to clear"),
         _ => return None,
-    };
-    Some(format!("Please {what}, then tell me to try again."))
+    })
 }
 
 fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
-    let Asked { kind, code, reason, work, .. } = *asked;
+    let Asked { kind, code, reason, .. } = *asked;
     match kind {
-        QuestionKind::Hands if reason == Reason::RepairProposed => (
+        QuestionKind::Hands => (
             Decision::ProvideCredentials,
             "Please look at the repair and take it over if you like it. Then tell me to try again.",
         ),
-        QuestionKind::Hands if work == Work::Job && code == Some(Code::PreconditionMissing) => (
-            Decision::ProvideCredentials,
-            "Please create what is missing or tell the job where it is, then tell me to try again.",
-        ),
-        QuestionKind::Hands => (Decision::ProvideCredentials, hands(code)),
-        QuestionKind::Ok => ok(code),
-        QuestionKind::Choice => choice(code, reason),
-        QuestionKind::Happened => (
-            Decision::ItHappened,
-            "Please look for yourself first, at the place where it would show. If you cannot tell, \
-             this choice at least makes sure that nothing is done twice.",
-        ),
+        QuestionKind::Ok => ok(code, asked.risk),
+        QuestionKind::Choice if asked.is_passing() => passing(code),
+        QuestionKind::Choice if asked.work == Work::Job => script(reason),
+        QuestionKind::Choice | QuestionKind::Happened => choice(code, reason),
         QuestionKind::Ours => (
             Decision::TryAgain,
             "Try again once. If it comes back, leave it out and show support the details.",
         ),
         QuestionKind::Paused => paused(reason),
+        QuestionKind::RedBase => (
+            Decision::Belongs,
+            "If you cannot tell, this choice is the safe one: nothing lands while a check fails.",
+        ),
+        QuestionKind::Passing => match reason {
+            Reason::KeepsFailing { .. } => (
+                Decision::TryAgain,
+                "Please see if the service is up. If it is, let me try again now; if not, I go on \
+                 trying by myself.",
+            ),
+            _ => (
+                Decision::TryAgain,
+                "Please see why it was ended, such as too little memory. Then let me try again.",
+            ),
+        },
+    }
+}
+
+/// What may well pass by itself.
+const fn passing(code: Option<Code>) -> (Decision, &'static str) {
+    let said = match code {
+        Some(
+            Code::ProviderRateLimit
+            | Code::ProviderOverloaded
+            | Code::ProviderUsageLimit
+            | Code::ProviderApiError
+            | Code::ProviderCrash,
+        ) => "This may well pass by itself. Let me try again, or name another AI service to use.",
+        Some(Code::IterationTimeout | Code::OperationTimeout | Code::EnvTimeout) => {
+            "Let me try again. If the step needs more time or can be left aside, tell me."
+        }
+        Some(Code::GitLocked) => {
+            "Please close other programs that use the project, then let me try again."
+        }
+        Some(Code::ToolCrash) => "Let me try again, or tell me what to use in its place.",
+        _ => "Please see if the service is up, then let me try again.",
+    };
+    (Decision::TryAgain, said)
+}
+
+/// What can be done about a script that fails.
+const fn script(reason: Reason) -> (Decision, &'static str) {
+    match reason {
+        Reason::RepairBudgetExhausted { repairs: 0 } => {
+            (Decision::TryAgain, "Please put the script right, then let me run it again.")
+        }
+        _ => (Decision::ProvideGuidance, HINT),
     }
 }
 
@@ -99,13 +194,25 @@ const fn hands(code: Option<Code>) -> &'static str {
     }
 }
 
-fn ok(code: Option<Code>) -> (Decision, &'static str) {
-    match code {
-        Some(Code::PermissionSkipDenied) => (
+const fn ok(code: Option<Code>, risk: Risk) -> (Decision, &'static str) {
+    match (code, risk) {
+        (_, Risk::Never) => (
+            Decision::ProvideGuidance,
+            "Let the AI helper find a way without it. If it must be done, do it yourself.",
+        ),
+        (_, Risk::Destructive) => (
+            Decision::ProvideGuidance,
+            "It cannot be undone, so better not: let the AI helper find a way without it.",
+        ),
+        (_, Risk::Outside) => (
+            Decision::Deny,
+            "It lies outside of the project, so better not, unless you expected it.",
+        ),
+        (Some(Code::PermissionSkipDenied), _) => (
             Decision::Deny,
             "Better not: it would let the AI helper do anything here without a check.",
         ),
-        Some(Code::PermissionFileAccess) => (
+        (Some(Code::PermissionFileAccess), _) => (
             Decision::AllowOnce,
             "Have a look at the change. If it is what you want, allow it this once.",
         ),
@@ -137,18 +244,6 @@ fn choice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
             Decision::ProvideGuidance,
             "Say it in other words, and say why it is fine to do. I try again with that.",
         ),
-        Code::ProviderRateLimit
-        | Code::ProviderOverloaded
-        | Code::ProviderUsageLimit
-        | Code::ProviderApiError
-        | Code::ProviderCrash => (
-            Decision::ProvideGuidance,
-            "This may well pass by itself. Write “keep trying”, or name another AI service to use.",
-        ),
-        Code::IterationTimeout | Code::OperationTimeout | Code::EnvTimeout => (
-            Decision::ProvideGuidance,
-            "Tell me if this step needs more time, or which part of it I can leave aside.",
-        ),
         Code::ScopeForbidden | Code::ScopeOutsideAllowed => (
             Decision::ProvideGuidance,
             "Tell me how to do it without those files, or let the task touch them.",
@@ -156,32 +251,12 @@ fn choice(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
         Code::GitConflict => {
             (Decision::ProvideGuidance, "Tell me which of the two changes should win.")
         }
-        Code::GitLocked => (
-            Decision::ProvideGuidance,
-            "Please close other programs that use the project. Then write “keep trying”.",
-        ),
-        Code::NetworkUnreachable
-        | Code::NetworkTimeout
-        | Code::NetworkUnavailable
-        | Code::NetworkRateLimit
-        | Code::EnvConnection
-        | Code::EnvDns
-        | Code::EnvUnavailable
-        | Code::EnvRegistry
-        | Code::ToolRateLimit => (
-            Decision::ProvideGuidance,
-            "Please see if the service is up. Then write “keep trying”, or tell me what to use in \
-             its place.",
-        ),
         Code::ToolMissing => (
             Decision::ProvideGuidance,
             "Install the program and say so, or tell me what to use in its place.",
         ),
         Code::ToolConfig => {
             (Decision::ProvideGuidance, "Tell me how the program should be set up here.")
-        }
-        Code::ToolCrash => {
-            (Decision::ProvideGuidance, "Tell me what to use in place of the program that breaks.")
         }
         Code::ValidationPreCommit | Code::ValidationPrePush | Code::ValidationPrePr => (
             Decision::ProvideGuidance,

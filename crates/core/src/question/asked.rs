@@ -1,12 +1,13 @@
 //! The facts a question is made from: plain values, no engine types.
 
-use super::{Decision, OptionsContext, QuestionKind, Reason};
-use crate::fault::{Code, Work};
+use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, Reason, Risk};
+use crate::fault::{Class, Code, Work};
 use crate::time::Span;
 
 /// Everything a question's text may depend on.
 ///
-/// Titles, names and an agent's words may be anything: each passes the linter or is left out.
+/// Titles, names, commands and an agent's words may be anything: they are shown as they are, in
+/// quotation marks.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// What is asked of the person.
@@ -27,10 +28,23 @@ pub struct Asked<'a> {
     pub reason: Reason,
     /// The account or service it is about.
     pub account: Option<&'a str>,
-    /// The thing it is about: what is missing, refused, or was done with an unknown outcome.
+    /// The thing it is about: the check that fails, what is missing or refused, the action whose
+    /// outcome is unknown.
     pub what: Option<&'a str>,
+    /// Where a person can see whether an action happened.
+    pub look_at: Option<&'a str>,
+    /// The environment variable that should hold the credential.
+    pub variable: Option<&'a str>,
+    /// The command that logs in.
+    pub login: Option<&'a str>,
+    /// The budget that has no room left.
+    pub budget: Option<&'a BudgetFacts>,
     /// What the agent itself asked.
     pub agent_question: Option<&'a str>,
+    /// The choices that the agent offered.
+    pub agent_options: &'a [String],
+    /// How dangerous it is what a person is to allow.
+    pub risk: Risk,
     /// Whether the policy lets a person allow this for good.
     pub always_allow: bool,
     /// What happens by itself when nobody answers, where the operator configured that.
@@ -51,7 +65,7 @@ pub struct DefaultAnswer {
 pub struct TriedAttempt<'a> {
     /// Its number, counted from 1.
     pub number: u32,
-    /// What it did, in the agent's words; may be empty or technical.
+    /// What it did, in the agent's words; may be empty.
     pub summary: &'a str,
     /// How many files it changed.
     pub files_changed: u32,
@@ -61,7 +75,7 @@ pub struct TriedAttempt<'a> {
     pub code: Code,
 }
 
-impl Asked<'_> {
+impl<'a> Asked<'a> {
     /// A question about one task of which no more is known; set the other fields as needed.
     pub const fn new(kind: QuestionKind, code: Option<Code>, reason: Reason) -> Self {
         Self {
@@ -75,7 +89,13 @@ impl Asked<'_> {
             reason,
             account: None,
             what: None,
+            look_at: None,
+            variable: None,
+            login: None,
+            budget: None,
             agent_question: None,
+            agent_options: &[],
+            risk: Risk::Usual,
             always_allow: false,
             default: None,
         }
@@ -87,13 +107,23 @@ impl Asked<'_> {
     }
 
     /// What the choices depend on.
-    pub const fn options_context(&self) -> OptionsContext {
+    pub fn options_context(&self) -> OptionsContext<'a> {
         OptionsContext {
             work: self.work,
             tasks: self.tasks,
             dependants: self.dependants,
             always_allow: self.always_allow,
             reason: self.reason,
+            passing: self.is_passing(),
+            risk: self.risk,
+            what: self.what,
+            agent_options: self.agent_options,
+            limit: self.budget.map(|budget| budget.limit.as_str()),
         }
+    }
+
+    /// Whether it may well pass by itself: a service, the network or the machine stood in the way.
+    pub(super) fn is_passing(&self) -> bool {
+        self.code.is_some_and(|code| code.row().class == Class::EnvError)
     }
 }

@@ -24,6 +24,11 @@ pub enum QuestionKind {
     Ours,
     /// A limit was reached: go on or stop.
     Paused,
+    /// A check fails as it did before the work: say whether that belongs to the work.
+    RedBase,
+    /// Something that passes by itself has not passed for long, or what runs the work was killed: try
+    /// again or leave it.
+    Passing,
 }
 
 /// A person's choice.
@@ -51,7 +56,7 @@ pub enum Decision {
     ItDidNot,
     /// Leave the action out.
     Skip,
-    /// Try again from a clean start.
+    /// Try again: where it stopped, or from a clean start after a fault of ours.
     TryAgain,
     /// Go on as before.
     Continue,
@@ -59,24 +64,46 @@ pub enum Decision {
     RaiseLimit,
     /// Stop here.
     Stop,
+    /// The failure has nothing to do with the work.
+    Unrelated,
+    /// The failure belongs to the work.
+    Belongs,
 }
 
 impl QuestionKind {
     /// Every kind.
-    pub const ALL: &[Self] =
-        &[Self::Hands, Self::Ok, Self::Choice, Self::Happened, Self::Ours, Self::Paused];
+    pub const ALL: &[Self] = &[
+        Self::Hands,
+        Self::Ok,
+        Self::Choice,
+        Self::Happened,
+        Self::Ours,
+        Self::Paused,
+        Self::RedBase,
+        Self::Passing,
+    ];
 
-    /// What a person can choose, in the order it is offered.
+    /// Every decision that can be taken on such a question; which of them are offered depends on
+    /// the case.
     pub const fn decisions(self) -> &'static [Decision] {
         match self {
             Self::Hands => &[Decision::ProvideCredentials, Decision::SkipFeature],
-            Self::Ok => &[Decision::AllowOnce, Decision::AlwaysAllow, Decision::Deny],
-            Self::Choice => {
-                &[Decision::ProvideGuidance, Decision::SimplerVersion, Decision::SkipFeature]
-            }
+            Self::Ok => &[
+                Decision::AllowOnce,
+                Decision::AlwaysAllow,
+                Decision::Deny,
+                Decision::ProvideGuidance,
+            ],
+            Self::Choice => &[
+                Decision::ProvideGuidance,
+                Decision::SimplerVersion,
+                Decision::SkipFeature,
+                Decision::TryAgain,
+            ],
             Self::Happened => &[Decision::ItHappened, Decision::ItDidNot, Decision::Skip],
-            Self::Ours => &[Decision::TryAgain, Decision::SkipFeature],
+            Self::Ours | Self::Passing => &[Decision::TryAgain, Decision::SkipFeature],
             Self::Paused => &[Decision::Continue, Decision::RaiseLimit, Decision::Stop],
+            Self::RedBase => &[Decision::Unrelated, Decision::Belongs, Decision::SkipFeature],
         }
     }
 
@@ -89,6 +116,7 @@ impl QuestionKind {
             Asks::Choice => Some(Self::Choice),
             Asks::Ours => Some(Self::Ours),
             Asks::Paused => Some(Self::Paused),
+            Asks::RedBase => Some(Self::RedBase),
         }
     }
 }
@@ -110,6 +138,8 @@ impl Decision {
         Self::Continue,
         Self::RaiseLimit,
         Self::Stop,
+        Self::Unrelated,
+        Self::Belongs,
     ];
 
     /// The name on the wire.
@@ -129,7 +159,19 @@ impl Decision {
             Self::Continue => "continue",
             Self::RaiseLimit => "raise_limit",
             Self::Stop => "stop",
+            Self::Unrelated => "unrelated",
+            Self::Belongs => "belongs",
         }
+    }
+
+    /// Whether it says how to go about the work, and not only that it can go on.
+    pub const fn is_about_the_approach(self) -> bool {
+        matches!(self, Self::ProvideGuidance | Self::SimplerVersion)
+    }
+
+    /// Whether it asks for another way than those that failed.
+    pub const fn asks_for_another_way(self) -> bool {
+        matches!(self, Self::SimplerVersion)
     }
 
     /// Whether it leaves the work out: the question then counts as skipped, not as resolved.
@@ -146,7 +188,9 @@ impl Decision {
             | Self::TryAgain
             | Self::Continue
             | Self::RaiseLimit
-            | Self::Stop => false,
+            | Self::Stop
+            | Self::Unrelated
+            | Self::Belongs => false,
         }
     }
 }

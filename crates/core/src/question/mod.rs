@@ -1,19 +1,27 @@
 //! Questions: what a person is asked, and what they can choose.
 //!
-//! The words are made by rules from typed facts and pass the linter of [`crate::text`]; a message
-//! of a fault never reaches them.
+//! Our words are made by rules from typed facts and pass the linter of [`crate::text`]; the words
+//! of others stand in them in quotation marks. What a question rests on is its [`Evidence`].
 
 mod advice;
 mod asked;
+mod evidence;
 mod kind;
 mod options;
 mod reason;
+mod risk;
 mod text;
+mod tried;
 
 pub use asked::{Asked, DefaultAnswer, TriedAttempt};
+pub use evidence::{
+    ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, EvidenceEntry,
+    OUTPUT_BYTES_MAX, OUTPUT_LINES_MAX, last_lines,
+};
 pub use kind::{Decision, QuestionKind, UnknownDecision};
 pub use options::{OptionsContext, QuestionOption, options};
 pub use reason::Reason;
+pub use risk::Risk;
 pub use text::{OPERATOR_TEXT_BYTES_MAX, QuestionText, operator_text, text};
 
 #[cfg(test)]

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, QuestionKind, Reason};
+use super::{Decision, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Work};
-use crate::text::{noun, said, tasks};
+use crate::text::{VALUE_CHARS_MAX, noun, said, tasks, verbatim};
+
+/// How many of an agent's own choices are offered.
+const AGENT_OPTIONS_MAX: usize = 6;
 
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,11 +19,15 @@ pub struct QuestionOption {
     pub label: String,
     /// What it leads to.
     pub description: String,
+    /// The guidance that goes with this choice; without any, `provide_guidance` is the person's own
+    /// words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidance: Option<String>,
 }
 
 /// What the choices depend on besides the kind of question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionsContext {
+pub struct OptionsContext<'a> {
     /// Tasks or jobs.
     pub work: Work,
     /// How many tasks wait for this answer.
@@ -31,19 +38,27 @@ pub struct OptionsContext {
     pub always_allow: bool,
     /// Why it is asked.
     pub reason: Reason,
+    /// Whether it may well pass by itself.
+    pub passing: bool,
+    /// How dangerous it is what a person is to allow.
+    pub risk: Risk,
+    /// The thing it is about.
+    pub what: Option<&'a str>,
+    /// The choices that the agent offered.
+    pub agent_options: &'a [String],
+    /// The limit of a budget, in words.
+    pub limit: Option<&'a str>,
 }
 
 /// The choices for a kind of question, in the order they are offered.
-pub fn options(kind: QuestionKind, context: &OptionsContext) -> Vec<QuestionOption> {
-    kind.decisions()
-        .iter()
-        .filter(|&&decision| decision != Decision::AlwaysAllow || context.always_allow)
-        .map(|&value| QuestionOption {
-            value,
-            label: format!("{}{}", label(value), context.label_scope(kind)),
-            description: context.description(value),
-        })
-        .collect()
+pub fn options(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<QuestionOption> {
+    let choice = |&value: &Decision| QuestionOption {
+        value,
+        label: format!("{}{}", label(value), context.label_scope(kind)),
+        description: context.description(kind, value),
+        guidance: None,
+    };
+    context.prepared().into_iter().chain(context.offered(kind).iter().map(choice)).collect()
 }
 
 /// The words on the button, without the number of tasks.
@@ -63,15 +78,85 @@ pub(super) const fn label(decision: Decision) -> &'static str {
         Decision::Continue => "Go on",
         Decision::RaiseLimit => "Raise the limit",
         Decision::Stop => "Stop here",
+        Decision::Unrelated => "It has nothing to do with this work",
+        Decision::Belongs => "It belongs to the work",
     }
 }
 
-impl OptionsContext {
+impl OptionsContext<'_> {
+    /// The decisions that fit the case, in the order they are offered.
+    fn offered(&self, kind: QuestionKind) -> &'static [Decision] {
+        use Decision as D;
+        match kind {
+            QuestionKind::Hands => &[D::ProvideCredentials, D::SkipFeature],
+            QuestionKind::Ok => match self.risk {
+                Risk::Never => &[D::ProvideGuidance, D::Deny],
+                Risk::Destructive | Risk::Outside => &[D::AllowOnce, D::Deny],
+                Risk::Usual if self.always_allow => &[D::AllowOnce, D::AlwaysAllow, D::Deny],
+                Risk::Usual => &[D::AllowOnce, D::Deny],
+            },
+            QuestionKind::Choice => self.ways_on(),
+            QuestionKind::Happened => &[D::ItHappened, D::ItDidNot, D::Skip],
+            QuestionKind::Ours | QuestionKind::Passing => &[D::TryAgain, D::SkipFeature],
+            QuestionKind::Paused => &[D::Continue, D::RaiseLimit, D::Stop],
+            QuestionKind::RedBase => &[D::Unrelated, D::Belongs, D::SkipFeature],
+        }
+    }
+
+    /// How work that is stuck can go on. A script has no simpler version, and a hint helps it only
+    /// where something repairs it.
+    const fn ways_on(&self) -> &'static [Decision] {
+        use Decision as D;
+        let repairs = !matches!(self.reason, Reason::RepairBudgetExhausted { repairs: 0 });
+        match self.work {
+            Work::Job if self.passing || !repairs => &[D::TryAgain, D::SkipFeature],
+            Work::Job => &[D::ProvideGuidance, D::TryAgain, D::SkipFeature],
+            Work::Task if self.passing => &[D::TryAgain, D::ProvideGuidance, D::SkipFeature],
+            Work::Task if self.agent_options.is_empty() => {
+                &[D::ProvideGuidance, D::SimplerVersion, D::SkipFeature]
+            }
+            Work::Task => &[D::ProvideGuidance, D::SkipFeature],
+        }
+    }
+
+    /// The choices that come with their words: those of the agent, or the safe way around what is
+    /// dangerous.
+    fn prepared(&self) -> Vec<QuestionOption> {
+        if let (Risk::Destructive | Risk::Never, Some(what)) = (self.risk, self.what) {
+            let guidance = format!(
+                "Do not run `{what}`, and nothing else that does the same. Reach the goal without it."
+            );
+            return vec![QuestionOption {
+                value: Decision::ProvideGuidance,
+                label: format!("Go on without it{}", self.scope_in_brackets()),
+                description:
+                    "It is not run. I tell the AI helper so, and it looks for another way."
+                        .to_owned(),
+                guidance: Some(guidance),
+            }];
+        }
+        let own = self.agent_options.iter().take(AGENT_OPTIONS_MAX);
+        own.map(|words| QuestionOption {
+            value: Decision::ProvideGuidance,
+            label: verbatim(words, VALUE_CHARS_MAX),
+            description: "I go on with this answer.".to_owned(),
+            guidance: Some(words.clone()),
+        })
+        .collect()
+    }
+
     fn label_scope(&self, kind: QuestionKind) -> String {
-        if self.tasks > 1 && !(kind == QuestionKind::Paused && self.reason.holds_build()) {
-            format!(" (for {})", tasks(self.tasks, self.work))
-        } else {
+        if kind == QuestionKind::Paused && self.reason.holds_build() {
             String::new()
+        } else {
+            self.scope_in_brackets()
+        }
+    }
+
+    fn scope_in_brackets(&self) -> String {
+        match self.tasks {
+            0 | 1 => String::new(),
+            many => format!(" (for {})", tasks(many, self.work)),
         }
     }
 
@@ -96,11 +181,14 @@ impl OptionsContext {
         }
     }
 
-    fn description(&self, decision: Decision) -> String {
+    fn description(&self, kind: QuestionKind, decision: Decision) -> String {
         let (scope, left_out) = (self.scope(), self.left_out());
         match decision {
             Decision::ProvideCredentials => {
                 format!("I go on where I stopped{scope}, and I see at once if it works now.")
+            }
+            Decision::SkipFeature if matches!(self.reason, Reason::KeepsFailing { .. }) => {
+                "I leave it until its next time comes. It keeps its schedule.".to_owned()
             }
             Decision::SkipFeature => {
                 format!("I leave out {left_out}. All other work goes on.")
@@ -113,6 +201,15 @@ impl OptionsContext {
             }
             Decision::Deny => {
                 format!("I take the change back, keep a copy, and leave out {left_out}.")
+            }
+            Decision::ProvideGuidance if kind == QuestionKind::Ok => {
+                format!("Write me what to do instead{scope}. I go on with your words in hand.")
+            }
+            Decision::ProvideGuidance if self.reason == Reason::AgentAsked => {
+                format!("Answer in your own words. I go on with them{scope}.")
+            }
+            Decision::ProvideGuidance if self.work == Work::Job => {
+                format!("Write me a hint. The next repair{scope} begins with your words.")
             }
             Decision::ProvideGuidance => format!(
                 "Write me a hint. I start again{scope} with your words in hand and a fresh set of \
@@ -131,9 +228,25 @@ impl OptionsContext {
             Decision::Skip => {
                 format!("I do not do this step{scope}, and go on without it.")
             }
+            Decision::TryAgain if kind == QuestionKind::Choice && self.work == Work::Job => {
+                format!("I run it again{scope}, right away.")
+            }
+            Decision::TryAgain if kind == QuestionKind::Passing => {
+                format!("I try again now{scope}, from where it stood.")
+            }
+            Decision::TryAgain if kind == QuestionKind::Choice => {
+                format!("I go on where I stopped{scope}, right away and with a fresh set of tries.")
+            }
             Decision::TryAgain => {
                 format!("I start again{scope} from a clean copy. The old one is kept to look at.")
             }
+            Decision::Unrelated => format!(
+                "The work counts as done{scope}, and this failure is not held against any other \
+                 task of this build."
+            ),
+            Decision::Belongs => format!(
+                "The work goes on{scope} until the check passes, with a fresh set of tries."
+            ),
             Decision::Continue => self.going_on(),
             Decision::RaiseLimit => self.raising(),
             Decision::Stop if self.reason.holds_build() => {
@@ -147,6 +260,9 @@ impl OptionsContext {
     }
 
     fn going_on(&self) -> String {
+        let amount = self
+            .limit
+            .map_or("the same amount once more".to_owned(), |limit| format!("another {limit}"));
         match self.reason {
             Reason::TooManyQuestions { open } => format!(
                 "I go on with what is left, and pause again after {} more question{}.",
@@ -154,26 +270,25 @@ impl OptionsContext {
                 if open == 1 { "" } else { "s" }
             ),
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
-                format!("I go on{} and may spend the same amount one more time.", self.scope())
+                format!("I go on{} and may spend {amount}.", self.scope())
             }
-            Reason::BudgetSpent { .. } => {
-                "The build goes on and may spend the same amount one more time.".to_owned()
-            }
+            Reason::BudgetSpent { .. } => format!("The build goes on and may spend {amount}."),
             _ => format!("I go on as before{}.", self.scope()),
         }
     }
 
     fn raising(&self) -> String {
+        let amount = self.limit.map_or("three times that amount again".to_owned(), |limit| {
+            format!("three times {limit} more")
+        });
         match self.reason {
             Reason::TooManyQuestions { .. } => {
                 "I go on, and from now on I let more questions pile up before I pause.".to_owned()
             }
             Reason::BudgetSpent { span: BudgetSpan::Task } => {
-                format!("I go on{} and may spend three times that amount again.", self.scope())
+                format!("I go on{} and may spend {amount}.", self.scope())
             }
-            Reason::BudgetSpent { .. } => {
-                "The build goes on and may spend three times that amount again.".to_owned()
-            }
+            Reason::BudgetSpent { .. } => format!("The build goes on and may spend {amount}."),
             _ => format!("I go on{} with a higher limit.", self.scope()),
         }
     }

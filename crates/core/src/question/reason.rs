@@ -13,8 +13,10 @@ pub enum Reason {
     FirstOccurrence,
     /// Every approach for this error failed.
     AttemptsUsedUp {
-        /// Approaches that really ran, the first one among them.
+        /// Failures that were counted, the first one among them.
         tried: u32,
+        /// How many different approaches were among them.
+        ways: u32,
     },
     /// Repeating the same operation did not help.
     MaxRetriesExceeded {
@@ -42,8 +44,18 @@ pub enum Reason {
     RetriedOnce,
     /// Many different errors in a row within one task.
     TooManyDifferentErrors,
-    /// Several crashes in a row.
-    TooManyCrashes,
+    /// What runs the work was killed several times in a row.
+    TooManyCrashes {
+        /// How often.
+        times: u32,
+    },
+    /// A job keeps failing for a passing reason, and goes on trying.
+    KeepsFailing {
+        /// Firings in a row that gave up.
+        firings: u32,
+        /// How long it has been failing.
+        span: Span,
+    },
     /// Too many questions are open at once.
     TooManyQuestions {
         /// How many are open.
@@ -70,13 +82,35 @@ impl Reason {
         }
     }
 
+    /// Whether the same trouble was met more than once before it was asked.
+    pub(super) const fn is_repeated(self) -> bool {
+        match self {
+            Self::AttemptsUsedUp { tried, .. } => tried > 1,
+            Self::RepairBudgetExhausted { repairs } => repairs > 0,
+            Self::MaxRetriesExceeded { .. }
+            | Self::WaitedTooLong { .. }
+            | Self::ShortenedTooOften { .. }
+            | Self::RetriedOnce
+            | Self::TooManyCrashes { .. }
+            | Self::KeepsFailing { .. } => true,
+            Self::FirstOccurrence
+            | Self::RepairProposed
+            | Self::TooManyDifferentErrors
+            | Self::TooManyQuestions { .. }
+            | Self::BudgetSpent { .. }
+            | Self::OutcomeUnknown
+            | Self::AgentAsked => false,
+        }
+    }
+
     /// The reason in an operator's words.
     pub fn operator(self) -> String {
         match self {
             Self::FirstOccurrence => "Not retryable".to_owned(),
-            Self::AttemptsUsedUp { tried } => format!("Attempts used up ({tried})"),
+            Self::AttemptsUsedUp { tried, .. } => format!("Attempts used up ({tried})"),
             Self::MaxRetriesExceeded { retries } => format!("Max retries exceeded ({retries})"),
             Self::WaitedTooLong { span } => format!("Wait budget exhausted ({span})"),
+            Self::RepairBudgetExhausted { repairs: 0 } => "Nothing repairs it".to_owned(),
             Self::RepairBudgetExhausted { repairs } => {
                 format!("Repair budget exhausted ({repairs})")
             }
@@ -84,12 +118,15 @@ impl Reason {
             Self::ShortenedTooOften { times } => format!("Compaction budget exhausted ({times})"),
             Self::RetriedOnce => "The one retry failed".to_owned(),
             Self::TooManyDifferentErrors => "Too many consecutive faults".to_owned(),
-            Self::TooManyCrashes => "Too many crashes in a row".to_owned(),
+            Self::TooManyCrashes { times } => format!("Killed {times} times in a row"),
+            Self::KeepsFailing { firings, span } => {
+                format!("Failing for {span}, {firings} firings in a row")
+            }
             Self::TooManyQuestions { open } => format!("Too many open questions ({open})"),
             Self::BudgetSpent { span } => match span {
-                BudgetSpan::Task => "Task budget spent".to_owned(),
-                BudgetSpan::Build => "Build budget spent".to_owned(),
-                BudgetSpan::Day => "Daily budget spent".to_owned(),
+                BudgetSpan::Task => "No room in the task budget".to_owned(),
+                BudgetSpan::Build => "No room in the build budget".to_owned(),
+                BudgetSpan::Day => "No room in the daily budget".to_owned(),
             },
             Self::OutcomeUnknown => "Outcome of a mutation is unknown".to_owned(),
             Self::AgentAsked => "The agent asked".to_owned(),

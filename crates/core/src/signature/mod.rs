@@ -46,6 +46,11 @@ pub fn masked_lines(output: &[u8]) -> String {
     String::from_utf8_lossy(Diagnosis::of(&plain).masked()).into_owned()
 }
 
+/// The readable text of an output: bounded, without colours and control characters.
+pub(crate) fn plain_text(output: &[u8]) -> String {
+    String::from_utf8_lossy(&plain(output)).into_owned()
+}
+
 /// The hash keeps its first 48 bits: twelve hexadecimal digits.
 const HASH_BITS: u32 = 48;
 

@@ -8,10 +8,11 @@ use crate::text::brief::plain_line;
 
 /// What a person calls a task.
 pub fn name(id: TaskId, spec: &TaskSpec) -> String {
-    let names = [&spec.title, &spec.name];
-    let given = names.into_iter().find(|name| !name.trim().is_empty());
     // A name is written by others: one line, and nothing that moves a cursor.
-    given.map_or_else(|| format!("task {id}"), |name| plain_line(name))
+    match spec.called() {
+        "" => format!("task {id}"),
+        name => plain_line(name),
+    }
 }
 
 /// What is asked of a person, in a few words.
@@ -23,6 +24,8 @@ pub const fn kind(kind: QuestionKind) -> &'static str {
         QuestionKind::Happened => "did it happen?",
         QuestionKind::Ours => "a fault of ours",
         QuestionKind::Paused => "paused",
+        QuestionKind::RedBase => "an old failure",
+        QuestionKind::Passing => "try again?",
     }
 }
 
@@ -31,7 +34,7 @@ pub const fn paused(cause: PauseCause) -> &'static str {
     match cause {
         PauseCause::Person => "paused, as you asked",
         PauseCause::Questions => "paused: too many questions are open",
-        PauseCause::Budget => "paused: its budget is used up",
+        PauseCause::Budget => "paused: its budget has no room for the next step",
     }
 }
 

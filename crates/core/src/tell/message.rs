@@ -1,7 +1,7 @@
 //! Messages: what is sent to somebody who is not watching.
 //!
-//! The words are public: they pass the linter whatever titles and names hold, and know nothing of
-//! a fault's own message. Where there is a code, the title begins with its category.
+//! What we say in them passes the linter; titles and names stand in quotation marks, as they are.
+//! They know nothing of a fault's own message. Where there is a code, the title begins with its category.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::engine::{BuildId, QuestionId};
 use crate::fault::{Category, Code, Work};
 use crate::plan::MutationKind;
 use crate::question::{QuestionOption, QuestionText};
-use crate::text::{capital, count, failed, lint, noun, sentence_or, title};
+use crate::text::{VALUE_CHARS_MAX, capital, count, failed, noun, quoted, title};
 use crate::time::Time;
 
 /// The longest body: a channel may cut it further.
@@ -134,15 +134,14 @@ impl Message {
 
     /// Work left the house; none for actions that are no such thing.
     pub fn shipped(project: &str, news: &News, kind: MutationKind, name: &str) -> Option<Self> {
-        let say = |name: &str| match kind {
-            MutationKind::Push => Some(format!("The finished work on {name} was sent on.")),
+        let name = title(name, Work::Task);
+        let body = match kind {
+            MutationKind::Push => format!("The finished work on {name} was sent on."),
             MutationKind::PullRequest => {
-                Some(format!("The finished work on {name} waits for your review."))
+                format!("The finished work on {name} waits for your review.")
             }
-            MutationKind::Merge | MutationKind::Http | MutationKind::Command => None,
+            MutationKind::Merge | MutationKind::Http | MutationKind::Command => return None,
         };
-        let named = say(&title(name, Work::Task))?;
-        let body = if lint(&named).is_empty() { named } else { say("a task")? };
         Some(Self::new(project, news, "Work was sent on", None, body))
     }
 
@@ -242,10 +241,8 @@ fn slug(name: &str) -> String {
 fn headline(what: &str, project: &str, category: Option<Category>) -> String {
     let category = category
         .map_or_else(String::new, |category| format!("[{}] ", category.as_str().to_uppercase()));
-    let placed = match sentence_or(project, "") {
-        nowhere if nowhere.is_empty() => what.to_owned(),
-        plain => format!("{what} in “{plain}”"),
-    };
-    let plain = if lint(&placed).is_empty() { &placed } else { what };
-    format!("{category}{plain}")
+    match quoted(project, VALUE_CHARS_MAX) {
+        Some(project) => format!("{category}{what} in {project}"),
+        None => format!("{category}{what}"),
+    }
 }

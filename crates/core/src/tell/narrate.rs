@@ -2,7 +2,9 @@
 
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
-use crate::text::{capital, count, failed, lint, noun, said, sentence_or, span, tasks, title};
+use crate::text::{
+    VALUE_CHARS_MAX, capital, count, failed, noun, quoted, said, span, tasks, title,
+};
 use crate::time::Span;
 
 /// Something a person sees happen. Titles may hold anything; a span counts from now.
@@ -16,8 +18,8 @@ pub enum Narration<'a> {
     Started { title: &'a str },
     /// The agent's own remark about what it does.
     Remark { title: &'a str, words: &'a str },
-    /// A new attempt with another approach, counted from 1 after the first failure; `code` is how
-    /// the last one failed.
+    /// A new attempt with the approach of this number, of so many and a last one; `code` is how the
+    /// one before it failed.
     Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
     /// A job's script is being repaired.
     Repairing { title: &'a str, attempt: u32, of: u32, code: Code },
@@ -43,6 +45,12 @@ pub enum Narration<'a> {
     Resumed { title: &'a str },
     /// A task is done.
     Done { title: &'a str, attempts: u32 },
+    /// A task is done and nothing had to be changed.
+    Unchanged { title: &'a str },
+    /// The agent ended without a change and is asked to do the work or to say why none is needed.
+    Nudged { title: &'a str },
+    /// A check is red before any agent has worked.
+    RedBase { command: &'a str, tests: &'a [String] },
     /// A task is left out by a person's choice.
     LeftOut { title: &'a str },
     /// A task is left out because it needs another one.
@@ -77,24 +85,18 @@ pub enum Narration<'a> {
     BuildDone { done: u32, left_out: u32, waiting: u32 },
 }
 
-/// The sentence for it. It passes the linter whatever the titles hold.
+/// The sentence for it. Titles stand in it as they are, in quotation marks.
 pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
-    let named = sentence(narration, work, &|name| title(name, work));
-    if lint(&named).is_empty() {
-        return named;
-    }
-    sentence(narration, work, &|_| title("", work))
-}
-
-fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String) -> String {
     use Narration as N;
+    let name = |given: &str| title(given, work);
     let start = |given: &str| capital(&name(given));
     match *narration {
         N::Started { title } => format!("I am starting on {}.", name(title)),
         N::Remark { title, words } => remark(&start(title), words),
         N::Retrying { title, attempt, of, code } => format!(
-            "I am trying another way for {} (approach {attempt} of {of}), because {}.",
+            "I am trying another way for {} ({}), because {}.",
             name(title),
+            approach(attempt, of),
             failed(code, false)
         ),
         N::Repairing { title, attempt, of, code } => format!(
@@ -133,12 +135,17 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
         N::Done { title, attempts } => {
             format!("{} is done after {} tries.", start(title), said(attempts))
         }
+        N::Unchanged { title } => format!("{} needs no change.", start(title)),
+        N::Nudged { title } => format!(
+            "The agent changed nothing for {}, so I asked it to do the work or to say why none is \
+             needed.",
+            name(title)
+        ),
+        N::RedBase { command, tests } => red_base(command, tests),
         N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
         N::Skipped { title, needs } => {
-            let needed = match name(needs) {
-                neutral if !neutral.starts_with('“') => format!("another {}", noun(work)),
-                named => named,
-            };
+            let needed = quoted(needs, VALUE_CHARS_MAX);
+            let needed = needed.unwrap_or_else(|| format!("another {}", noun(work)));
             format!("{} is left out, because it needs {needed}.", start(title))
         }
         N::Failed { title, code } => {
@@ -160,9 +167,13 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
         ),
         N::PausedByPerson => "The work is paused, as you asked.".to_owned(),
         N::BudgetSpent { span } => match span {
-            BudgetSpan::Task => format!("The budget for this {} is used up.", noun(work)),
-            BudgetSpan::Build => "The budget for this build is used up.".to_owned(),
-            BudgetSpan::Day => "The budget for today is used up.".to_owned(),
+            BudgetSpan::Task => {
+                format!("The budget for this {} has no room for the next step.", noun(work))
+            }
+            BudgetSpan::Build => {
+                "The budget for this build has no room for the next step.".to_owned()
+            }
+            BudgetSpan::Day => "The budget for today has no room for the next step.".to_owned(),
         },
         N::Sleeping { wakes_in } => format!("I am resting and go on in {}.", span(wakes_in)),
         N::Waking => "I have rested and the work goes on.".to_owned(),
@@ -189,10 +200,30 @@ fn sentence(narration: &Narration<'_>, work: Work, name: &dyn Fn(&str) -> String
     }
 }
 
+/// The command and the failed tests are shown as they are.
+fn red_base(command: &str, tests: &[String]) -> String {
+    let failing = match tests {
+        [] => String::new(),
+        [one] => format!(" ({one})"),
+        [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
+    };
+    format!(
+        "`{command}` fails before any work has begun{failing}. It has to pass when the work is done."
+    )
+}
+
+fn approach(number: u32, of: u32) -> String {
+    if number > of {
+        format!("approach {number}, the last one")
+    } else {
+        format!("approach {number} of {of}")
+    }
+}
+
 fn remark(start: &str, words: &str) -> String {
-    match sentence_or(words, "") {
-        plain if plain.is_empty() => format!("{start} is moving along."),
-        plain => format!("{start}: {plain}."),
+    match quoted(words, VALUE_CHARS_MAX) {
+        None => format!("{start} is moving along."),
+        Some(words) => format!("{start}: {words}."),
     }
 }
 
@@ -204,7 +235,7 @@ fn waiting(code: Code, resumes_in: Option<Span>) -> String {
         }
         Code::ProviderOverloaded => "The AI service is too busy",
         Code::ProviderApiError => "The AI service has trouble on its side",
-        Code::BudgetExhausted => "The budget for now is used up",
+        Code::BudgetExhausted => "The budget for now has no room for the next step",
         _ => "The service is not ready",
     };
     match resumes_in {
@@ -249,6 +280,12 @@ fn answered(name: &str, decision: Decision, number: u32, work: Work) -> String {
         Decision::Continue => format!("You answered, so I go on with {what}."),
         Decision::RaiseLimit => format!("You raised the limit, so I go on with {what}."),
         Decision::Stop => format!("You answered, so I stop {what}."),
+        Decision::Unrelated => {
+            format!("You said the failure is not part of the work, so I go on with {what}.")
+        }
+        Decision::Belongs => {
+            format!("You said the failure belongs to the work, so I go on with {what}.")
+        }
     }
 }
 

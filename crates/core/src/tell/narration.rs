@@ -1,5 +1,6 @@
 //! What a person sees happen, one plain sentence at a time.
 
+use super::context::approach_after;
 use super::narrate::{Narration, narrate};
 use crate::engine::{
     Event, Left, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task, TaskId,
@@ -16,7 +17,7 @@ pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<
 
 fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Option<Narration<'a>> {
     let now = recorded.at;
-    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.title.as_str());
+    let title = |id: TaskId| state.task(id).map_or("", |task| task.spec.called());
     let rule = recorded.why.as_ref().map(|why| why.rule);
     let code = recorded.why.as_ref().and_then(|why| why.code);
     Some(match &recorded.event {
@@ -24,9 +25,10 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             Narration::Started { title: title(*task) }
         }
         Event::Retrying { task, attempt, code, .. } => {
-            let own = &state.task(*task)?.spec.overrides;
-            let of = policy.limits(*code, own).per_signature;
-            Narration::Retrying { title: title(*task), attempt: *attempt, of, code: *code }
+            let known = state.task(*task)?;
+            let limit = policy.limits(*code, &known.spec.overrides).per_signature;
+            let (attempt, of) = approach_after(known, *attempt, limit);
+            Narration::Retrying { title: title(*task), attempt, of, code: *code }
         }
         Event::TaskReady { task, .. } => match rule? {
             Rule::RecoveredAfterCrash => Narration::CrashedAndResumed { title: title(*task) },
@@ -58,10 +60,18 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::TaskUnparked { task, guidance: Some(guidance), .. } => {
             Narration::Answered { title: title(*task), decision: guidance.decision, tasks: 1 }
         }
-        Event::TaskDone { task } => {
+        Event::TaskDone { task, unchanged } => {
             let attempts = state.task(*task)?.attempts;
-            Narration::Done { title: title(*task), attempts }
+            match unchanged {
+                Some(_) => Narration::Unchanged { title: title(*task) },
+                None => Narration::Done { title: title(*task), attempts },
+            }
         }
+        Event::BaseChecked { red, .. } => {
+            let red = red.first()?;
+            Narration::RedBase { command: &red.command, tests: &red.tests }
+        }
+        Event::Nudged { run } => Narration::Nudged { title: title(state.run(*run)?.task) },
         Event::TaskSkipped { task, left } => match left {
             Left::Needs { task: needed } => {
                 Narration::Skipped { title: title(*task), needs: title(*needed) }
@@ -116,7 +126,7 @@ const fn task_of(event: &Event) -> Option<TaskId> {
         | Event::TaskParked { task, .. }
         | Event::QuestionJoined { task, .. }
         | Event::TaskUnparked { task, .. }
-        | Event::TaskDone { task }
+        | Event::TaskDone { task, .. }
         | Event::TaskSkipped { task, .. }
         | Event::TaskFailed { task, .. }
         | Event::TaskCancelled { task }

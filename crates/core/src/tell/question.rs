@@ -3,12 +3,16 @@
 use std::borrow::Cow;
 
 use crate::engine::{Question, Rule, State, Subject, TaskId};
-use crate::fault::{BudgetSpan, Charge, Code, Fault, Kind, Work};
-use crate::question::{Asked, QuestionText, Reason, TriedAttempt, operator_text as operator, text};
-use crate::text::{service_at, service_of};
+use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
+use crate::question::{
+    Asked, QuestionText, Reason, Risk, TriedAttempt, operator_text as operator, text,
+};
+use crate::text::{provider_called, service_at, service_of};
 use crate::time::{Span, Time};
 
-/// The public text of an open question. It always passes the linter.
+use super::evidence::budget;
+
+/// The public text of an open question. What we say ourselves in it passes the linter.
 pub fn question_text(state: &State, question: &Question, now: Time) -> QuestionText {
     told(state, question, now, text)
 }
@@ -27,7 +31,7 @@ pub fn operator_text(state: &State, question: &Question, now: Time) -> String {
 
 fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Asked<'_>) -> T) -> T {
     let tasks: Vec<_> = question.tasks.iter().filter_map(|id| state.task(*id)).collect();
-    let titles: Vec<&str> = tasks.iter().map(|task| task.spec.title.as_str()).collect();
+    let titles: Vec<&str> = tasks.iter().map(|task| task.spec.called()).collect();
     let attempts: Vec<TriedAttempt<'_>> = (1..)
         .zip(&question.attempts)
         .map(|(number, tried)| TriedAttempt {
@@ -39,6 +43,10 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         })
         .collect();
     let hints = hints(state, question);
+    let budget = match question.fault.as_ref().map(|fault| &fault.kind) {
+        Some(Kind::BudgetExhausted(spent)) => budget(spent),
+        _ => None,
+    };
     let asked = Asked {
         work: tasks.first().map_or(Work::Task, |task| task.work()),
         titles: &titles,
@@ -46,8 +54,14 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         dependants: dependants(state, &question.tasks),
         attempts: &attempts,
         account: hints.account.as_deref(),
-        what: hints.what,
+        what: hints.what.as_deref(),
+        look_at: question.action.as_ref().and_then(|action| action.look_at.as_deref()),
+        variable: hints.variable,
+        login: hints.login,
+        budget: budget.as_ref(),
         agent_question: hints.asked,
+        agent_options: hints.options,
+        risk: hints.risk,
         always_allow: true,
         ..Asked::new(question.kind, question.code(), reason(state, question, now))
     };
@@ -63,7 +77,10 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         Rule::TriesUsedUp if question.code() == Some(Code::ProviderContextTooLong) => {
             Reason::ShortenedTooOften { times: count(Charge::Compaction).saturating_sub(1) }
         }
-        Rule::TriesUsedUp => Reason::AttemptsUsedUp { tried: count(Charge::Signature) },
+        Rule::TriesUsedUp => {
+            let tried = count(Charge::Signature);
+            Reason::AttemptsUsedUp { tried, ways: ways(question) }
+        }
         Rule::MaxRetriesExceeded if count(Charge::Transient) <= 2 => Reason::RetriedOnce,
         Rule::MaxRetriesExceeded => {
             Reason::MaxRetriesExceeded { retries: count(Charge::Transient).saturating_sub(1) }
@@ -74,7 +91,8 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         }
         Rule::RepairProposed => Reason::RepairProposed,
         Rule::TooManyInARow => Reason::TooManyDifferentErrors,
-        Rule::CrashedTooOften => Reason::TooManyCrashes,
+        Rule::CrashedTooOften => Reason::TooManyCrashes { times: crashes(state, question) },
+        Rule::KeepsFailing => keeps_failing(state, question, now),
         Rule::TooManyQuestions => {
             Reason::TooManyQuestions { open: open_questions(state, question) }
         }
@@ -82,6 +100,34 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         Rule::CannotTell => Reason::OutcomeUnknown,
         _ if question.code() == Some(Code::PreconditionInput) => Reason::AgentAsked,
         _ => Reason::FirstOccurrence,
+    }
+}
+
+/// How many different approaches were tried: the same change is the same approach.
+fn ways(question: &Question) -> u32 {
+    let mut seen = Vec::new();
+    for tried in &question.attempts {
+        let digest = tried.approach.digest;
+        if digest.is_none() || !seen.contains(&digest) {
+            seen.push(digest);
+        }
+    }
+    u32::try_from(seen.len()).unwrap_or(u32::MAX)
+}
+
+/// How often what ran the first of its tasks was killed.
+fn crashes(state: &State, question: &Question) -> u32 {
+    let task = question.tasks.first().and_then(|task| state.task(*task));
+    task.map_or(0, |task| task.counters.crashes)
+}
+
+/// How long a job has been failing.
+fn keeps_failing(state: &State, question: &Question, now: Time) -> Reason {
+    let task = question.tasks.first().and_then(|task| state.task(*task));
+    let failing = task.and_then(|task| task.failing);
+    Reason::KeepsFailing {
+        firings: failing.map_or(0, |failing| failing.firings),
+        span: failing.map_or(Span::ZERO, |failing| now.since(failing.since)),
     }
 }
 
@@ -95,7 +141,7 @@ fn waited(state: &State, question: &Question, now: Time) -> Span {
 fn open_questions(state: &State, question: &Question) -> u32 {
     match question.subject {
         Subject::Build(build) => state.build(build).map_or(0, |build| build.open_questions),
-        Subject::Error(_) | Subject::Action(_) => 0,
+        Subject::Error(_) | Subject::Action(_) | Subject::Job(_) => 0,
     }
 }
 
@@ -124,36 +170,84 @@ fn dependants(state: &State, tasks: &[TaskId]) -> u32 {
 #[derive(Default)]
 struct Hints<'a> {
     account: Option<Cow<'a, str>>,
-    what: Option<&'a str>,
+    what: Option<Cow<'a, str>>,
+    variable: Option<&'a str>,
+    login: Option<&'a str>,
     asked: Option<&'a str>,
+    options: &'a [String],
+    risk: Risk,
+}
+
+impl<'a> Hints<'a> {
+    /// About a thing by its name.
+    fn what(name: &'a str) -> Self {
+        Self { what: given(name).map(Cow::Borrowed), ..Self::default() }
+    }
+
+    /// About a login.
+    fn login(auth: &'a Auth) -> Self {
+        Self {
+            account: account(&auth.account, auth.variable.as_deref()),
+            variable: auth.variable.as_deref(),
+            login: auth.login.as_deref(),
+            ..Self::default()
+        }
+    }
 }
 
 /// What the fault's own facts say about whom and what it is about.
 fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
     if let Subject::Action(id) = question.subject {
-        let what = state.mutation(id).map(|mutation| mutation.spec.key.as_str());
-        return Hints { what, ..Hints::default() };
+        // The command itself says more than the name that somebody gave it.
+        let call = question.action.as_ref().and_then(|action| action.call.as_deref());
+        let key = || state.mutation(id).map(|of| of.spec.key.as_str());
+        return call.or_else(key).map_or_else(Hints::default, Hints::what);
     }
     match question.fault.as_ref().map(|fault| &fault.kind) {
-        Some(Kind::AuthInvalid(c) | Kind::AuthExpired(c) | Kind::AuthMissing(c)) => {
-            Hints { account: account(&c.account, c.variable.as_deref()), ..Hints::default() }
+        Some(Kind::AuthInvalid(of) | Kind::AuthExpired(of) | Kind::AuthMissing(of)) => {
+            Hints::login(of)
         }
         Some(Kind::ToolAccessDenied(c) | Kind::ToolQuota(c) | Kind::ToolRateLimit(c)) => {
             let host = c.host.as_deref().unwrap_or_default();
             Hints { account: account(host, None), ..Hints::default() }
         }
-        Some(Kind::ProviderNotAvailable(c)) => {
-            Hints { account: given(&c.name).map(Cow::Borrowed), ..Hints::default() }
+        Some(Kind::ToolMissing(of) | Kind::ToolConfig(of)) => {
+            Hints::what(of.command.as_deref().unwrap_or_default())
         }
-        Some(Kind::PreconditionMissing(c)) => Hints { what: given(&c.what), ..Hints::default() },
+        Some(Kind::ProviderNotAvailable(c)) => {
+            Hints { account: account(&c.name, None), ..Hints::default() }
+        }
         Some(
-            Kind::PermissionSkipDenied(c)
-            | Kind::PermissionCommandBlocked(c)
-            | Kind::PermissionFileAccess(c),
-        ) => Hints { what: given(&c.what), ..Hints::default() },
-        Some(Kind::PreconditionInput(c)) => Hints { asked: given(&c.asked), ..Hints::default() },
+            Kind::ValidationPreCommit(of)
+            | Kind::ValidationPrePush(of)
+            | Kind::ValidationPrePr(of)
+            | Kind::ValidationRedBase(of),
+        ) => Hints::what(&of.command),
+        Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => files(of),
+        Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),
+        Some(Kind::PreconditionMissing(c)) => Hints::what(&c.what),
+        Some(Kind::PermissionCommandBlocked(of)) => command(of),
+        Some(Kind::PermissionFileAccess(of)) => {
+            Hints { risk: Risk::of_path(&of.what), ..Hints::what(&of.what) }
+        }
+        Some(Kind::PermissionSkipDenied(of)) => Hints::what(&of.what),
+        Some(Kind::PreconditionInput(c)) => {
+            Hints { asked: given(&c.asked), options: &c.options, ..Hints::default() }
+        }
         _ => Hints::default(),
     }
+}
+
+/// The files of a change, by their names.
+fn files(of: &Files) -> Hints<'_> {
+    let names = of.files.join(", ");
+    Hints { what: (!names.is_empty()).then_some(Cow::Owned(names)), ..Hints::default() }
+}
+
+/// The command that is to be allowed, and how dangerous it is.
+fn command(of: &Permission) -> Hints<'_> {
+    let risk = if of.never { Risk::Never } else { Risk::of_command(&of.what) };
+    Hints { risk, ..Hints::what(&of.what) }
 }
 
 /// Whose login it is: by its own name, or by that of the service at its host or in its variable.
@@ -162,7 +256,7 @@ fn account<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
     let of_variable = || variable.and_then(service_of).map(Cow::Owned);
     match given(name) {
         Some(host) if host.contains('.') => at_host().or_else(of_variable),
-        Some(name) => Some(Cow::Borrowed(name)),
+        Some(name) => Some(Cow::Borrowed(provider_called(name).unwrap_or(name))),
         None => of_variable(),
     }
 }

@@ -19,6 +19,8 @@ pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'sta
         QuestionKind::Happened => "say if its last action happened".into(),
         QuestionKind::Ours => "look at a fault of ours".into(),
         QuestionKind::Paused => "let it go on".into(),
+        QuestionKind::RedBase => "say if an old failure belongs to the work".into(),
+        QuestionKind::Passing => "say if it should try again".into(),
     }
 }
 
@@ -44,6 +46,9 @@ fn hands(kind: Option<&Kind>) -> Cow<'static, str> {
 
 /// `renew the login for api.example.com (SHOP_TOKEN)`.
 fn login(what: &'static str, auth: &Auth) -> Cow<'static, str> {
+    if let (Some(login), None) = (&auth.login, &auth.variable) {
+        return format!("run `{login}`").into();
+    }
     match (auth.account.as_str(), &auth.variable) {
         ("", None) => what.into(),
         ("", Some(variable)) => format!("{what} in {variable}").into(),
@@ -66,6 +71,7 @@ mod tests {
         let auth = |account: &str, variable: Option<&str>| Auth {
             account: account.to_owned(),
             variable: variable.map(str::to_owned),
+            ..Auth::default()
         };
         let tool = Tool { host: Some("git.example.org".to_owned()), ..Tool::default() };
         let cases = [

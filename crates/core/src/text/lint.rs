@@ -1,15 +1,16 @@
-//! The linter for public texts: it finds what a person outside the trade must never see.
+//! The linter for our own sentences: it finds what a person outside the trade would not read.
 //!
 //! It looks at the text word by word, in one pass, with the shapes in `known` and the lists in
-//! `words`, and at the reading grade. It is strict: a harmless title that looks technical is worth
-//! less than one path or key in front of a customer. It repairs nothing; see [`plain_or`].
+//! `words`, and at the reading grade. It is for what we say ourselves: the words of others are set
+//! apart by quotation marks ([`our_words`]) and are never judged by it.
 //!
-//! [`plain_or`]: super::plain_or
+//! [`our_words`]: super::our_words
 
 use std::fmt;
 
 use super::grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 use super::known;
+use super::verbatim::{MARKS_MAX, is_mark};
 use super::words::{COUNTED, JARGON, JARGON_PAIRS, NUMBERED, listed};
 
 /// Longer texts are refused; only this much of them is looked at.
@@ -18,9 +19,6 @@ pub const LINT_BYTES_MAX: usize = 16 * 1_024;
 pub const FINDINGS_MAX: usize = 32;
 /// A finding quotes at most this much of the text.
 const QUOTE_CHARS_MAX: usize = 60;
-
-/// Accents on one letter.
-const MARKS_MAX: u32 = 2;
 
 /// What is wrong with a place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,21 +122,21 @@ fn signs(text: &str, findings: &mut Vec<Finding>) {
 fn has_piled_marks(text: &str) -> bool {
     let mut piled = 0;
     text.chars().any(|sign| {
-        piled = if matches!(sign, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20f0}') {
-            piled + 1
-        } else {
-            0
-        };
+        piled = if is_mark(sign) { piled + 1 } else { 0 };
         piled > MARKS_MAX
     })
 }
 
 /// Control, formatting, private and invisible characters: nothing a sentence needs.
 fn is_control(sign: char) -> bool {
-    sign.is_control()
-        || matches!(sign,
+    sign.is_control() || is_hidden(sign) || matches!(sign, '\u{200c}' | '\u{200d}')
+}
+
+/// Signs that are not seen or turn the writing around. Joiners are needed by some scripts.
+pub(super) const fn is_hidden(sign: char) -> bool {
+    matches!(sign,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{feff}'
             | '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e0000}'..='\u{10ffff}')
 }

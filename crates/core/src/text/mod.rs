@@ -1,8 +1,9 @@
 //! Words: what plain English is, and the phrases that texts are made of.
 //!
-//! Whatever the public reads passes [`lint()`]: plain words, no technical detail. Questions are
-//! made of these words in [`question`](crate::question), everything else in
-//! [`tell`](crate::tell). Nothing here decides anything.
+//! What we ourselves say to people passes [`lint()`]: plain words, no technical detail. The words
+//! of others stand in quotation marks, as they are ([`quoted`]). Questions are made of these words
+//! in [`question`](crate::question), everything else in [`tell`](crate::tell). Nothing here
+//! decides anything.
 
 pub(crate) mod bounded;
 pub mod brief;
@@ -11,19 +12,21 @@ mod grade;
 mod known;
 mod lint;
 mod obstacle;
-mod plain;
 mod say;
 mod service;
+mod verbatim;
 mod words;
 
 pub use failed::failed;
 pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, Finding, LINT_BYTES_MAX, Rule, lint};
-pub use obstacle::obstacle;
-pub use plain::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, plain_or, plain_question, sentence_or};
+pub use obstacle::{Obstacle, obstacle};
 pub(crate) use say::{capital, noun};
 pub use say::{count, said, span, tasks, title};
-pub use service::{service_at, service_of};
+pub use service::{provider_called, service_at, service_of};
+pub use verbatim::{
+    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quoted, verbatim,
+};
 
 #[cfg(test)]
 mod tests;

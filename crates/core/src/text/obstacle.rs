@@ -1,22 +1,33 @@
 //! What is in the way, for each code, in words for everyone.
 
 use super::say::capital;
+use super::verbatim::{VALUE_CHARS_MAX, quoted};
 use crate::fault::{Category, Code};
 
+/// What is known of an obstacle besides its code. Without a name the sentence stays general.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Obstacle<'a> {
+    /// The account or service, as it stands in a sentence.
+    pub account: Option<&'a str>,
+    /// The check, command, file or thing it is about, as it is.
+    pub what: Option<&'a str>,
+    /// Whether it was met more than once.
+    pub again: bool,
+}
+
 /// What is in the way, as full sentences.
-///
-/// `account` and `what` are names of the account or thing it is about; they must have passed the
-/// linter. Without them the sentence stays general.
 #[expect(clippy::too_many_lines, reason = "one sentence per code, exhaustive on purpose")]
-pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String {
-    let account = account.unwrap_or(usual_account(code));
+pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
+    let account = about.account.unwrap_or(usual_account(code));
+    let (again, named) = (about.again, |said: &str| named(said, about.what));
     let said = match code {
         Code::ProviderCrash => "the AI helper stopped in the middle of its work.",
         Code::ProviderApiError => {
             return capital(&format!("{account} has trouble on its side and gives no answer."));
         }
         Code::ProviderRateLimit | Code::NetworkRateLimit => {
-            return capital(&format!("{account} keeps asking me to slow down."));
+            let asks = if again { "keeps asking" } else { "asked" };
+            return capital(&format!("{account} {asks} me to slow down."));
         }
         Code::ProviderOverloaded => {
             return capital(&format!("{account} is too busy to take more work."));
@@ -42,18 +53,29 @@ pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String
         }
         Code::IterationTimeout => "a round of work took too long, so I ended it.",
         Code::OperationTimeout => "one step took too long, so I ended it.",
-        Code::ValidationPreCommit => "a check that must pass before I save the work still fails.",
-        Code::ValidationPrePush => "a check that must pass before I share the work still fails.",
+        Code::ValidationPreCommit if again => {
+            return named("a check that must pass before I save the work still fails");
+        }
+        Code::ValidationPreCommit => {
+            return named("a check that must pass before I save the work fails");
+        }
+        Code::ValidationPrePush => {
+            return named("a check that must pass before I share the work fails");
+        }
         Code::ValidationPrePr => {
-            "a check that must pass before the work goes to review still fails."
+            return named("a check that must pass before the work goes to review fails");
+        }
+        Code::ValidationRedBase => {
+            let fails = named("a check was red before the work began, and fails in the same way");
+            return format!("{fails} The work itself is finished. Does it belong to the work?");
         }
         Code::ScopeForbidden => {
-            "the work keeps changing files that are off limits. I took those changes back and kept \
-             a copy."
+            let changed = named("the work changed files that are off limits");
+            return format!("{changed} I took those changes back and kept a copy.");
         }
         Code::ScopeOutsideAllowed => {
-            "the work keeps changing files outside the part I may touch. I took those changes back \
-             and kept a copy."
+            let changed = named("the work changed files outside the part it may touch");
+            return format!("{changed} I took those changes back and kept a copy.");
         }
         Code::ScopeUserDenied => "you did not allow a change, so I took it back and kept a copy.",
         Code::ConfigInvalid => "one of the settings has a value that cannot work.",
@@ -76,10 +98,10 @@ pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String
             "the AI helper wants to work without asking first, and the rules here forbid it."
         }
         Code::PermissionCommandBlocked => {
-            return about("the work wants to run a command that the rules here do not allow", what);
+            return named("the AI helper wants to run a command that the rules here do not allow");
         }
         Code::PermissionFileAccess => {
-            return about("the work has changed something that needs your yes first", what);
+            return named("the work has changed something that needs your yes first");
         }
         Code::AuthInvalid => {
             return capital(&format!("{account} refused the key or password I have."));
@@ -100,28 +122,35 @@ pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String
         Code::EnvRegistry => "the service that hands out ready-made parts is down at the moment.",
         Code::EnvDiskFull => "the disk is full, so nothing more can be saved.",
         Code::ToolRateLimit => {
-            return format!("{} keeps asking a command to slow down.", capital(account));
+            let asks = if again { "keeps asking" } else { "asked" };
+            return format!("{} {asks} a command to slow down.", capital(account));
         }
-        Code::ToolCrash => "a program that the work needs keeps breaking down.",
+        Code::ToolCrash if again => {
+            return named("a program that the work needs keeps breaking down");
+        }
+        Code::ToolCrash => return named("a program that the work needs broke down"),
         Code::ToolAccessDenied => return capital(&format!("{account} did not let a command in.")),
         Code::ToolQuota => {
             return capital(&format!("{account} has reached a limit, or needs another plan."));
         }
-        Code::ToolMissing => return about("a program that the work needs is not installed", what),
-        Code::ToolConfig => "a program that the work needs does not accept its settings.",
-        Code::PreconditionMissing => {
-            return about("something that the work needs is not there", what);
+        Code::ToolMissing => return named("a program that the work needs is not installed"),
+        Code::ToolConfig => {
+            return named("a program that the work needs does not accept its settings");
         }
-        Code::BudgetExhausted => "the budget is used up.",
+        Code::PreconditionMissing => return named("something that the work needs is not there"),
+        Code::BudgetExhausted => "the budget has no room for the next step.",
         Code::PreconditionInput => "the AI helper needs a word from you before it can go on.",
-        Code::LogicError => "the same error keeps coming back.",
-        Code::LogicBadInput => "a step keeps getting something it cannot work with.",
+        Code::LogicError if again => return named("the same error came back"),
+        Code::LogicError => return named("it ended in an error"),
+        Code::LogicBadInput => return named("a step got something it cannot work with"),
         Code::LogicPhaseViolation => {
-            "the work keeps trying a step at a time when it is not allowed."
+            return named("the work tried a step at a time when it is not allowed");
         }
         Code::LogicLimit => "the work used up all the steps it may take.",
         Code::LogicNoProgress => "the AI helper goes in circles.",
-        Code::LogicRepeatedApproach => "the AI helper keeps coming back to a way that had failed.",
+        Code::LogicRepeatedApproach => {
+            return named("the AI helper came back to a way that had failed before");
+        }
         Code::InternalError => "something inside Unstuck went wrong.",
         Code::InternalStore => "Unstuck could not read or write its own records.",
     };
@@ -129,9 +158,9 @@ pub fn obstacle(code: Code, account: Option<&str>, what: Option<&str>) -> String
 }
 
 /// The sentence, with the name of the thing it is about where there is one.
-fn about(said: &str, what: Option<&str>) -> String {
-    match what {
-        Some(what) => format!("{}: “{what}”.", capital(said)),
+fn named(said: &str, what: Option<&str>) -> String {
+    match what.and_then(|what| quoted(what, VALUE_CHARS_MAX)) {
+        Some(what) => format!("{}: {what}.", capital(said)),
         None => format!("{}.", capital(said)),
     }
 }

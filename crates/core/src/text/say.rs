@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::known::is_key;
-use super::plain::{VALUE_CHARS_MAX, sentence_or};
+use super::verbatim::{VALUE_CHARS_MAX, quoted};
 use crate::fault::Work;
 use crate::time::Span;
 
@@ -45,32 +44,9 @@ pub(crate) const fn noun(work: Work) -> &'static str {
     }
 }
 
-/// A title in quotes, or a neutral form when it is not fit for the public.
+/// A title in quotation marks, as it is; `this task` only where there is none.
 pub fn title(title: &str, work: Work) -> String {
-    let neutral = match work {
-        Work::Task => "this task",
-        Work::Job => "this job",
-    };
-    match sentence_or(&unslugged(title), neutral) {
-        same if same == neutral => neutral.to_owned(),
-        plain => format!("“{plain}”"),
-    }
-}
-
-/// Tasks are often named after their file: `payment_webhook` is read as `payment webhook`.
-fn unslugged(title: &str) -> Cow<'_, str> {
-    let slug = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || is_joint(byte);
-    let fits = title.len() <= VALUE_CHARS_MAX && title.bytes().all(slug);
-    // A key must not pass because it was taken apart.
-    if fits && title.bytes().any(is_joint) && !is_key(title) {
-        Cow::Owned(title.replace(['_', '-'], " "))
-    } else {
-        Cow::Borrowed(title)
-    }
-}
-
-const fn is_joint(byte: u8) -> bool {
-    matches!(byte, b'_' | b'-')
+    quoted(title, VALUE_CHARS_MAX).unwrap_or_else(|| format!("this {}", noun(work)))
 }
 
 /// A span in words, rounded to what a person cares about.
@@ -135,14 +111,10 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_quoted_or_neutral() {
-        assert_eq!(title("Make the login test pass", Work::Task), "“Make the login test pass”");
-        assert_eq!(title("fix /src/login.py:42", Work::Task), "this task");
-        assert_eq!(title("payment_webhook", Work::Task), "“payment webhook”");
-        assert_eq!(title("003-deploy-preview", Work::Task), "“003 deploy preview”");
-        assert_eq!(title("sk-ab12-cd34", Work::Task), "this task");
-        assert_eq!(title("3f9ab12c-55", Work::Task), "this task");
-        assert_eq!(title("", Work::Job), "this job");
-        assert_eq!(title("Ship it. Then rest", Work::Task), "this task");
+    fn a_title_is_shown_as_it_is() {
+        for given in ["Make the login test pass", "fix /src/login.py:42", "payment_webhook"] {
+            assert_eq!(title(given, Work::Task), format!("“{given}”"));
+        }
+        assert_eq!(title(" ", Work::Job), "this job");
     }
 }

@@ -22,6 +22,13 @@ const HOLDS: [&str; 10] =
     ["ACCESS", "API", "AUTH", "CREDENTIALS", "KEY", "PASS", "PASSWORD", "PAT", "SECRET", "TOKEN"];
 /// Names that are not written like other words.
 const WRITTEN: [(&str, &str); 3] = [("github", "GitHub"), ("gitlab", "GitLab"), ("pypi", "PyPI")];
+/// What the providers of agents and models are called.
+const PROVIDERS: [(&str, &str); 4] = [
+    ("anthropic-api", "Anthropic"),
+    ("claude-cli", "Claude Code"),
+    ("codex-cli", "Codex"),
+    ("openai-api", "OpenAI"),
+];
 /// A name as short as this is spelled out.
 const SPELLED_OUT: usize = 3;
 
@@ -36,6 +43,11 @@ pub fn service_at(host: &str) -> Option<String> {
         labels.pop();
     }
     labels.pop().and_then(called)
+}
+
+/// What a provider of agents or models is called, where it is one.
+pub fn provider_called(name: &str) -> Option<&'static str> {
+    PROVIDERS.iter().find(|(known, _)| *known == name).map(|(_, called)| *called)
 }
 
 /// The service that a variable holds a key for: `STRIPE_API_KEY` is Stripe's.

@@ -8,6 +8,7 @@
 )]
 
 mod apart;
+mod base;
 mod budget;
 mod control;
 mod gates;
@@ -24,3 +25,4 @@ mod replanning;
 mod sessions;
 mod stage;
 mod telling;
+mod unchanged;

@@ -151,7 +151,8 @@ fn a_denied_command_that_is_allowed_is_handed_to_the_agent_that_goes_on() {
     for (decision, for_others) in [(Decision::AllowOnce, false), (Decision::AlwaysAllow, true)] {
         let mut stage = Stage::tasks(&["a", "b"]);
         let commands = vec!["npm install".to_owned()];
-        let context = Permission { what: "npm install".to_owned(), commands };
+        let context =
+            Permission { what: "npm install".to_owned(), commands, ..Permission::default() };
         let denied = Fault::permission_command_blocked("agent", "npm install", context);
         stage.attempt("a");
         stage.fails("a", denied);

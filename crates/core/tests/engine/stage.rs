@@ -247,6 +247,7 @@ pub(crate) fn approach_no(number: u64) -> Approach {
     Approach {
         digest: Some(Digest(number)),
         summary: format!("approach {number}"),
+        files_changed: 1,
         ..Approach::default()
     }
 }

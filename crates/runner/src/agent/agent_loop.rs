@@ -7,6 +7,7 @@ use unstuck_core::attempt::{Action, Outcome, Step, StuckLimits, Verdict, Watch};
 use unstuck_core::engine::{Note, Progress, Start, Work};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::{Amount, Policy};
+use unstuck_core::tell::NUDGE;
 use unstuck_core::time::{Span, Time};
 use unstuck_store::Conversation;
 use unstuck_world::model::{Failure, Model, Request, ToolSpec, Turn};
@@ -167,11 +168,17 @@ impl AgentLoop {
             let worktree = given.workspace.directory().display().to_string();
             let prompt = prompt::task(given.order, given.notes);
             let watch = Watch::new(StuckLimits::default(), worktree);
-            return Ok(Memory::new(&self.redactor.text(&prompt), watch));
+            let mut memory = Memory::new(&self.redactor.text(&prompt), watch);
+            let context = given.order.context.as_deref();
+            memory.knows(context.map(|context| self.redactor.text(context).into_owned()));
+            return Ok(memory);
         };
         memory.repair();
         if start == Start::Compacted {
             memory.compact();
+        }
+        if given.order.nudged {
+            memory.tell_once(NUDGE);
         }
         // A person's word is for this conversation, too; a mere wait changes nothing in it.
         if desk.has_guidance().await? {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use unstuck_core::attempt::{Action, Observation, Outcome, Step, Verdict, diff_digest};
 use unstuck_core::engine::{Note, Progress};
-use unstuck_core::fault::{Code, Fault, Input, Logic};
+use unstuck_core::fault::{Code, Fault, Input, Kind, Logic};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::tool::{Act, Declaration, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten};
 
@@ -73,7 +73,8 @@ impl Working<'_> {
         let mut action = Action { tool, input, observation: unseen };
         let worktree = self.workspace.directory().display().to_string();
         let label = Arc::from(action.label(&worktree));
-        self.desk.note(Note::ToolCalled { tool, label }).await;
+        let running = action.command().map(Arc::from).into_iter().collect();
+        self.desk.note(Note::ToolCalled { tool, label, running }).await;
         let mut answered = match Wish::read(&call.name, &call.input) {
             Err(fault) => self.failed(call, *fault, None).await?,
             Ok(Wish::Speak(speak)) => self.spoken(call, speak, failed).await?,
@@ -125,6 +126,11 @@ impl Working<'_> {
         output: Option<String>,
     ) -> Result<Answered, Over> {
         let fault = Arc::new(clean::fault(self.redactor, &fault));
+        if let Kind::PermissionCommandBlocked(refused) = &fault.kind {
+            let why = fault.message.strip_prefix(&refused.what).unwrap_or(&fault.message);
+            let why = Arc::from(why.trim_start_matches(": "));
+            self.desk.note(Note::Refused { what: Arc::from(refused.what.as_str()), why }).await;
+        }
         let seen = output.clone().unwrap_or_else(|| format!("{}: {}", fault.code(), fault.message));
         // The decision may end the run: whoever goes on has to know how this call came out.
         self.memory.answer(&call.id, &self.redactor.text(&seen), true);
@@ -164,16 +170,12 @@ impl Working<'_> {
                 let summary = self.redactor.text(&done.summary).into_owned();
                 Answered::fine("your work is checked now.").ends(End::Done { summary })
             }
-            Speak::AskHuman(ask) => self.asks(&ask.words()),
-            Speak::Blocked(blocked) => self.asks(&blocked.reason),
+            Speak::AskHuman(ask) => asks(ask.input(|words| self.redactor.text(words).into_owned())),
+            Speak::Blocked(blocked) => {
+                let asked = self.redactor.text(&blocked.reason).into_owned();
+                asks(Input { asked, ..Input::default() })
+            }
         })
-    }
-
-    /// The agent needs a person. Its words go with the fault; who reads them sees to their form.
-    fn asks(&self, words: &str) -> Answered {
-        let asked = self.redactor.text(words).into_owned();
-        let fault = Fault::precondition_input(SOURCE, asked.clone(), Input { asked });
-        Answered::fine(prompt::ASKED).ends(End::Failed(Box::new(fault)))
     }
 
     /// An irreversible action is declared: it runs after the checks.
@@ -208,4 +210,10 @@ impl Working<'_> {
 fn refused(why: &str) -> Box<Fault> {
     let context = Logic { step: Some("mutate".to_owned()), exit: None };
     Box::new(Fault::logic_bad_input("tool.mutate", why, context))
+}
+
+/// The agent needs a person. Its words go with the fault, and are shown as they are.
+fn asks(input: Input) -> Answered {
+    let fault = Fault::precondition_input(SOURCE, input.asked.clone(), input);
+    Answered::fine(prompt::ASKED).ends(End::Failed(Box::new(fault)))
 }

@@ -6,22 +6,25 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Action, Approach, Change};
-use unstuck_core::engine::{Outcome, Start};
-use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::engine::{Command, Note, Outcome, RedCheck, Start};
+use unstuck_core::fault::{Fault, Input, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
 use unstuck_world::commands::Network;
 use unstuck_world::mcp;
-use unstuck_world::validate::Compare;
 use unstuck_world::workspace::{Preparation, Workspace};
 
+use super::baseline;
 use super::follow::Follower;
 use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::world::{Order, Report};
+
+/// How an agent says at the start of a line that it cannot go on without a person.
+const BLOCKED: &str = "BLOCKED:";
 
 /// What somebody who was let work made of it.
 pub(super) struct Worked {
@@ -57,9 +60,8 @@ impl Shared {
         if self.is_of_a_build() {
             self.go_on_from_landed(order, &workspace).await?;
         }
-        if task.gates.compare != Compare::Off {
-            let at = (order.effect.run, self.clock.now());
-            self.baselines.measure(&task.gates, &workspace, &self.shell(order), at).await?;
+        if self.is_of_a_build() {
+            self.measure_base(order, task, &workspace).await?;
         }
         let worked = match &task.worker {
             Worker::Agent(agent) => {
@@ -72,11 +74,63 @@ impl Shared {
                 self.let_think(order, (task, &**worker), &workspace, stop).await?
             }
         };
-        workspace.restore_shared(order.effect.run).await?;
-        let Some(Worked { end, actions, spent }) = worked else { return Ok(None) };
+        let restored = workspace.restore_shared(order.effect.run).await?;
+        let Some(Worked { mut end, actions, spent }) = worked else { return Ok(None) };
+        if matches!(end, End::Finished { .. })
+            && let Some(fault) = workspace.find_work_elsewhere(&restored).await?
+        {
+            end = End::Failed(Box::new(fault));
+        }
         self.denied.note(order.effect.task, &end);
+        self.note_denials(order, &end).await;
         let approach = self.approach(&end, &actions, &workspace).await?;
+        // Asking for the work once more would end at the same wall.
+        if approach.files_changed == 0
+            && let Some(denied) = self.take_denied(order, task)
+            && !self.allowed(order, &denied).await
+        {
+            let (fault, approach) = (Arc::new(denied), Some(Arc::new(approach)));
+            return Ok(Some(Report { outcome: Outcome::Failed { fault, approach }, spent }));
+        }
         Ok(Some(Report { outcome: outcome(end, approach), spent }))
+    }
+
+    /// Runs the checks before the first paid call, and says what is red.
+    async fn measure_base(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let (shell, at) = (self.shell(order), (order.effect.run, self.clock.now()));
+        let measured = self.baselines.measure(&task.gates, workspace, &shell, at).await?;
+        let Some(baseline) = measured else { return Ok(()) };
+        let redactor = &self.settings.redactor;
+        let red = baseline.red().map(|(command, red)| RedCheck {
+            command: redactor.text(command).into(),
+            exit: red.exit,
+            output: redactor.text(&red.output).into(),
+            tests: red.failures.tests.iter().map(|test| redactor.text(test).into()).collect(),
+        });
+        let red: Vec<RedCheck> = red.collect();
+        if !red.is_empty() {
+            let note = Note::BaseChecked { red };
+            let note = Command::Note { effect: order.effect.id, note };
+            if let Err(error) = self.decider.command(note).await {
+                tracing::debug!(%error, "the run has ended while its base was checked");
+            }
+        }
+        Ok(())
+    }
+
+    /// What the task's own files say beside its goal, and what is red before its agent begins.
+    pub(super) fn notes(&self, task: &TaskSettings) -> String {
+        let red = self.baselines.known(&task.gates).and_then(|baseline| baseline::told(&baseline));
+        match red {
+            Some(red) if task.brief.is_empty() => red,
+            Some(red) => format!("{}\n\n{red}", task.brief),
+            None => task.brief.clone(),
+        }
     }
 
     async fn prepare(&self, order: &Order, start: Start) -> Result<Workspace, Fault> {
@@ -91,7 +145,9 @@ impl Shared {
             in_place: settings.in_place,
             now: self.clock.now(),
         };
-        Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await
+        let workspace = Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await?;
+        workspace.note_named(&self.task(order)?.scope)?;
+        Ok(workspace)
     }
 
     /// Work that has landed and was refused further on, by a check before the push for example, is
@@ -115,7 +171,7 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<Assignment, Fault> {
-        let mut environment = self.settings.environment.clone();
+        let mut environment = self.environment(order);
         for (name, value) in workspace.environment(order.effect.run).await? {
             environment.retain(|(known, _)| *known != name);
             environment.extend(value.map(|value| (name, value)));
@@ -123,7 +179,7 @@ impl Shared {
         // Those of a run that we are a child of ourselves lead to the wrong place.
         environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
         environment.extend(self.way_to_us(order)?);
-        let prompt = prompt(order, &task.brief, start, self.settings.control.is_some());
+        let prompt = prompt(order, &self.notes(task), start, self.settings.control.is_some());
         Ok(Assignment {
             directory: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
@@ -139,7 +195,7 @@ impl Shared {
     }
 
     /// The variables by which the agent's own processes reach us, to report for this attempt only.
-    fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
+    pub(super) fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
         let Some(Control { socket, key, declarable }) = &self.settings.control else {
             return Ok(Vec::new());
         };
@@ -224,7 +280,23 @@ impl Shared {
 fn outcome(end: End, approach: Approach) -> Outcome {
     let approach = Arc::new(approach);
     match end {
+        End::Finished { said, .. } if blocked(&said).is_some() => {
+            let asked = blocked(&said).unwrap_or_default().to_owned();
+            let fault = Fault::precondition_input(
+                "agent",
+                asked.clone(),
+                Input { asked, ..Input::default() },
+            );
+            Outcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
+        }
         End::Finished { .. } | End::Stopped => Outcome::Attempted { approach },
         End::Failed(fault) => Outcome::Failed { fault: Arc::from(fault), approach: Some(approach) },
     }
+}
+
+/// What an agent says it needs: the rest of its last message after `BLOCKED:` at the start of a line.
+fn blocked(said: &str) -> Option<&str> {
+    let line = said.lines().map(str::trim_start).find(|line| line.starts_with(BLOCKED))?;
+    let from = line.as_ptr() as usize - said.as_ptr() as usize + BLOCKED.len();
+    Some(said[from..].trim()).filter(|asked| !asked.is_empty())
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use unstuck_core::engine::Outcome;
-use unstuck_core::fault::{Category, Fault};
+use unstuck_core::fault::{Category, Fault, Kind, Validation};
+use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
-use unstuck_world::validate::{Checks, Seen, Verdict};
+use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict};
 use unstuck_world::workspace::Workspace;
 
 use super::settings::TaskSettings;
+use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::decider::{Look, Looked};
 use crate::world::Order;
@@ -25,7 +27,7 @@ impl Shared {
     pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let judged = self.judge(order, task, &workspace).await;
-        let Some(denied) = self.denied.take(order.effect.task) else { return judged };
+        let Some(denied) = self.take_denied(order, task) else { return judged };
         let passes = match &judged {
             Ok(()) => !workspace.changes().await?.is_empty(),
             // An outage says nothing about the work, and what was taken back has its own reason.
@@ -40,6 +42,12 @@ impl Shared {
         })
     }
 
+    /// What the latest attempt was not allowed to do, as a fault. It counts once.
+    pub(super) fn take_denied(&self, order: &Order, task: &TaskSettings) -> Option<Fault> {
+        let denied = self.denied.take(order.effect.task, &self.never_run());
+        denied.map(|fault| asked_by(fault, &task.worker))
+    }
+
     async fn judge(
         &self,
         order: &Order,
@@ -49,13 +57,7 @@ impl Shared {
         self.fence(order, task, workspace).await?;
         let head = self.head(order).await?;
         workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
-        let checks = &task.gates.pre_commit;
-        self.pass(order, task, checks, workspace).await?;
-        // Nothing was run that could have left anything.
-        if checks.commands().is_empty() {
-            return Ok(());
-        }
-        self.sweep(order, task, workspace).await
+        self.pass(order, task, &task.gates.pre_commit, workspace).await
     }
 
     /// What lies outside is taken back at once; what has to be asked about stays for the answer.
@@ -78,40 +80,35 @@ impl Shared {
         }
     }
 
-    /// What a check itself leaves outside the fence belongs to nobody's change, and nobody is to
-    /// blame for it.
-    async fn sweep(
-        &self,
-        order: &Order,
-        task: &TaskSettings,
-        workspace: &Workspace,
-    ) -> Result<(), Fault> {
-        let outside = look_over(task, workspace).await?.out_of_scope();
-        if outside.is_empty() {
-            return Ok(());
-        }
-        tracing::info!(?outside, "a check left files outside the fence; they are taken back");
-        let (run, now) = (order.effect.run, self.clock.now());
-        workspace.take_back(&outside, run, now).await.map(drop)
-    }
-
     /// Whether a person allowed what a fault is about.
-    async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
+    pub(super) async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
         let allowed = self.decider.look(Look::Allows { task, signature }).await;
         allowed.is_ok_and(|seen| seen.is())
     }
 
-    /// The commands that a person allowed the agents of a task beside the rules.
+    /// The commands that a person allowed the agents of a task beside the rules, without those that
+    /// never run.
     pub(super) async fn allowed_commands(&self, order: &Order) -> BTreeSet<String> {
         let task = order.effect.task;
         match self.decider.look(Look::AllowedCommands { task }).await {
-            Ok(Looked::Commands(commands)) => commands,
+            Ok(Looked::Commands(mut commands)) => {
+                let list = self.never_run();
+                commands.retain(|command| !list.holds_never(command));
+                commands
+            }
             _ => BTreeSet::new(),
         }
     }
 
-    /// Runs the checks of a gate; what was red before anybody began is nobody's fault, and is said.
+    /// The list of what never runs, as the settings leave it.
+    fn never_run(&self) -> Commands {
+        let unlisted = self.settings.unlisted.clone();
+        Commands::new(&Rules { unlisted, ..Rules::default() })
+    }
+
+    /// Runs the checks of a gate. What fails as it did at the base passes where the settings or a
+    /// person say so.
     pub(super) async fn pass(
         &self,
         order: &Order,
@@ -120,13 +117,15 @@ impl Shared {
         workspace: &Workspace,
     ) -> Result<(), Fault> {
         let known = self.baselines.known(&task.gates);
-        let baseline = match &known {
-            Some(baseline) => baseline.used(task.gates.compare)?,
-            None => None,
-        };
         let at = (order.effect.run, self.clock.now());
         let shell = self.shell(order);
-        let verdict = checks.run(workspace, &task.scope, baseline, &shell, at).await?;
+        let run = checks.run(workspace, &task.scope, known.as_deref(), &shell, at);
+        let verdict = if checks.commands().is_empty() {
+            run.await?
+        } else {
+            workspace.watch_check(at, run).await??
+        };
+        let verdict = self.judge_red_base(order, task, workspace, verdict).await?;
         self.note_checked(order, checks, &verdict).await;
         match verdict {
             Verdict::NothingToCheck => Ok(()),
@@ -145,6 +144,45 @@ impl Shared {
         }
     }
 
+    /// What fails exactly as it did at the base passes where the settings or a person say so. Without
+    /// their word it belongs to a task that names the test, changed the check or changed nothing; else
+    /// a person is asked.
+    async fn judge_red_base(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+        verdict: Verdict,
+    ) -> Result<Verdict, Fault> {
+        let Verdict::Green(seen) = verdict else { return Ok(verdict) };
+        if seen.red_at_base.is_empty() || task.gates.baseline == BaselineMode::Compare {
+            return Ok(Verdict::Green(seen));
+        }
+        let belongs = match self.base_belongs(order).await {
+            Some(false) => return Ok(Verdict::Green(seen)),
+            Some(true) => true,
+            None => {
+                let words = format!("{}\n{}", order.task.title, order.task.goal);
+                let named = |red: &RedAtBase| red.failures.are_named_in(&words);
+                seen.restored.is_some()
+                    || seen.red_at_base.iter().any(named)
+                    || workspace.changes().await?.is_empty()
+            }
+        };
+        let fault = seen.red_at_base[0].fault.clone();
+        let fault = if belongs { fault } else { Box::new(red_base(*fault)) };
+        Ok(Verdict::Red { fault, seen })
+    }
+
+    /// Whether what is red at the base belongs to the work, where a person has said so.
+    async fn base_belongs(&self, order: &Order) -> Option<bool> {
+        let looked = self.decider.look(Look::BaseBelongs { task: order.effect.task }).await;
+        match looked {
+            Ok(Looked::Said(said)) => said,
+            _ => None,
+        }
+    }
+
     /// Tells people what was seen on the way.
     async fn say(&self, order: &Order, seen: &Seen) {
         let mut words = Vec::new();
@@ -154,12 +192,28 @@ impl Shared {
         }
         for red in &seen.red_at_base {
             let command = &red.command;
-            words.push(format!("This check failed before I began and does not count: {command}."));
+            words.push(format!("`{command}` fails as it did before the work began."));
+        }
+        for command in &seen.flaky {
+            words
+                .push(format!("`{command}` failed and then passed without a change: it is flaky."));
         }
         for text in words {
             self.narrate(order, &text).await;
         }
     }
+}
+
+/// The question whether a failure that was there before belongs to the work.
+fn red_base(fault: Fault) -> Fault {
+    let context = match fault.kind {
+        Kind::ValidationPreCommit(context)
+        | Kind::ValidationPrePush(context)
+        | Kind::ValidationPrePr(context) => context,
+        _ => Validation::default(),
+    };
+    let message = format!("{} fails as it did before the work began", context.command);
+    Fault::validation_red_base("validate:base", message, context)
 }
 
 /// How everything that is changed stands to the fence.
@@ -174,4 +228,16 @@ pub(super) async fn look_over(
 fn names(paths: &[PathBuf]) -> String {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
+}
+
+/// The same fault with the name of the agent that asked.
+fn asked_by(mut fault: Fault, worker: &Worker) -> Fault {
+    let name = match worker {
+        Worker::Agent(agent) => agent.name(),
+        Worker::Model(_) => None,
+    };
+    if let Kind::PermissionCommandBlocked(of) | Kind::PermissionFileAccess(of) = &mut fault.kind {
+        of.agent = name.map(str::to_owned);
+    }
+    fault
 }

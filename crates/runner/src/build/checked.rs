@@ -1,7 +1,7 @@
 //! What the checks really said becomes part of the journal: the morning report tells nothing else.
 
 use unstuck_core::engine::{Check, CheckVerdict, Checked, Command, Note};
-use unstuck_core::fault::{Category, Fault};
+use unstuck_core::fault::{Category, Fault, Kind};
 use unstuck_world::validate::{Checks, Seen, Verdict};
 
 use super::world::Shared;
@@ -29,8 +29,18 @@ fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
         Verdict::Green(seen) => passed(checks, seen),
         Verdict::Red { fault, seen } => {
             let mut run = passed(checks, seen);
-            let last = checks.commands().get(run.len());
-            run.extend(last.map(|command| check(command, in_the_way(fault))));
+            // One that fails as it did before is in the way although those after it were run.
+            match seen.red_at_base.iter().find(|red| is_about(fault, &red.command)) {
+                Some(red) => {
+                    for known in run.iter_mut().filter(|known| *known.command == *red.command) {
+                        known.verdict = CheckVerdict::Failed;
+                    }
+                }
+                None => {
+                    let last = checks.commands().get(run.len());
+                    run.extend(last.map(|command| check(command, in_the_way(fault))));
+                }
+            }
             run
         }
     };
@@ -40,11 +50,27 @@ fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
 /// Those that were not in the way, in the order they were run.
 fn passed(checks: &Checks, seen: &Seen) -> Vec<Check> {
     let run = seen.green.len() + seen.red_at_base.len();
-    let red = |command: &str| seen.red_at_base.iter().any(|red| red.command == command);
-    let verdict = |command: &str| {
-        if red(command) { CheckVerdict::RedBefore } else { CheckVerdict::Passed }
+    let verdict = |command: &String| {
+        if seen.red_at_base.iter().any(|red| red.command == *command) {
+            CheckVerdict::RedBefore
+        } else if seen.flaky.contains(command) {
+            CheckVerdict::Flaky
+        } else {
+            CheckVerdict::Passed
+        }
     };
     checks.commands().iter().take(run).map(|command| check(command, verdict(command))).collect()
+}
+
+/// Whether a fault is that a check failed.
+fn is_about(fault: &Fault, command: &str) -> bool {
+    match &fault.kind {
+        Kind::ValidationPreCommit(red)
+        | Kind::ValidationPrePush(red)
+        | Kind::ValidationPrePr(red)
+        | Kind::ValidationRedBase(red) => red.command == command,
+        _ => false,
+    }
 }
 
 fn in_the_way(fault: &Fault) -> CheckVerdict {

@@ -47,7 +47,7 @@ impl Shared {
             let launch = self.launch(order, mutation).await?;
             let never = tokio_util::sync::CancellationToken::new();
             let told = look_up(launch, probe, &self.settings.results, &never).await;
-            return Ok(told.unwrap_or(Outcome::CannotTell));
+            return Ok(told.unwrap_or(Outcome::CannotTell { said: None }));
         }
         match call {
             Call::PullRequest(wanted) => {
@@ -55,7 +55,7 @@ impl Shared {
                 Ok(connector.look_up_pull_request(wanted, &head(wanted, order)).await)
             }
             Call::Http(call) => Ok(self.connector()?.look_up_request(call).await),
-            Call::Command(_) => Ok(Outcome::CannotTell),
+            Call::Command(_) => Ok(Outcome::CannotTell { said: None }),
         }
     }
 
@@ -88,8 +88,8 @@ impl Shared {
             Deadlines { total: Some(wanted.timeout_ms.into()), ..Deadlines::default() };
         for variable in &wanted.variables {
             let secret = self.settings.credentials.get(variable).ok_or_else(|| {
-                let auth =
-                    Auth { account: wanted.program.clone(), variable: Some(variable.clone()) };
+                let account = wanted.program.clone();
+                let auth = Auth { account, variable: Some(variable.clone()), login: None };
                 Fault::auth_missing("command", format!("{variable} is not set"), auth)
             })?;
             launch.environment.push((variable.into(), Some(secret.expose().into())));

@@ -4,17 +4,24 @@
 //! the work does not pass. A crash in between loses them: the work is then judged by itself.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::engine::TaskId;
+use unstuck_core::engine::{Command, Note, TaskId};
 use unstuck_core::fault::{Fault, Permission};
 use unstuck_world::agent::{Denial, End};
+use unstuck_world::commands::Commands;
 
+use super::world::Shared;
 use crate::lock::lock;
+use crate::world::Order;
 
 /// How many denials of one attempt are named.
 const NAMED_MAX: usize = 5;
+/// How many are noted.
+const NOTED_MAX: usize = 20;
+/// Why an agent program refuses a call of its own.
+const NOT_PERMITTED: &str = "commands.allow does not list it";
 
 /// The denials of attempts whose work was not checked yet.
 #[derive(Debug, Default)]
@@ -31,13 +38,32 @@ impl Denied {
     }
 
     /// The fault that the denials of a task's attempt are, where there are any. They count once.
-    pub(super) fn take(&self, task: TaskId) -> Option<Fault> {
-        fault(&lock(&self.0).remove(&task)?)
+    /// `list` says what never runs.
+    pub(super) fn take(&self, task: TaskId, list: &Commands) -> Option<Fault> {
+        fault(&lock(&self.0).remove(&task)?, list)
+    }
+}
+
+impl Shared {
+    /// Everybody who reads the log sees what an agent was not allowed to do.
+    pub(super) async fn note_denials(&self, order: &Order, end: &End) {
+        let End::Finished { denials, .. } = end else { return };
+        let mut what: Vec<&str> = denials.iter().map(|denial| denial.what.as_str()).collect();
+        what.sort_unstable();
+        what.dedup();
+        for what in what.into_iter().take(NOTED_MAX) {
+            let what = Arc::from(self.settings.redactor.text(what));
+            let note = Note::Refused { what, why: Arc::from(NOT_PERMITTED) };
+            let note = Command::Note { effect: order.effect.id, note };
+            if let Err(error) = self.decider.command(note).await {
+                tracing::debug!(%error, "a refusal could not be noted");
+            }
+        }
     }
 }
 
 /// A command weighs more than a file: it is what an agent cannot get around.
-fn fault(denials: &[Denial]) -> Option<Fault> {
+fn fault(denials: &[Denial], list: &Commands) -> Option<Fault> {
     let is_file = |denial: &&Denial| {
         matches!(denial.tool, ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::List)
     };
@@ -45,8 +71,9 @@ fn fault(denials: &[Denial]) -> Option<Fault> {
     if !commands.is_empty() {
         let what = named(&commands);
         let message = format!("the agent was not allowed to run {what}");
-        let commands = commands.iter().map(|denial| denial.what.clone()).collect();
-        let context = Permission { what, commands };
+        let commands: Vec<String> = commands.iter().map(|denial| denial.what.clone()).collect();
+        let never = commands.iter().any(|command| list.holds_never(command));
+        let context = Permission { what, commands, never, agent: None };
         return Some(Fault::permission_command_blocked("agent", message, context));
     }
     (!files.is_empty()).then(|| {
@@ -68,6 +95,7 @@ fn named(denials: &[&Denial]) -> String {
 #[cfg(test)]
 mod tests {
     use unstuck_core::fault::Code;
+    use unstuck_world::commands::Rules;
 
     use super::*;
 
@@ -89,23 +117,23 @@ mod tests {
             ),
         ];
         for (denials, expected) in cases {
-            let denied = Denied::default();
+            let (denied, list) = (Denied::default(), Commands::new(&Rules::default()));
             denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
-            let fault = denied.take(TaskId(1));
+            let fault = denied.take(TaskId(1), &list);
             assert_eq!(fault.as_ref().map(Fault::code), expected.map(|(code, _)| code));
             if let (Some(fault), Some((_, names))) = (fault, expected) {
                 assert!(fault.message.ends_with(names), "{}", fault.message);
             }
-            assert_eq!(denied.take(TaskId(1)), None);
+            assert_eq!(denied.take(TaskId(1), &list), None);
         }
     }
 
     #[test]
     fn an_attempt_that_failed_by_itself_leaves_no_denial_of_an_earlier_one() {
-        let denied = Denied::default();
+        let (denied, list) = (Denied::default(), Commands::new(&Rules::default()));
         let denials = vec![denial(ToolKind::Command, "x")];
         denied.note(TaskId(1), &End::Finished { said: String::new(), denials });
         denied.note(TaskId(1), &End::Stopped);
-        assert_eq!(denied.take(TaskId(1)), None);
+        assert_eq!(denied.take(TaskId(1), &list), None);
     }
 }

@@ -1,6 +1,7 @@
 //! What an agent is told at the beginning of an attempt.
 
 use unstuck_core::engine::Start;
+use unstuck_core::tell::NUDGE;
 
 use crate::world::Order;
 
@@ -22,15 +23,19 @@ the checks.
 
 /// Beside them, for an agent that has not.
 const WITHOUT_TOOLS: &str = "
-- If you cannot go on without a person, say so plainly and stop.";
+- If you cannot go on without a person, end with a line that begins with BLOCKED: and says what you \
+need.";
 
 /// Everything an agent is told.
 pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) -> String {
-    let mut parts = Vec::new();
-    if matches!(start, Start::Resume | Start::Compacted) {
+    // A person's word comes first in it.
+    let mut parts: Vec<String> = order.context.iter().cloned().collect();
+    if order.nudged {
+        parts.push(NUDGE.to_owned());
+    } else if matches!(start, Start::Resume | Start::Compacted) {
         parts.push("You were interrupted. Look at what is there before you go on.".to_owned());
     }
-    parts.extend(order.context.clone());
+    parts.extend(order.cut_off.clone());
     parts.push(format!("# Task: {}\n\n{}", order.task.title, order.task.goal));
     if !brief.is_empty() {
         parts.push(brief.to_owned());

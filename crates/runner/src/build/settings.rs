@@ -15,7 +15,7 @@ use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
 use unstuck_world::tool::Declarable;
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use super::worker::Worker;
@@ -43,6 +43,8 @@ pub struct BuildSettings {
     pub disk_free_bytes_min: u64,
     /// Whether the first agent says what this machine really keeps it from.
     pub says_walls: bool,
+    /// Commands that are taken off the list of what never runs.
+    pub unlisted: Vec<String>,
     /// Whose commits they are.
     pub person: Person,
     /// How long one command of ours may take.
@@ -59,6 +61,8 @@ pub struct BuildSettings {
     pub results: Results,
     /// Where the build's branch is pushed to.
     pub remote: Option<String>,
+    /// A pull request is opened for the build's branch.
+    pub pull_request: bool,
     /// How agents that are programs talk to whoever decides; without it they cannot.
     pub control: Option<Control>,
     /// The tasks, by their name in the plan.
@@ -104,8 +108,8 @@ pub struct Gates {
     pub pre_push: Checks,
     /// Before a pull request is opened for it.
     pub pre_pr: Checks,
-    /// What a check that was red at the base means.
-    pub compare: Compare,
+    /// What a check that is red at the base means.
+    pub baseline: BaselineMode,
 }
 
 impl Gates {

@@ -40,9 +40,10 @@ impl Shared {
             redactor: Arc::clone(&self.settings.redactor),
             settings: worker.settings,
         };
+        let notes = self.notes(task);
         let given = agent::Assignment {
             order,
-            notes: &task.brief,
+            notes: &notes,
             tools: &tools,
             workspace,
             kept: self.kept(order).await,
@@ -65,7 +66,7 @@ impl Shared {
         workspace: &Workspace,
     ) -> Result<Toolbox, Fault> {
         let (settings, run) = (&self.settings, order.effect.run);
-        let all = &settings.environment;
+        let all = &self.environment(order);
         let path = all.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
         let folder = settings.runs.join("shims").join(run.to_string());
         let shims = Shims::make(&folder, path.map_or(OsStr::new(""), OsString::as_os_str));
@@ -74,6 +75,8 @@ impl Shared {
             let message = format!("{} cannot be used", folder.display());
             Fault::internal_error("build", message, context).caused_by(error)
         })?;
+        let way_to_us = self.way_to_us(order)?.into_iter();
+        let way_to_us: Vec<_> = way_to_us.map(|(name, value)| (name, Some(value))).collect();
         let allowed = self.allowed_commands(order).await;
         let also = &worker.commands.environment;
         let narrowed = Environment::narrowed(all.iter().cloned(), also, shims.folder());
@@ -83,7 +86,7 @@ impl Shared {
             commands: Commands::new(&worker.commands).permitting(allowed),
             guard: settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, run),
-            environment: narrowed.with(workspace.environment(run).await?),
+            environment: narrowed.with(workspace.environment(run).await?).with(way_to_us),
             shims,
             writable: workspace.fence(all).writable.unwrap_or_default(),
             network: worker.network,

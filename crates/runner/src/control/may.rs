@@ -7,8 +7,8 @@ use unstuck_core::engine::{Command, EffectId, Note};
 /// said by whoever runs the jobs.
 pub(super) fn may(command: &Command, only: Option<EffectId>) -> bool {
     match command {
-        // Nobody but who judges the work tells what its checks said.
-        Command::Note { note: Note::Checked { .. }, .. }
+        // Only the worker that judges the work tells what its checks said.
+        Command::Note { note: Note::Checked { .. } | Note::BaseChecked { .. }, .. }
         | Command::StartBuild { .. }
         | Command::DefineJob { .. }
         | Command::FireJob { .. }
@@ -16,6 +16,7 @@ pub(super) fn may(command: &Command, only: Option<EffectId>) -> bool {
         | Command::HoldJob { .. }
         | Command::ReleaseJob { .. }
         | Command::CheckAgain { .. }
+        | Command::JudgeBase { .. }
         | Command::Pause { .. }
         | Command::Resume { .. }
         | Command::Cancel { .. }

@@ -36,10 +36,14 @@ fn noted(redactor: &Redactor, note: Note) -> Note {
     let clean = |text: Arc<str>| Arc::from(&*redactor.text(&text));
     match note {
         Note::Thinking => Note::Thinking,
-        Note::ToolCalled { tool, label } => Note::ToolCalled { tool, label: clean(label) },
+        Note::ToolCalled { tool, label, running } => {
+            let running = running.into_iter().map(clean).collect();
+            Note::ToolCalled { tool, label: clean(label), running }
+        }
+        Note::Refused { what, why } => Note::Refused { what: clean(what), why: clean(why) },
         Note::Narrated { text } => Note::Narrated { text: clean(text) },
-        // Whoever performs a build has put it together, and without secrets.
-        checked @ Note::Checked { .. } => checked,
+        // The worker has put it together without secrets.
+        checked @ (Note::Checked { .. } | Note::BaseChecked { .. }) => checked,
     }
 }
 
@@ -64,7 +68,11 @@ mod tests {
         let redactor = Redactor::new([SECRET]);
         let effect = EffectId(1);
         let text = format!("I use {SECRET}");
-        let fault = Fault::precondition_input("agent", text.clone(), Input { asked: text.clone() });
+        let fault = Fault::precondition_input(
+            "agent",
+            text.clone(),
+            Input { asked: text.clone(), ..Input::default() },
+        );
         let note = Note::Narrated { text: text.as_str().into() };
         for command in [
             Command::Note { effect, note },

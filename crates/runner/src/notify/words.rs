@@ -56,7 +56,7 @@ impl Words<'_> {
         if work == Work::Job && self.failed_before(news, id, code).await? {
             return Ok(None);
         }
-        let title = row.as_ref().map_or("", |row| row.spec.title.as_str());
+        let title = row.as_ref().map_or("", |row| row.spec.called());
         let message = Message::task_failed(self.project, news, title, work, code);
         Ok(Some(message.about(row.map(|row| row.build))))
     }
@@ -96,7 +96,7 @@ impl Words<'_> {
     async fn acted(&self, news: &News, id: MutationId) -> Told {
         let Some(row) = self.store.mutation(self.project, id).await? else { return Ok(None) };
         let task = self.store.task(self.project, row.task).await?;
-        let title = task.as_ref().map_or("", |task| task.spec.title.as_str());
+        let title = task.as_ref().map_or("", |task| task.spec.called());
         let message = Message::shipped(self.project, news, row.spec.kind, title);
         Ok(message.map(|message| message.about(task.map(|task| task.build))))
     }

@@ -117,6 +117,8 @@ mod tests {
             attempt: 1,
             mutation: None,
             context: Some("THE SCRIPT FAILED".to_owned()),
+            nudged: false,
+            cut_off: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error(
                 "exec:nightly",

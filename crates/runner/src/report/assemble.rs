@@ -5,7 +5,7 @@ use unstuck_core::question::Decision;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::facts::{Facts, TaskFacts};
-use super::report::{Answered, Counts, NotDone, Report, Shipped, Still, Waiting};
+use super::report::{Answered, Counts, NotDone, Report, Shipped, Still, Unchanged, Waiting};
 use super::words::{self, Names};
 use super::{checks, cost, healed, waits};
 
@@ -32,6 +32,8 @@ impl Report {
             code,
             category: code.map(|code| code.row().category),
             shipped: tasks().filter_map(|task| shipped(facts, &names, task)).collect(),
+            unchanged: tasks().filter_map(|task| unchanged(&names, task)).collect(),
+            red_base: build.red_base.clone(),
             waiting: open.into_iter().map(|row| waiting(facts, &names, row)).collect(),
             answered: over.into_iter().filter_map(answered).collect(),
             not_done: tasks().filter_map(|task| not_done(facts, &names, task)).collect(),
@@ -48,6 +50,7 @@ fn counts(facts: &Facts) -> Counts {
     for task in &facts.tasks {
         counts.tasks += 1;
         match task.row.moved.state.standing() {
+            Standing::Done if task.row.moved.unchanged.is_some() => counts.unchanged += 1,
             Standing::Done => counts.shipped += 1,
             Standing::Parked => counts.waiting += 1,
             Standing::Skipped => counts.left_out += 1,
@@ -64,13 +67,24 @@ fn counts(facts: &Facts) -> Counts {
 
 fn shipped(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Shipped> {
     let (row, moved) = (&task.row, &task.row.moved);
-    (moved.state == TaskState::Done).then(|| Shipped {
+    (moved.state == TaskState::Done && moved.unchanged.is_none()).then(|| Shipped {
         task: row.id,
         title: names.of(row.id),
         landed: checks::landed(task),
         attempts: moved.attempts,
         took_ms: cost::took(facts, task),
         spent: moved.spent,
+        checked: checks::told(task),
+        actions: checks::actions(task),
+    })
+}
+
+fn unchanged(names: &Names<'_>, task: &TaskFacts) -> Option<Unchanged> {
+    let why = task.row.moved.unchanged.as_deref()?;
+    (task.row.moved.state == TaskState::Done).then(|| Unchanged {
+        task: task.row.id,
+        title: names.of(task.row.id),
+        why: why.to_owned(),
         checked: checks::told(task),
         actions: checks::actions(task),
     })
@@ -93,7 +107,7 @@ fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {
 
 fn answered(row: &QuestionRow) -> Option<Answered> {
     let chosen: Decision = row.decision?;
-    let option = row.text.options.iter().find(|option| option.value == chosen)?;
+    let option = row.text.chosen(chosen, row.guidance.as_deref())?;
     let (problem, choice) = (row.text.problem.clone(), option.label.clone());
     Some(Answered { question: row.id, problem, choice })
 }

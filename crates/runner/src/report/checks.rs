@@ -2,7 +2,7 @@
 
 use unstuck_core::engine::{CheckVerdict, Checked};
 use unstuck_core::plan::MutationKind;
-use unstuck_core::text::{said, sentence_or};
+use unstuck_core::text::{VALUE_CHARS_MAX, quoted, said};
 use unstuck_store::tables::{MutationRow, MutationStatus};
 
 use super::facts::TaskFacts;
@@ -10,6 +10,8 @@ use super::report::{Action, Actions, ChecksTold, Landed, Outcome};
 use super::words::{capital, listed};
 use crate::build::NOTHING_MERGED;
 
+/// What is said of a push that did not arrive.
+const NOT_SENT: &str = "It was not pushed.";
 /// The shortest a whole commit id can be.
 const COMMIT_CHARS_MIN: usize = 40;
 /// More checks than this are counted, not named.
@@ -29,6 +31,7 @@ pub(super) fn told(task: &TaskFacts) -> ChecksTold {
 fn sentence(gates: &[Checked]) -> String {
     let count = |verdict| gates.iter().map(|gate| gate.count(verdict)).sum::<u32>();
     let (passed, before) = (count(CheckVerdict::Passed), count(CheckVerdict::RedBefore));
+    let flaky = count(CheckVerdict::Flaky);
     let (failed, not_made) = (count(CheckVerdict::Failed), count(CheckVerdict::NotMade));
     if gates.is_empty() {
         return "It is not known what was checked.".to_owned();
@@ -36,6 +39,9 @@ fn sentence(gates: &[Checked]) -> String {
     let mut parts = Vec::new();
     if passed > 0 {
         parts.push(format!("{} passed{}", checks(passed), named(gates)));
+    }
+    if flaky > 0 {
+        parts.push(format!("{} passed only when run again", checks(flaky)));
     }
     if before > 0 {
         let still = if before == 1 { "still fails" } else { "still fail" };
@@ -57,18 +63,17 @@ fn checks(number: u32) -> String {
     format!("{} check{}", said(number), if number == 1 { "" } else { "s" })
 }
 
-/// The checks that passed by name, where they are few and fit for everybody.
+/// The checks that passed by name, where they are few.
 fn named(gates: &[Checked]) -> String {
     let all = gates.iter().flat_map(|gate| &gate.checks);
     let passed = all.filter(|check| check.verdict == CheckVerdict::Passed);
     let names: Vec<String> =
-        passed.map(|check| sentence_or(&check.command, "").into_owned()).collect();
+        passed.filter_map(|check| quoted(&check.command, VALUE_CHARS_MAX)).collect();
     let more = gates.iter().any(|gate| gate.more_passed > 0);
-    if more || names.len() > CHECKS_NAMED_MAX || names.iter().any(String::is_empty) {
+    if more || names.len() > CHECKS_NAMED_MAX || names.is_empty() {
         return String::new();
     }
-    let quoted: Vec<String> = names.iter().map(|name| format!("“{name}”")).collect();
-    format!(" ({})", quoted.join(", "))
+    format!(" ({})", names.join(", "))
 }
 
 /// What a task landed as: every merge that happened.
@@ -105,7 +110,10 @@ pub(super) fn actions(task: &TaskFacts) -> Actions {
     }
     let outcomes = [Outcome::Done, Outcome::NotDone, Outcome::Unknown];
     let said = outcomes.into_iter().filter_map(|outcome| action_sentence(&each, outcome));
-    Actions { said: said.collect(), each }
+    let not_sent =
+        |action: &Action| action.kind == MutationKind::Push && action.outcome == Outcome::NotDone;
+    let not_sent = each.iter().any(not_sent).then(|| NOT_SENT.to_owned());
+    Actions { said: said.chain(not_sent).collect(), each }
 }
 
 const fn outcome(status: MutationStatus) -> Outcome {
@@ -128,8 +136,7 @@ fn action_sentence(each: &[Action], wanted: Outcome) -> Option<String> {
         let fits = |action: &&Action| action.kind == kind && action.outcome == wanted;
         each.iter().filter(fits).count()
     };
-    let sent = of(MutationKind::Push);
-    if sent > 0 {
+    if of(MutationKind::Push) > 0 && wanted != Outcome::NotDone {
         parts.push("it was sent on".to_owned());
     }
     if of(MutationKind::PullRequest) > 0 {

@@ -1,7 +1,7 @@
 //! The report as a value: what every view shows, and what `--json` writes.
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{BuildId, BuildState, Checked, QuestionId, RunId, TaskId};
+use unstuck_core::engine::{BuildId, BuildState, Checked, QuestionId, RedCheck, RunId, TaskId};
 use unstuck_core::fault::{Category, Code};
 use unstuck_core::plan::MutationKind;
 use unstuck_core::policy::Amount;
@@ -38,8 +38,14 @@ pub struct Report {
     /// For operators: where such faults come from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// What is done.
+    /// What is done and landed.
     pub shipped: Vec<Shipped>,
+    /// What is done without a change: none was needed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<Unchanged>,
+    /// What was red before any agent worked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red_base: Vec<RedCheck>,
     /// What waits for a person, the oldest first.
     pub waiting: Vec<Waiting>,
     /// What a person was asked and has answered.
@@ -62,8 +68,11 @@ pub struct Report {
 pub struct Counts {
     /// All of them.
     pub tasks: u32,
-    /// Done.
+    /// Done and landed.
     pub shipped: u32,
+    /// Done without a change.
+    #[serde(default)]
+    pub unchanged: u32,
     /// Wait for a person.
     pub waiting: u32,
     /// Left out.
@@ -91,6 +100,21 @@ pub struct Shipped {
     pub took_ms: Span,
     /// What it cost.
     pub spent: Amount,
+    /// What was checked.
+    pub checked: ChecksTold,
+    /// What else was done with it.
+    pub actions: Actions,
+}
+
+/// A task that needed no change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unchanged {
+    /// Which one.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Why, in the agent's words.
+    pub why: String,
     /// What was checked.
     pub checked: ChecksTold,
     /// What else was done with it.
@@ -170,7 +194,7 @@ pub struct Waiting {
     /// What can be chosen.
     pub options: Vec<QuestionOption>,
     /// What is recommended.
-    pub recommended: Decision,
+    pub recommended: Option<Decision>,
     /// The tasks that wait for the answer; without any, the build does.
     pub tasks: Vec<String>,
     /// When it was asked.
@@ -314,6 +338,10 @@ impl Report {
             (question.code, question.category) = (None, None);
         }
         for done in &mut self.shipped {
+            done.checked.gates.clear();
+            done.actions.each.clear();
+        }
+        for done in &mut self.unchanged {
             done.checked.gates.clear();
             done.actions.each.clear();
         }

@@ -1,10 +1,10 @@
-//! The plain words of a report. What they are made of passes the linter, or is replaced.
+//! The plain words of a report. Titles and commands stand in them as they are.
 
 use unstuck_core::engine::{BuildState, Left, PauseCause, TaskId, TaskState};
-use unstuck_core::fault::Work;
-use unstuck_core::text::{failed, title};
+use unstuck_core::text::{VALUE_CHARS_MAX, failed, quoted, verbatim};
 
 use super::facts::{Facts, TaskFacts};
+use super::push::push_left;
 use super::report::Counts;
 
 /// What tasks are called in front of everybody.
@@ -15,32 +15,31 @@ impl<'a> Names<'a> {
         Self(facts.tasks.as_slice())
     }
 
-    /// Its title where that is plain, else its place in the plan.
+    /// Its title or name as it is, else its place in the plan.
     pub(super) fn of(&self, id: TaskId) -> String {
         let Some(at) = self.0.iter().position(|task| task.row.id == id) else {
             return "Another task".to_owned();
         };
-        let spec = &self.0[at].row.spec;
-        let given = [&spec.title, &spec.name].into_iter().find(|name| !name.trim().is_empty());
-        let quoted = title(given.map_or("", String::as_str), Work::Task);
-        match quoted.strip_prefix('“').and_then(|rest| rest.strip_suffix('”')) {
-            Some(plain) => plain.to_owned(),
-            None => format!("Task {}", at + 1),
+        match verbatim(self.0[at].row.spec.called(), VALUE_CHARS_MAX) {
+            unnamed if unnamed.is_empty() => format!("Task {}", at + 1),
+            called => called,
         }
     }
 }
 
 /// The first line of truth.
 pub(super) fn headline(counts: Counts, state: BuildState) -> String {
-    let Counts { tasks, shipped, waiting, left_out, failed, cancelled, still } = counts;
+    let Counts { tasks, shipped, unchanged, waiting, left_out, failed, cancelled, still } = counts;
     let noun = if tasks == 1 { "task" } else { "tasks" };
     let first = match (shipped, state.has_ended()) {
+        (0, true) if unchanged > 0 => "Nothing shipped.".to_owned(),
         (0, true) => format!("Nothing shipped: none of {tasks} {noun} is done."),
         (0, false) => format!("So far, nothing of {tasks} {noun} has shipped."),
         (_, true) => format!("{shipped} of {tasks} {noun} shipped."),
         (_, false) => format!("So far, {shipped} of {tasks} {noun} shipped."),
     };
     let rest = [
+        (unchanged, "needed no change", "needed no change"),
         (waiting, "waits for you", "wait for you"),
         (failed, "failed", "failed"),
         (left_out, "was left out", "were left out"),
@@ -60,7 +59,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
         BuildState::Running | BuildState::Completed => None,
         BuildState::Waiting => Some("All that is left waits for you.".to_owned()),
         BuildState::Sleeping { .. } => {
-            Some("The build rests, because its budget for now is used up.".to_owned())
+            Some("The build rests, because its budget for now has no room left.".to_owned())
         }
         BuildState::Paused { cause: PauseCause::Person } => {
             Some("The build is paused, as you asked.".to_owned())
@@ -69,7 +68,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
             Some("The build is paused, because too many questions are open.".to_owned())
         }
         BuildState::Paused { cause: PauseCause::Budget } => {
-            Some("The build is paused, because its budget is used up.".to_owned())
+            Some("The build is paused, because its budget has no room left.".to_owned())
         }
         BuildState::Failed => Some(match &facts.build.failure {
             Some(fault) => {
@@ -81,7 +80,10 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
     };
     let idle = !facts.at_work && matches!(state, BuildState::Running | BuildState::Sleeping { .. });
     let idle = idle.then(|| "Nobody is at work on it now, and the next start goes on.".to_owned());
-    stands.into_iter().chain(idle).collect()
+    let push = push_left(facts).map(|left| {
+        format!("The work is not at the remote {}. To push it: {}", left.remote, left.command())
+    });
+    stands.into_iter().chain(idle).chain(push).collect()
 }
 
 /// Why a task was not done.
@@ -93,7 +95,8 @@ pub(super) fn why(state: &TaskState, build: BuildState, names: &Names<'_>) -> Op
             "It was left out, because you did not allow what it needs.".to_owned()
         }
         TaskState::Skipped { left: Left::Needs { task } } => {
-            format!("It was left out, because it needs “{}”.", names.of(*task))
+            let needed = quoted(&names.of(*task), VALUE_CHARS_MAX).unwrap_or_default();
+            format!("It was left out, because it needs {needed}.")
         }
         TaskState::Cancelled if build == BuildState::Failed => {
             "It ended, because the build could not go on.".to_owned()

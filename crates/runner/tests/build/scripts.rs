@@ -10,7 +10,7 @@ use unstuck_world::provider::anthropic_api::AnthropicApi;
 use unstuck_world::provider::openai_api::{Dialect, OpenAiApi};
 use unstuck_world::provider::{self, Credential, Deadlines, prices};
 use unstuck_world::scope::Rules;
-use unstuck_world::validate::Compare;
+use unstuck_world::validate::BaselineMode;
 
 /// A model behind a service that answers by a script.
 #[derive(Clone)]
@@ -47,6 +47,7 @@ impl Mind {
             base_url: Some(self.server.url()),
             credential: Credential::new("key-of-the-test"),
             variable: None,
+            proxies: provider::Proxies::default(),
             deadlines: Deadlines::default(),
             prices: prices::Prices::default(),
         })
@@ -67,7 +68,7 @@ pub(crate) struct Job {
     pub(crate) pre_commit: Vec<String>,
     pub(crate) pre_push: Vec<String>,
     pub(crate) protect: Vec<String>,
-    pub(crate) compare: Compare,
+    pub(crate) baseline: BaselineMode,
     pub(crate) depends_on: Vec<String>,
     pub(crate) gate: GateKey,
     pub(crate) mutations: Vec<MutationSpec>,
@@ -87,7 +88,7 @@ impl Job {
             pre_commit: Vec::new(),
             pre_push: Vec::new(),
             protect: Vec::new(),
-            compare: Compare::Compare,
+            baseline: BaselineMode::Compare,
             depends_on: Vec::new(),
             gate: GateKey(1),
             mutations: vec![merge()],

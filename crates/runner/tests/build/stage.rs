@@ -174,6 +174,7 @@ impl Stage {
             in_place: self.set.in_place,
             disk_free_bytes_min: self.set.disk_free_bytes_min,
             says_walls: self.set.says_walls,
+            unlisted: Vec::new(),
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
@@ -182,6 +183,7 @@ impl Stage {
             credentials: [("TOKEN".to_owned(), Credential::new(TOKEN).unwrap())].into(),
             results: Results::new(self.repo.beside("results")),
             remote: Some("origin".to_owned()),
+            pull_request: false,
             control: None,
             tasks: self.jobs.iter().map(|job| (job.name.to_owned(), self.task(job))).collect(),
         }
@@ -230,7 +232,7 @@ impl Stage {
                 pre_commit: checks(Gate::PreCommit, &job.pre_commit),
                 pre_push: checks(Gate::PrePush, &job.pre_push),
                 pre_pr: checks(Gate::PrePr, &[]),
-                compare: job.compare,
+                baseline: job.baseline,
             },
             brief: String::new(),
         }

@@ -27,7 +27,7 @@ use unstuck_world::process::Guard;
 use unstuck_world::provider::script::{self, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{self, Rules};
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use crate::repo::Repo;
@@ -145,6 +145,8 @@ impl Stage {
             attempt: 1,
             mutation: None,
             context: None,
+            nudged: false,
+            cut_off: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
         };
@@ -190,6 +192,7 @@ impl Stage {
             in_place: false,
             disk_free_bytes_min: 0,
             says_walls: false,
+            unlisted: Vec::new(),
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             environment: vec![("PATH".into(), path), ("UNSTUCK_DRY_RUN".into(), "1".into())],
@@ -198,6 +201,7 @@ impl Stage {
             credentials: [].into(),
             results: Results::new(self.repo.beside("results")),
             remote: None,
+            pull_request: false,
             control: None,
             tasks: [(JOB.to_owned(), self.task())].into(),
         }
@@ -229,7 +233,7 @@ impl Stage {
                 pre_commit: checks(Gate::PreCommit, &self.job.proof),
                 pre_push: checks(Gate::PrePush, &[]),
                 pre_pr: checks(Gate::PrePr, &[]),
-                compare: Compare::Off,
+                baseline: BaselineMode::Green,
             },
             brief: String::new(),
         }

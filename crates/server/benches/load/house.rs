@@ -57,6 +57,7 @@ impl House {
             name: PROJECT.into(),
             store: Arc::clone(&store),
             desk: Arc::new(LoopDesk(handle.clone())),
+            audience: unstuck_server::Audience::Developer,
         };
         let site = Site::open([hosted], Arc::new(SystemClock), stop.clone()).await.unwrap();
         let tokens = Tokens::at(folder.path().join("server"));

@@ -189,6 +189,12 @@ fn says(
             let happened = matches!(to, Reconciled::Applied);
             ("plain", tell(N::Reconciled { title, happened }))
         }
+        Event::BaseChecked { red, .. } => {
+            let red = red.first()?;
+            ("bad", tell(N::RedBase { command: &red.command, tests: &red.tests }))
+        }
+        Event::Nudged { .. } => ("plain", tell(N::Nudged { title })),
+        Event::TaskDone { unchanged: Some(_), .. } => ("good", tell(N::Unchanged { title })),
         Event::TaskDone { .. } => {
             let attempts = row.map_or(1, |row| row.moved.attempts.max(1));
             ("good", tell(N::Done { title, attempts }))

@@ -55,7 +55,10 @@ pub(super) struct TaskCard {
 
 impl TaskCard {
     pub(super) fn of(row: &TaskRow, now: Time) -> Self {
-        let (mood, says) = stands(&row.moved.state);
+        let (mood, says) = match (&row.moved.state, &row.moved.unchanged) {
+            (TaskState::Done, Some(_)) => ("good", "no change needed".to_owned()),
+            (state, _) => stands(state),
+        };
         let until = match row.moved.state {
             TaskState::BackingOff { until: Some(until), .. } if until > now => {
                 Some(When::new(until, now))

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 use unstuck_core::engine::{Command, QuestionId};
-use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::question::{Decision, EvidenceEntry, QuestionOption};
 use unstuck_core::tell::brief;
 use unstuck_core::text::brief::plain_line;
 use unstuck_store::QuestionPage;
@@ -21,7 +21,7 @@ use super::{Fail, room};
 use crate::api::{Asked, Choice, Shared, give, read_asked};
 use crate::auth::{Caller, Csrf};
 use crate::problem::Problem;
-use crate::site::Room;
+use crate::site::{Audience, Room};
 
 /// Answers that are still of interest.
 const LATELY_MAX: usize = 5;
@@ -58,6 +58,10 @@ pub(super) struct Card {
     pub(super) title: String,
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
+    /// What it rests on.
+    pub(super) evidence: Vec<Rests>,
+    /// That is shown without being asked for.
+    pub(super) unfolded: bool,
     pub(super) advice: String,
     pub(super) options: Vec<Choosable>,
     /// `2 tasks wait: …`; nothing where it is only the one it is about.
@@ -70,6 +74,21 @@ pub(super) struct Card {
     pub(super) checks: bool,
 }
 
+/// One thing that a question rests on.
+pub(super) struct Rests {
+    pub(super) label: &'static str,
+    pub(super) lines: Vec<String>,
+    pub(super) at: Option<When>,
+    pub(super) verbatim: bool,
+}
+
+impl Rests {
+    fn on(entry: EvidenceEntry, frame: &Frame) -> Self {
+        let at = entry.at.map(|at| When::new(at, frame.now));
+        Self { label: entry.label, lines: entry.lines, at, verbatim: entry.verbatim }
+    }
+}
+
 /// One choice.
 pub(super) struct Choosable {
     pub(super) value: Decision,
@@ -78,6 +97,8 @@ pub(super) struct Choosable {
     pub(super) recommended: bool,
     /// It is the person's own words.
     pub(super) guides: bool,
+    /// The words that go with it.
+    pub(super) guidance: Option<String>,
 }
 
 /// How a question ended.
@@ -103,12 +124,13 @@ impl Card {
     /// The card of a question. `names` are those of the tasks that wait.
     fn new(room: &Room, asked: &Asked, names: &[String], frame: &Frame) -> Self {
         let (row, text) = (&asked.row, &asked.row.text);
-        let choosable = |option: &unstuck_core::question::QuestionOption| Choosable {
+        let choosable = |(at, option): (usize, &QuestionOption)| Choosable {
             value: option.value,
             label: option.label.clone(),
             description: option.description.clone(),
-            recommended: option.value == text.recommended,
-            guides: option.value == Decision::ProvideGuidance,
+            recommended: text.recommends(at),
+            guides: option.value == Decision::ProvideGuidance && option.guidance.is_none(),
+            guidance: option.guidance.clone(),
         };
         Self {
             project: Arc::clone(&room.name),
@@ -117,13 +139,15 @@ impl Card {
             title: title(room, asked, names),
             problem: text.problem.clone(),
             attempts: text.attempts.clone(),
+            evidence: row.evidence.entries().into_iter().map(|one| Rests::on(one, frame)).collect(),
+            unfolded: room.audience == Audience::Developer,
             advice: text.recommended_text.clone(),
-            options: text.options.iter().map(choosable).collect(),
+            options: text.options.iter().enumerate().map(choosable).collect(),
             waits: waits(row.tasks.len(), names),
             asked: When::new(row.created_at, frame.now),
             open: asked.is_open(),
             ended: ended(asked, frame),
-            checks: row.kind == QuestionKind::Happened,
+            checks: row.can_check(),
         }
     }
 }
@@ -151,8 +175,9 @@ fn waits(count: usize, names: &[String]) -> Option<String> {
 /// How a question ended, or that its answer waits to be taken up.
 fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
     let row = &asked.row;
+    let guidance = asked.answer.as_ref().map_or(row.guidance.as_ref(), |a| a.guidance.as_ref());
     let label = |decision: Decision| {
-        let option = row.text.options.iter().find(|option| option.value == decision);
+        let option = row.text.chosen(decision, guidance.map(|words| &**words));
         option.map_or_else(|| decision.to_string(), |option| option.label.clone())
     };
     let said = |by: Option<&str>, decision: Option<Decision>| {

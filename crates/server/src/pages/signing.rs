@@ -145,7 +145,7 @@ async fn confirm(
     let id: QuestionId = link.question;
     let asked = read_asked(room.store.as_ref(), &room.name, id).await?;
     let asked = asked.ok_or_else(|| Problem::unknown("question", id))?.public();
-    let option = asked.row.text.options.iter().find(|option| option.value == link.decision);
+    let option = asked.row.text.chosen(link.decision, None);
     let (label, description) = option
         .map(|option| (option.label.clone(), option.description.clone()))
         .ok_or_else(|| Problem::new(StatusCode::GONE, "this question offers other choices now"))?;

@@ -17,7 +17,7 @@ use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::Time;
 use unstuck_runner::{Handle, Runner, Setup, SystemClock};
 use unstuck_server::auth::{Door, Key, Names, NewToken, Tokens};
-use unstuck_server::{Hosted, Reach, Role, Site, app};
+use unstuck_server::{Audience, Hosted, Reach, Role, Site, app};
 use unstuck_store::{Holder, SqliteStore, Store};
 
 use super::desk::LoopDesk;
@@ -85,6 +85,7 @@ impl Stage {
                 name: Arc::clone(&name),
                 store: Arc::clone(&store),
                 desk: Arc::new(LoopDesk(handle.clone())),
+                audience: Audience::Developer,
             });
             projects.push(Project { name, store, handle });
         }

@@ -7,12 +7,12 @@ use unstuck_core::engine::{
     BuildId, Question, QuestionEnd, QuestionId, State, Subject, TaskId, Why,
 };
 use unstuck_core::fault::{Category, Code, ErrorType};
-use unstuck_core::question::{Decision, QuestionKind, QuestionText};
+use unstuck_core::question::{Decision, Evidence, QuestionKind, QuestionText};
 use unstuck_core::tell;
 use unstuck_core::time::Time;
 
-/// A question. The raw error and the operator's text are for operators only; the public words
-/// never fall back to them.
+/// A question, with its evidence. The raw error and the operator's text are for operators only; the
+/// public words never fall back to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionRow {
@@ -38,6 +38,9 @@ pub struct QuestionRow {
     /// The public words and the choices.
     #[serde(flatten)]
     pub text: QuestionText,
+    /// What it rests on: the command, its output, what was tried and changed.
+    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
     /// What an operator reads beside it.
     pub operator_text: String,
     /// The error in its own words, redacted.
@@ -101,6 +104,12 @@ pub struct QuestionEnding {
 }
 
 impl QuestionRow {
+    /// Whether it can be looked up again what a person is asked: something says how.
+    pub fn can_check(&self) -> bool {
+        let action = self.evidence.action.as_ref();
+        self.kind == QuestionKind::Happened && action.is_none_or(|of| of.probe.is_some())
+    }
+
     /// Whether a person can choose this.
     pub fn offers(&self, decision: Decision) -> bool {
         self.text.options.iter().any(|option| option.value == decision)
@@ -110,7 +119,7 @@ impl QuestionRow {
         let text = tell::question_text(state, question, at);
         let build = match question.subject {
             Subject::Build(build) => Some(build),
-            Subject::Error(_) | Subject::Action(_) => {
+            Subject::Error(_) | Subject::Action(_) | Subject::Job(_) => {
                 question.tasks.first().and_then(|task| state.task(*task)).map(|task| task.build)
             }
         };
@@ -125,6 +134,7 @@ impl QuestionRow {
             error_type: question.code().map(|code| code.row().error_type),
             kind: question.kind,
             text,
+            evidence: tell::evidence(state, question),
             operator_text: tell::operator_text(state, question, at),
             raw_error: question.fault.as_ref().map(|f| f.message.clone()).unwrap_or_default(),
             why: question.why.clone(),
@@ -143,6 +153,7 @@ fn key(state: &State, subject: Subject) -> String {
     match subject {
         Subject::Error(signature) => signature.key(project),
         Subject::Build(build) => format!("{project}:build:{build}"),
+        Subject::Job(task) => format!("{project}:job:{task}"),
         Subject::Action(id) => {
             let name = state.mutation(id).map_or("", |mutation| mutation.spec.key.as_str());
             format!("{project}:mutation:{name}")

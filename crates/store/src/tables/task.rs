@@ -46,6 +46,9 @@ pub struct TaskChange {
     /// What the checks said of its latest attempt, one entry for each gate it came to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<Arc<Checked>>,
+    /// It is done and nothing had to be changed: why, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<Arc<str>>,
     /// Its counters.
     pub counters: Counters,
     /// The fault it met last.
@@ -66,6 +69,7 @@ impl TaskChange {
             held: task.held,
             attempts: task.attempts,
             checked: task.checked.clone(),
+            unchanged: task.unchanged.clone(),
             counters: task.counters,
             failure: task.failure.clone(),
             spent: task.spent,

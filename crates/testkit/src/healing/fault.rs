@@ -42,10 +42,12 @@ impl Trouble {
             Kind::PermissionCommandBlocked(_) => Kind::PermissionCommandBlocked(Permission {
                 what: message.to_owned(),
                 commands: vec![message.to_owned()],
+                ..Permission::default()
             }),
             Kind::BudgetExhausted(_) => Kind::BudgetExhausted(BudgetSpent {
                 span: self.budget.unwrap_or_default(),
                 unit: "tokens".to_owned(),
+                ..BudgetSpent::default()
             }),
             kind => kind,
         }

@@ -198,8 +198,11 @@ impl Node {
         };
         match effect.what {
             Work::Attempt { .. } => {
-                let approach =
-                    Arc::new(Approach { digest: Some(Digest(1)), ..Approach::default() });
+                let approach = Arc::new(Approach {
+                    digest: Some(Digest(1)),
+                    files_changed: 1,
+                    ..Approach::default()
+                });
                 moves.push(settle(Outcome::Attempted { approach }, None));
             }
             Work::Perform { mutation } => {
@@ -221,7 +224,7 @@ impl Node {
                     Outcome::NotApplied
                 };
                 moves.push(settle(truth, None));
-                moves.push(settle(Outcome::CannotTell, None));
+                moves.push(settle(Outcome::CannotTell { said: None }, None));
             }
             Work::Repair { propose } => {
                 let approach =

@@ -197,7 +197,7 @@ pub(super) fn action(key: &str) -> Arc<MutationSpec> {
 
 fn approach(number: u64) -> Approach {
     let summary = format!("approach {number}");
-    Approach { digest: Some(Digest(number)), summary, ..Approach::default() }
+    Approach { digest: Some(Digest(number)), summary, files_changed: 1, ..Approach::default() }
 }
 
 /// A bare fault of a code; the message makes it one error or another.

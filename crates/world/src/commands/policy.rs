@@ -16,7 +16,7 @@ use crate::process::Hold;
 /// Where a blocked command is raised.
 const SOURCE: &str = "commands";
 /// Ways of the shell itself; a list of allowed programs need not name them.
-const BUILT_IN: &[&str] = &[
+pub(super) const BUILT_IN: &[&str] = &[
     "cd", "echo", "printf", "test", "[", "[[", "true", "false", "export", "set", "unset", "read",
     "pwd", "wait", "exit", "return", "local", "shift", "trap", "umask", ":", "for", "case", "eval",
     "exec", "command", "builtin", "type", "source", ".",
@@ -30,6 +30,8 @@ pub struct Rules {
     pub allowed: Vec<String>,
     /// What must not run, beside what never may.
     pub blocked: Vec<String>,
+    /// What is taken off the list of what never runs. It is then judged by the other rules.
+    pub unlisted: Vec<String>,
     /// Whether commands may use the network.
     pub network: bool,
     /// Names of variables that are passed on beside the usual ones; `*` at the end stands for
@@ -42,6 +44,10 @@ pub struct Rules {
 pub struct Commands {
     allowed: Vec<Rule>,
     blocked: Vec<Rule>,
+    /// What never runs, by its name and what it does.
+    destructive: Vec<Rule>,
+    /// What the settings take off the list of what never runs.
+    unlisted: Vec<Rule>,
     mutators: Vec<(Rule, String)>,
     /// Blocked otherwise: a person allowed these very commands.
     permitted: BTreeSet<String>,
@@ -78,15 +84,15 @@ impl Commands {
     /// Reads the rules.
     pub fn new(rules: &Rules) -> Self {
         let read = |texts: &[String]| texts.iter().filter_map(|text| Rule::read(text)).collect();
-        let mut blocked: Vec<Rule> = read(&rules.blocked);
-        blocked.extend(destructive::rules());
         let mutators = MUTATORS.iter().flat_map(|(program, all)| {
             let what = all.iter().map(move |does| format!("{program} {does}"));
             what.filter_map(|what| Some((Rule::read(&what)?, what)))
         });
         Self {
             allowed: read(&rules.allowed),
-            blocked,
+            blocked: read(&rules.blocked),
+            destructive: destructive::rules(),
+            unlisted: read(&rules.unlisted),
             mutators: mutators.collect(),
             permitted: BTreeSet::new(),
         }
@@ -102,8 +108,12 @@ impl Commands {
     pub fn admit(&self, line: &str) -> Result<Option<Refusal>, Fault> {
         let programs = programs(line);
         for command in &programs {
+            let line = || command.words.join(" ");
+            if let Some(why) = self.never(command) {
+                return Err(never(&line(), why));
+            }
             if let Some(why) = self.forbids(command) {
-                return Err(blocked(&command.words.join(" "), why));
+                return Err(blocked(&line(), why));
             }
         }
         let refused = programs.iter().find_map(|command| {
@@ -113,12 +123,25 @@ impl Commands {
         Ok(refused)
     }
 
+    /// Whether a line of shell holds what never runs, whoever allows it.
+    pub fn holds_never(&self, line: &str) -> bool {
+        programs(line).iter().any(|command| self.never(command).is_some())
+    }
+
+    /// Why a command never runs, unless the settings take it off the list.
+    fn never(&self, command: &Simple) -> Option<&'static str> {
+        if self.unlisted.iter().any(|rule| rule.covers(&command.words)) {
+            return None;
+        }
+        destructive::reason(command).or_else(|| {
+            let listed = self.destructive.iter().any(|rule| rule.covers(&command.words));
+            listed.then_some("it is on the list of what never runs")
+        })
+    }
+
     fn forbids(&self, command: &Simple) -> Option<&'static str> {
         if self.permitted.contains(&command.words.join(" ")) {
             return None;
-        }
-        if let Some(why) = destructive::reason(command) {
-            return Some(why);
         }
         let words = &command.words;
         if self.blocked.iter().any(|rule| rule.covers(words)) {
@@ -133,8 +156,18 @@ impl Commands {
 
 /// The fault of a command that may not run.
 pub(crate) fn blocked(what: &str, why: &str) -> Fault {
-    let context = Permission { what: what.to_owned(), commands: vec![what.to_owned()] };
-    Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), context)
+    Fault::permission_command_blocked(SOURCE, format!("{what}: {why}"), permission(what))
+}
+
+/// The fault of a command that never runs, whoever allows it.
+fn never(what: &str, why: &str) -> Fault {
+    let context = Permission { never: true, ..permission(what) };
+    Fault::permission_command_blocked(SOURCE, format!("{what}: {why}; it never runs"), context)
+}
+
+fn permission(what: &str) -> Permission {
+    let what = what.to_owned();
+    Permission { commands: vec![what.clone()], what, ..Permission::default() }
 }
 
 #[cfg(test)]
@@ -184,6 +217,26 @@ mod tests {
         assert_eq!(commands.admit("make deploy && ls").unwrap(), None);
         commands.admit("make deploy all").unwrap_err();
         commands.admit("make deploy && rm -rf ~").unwrap_err();
+    }
+
+    // T1.4
+    #[test]
+    fn what_never_runs_stays_so_whoever_allows_it() {
+        for line in ["rm -rf ~", "mkfs.ext4 /dev/sda1", "sudo shutdown now"] {
+            let fault = Commands::new(&Rules::default()).admit(line).unwrap_err();
+            let Kind::PermissionCommandBlocked(of) = fault.kind else { panic!("{fault}") };
+            assert!(of.never, "{line}");
+            let allowed = [of.commands, vec![line.to_owned()]].concat();
+            let commands =
+                Commands::new(&Rules::default()).permitting(allowed.into_iter().collect());
+            commands.admit(line).unwrap_err();
+            assert!(commands.holds_never(line), "{line}");
+        }
+        let rules = Rules { unlisted: list(&["mkfs*", "rm"]), ..Rules::default() };
+        for line in ["rm -rf ~", "mkfs.ext4 /dev/sda1"] {
+            assert_eq!(Commands::new(&rules).admit(line).unwrap(), None, "{line}");
+        }
+        Commands::new(&rules).admit("reboot").unwrap_err();
     }
 
     #[test]

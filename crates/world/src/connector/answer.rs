@@ -45,7 +45,7 @@ impl Answer {
             error_type: None,
             request_id: self.head.request_id.clone(),
         };
-        let auth = Auth { account: self.host.clone(), variable: None };
+        let auth = Auth { account: self.host.clone(), ..Auth::default() };
         let mut fault = match status {
             429 => self.slow_down(message),
             403 if self.is_limited() => self.slow_down(message),

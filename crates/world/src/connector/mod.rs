@@ -71,7 +71,7 @@ impl Connector {
         self.credentials.get(variable).ok_or_else(|| {
             let message = format!("{variable} is not set");
             let variable = Some(variable.to_owned());
-            let auth = Auth { account: account.to_owned(), variable };
+            let auth = Auth { account: account.to_owned(), variable, login: None };
             Unsuccessful::Refused(Fault::auth_missing("connector", message, auth))
         })
     }
@@ -105,7 +105,7 @@ fn looked_up(found: Result<Found, Unsuccessful>) -> Outcome {
     match found {
         Ok(Found::There(result)) => Outcome::Applied { result: result.into() },
         Ok(Found::Absent) => Outcome::NotApplied,
-        Ok(Found::CannotTell) => Outcome::CannotTell,
+        Ok(Found::CannotTell) => Outcome::CannotTell { said: None },
         // It was not looked up at all: that can be tried again.
         Err(Unsuccessful::Refused(fault) | Unsuccessful::Lost(fault)) => failed(fault),
     }

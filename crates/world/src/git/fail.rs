@@ -78,6 +78,7 @@ impl Operation {
             operation: self.name().to_owned(),
             exit,
             reference: reference.map(str::to_owned),
+            remote: None,
         };
         let (source, message) = (self.source(), message.into());
         match self {
@@ -161,11 +162,12 @@ impl Operation {
 
     /// The causes that git tells in prose only.
     fn told(self, code: Code, exit: i32, reference: Option<&str>) -> Option<Kind> {
-        let account = || Auth { account: "the git remote".to_owned(), variable: None };
+        let account = || Auth { account: "the git remote".to_owned(), ..Auth::default() };
         let git = || GitOperation {
             operation: self.name().to_owned(),
             exit: Some(exit),
             reference: reference.map(str::to_owned),
+            remote: None,
         };
         let remote = matches!(self, Self::Push | Self::AskRemote);
         Some(match code {

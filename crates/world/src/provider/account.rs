@@ -2,11 +2,17 @@
 
 use std::path::PathBuf;
 
-use unstuck_core::fault::{Auth, Fault};
+use unstuck_core::fault::{Auth, Fault, Kind};
 
 use super::credential::Credential;
 use crate::agent::End;
 use crate::redact::Redactor;
+
+/// How a person logs in to an agent program, and the variable of a key that does as well.
+const LOGINS: [(&str, &str, &str); 2] = [
+    ("claude-cli", "claude login", "ANTHROPIC_API_KEY"),
+    ("codex-cli", "codex login", "OPENAI_API_KEY"),
+];
 
 /// The way into an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,30 +38,48 @@ impl Account {
     /// Whether there is something to get in with: a key, or the file `login`
     /// where the login is kept.
     pub(super) fn check(&self, source: &str, login: &str) -> Result<(), Fault> {
-        let (there, variable, message) = match self {
-            Self::Key(key) => (
-                key.credential.is_some(),
-                Some(key.variable.clone()),
-                format!("{} is not set", key.variable),
-            ),
+        let (there, message) = match self {
+            Self::Key(key) => (key.credential.is_some(), format!("{} is not set", key.variable)),
             Self::Login(directory) => {
                 let file = directory.join(login);
-                (
-                    file.exists(),
-                    None,
-                    format!("nobody is logged in: there is no {}", file.display()),
-                )
+                (file.exists(), format!("nobody is logged in: there is no {}", file.display()))
             }
         };
-        let auth = Auth { account: source.to_owned(), variable };
-        if there { Ok(()) } else { Err(Fault::auth_missing(source, message, auth)) }
+        if there {
+            return Ok(());
+        }
+        // Without a login a key under its usual name does as well.
+        let usual = LOGINS.iter().find(|(name, ..)| *name == source);
+        let usual = usual.map(|(.., variable)| (*variable).to_owned());
+        let way_in = self.way_in(source);
+        let auth = Auth { variable: way_in.variable.or(usual), ..way_in };
+        Err(Fault::auth_missing(source, message, auth))
     }
 
-    /// The same end without the secret: a service may well repeat the key that it refuses.
+    /// What a person can do to get in: set the variable of the key, or log in.
+    fn way_in(&self, source: &str) -> Auth {
+        let account = source.to_owned();
+        match self {
+            Self::Key(key) => Auth { account, variable: Some(key.variable.clone()), login: None },
+            Self::Login(_) => {
+                let known = LOGINS.iter().find(|(name, ..)| *name == source);
+                let login = known.map(|(_, login, _)| (*login).to_owned());
+                Auth { account, variable: None, login }
+            }
+        }
+    }
+
+    /// The same end without the secret, because a service may well repeat the key that it refuses;
+    /// and with what a person can do where it is the account that did not let it in.
     pub(super) fn redacted(&self, mut end: End) -> End {
         if let End::Failed(fault) = &mut end {
             let secret = self.credential().map(Credential::expose);
             fault.message = Redactor::new(secret).text(&fault.message).into_owned();
+            if let Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) =
+                &mut fault.kind
+            {
+                *auth = self.way_in(&auth.account);
+            }
         }
         end
     }
@@ -76,6 +100,24 @@ mod tests {
 
     fn key(value: &str) -> Account {
         Account::Key(Key { variable: "SOME_KEY".to_owned(), credential: Credential::new(value) })
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let auth = |account: &Account| {
+            let fault = account.check("claude-cli", "auth").unwrap_err();
+            let Kind::AuthMissing(auth) = fault.kind else { panic!("{fault}") };
+            (auth.variable, auth.login)
+        };
+        assert_eq!(auth(&key("")), (Some("SOME_KEY".to_owned()), None));
+        let home = tempfile::tempdir().unwrap();
+        let login = Account::Login(home.path().to_owned());
+        let both = (Some("ANTHROPIC_API_KEY".to_owned()), Some("claude login".to_owned()));
+        assert_eq!(auth(&login), both);
+        let refused = Fault::auth_invalid("claude-cli", "no", Auth::default());
+        let End::Failed(fault) = login.redacted(End::Failed(Box::new(refused))) else { panic!() };
+        let Kind::AuthInvalid(auth) = fault.kind else { panic!() };
+        assert_eq!(auth.login, None, "the account is not known by name");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Input};
 
 use super::declare::Irreversible;
 use super::fail::bad_input;
@@ -205,11 +205,12 @@ impl Wish {
 }
 
 impl AskHuman {
-    /// The question with its choices, as a person reads it.
-    pub fn words(&self) -> String {
-        match &self.options[..] {
-            [] => self.question.clone(),
-            options => format!("{} ({})", self.question.trim_end(), options.join(" / ")),
+    /// The question and its choices, each passed through `clean`.
+    pub fn input(&self, clean: impl Fn(&str) -> String) -> Input {
+        let options = self.options.iter().filter(|option| !option.trim().is_empty());
+        Input {
+            asked: clean(&self.question),
+            options: options.map(|option| clean(option)).collect(),
         }
     }
 }

@@ -1,27 +1,26 @@
-//! What was red at the base, before anybody began.
+//! What the checks say about the commit that a build starts from, before any agent works.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::fault::{Fault, Missing};
-use unstuck_core::signature::Signature;
+use unstuck_core::failing::Failures;
+use unstuck_core::fault::{Code, Fault, Gate, Missing};
 
-use super::check::Checked;
+use super::check::{Checked, Red};
 use super::checks::Checks;
 use crate::git::Oid;
 use crate::workspace::{Shell, Workspace};
 
-/// What a check that is red at the base means.
+/// What a check that is red at the base means for the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Compare {
-    /// It passes as long as it is red in the same way, and that is said.
+pub enum BaselineMode {
+    /// It has to be green when the work is done. Where exactly the failures of the base are left, a
+    /// person decides whether they belong to the work.
     #[default]
+    Green,
+    /// It passes as long as exactly the failures of the base are left, and that is said.
     Compare,
-    /// Nothing begins before the base is green.
-    Strict,
-    /// The base is not looked at; red is red.
-    Off,
 }
 
 /// What was red at the base.
@@ -29,12 +28,29 @@ pub enum Compare {
 pub struct Baseline {
     /// The base.
     pub commit: Oid,
-    red: BTreeMap<String, BTreeSet<Signature>>,
+    /// The red checks by their command.
+    red: BTreeMap<String, BaselineCheck>,
+    /// Checks that were red and then green without a change.
+    #[serde(default)]
+    pub flaky: Vec<String>,
+}
+
+/// A check that is red at the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaselineCheck {
+    /// The gate it belongs to.
+    pub gate: Gate,
+    /// Its exit status.
+    pub exit: i32,
+    /// The end of what it wrote.
+    pub output: String,
+    /// What failed.
+    pub failures: Failures,
 }
 
 impl Baseline {
-    /// Runs every check of these gates in a worktree that nobody has worked in yet. A check that
-    /// cannot be made says nothing about the base, and is a fault.
+    /// Runs every check of these gates in a worktree that no agent has worked in yet. A check that
+    /// cannot run says nothing about the base, and is a fault.
     pub async fn measure(
         workspace: &Workspace,
         gates: &[&Checks],
@@ -47,44 +63,50 @@ impl Baseline {
             let what = "an untouched worktree".to_owned();
             return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
         }
-        let mut red: BTreeMap<String, BTreeSet<Signature>> = BTreeMap::new();
+        let mut baseline = Self { commit, red: BTreeMap::new(), flaky: Vec::new() };
         for checks in gates {
             for check in (0..checks.commands().len()).filter_map(|n| checks.check(n)) {
+                let command = check.command.to_owned();
                 match check.run(workspace.directory(), shell).await {
                     Checked::Green => {}
-                    Checked::Red(fault) => {
-                        red.entry(check.command.to_owned()).or_default().insert(fault.signature);
+                    Checked::Flaky => baseline.flaky.push(command),
+                    Checked::Red(red) => {
+                        let Red { exit, output, failures, .. } = *red;
+                        let red = BaselineCheck { gate: checks.gate(), exit, output, failures };
+                        baseline.red.insert(command, red);
                     }
-                    Checked::Failed(fault) => return Err(fault),
+                    Checked::Failed(fault) => return Err(cannot_run(&command, fault)),
                 }
             }
         }
-        Ok(Self { commit, red })
+        Ok(baseline)
     }
 
-    /// The commands that were red.
-    pub fn red(&self) -> impl Iterator<Item = &str> {
-        self.red.keys().map(String::as_str)
+    /// The checks that were red, by their command.
+    pub fn red(&self) -> impl Iterator<Item = (&str, &BaselineCheck)> {
+        self.red.iter().map(|(command, red)| (command.as_str(), red))
     }
 
-    /// Whether a command was red in this way.
-    pub fn was_red(&self, command: &str, signature: Signature) -> bool {
-        self.red.get(command).is_some_and(|known| known.contains(&signature))
+    /// Whether a command fails now exactly as it did at the base.
+    pub fn fails_as_before(&self, command: &str, failures: &Failures) -> bool {
+        self.red.get(command).is_some_and(|red| red.failures.is_same(failures))
     }
+}
 
-    /// The baseline that checks are compared with in this mode. Where nothing may begin before the
-    /// base is green and it is not, that is `PRECONDITION_MISSING`.
-    pub fn used(&self, how: Compare) -> Result<Option<&Self>, Fault> {
-        match how {
-            Compare::Off => Ok(None),
-            Compare::Compare => Ok(Some(self)),
-            Compare::Strict if self.red.is_empty() => Ok(None),
-            Compare::Strict => {
-                let red: Vec<&str> = self.red().collect();
-                let message = format!("red at {}: {}", self.commit, red.join("; "));
-                let what = "a green base".to_owned();
-                Err(Fault::precondition_missing("validate:base", message, Missing { what }))
-            }
-        }
+/// A check that cannot run here needs a person, before anything is spent. An outage passes by itself.
+fn cannot_run(command: &str, fault: Fault) -> Fault {
+    let passes = !matches!(
+        fault.code(),
+        Code::ToolMissing
+            | Code::ToolConfig
+            | Code::ToolCrash
+            | Code::ToolAccessDenied
+            | Code::OperationTimeout
+    );
+    if passes {
+        return fault;
     }
+    let message = format!("the check `{command}` cannot run here: {}", fault.message);
+    let what = format!("what `{command}` needs to run");
+    Fault::precondition_missing("validate:base", message, Missing { what }).caused_by(fault)
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use unstuck_core::failing::Failures;
 use unstuck_core::fault::text_rules::{self, Applies};
-use unstuck_core::fault::{Crash, Fault, Gate, Internal, Kind, Validation};
+use unstuck_core::fault::{Crash, Fault, Gate, Internal, Kind, Tool, Validation};
 use unstuck_core::signature::Signature;
 
 use crate::process::{Ended, How, last_lines, verdict, with_facts};
@@ -15,14 +16,30 @@ const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
 const SIGNAL_BASE: i32 = 128;
 const SIGNAL_MAX: i32 = 64;
 
+/// A shell gives this status when there is no such program, and the other when it may not be run.
+const NOT_FOUND: i32 = 127;
+const NOT_EXECUTABLE: i32 = 126;
+
 /// What a check says.
 #[derive(Debug)]
 pub(super) enum Checked {
     Green,
+    /// It was red, and green when it was run again on the same files.
+    Flaky,
     /// The check itself is red.
-    Red(Fault),
-    /// It could not be made, and says nothing about the change.
+    Red(Box<Red>),
+    /// It could not run, and says nothing about the change.
     Failed(Fault),
+}
+
+/// A red check.
+#[derive(Debug)]
+pub(super) struct Red {
+    pub(super) fault: Fault,
+    pub(super) exit: i32,
+    /// The end of what it wrote.
+    pub(super) output: String,
+    pub(super) failures: Failures,
 }
 
 /// The n-th check of a gate, counted from 1.
@@ -34,9 +51,21 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// Runs the check, and once more when it is red: a check that then passes is unreliable.
     pub(super) async fn run(self, directory: &Path, shell: &Shell) -> Checked {
+        match self.run_once(directory, shell).await {
+            Checked::Red(red) => match self.run_once(directory, shell).await {
+                Checked::Green => Checked::Flaky,
+                Checked::Red(again) => Checked::Red(again),
+                Checked::Flaky | Checked::Failed(_) => Checked::Red(red),
+            },
+            other => other,
+        }
+    }
+
+    async fn run_once(self, directory: &Path, shell: &Shell) -> Checked {
         match shell.run(directory, self.command).await {
-            Ok(ended) => self.judge(&ended),
+            Ok(ended) => self.judge(&ended, directory),
             Err(fault) => Checked::Failed(fault),
         }
     }
@@ -50,7 +79,7 @@ impl Check<'_> {
         format!("validate:{gate}#{}", self.n)
     }
 
-    fn judge(self, ended: &Ended) -> Checked {
+    fn judge(self, ended: &Ended, directory: &Path) -> Checked {
         match ended.how {
             How::Exited(0) => Checked::Green,
             How::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
@@ -59,7 +88,7 @@ impl Check<'_> {
                     format!("{} was ended by signal {}", self.command, exit - SIGNAL_BASE);
                 Checked::Failed(Fault::tool_crash(self.source(), message, crash))
             }
-            How::Exited(exit) => self.ended_red(ended, exit),
+            How::Exited(exit) => self.ended_red(ended, exit, directory),
             _ => {
                 Checked::Failed(verdict(ended, &self.source(), self.command).unwrap_or_else(|| {
                     let component = "validate".to_owned();
@@ -70,9 +99,15 @@ impl Check<'_> {
         }
     }
 
-    fn ended_red(self, ended: &Ended, exit: i32) -> Checked {
+    fn ended_red(self, ended: &Ended, exit: i32, directory: &Path) -> Checked {
         let bytes = ended.output.to_bytes();
         let output = String::from_utf8_lossy(&bytes);
+        if let Some(missing) = missing_program(self.command, exit, &output) {
+            let tool = Tool { command: Some(missing.clone()), exit: Some(exit), ..Tool::default() };
+            let end = last_lines(&output, OUTPUT_BYTES_MAX);
+            let message = format!("{missing} is not there\n{end}");
+            return Checked::Failed(Fault::tool_missing(self.source(), message, tool));
+        }
         match text_rules::classify(&bytes, Applies::ValidationOutput) {
             Some((code, rule)) => {
                 let signature = Signature::of_output(code, &self.place(), &output, Some(exit));
@@ -80,7 +115,12 @@ impl Check<'_> {
                 let fault = Fault::new(kind, self.source(), last_lines(&output, OUTPUT_BYTES_MAX));
                 Checked::Failed(fault.by_rule(rule, signature))
             }
-            None => Checked::Red(self.red(exit, &output)),
+            None => Checked::Red(Box::new(Red {
+                fault: self.red(exit, &output),
+                exit,
+                output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
+                failures: Failures::read(&bytes, &directory.to_string_lossy()),
+            })),
         }
     }
 
@@ -109,4 +149,42 @@ impl Check<'_> {
         }
         fault
     }
+}
+
+/// What a check needs and does not find: the program itself, or the part of it that the command names.
+/// A module of the project that is missing is a red check: an agent may be there to write it.
+fn missing_program(command: &str, exit: i32, output: &str) -> Option<String> {
+    if matches!(exit, NOT_FOUND | NOT_EXECUTABLE) {
+        return Some(not_found_in(output).unwrap_or_else(|| first_word(command)));
+    }
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let modules = words.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
+    for module in modules {
+        let said = format!("No module named {module}");
+        if output.lines().any(|line| line.trim_end().trim_end_matches('\'').ends_with(&said)) {
+            return Some(module.to_owned());
+        }
+    }
+    let starts = |prefix: &str| output.lines().find(|line| line.trim_start().starts_with(prefix));
+    let line = starts("error: no such command: `")
+        .or_else(|| starts("npm error Missing script:"))
+        .or_else(|| starts("npm ERR! Missing script:"))
+        .or_else(|| starts("make: *** No rule to make target"))
+        .or_else(|| starts("npm error could not determine executable"))?;
+    Some(line.trim().to_owned())
+}
+
+/// `sh: 1: pytest: not found`, `bash: line 1: pytest: command not found`.
+fn not_found_in(output: &str) -> Option<String> {
+    let line = output.lines().rev().find(|line| {
+        line.ends_with(": not found")
+            || line.ends_with("command not found")
+            || line.ends_with(": Permission denied")
+    })?;
+    let (before, _) = line.rsplit_once(": ")?;
+    Some(before.rsplit(": ").next().unwrap_or(before).to_owned())
+}
+
+fn first_word(command: &str) -> String {
+    command.split_whitespace().next().unwrap_or(command).to_owned()
 }

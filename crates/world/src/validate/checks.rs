@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
+use unstuck_core::failing::Failures;
 use unstuck_core::fault::{Fault, Gate};
-use unstuck_core::signature::Signature;
 use unstuck_core::time::Time;
 
 use super::baseline::Baseline;
-use super::check::{Check, Checked};
+use super::check::{Check, Checked, Red};
+use super::definition::{scripts_differ, scripts_run};
 use crate::scope::{BadPattern, Case, Patterns, Scope};
-use crate::workspace::{Shell, TakenBack, Workspace};
+use crate::workspace::{Change, ChangeKind, Shell, TakenBack, Workspace};
 
 /// The checks of one gate.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Checks {
     gate: Gate,
     commands: Vec<String>,
     protected: Patterns,
+    /// Files that say what the commands do; put back like protected ones where the base has them.
+    defining: Vec<PathBuf>,
     /// Whatever a scope names, protected paths are put back.
     firm: bool,
 }
@@ -27,9 +30,9 @@ pub struct Checks {
 pub enum Verdict {
     /// The gate has no checks. That is not the same as green.
     NothingToCheck,
-    /// Nothing is in the way.
+    /// Every check is green, or fails exactly as it did at the base.
     Green(Seen),
-    /// A check is red, or could not be made.
+    /// A check is red in a way of its own, or could not run.
     Red {
         /// Which fault that is.
         fault: Box<Fault>,
@@ -39,30 +42,42 @@ pub enum Verdict {
 }
 
 /// What was seen on the way.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Protected paths that had been changed, and were put back before the checks.
     pub restored: Option<TakenBack>,
     /// Checks that are green.
     pub green: Vec<String>,
-    /// Checks that are red as they were at the base; nobody is charged for them.
+    /// Those of them that were red first and green when they were run again.
+    pub flaky: Vec<String>,
+    /// Checks that fail exactly as they did at the base.
     pub red_at_base: Vec<RedAtBase>,
 }
 
-/// A check that was red before anybody began.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A check that fails exactly as it did before any agent worked.
+#[derive(Clone, Debug)]
 pub struct RedAtBase {
     /// The command.
     pub command: String,
+    /// What failed.
+    pub failures: Failures,
     /// How it is red.
-    pub signature: Signature,
+    pub fault: Box<Fault>,
 }
 
 impl Checks {
     /// The commands of a gate, and the paths that are put back before they run.
     pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
         let protected = Patterns::read(protect, Case::Folds)?;
-        Ok(Self { gate, commands: commands.to_vec(), protected, firm: false })
+        let defining = Vec::new();
+        Ok(Self { gate, commands: commands.to_vec(), protected, defining, firm: false })
+    }
+
+    /// The same, with files that define the checks protected where the base has them. One that is new
+    /// may be what the task is about.
+    #[must_use]
+    pub fn defined_by(self, files: Vec<PathBuf>) -> Self {
+        Self { defining: files, ..self }
     }
 
     /// The same, with protected paths put back even where a scope names them: whoever repairs
@@ -87,8 +102,8 @@ impl Checks {
         Some(Check { gate: self.gate, n: n + 1, command })
     }
 
-    /// Puts protected paths back, then runs the checks until one is in the way. `baseline` is what
-    /// was red at the base, where that counts as an excuse.
+    /// Puts protected paths back, then runs the checks until one is red in a way that `baseline` does
+    /// not know.
     pub async fn run(
         &self,
         workspace: &Workspace,
@@ -106,10 +121,19 @@ impl Checks {
             let command = check.command.to_owned();
             match check.run(workspace.directory(), shell).await {
                 Checked::Green => seen.green.push(command),
-                Checked::Red(fault) if excused(baseline, &command, fault.signature) => {
-                    seen.red_at_base.push(RedAtBase { command, signature: fault.signature });
+                Checked::Flaky => {
+                    seen.green.push(command.clone());
+                    seen.flaky.push(command);
                 }
-                Checked::Red(fault) | Checked::Failed(fault) => {
+                Checked::Red(red) => {
+                    let Red { fault, failures, .. } = *red;
+                    let fault = Box::new(fault);
+                    if !baseline.is_some_and(|base| base.fails_as_before(&command, &failures)) {
+                        return Ok(Verdict::Red { fault, seen });
+                    }
+                    seen.red_at_base.push(RedAtBase { command, failures, fault });
+                }
+                Checked::Failed(fault) => {
                     return Ok(Verdict::Red { fault: Box::new(fault), seen });
                 }
             }
@@ -122,8 +146,9 @@ impl Checks {
     pub async fn run_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
             match check.run(directory, shell).await {
-                Checked::Green => {}
-                Checked::Red(fault) | Checked::Failed(fault) => return Err(fault),
+                Checked::Green | Checked::Flaky => {}
+                Checked::Red(red) => return Err(red.fault),
+                Checked::Failed(fault) => return Err(fault),
             }
         }
         Ok(())
@@ -138,17 +163,38 @@ impl Checks {
         now: Time,
     ) -> Result<Option<TakenBack>, Fault> {
         let changes = workspace.changes().await?;
-        let protected =
-            |path: &PathBuf| self.protected.cover(path) && (self.firm || !scope.names(path));
-        let paths: Vec<PathBuf> =
-            changes.into_iter().map(|change| change.path).filter(protected).collect();
+        let manifests = self.changed_manifests(workspace, &changes).await?;
+        let guarded = |change: &&Change| {
+            let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
+            self.protected.cover(&change.path) || defines && change.kind != ChangeKind::Added
+        };
+        let free = |change: &&Change| !self.firm && scope.names(&change.path);
+        let protected = changes.iter().filter(guarded).filter(|change| !free(change));
+        let paths: Vec<PathBuf> = protected.map(|change| change.path.clone()).collect();
         if paths.is_empty() {
             return Ok(None);
         }
         workspace.take_back(&paths, run, now).await.map(Some)
     }
-}
 
-fn excused(baseline: Option<&Baseline>, command: &str, signature: Signature) -> bool {
-    baseline.is_some_and(|baseline| baseline.was_red(command, signature))
+    /// Manifests with scripts that the checks run, and that say something else now.
+    async fn changed_manifests(
+        &self,
+        workspace: &Workspace,
+        changes: &[Change],
+    ) -> Result<Vec<PathBuf>, Fault> {
+        let mut changed = Vec::new();
+        for (manifest, script) in scripts_run(&self.commands) {
+            let path = PathBuf::from(manifest);
+            if !changes.iter().any(|change| change.path == path) {
+                continue;
+            }
+            let now = std::fs::read(workspace.directory().join(&path)).unwrap_or_default();
+            let base = workspace.base_file(&path).await?;
+            if base.is_some_and(|base| scripts_differ(&script, &base, &now)) {
+                changed.push(path);
+            }
+        }
+        Ok(changed)
+    }
 }

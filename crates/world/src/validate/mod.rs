@@ -2,14 +2,17 @@
 //!
 //! [`Checks`] are the commands of one gate, run one after the other in the worktree until one is red.
 //! Before them, protected paths are put back as the base has them, so that no check passes because
-//! it was edited. [`Baseline`] knows what was red before anybody began. [`Secrets`] looks through a
+//! it was edited. A red check is run once more: one that then passes is unreliable, not red.
+//! [`Baseline`] knows what was red before any agent worked. [`Secrets`] looks through a
 //! change for what must not be committed.
 
 mod baseline;
 mod check;
 mod checks;
+mod definition;
 mod secrets;
 
-pub use baseline::{Baseline, Compare};
+pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{Checks, RedAtBase, Seen, Verdict};
+pub use definition::defining_files;
 pub use secrets::{Finding, Secrets};

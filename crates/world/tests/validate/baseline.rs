@@ -1,52 +1,76 @@
-//! What was red before anybody began.
+//! What was red before any agent worked.
 
 use unstuck_core::fault::Code;
-use unstuck_world::validate::{Baseline, Compare, Verdict};
+use unstuck_world::validate::{Baseline, Verdict};
 
 use super::repo::block_on;
 use super::stage::{Stage, put};
 use super::{checks, run};
 
-const OLD: &str = "test ! -f old-bug || { echo 'error: old bug in parser'; exit 1; }; \
-                   test ! -f new-bug || { echo 'error: new bug in lexer'; exit 1; }";
+const OLD: &str =
+    "test ! -f old-bug || { echo \"error: expected 5, got $(cat old-bug)\"; exit 1; }";
 
-// B15: red as it was at the base is said and not charged; red in a new way is.
+// B15: what fails exactly as it did at the base is told apart from what fails in another way, and
+// another value in the same message is another way.
 #[test]
-fn a_check_that_was_red_at_the_base_is_said_and_not_charged() {
-    let stage = Stage::with(&[("old-bug", "1"), ("a", "1")]);
+fn a_check_that_fails_as_at_the_base_is_told_from_one_that_fails_in_another_way() {
+    let stage = Stage::with(&[("old-bug", "-1"), ("a", "1")]);
     let workspace = stage.fresh();
     let checks = checks(&["true", OLD]);
     let baseline = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell())).unwrap();
-    assert_eq!(baseline.red().collect::<Vec<_>>(), [OLD]);
+    let (command, red) = baseline.red().next().unwrap();
+    assert_eq!((command, red.exit, red.output.as_str()), (OLD, 1, "error: expected 5, got -1"));
     let stored = serde_json::to_vec(&baseline).unwrap();
     let baseline: Baseline = serde_json::from_slice(&stored).unwrap();
 
     put(&workspace, "a", "2");
-    let compared = baseline.used(Compare::Compare).unwrap();
-    let Verdict::Green(seen) = run(&stage, &workspace, &checks, &[], compared) else { panic!() };
+    let verdict = run(&stage, &workspace, &checks, &[], Some(&baseline));
+    let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
     assert_eq!((seen.green.len(), seen.red_at_base.len()), (1, 1));
     assert_eq!(seen.red_at_base[0].command, OLD);
 
-    std::fs::remove_file(workspace.directory().join("old-bug")).unwrap();
-    put(&workspace, "new-bug", "1");
-    let verdict = run(&stage, &workspace, &checks, &[], compared);
+    put(&workspace, "old-bug", "6");
+    let verdict = run(&stage, &workspace, &checks, &[], Some(&baseline));
     assert!(
         matches!(verdict, Verdict::Red { fault, .. } if fault.code() == Code::ValidationPreCommit)
     );
-    // Nothing that somebody has worked in is a base.
+    // A worktree that an agent has worked in is no base.
     let late = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell())).unwrap_err();
     assert_eq!(late.code(), Code::PreconditionMissing);
 }
 
-// B15
+// B15: a check that cannot run is never red as before; a person is asked before anything is spent.
 #[test]
-fn the_base_can_be_required_to_be_green_or_not_be_looked_at() {
-    let stage = Stage::with(&[("old-bug", "1")]);
+fn a_check_that_cannot_run_is_no_red_base() {
+    let stage = Stage::with(&[("a", "1")]);
     let workspace = stage.fresh();
-    let checks = checks(&[OLD]);
-    let baseline = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell())).unwrap();
-    let refused = baseline.used(Compare::Strict).unwrap_err();
-    assert_eq!(refused.code(), Code::PreconditionMissing);
-    let off = baseline.used(Compare::Off).unwrap();
-    assert!(matches!(run(&stage, &workspace, &checks, &[], off), Verdict::Red { .. }));
+    let cases = [
+        ("no-such-program --all", "no-such-program"),
+        ("python3 -m no_such_module", "no_such_module"),
+        ("sh -c 'kill -SEGV $$'", "signal"),
+    ];
+    for (command, named) in cases {
+        let checks = checks(&[command]);
+        let fault = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell()));
+        let fault = fault.unwrap_err();
+        assert_eq!(fault.code(), Code::PreconditionMissing, "{command}: {fault}");
+        assert!(fault.message.contains(named), "{}", fault.message);
+        // Without a base, after an agent has worked, it is no red check either.
+        let verdict = run(&stage, &workspace, &checks, &[], None);
+        let Verdict::Red { fault, .. } = verdict else { panic!("{verdict:?}") };
+        assert_ne!(fault.code(), Code::ValidationPreCommit, "{command}");
+    }
+}
+
+/// A check that is red once and then green on the same files is unreliable, not red.
+#[test]
+fn a_flaky_check_is_green_and_said_to_be_flaky() {
+    let stage = Stage::with(&[("a", "1")]);
+    let workspace = stage.fresh();
+    let once = stage.repo.beside("was-here");
+    let flaky = format!("test -f {0} || {{ touch {0}; exit 1; }}", once.display());
+    let checks = checks(&[&flaky]);
+    let verdict = run(&stage, &workspace, &checks, &[], None);
+    let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
+    assert_eq!((seen.green, seen.flaky), (vec![flaky.clone()], vec![flaky]));
 }

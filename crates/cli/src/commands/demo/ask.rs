@@ -56,7 +56,7 @@ impl Person {
         self.answered += 1;
         let last = words.options.last().map(|option| option.value);
         let given_up = last.filter(|_| self.answered > PATIENCE);
-        Ok(recommended(given_up.unwrap_or(words.recommended)))
+        Ok(recommended(given_up.or(words.recommended).or(last).unwrap_or(Decision::Continue)))
     }
 }
 

@@ -78,8 +78,8 @@ pub(super) fn question(out: &mut impl Write, words: &QuestionText, width: usize)
     for attempt in &words.attempts {
         writeln!(out, "    · {}", wrapped(attempt, 6, width))?;
     }
-    for (number, option) in (1..).zip(&words.options) {
-        let here = if option.value == words.recommended { " (recommended)" } else { "" };
+    for (at, option) in words.options.iter().enumerate() {
+        let (number, here) = (at + 1, if words.recommends(at) { " (recommended)" } else { "" });
         writeln!(out, "  {title}{number}. {}{title:#}{dim}{here}{dim:#}", option.label)?;
         writeln!(out, "     {}", wrapped(&option.description, 5, width))?;
     }

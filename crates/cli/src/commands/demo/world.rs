@@ -22,7 +22,7 @@ use unstuck_world::process::Guard;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use super::clock::NightClock;
@@ -96,6 +96,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         disk_free_bytes_min: 0,
         // A machine's own walls are no part of the story, which is the same everywhere.
         says_walls: false,
+        unlisted: Vec::new(),
         person: Person { name: name.to_owned(), email: email.to_owned() },
         command_timeout: COMMAND_TIMEOUT,
         environment: passed_on.chain([hosting]).collect(),
@@ -104,6 +105,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         credentials: [].into(),
         results: Results::new(folder.join("results")),
         remote: Some(shop.remote().display().to_string()),
+        pull_request: false,
         control: None,
         tasks: tasks.collect(),
         guard,
@@ -133,7 +135,7 @@ fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
             pre_push: checks(Gate::PrePush, &[]),
             pre_pr: checks(Gate::PrePr, &[]),
             // Tests of what is still to be done are red, and to change that is the agents' work.
-            compare: Compare::Off,
+            baseline: BaselineMode::Green,
         },
         brief: String::new(),
     }

@@ -12,7 +12,7 @@ use unstuck_store::tables::QuestionRow;
 use crate::args::Exec;
 use crate::error::Error;
 use crate::project::{self, Project};
-use crate::render::{self, event_json, json_line};
+use crate::render::{self, event_json, json_line, words};
 
 /// How much is said, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +134,8 @@ impl Teller {
             lines.push(format!("  {}", question.raw_error));
         }
         for option in &question.text.options {
-            let (value, label) = (option.value, &option.label);
-            lines.push(format!("  unstuck inbox answer {id} {value}"));
-            lines.push(format!("      {label}. {}", option.description));
+            lines.push(format!("  {}", words::answer_command(id, option)));
+            lines.push(format!("      {}. {}", option.label, option.description));
         }
         lines.push(match max_wait {
             Some(Span::ZERO) => format!("It is taken up by the next {}.", self.again),

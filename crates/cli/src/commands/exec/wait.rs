@@ -114,7 +114,7 @@ impl Followed<'_> {
     /// earlier firing, which ended while we waited for our turn.
     async fn on(&mut self, seat: &Seat, recorded: &Recorded) -> Result<Option<Ending>, Error> {
         match &recorded.event {
-            Event::TaskDone { task }
+            Event::TaskDone { task, .. }
             | Event::TaskSkipped { task, .. }
             | Event::TaskCancelled { task }
             | Event::TaskFailed { task, .. }

@@ -75,8 +75,8 @@ fn choices(out: &mut impl Write, row: &QuestionRow, width: usize) -> io::Result<
     let code = style::CODE;
     let widest = row.text.options.iter().map(|option| option.value.as_str().len()).max();
     let widest = widest.unwrap_or_default();
-    for option in &row.text.options {
-        let here = if option.value == row.text.recommended { " (recommended)" } else { "" };
+    for (at, option) in row.text.options.iter().enumerate() {
+        let here = if row.text.recommends(at) { " (recommended)" } else { "" };
         let label = format!("{}{here}", option.label);
         let (value, label) = (option.value, wrapped(&label, INDENT + widest + 2, width));
         writeln!(out, "{:INDENT$}{code}{value:widest$}{code:#}  {label}", "")?;
@@ -122,6 +122,10 @@ fn answered(by: Option<&str>, ago: &str, decision: Option<Decision>) -> String {
 fn next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
     let (dim, id) = (style::DIM, first.id.0);
     writeln!(out, "{dim}`unstuck inbox show {id}` says more about a question.{dim:#}")?;
-    let choice = first.text.recommended;
-    writeln!(out, "{dim}`unstuck inbox answer {id} {choice}` answers it.{dim:#}")
+    let chosen = first.text.options.iter().enumerate().find(|(at, _)| first.text.recommends(*at));
+    let Some((_, option)) = chosen.or_else(|| first.text.options.iter().enumerate().next()) else {
+        return Ok(());
+    };
+    let command = words::answer_command(id, option);
+    writeln!(out, "{dim}`{command}` answers it.{dim:#}")
 }

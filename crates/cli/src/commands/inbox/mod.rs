@@ -3,6 +3,7 @@
 mod answer;
 mod browse;
 mod check;
+mod diff;
 mod list;
 mod show;
 
@@ -20,6 +21,7 @@ use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::Terminal;
 use crate::render::screen::Screen;
+use crate::settings::Audience;
 
 /// Carries it out.
 pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
@@ -30,7 +32,10 @@ pub(crate) fn run(args: &Inbox, dir: Option<&Path>, terminal: &Terminal) -> Resu
         match &args.command {
             None => return go_through(&desk).await,
             Some(InboxCommand::List { all }) => list::run(&desk, *all).await,
-            Some(InboxCommand::Show { question }) => show::run(&desk, *question).await,
+            Some(InboxCommand::Show { question, evidence }) => {
+                show::run(&desk, *question, *evidence).await
+            }
+            Some(InboxCommand::Diff { question }) => diff::run(&desk, *question).await,
             Some(InboxCommand::Answer { question, decision, guidance }) => {
                 answer::run(&desk, *question, decision, guidance.as_deref()).await
             }
@@ -74,6 +79,12 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// Whether what a question rests on is shown without being asked for.
+    fn shows_evidence(&self) -> bool {
+        let resolved = self.project.settings();
+        resolved.is_ok_and(|resolved| resolved.settings.inbox.audience == Audience::Developer)
+    }
+
     async fn question(&self, id: QuestionId) -> Result<QuestionRow, Error> {
         let found = self.store.question(self.project.name(), id).await?;
         Ok(found.ok_or(AnswerError::NoQuestion(id))?)

@@ -3,18 +3,17 @@
 use std::io::{self, Write};
 
 use unstuck_core::engine::QuestionId;
-use unstuck_core::question::Decision;
 use unstuck_store::tables::QuestionStatus;
 
 use super::{Asked, Desk, list};
 use crate::error::Error;
 use crate::project;
-use crate::render::{self, style, words, wrapped};
+use crate::render::{self, style, when, words, wrapped};
 
 /// How many names are enough to know what it is about.
 const NAMES_MAX: usize = 5;
 
-pub(super) async fn run(desk: &Desk<'_>, id: QuestionId) -> Result<(), Error> {
+pub(super) async fn run(desk: &Desk<'_>, id: QuestionId, evidence: bool) -> Result<(), Error> {
     let asked = desk.asked(id).await?;
     let mut out = desk.terminal.styled();
     if desk.json {
@@ -23,7 +22,8 @@ pub(super) async fn run(desk: &Desk<'_>, id: QuestionId) -> Result<(), Error> {
         let name = desk.project.name();
         let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
         let names = tasks.values().map(|task| words::name(task.id, &task.spec)).collect();
-        let page = Page { asked: &asked, names, width: desk.terminal.width() };
+        let unfolded = evidence || desk.shows_evidence();
+        let page = Page { asked: &asked, names, unfolded, width: desk.terminal.width() };
         page.write(&mut out)?;
     }
     out.flush()?;
@@ -34,6 +34,8 @@ struct Page<'a> {
     asked: &'a Asked,
     /// The tasks that wait.
     names: Vec<String>,
+    /// What it rests on is shown.
+    unfolded: bool,
     width: usize,
 }
 
@@ -41,6 +43,7 @@ impl Page<'_> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         self.head(out)?;
         self.tried(out)?;
+        self.evidence(out)?;
         self.choices(out)?;
         self.operators(out)
     }
@@ -75,22 +78,51 @@ impl Page<'_> {
         Ok(())
     }
 
+    fn evidence(&self, out: &mut impl Write) -> io::Result<()> {
+        let (title, dim, code) = (style::TITLE, style::DIM, style::CODE);
+        let entries = self.asked.row.evidence.entries();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n{title}What it rests on{title:#}")?;
+        if !self.unfolded {
+            let show = format!("unstuck inbox show {} --evidence", self.asked.row.id.0);
+            return writeln!(out, "  {code}{show}{code:#}");
+        }
+        for entry in entries {
+            writeln!(out, "  {dim}{}{dim:#}", entry.label)?;
+            if let Some(at) = entry.at {
+                writeln!(out, "    {}", when::minute(at))?;
+            }
+            for line in &entry.lines {
+                // A program's own lines are not folded: they are compared letter by letter.
+                let line = words::shown_line(line);
+                let line = if entry.verbatim { line } else { wrapped(&line, 4, self.width) };
+                writeln!(out, "    {line}")?;
+            }
+        }
+        Ok(())
+    }
+
     fn choices(&self, out: &mut impl Write) -> io::Result<()> {
         let (title, dim, code, strong) = (style::TITLE, style::DIM, style::CODE, style::STRONG);
         let (id, text) = (self.asked.row.id, &self.asked.row.text);
         writeln!(out, "\n{title}What you can choose{title:#}")?;
-        for option in &text.options {
-            let here = if option.value == text.recommended { " (recommended)" } else { "" };
-            writeln!(out, "  {strong}{}{strong:#}{dim}{here}{dim:#}", option.label)?;
+        for (at, option) in text.options.iter().enumerate() {
+            let here = if text.recommends(at) { " (recommended)" } else { "" };
+            let label = wrapped(&option.label, 2, self.width);
+            writeln!(out, "  {strong}{label}{strong:#}{dim}{here}{dim:#}")?;
             writeln!(out, "    {}", wrapped(&option.description, 4, self.width))?;
             if self.asked.is_open() {
-                let answer = answer(id, option.value);
+                let answer = words::answer_command(id.0, option);
                 writeln!(out, "    {code}{answer}{code:#}")?;
             }
         }
-        writeln!(out, "\n{title}What I would do{title:#}")?;
+        let first =
+            if text.recommended.is_some() { "What I would do" } else { "Before you choose" };
+        writeln!(out, "\n{title}{first}{title:#}")?;
         writeln!(out, "  {}", wrapped(&text.recommended_text, 2, self.width))?;
-        if text.options.iter().any(|option| option.value == Decision::ItHappened) {
+        if self.asked.row.can_check() {
             let check = format!("unstuck inbox check {}", id.0);
             writeln!(out, "  {dim}Have it looked up once more:{dim:#} {code}{check}{code:#}")?;
         }
@@ -124,10 +156,4 @@ pub(super) fn waiting(count: usize, names: &[String]) -> String {
     let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     let names = names[..shown].join(", ");
     format!("{} {verb}: {names}{more}", words::number(count, "task", "tasks"))
-}
-
-/// What to type.
-fn answer(question: QuestionId, decision: Decision) -> String {
-    let guidance = if decision == Decision::ProvideGuidance { " --guidance '…'" } else { "" };
-    format!("unstuck inbox answer {} {decision}{guidance}", question.0)
 }

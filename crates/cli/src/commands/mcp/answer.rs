@@ -70,9 +70,12 @@ pub(super) async fn answer(
 async fn carry_out(desk: &mut Desk, redactor: &Redactor, wanted: Wanted) -> Result<Said, No> {
     let text = match wanted {
         Wanted::Speak(Speak::Narrate(said)) => narrate(desk, redactor, &said.text).await,
-        Wanted::Speak(Speak::AskHuman(ask)) => return asks(desk, redactor, &ask.words()).await,
+        Wanted::Speak(Speak::AskHuman(ask)) => {
+            return asks(desk, ask.input(|words| redactor.text(words).into_owned())).await;
+        }
         Wanted::Speak(Speak::Blocked(blocked)) => {
-            return asks(desk, redactor, &blocked.reason).await;
+            let asked = redactor.text(&blocked.reason).into_owned();
+            return asks(desk, Input { asked, ..Input::default() }).await;
         }
         Wanted::Speak(Speak::Mutate(declaration)) => declare(desk, &declaration).await,
         Wanted::Speak(Speak::Done(done)) => finish(desk, redactor, &done.summary).await,
@@ -88,11 +91,10 @@ async fn narrate(desk: &mut Desk, redactor: &Redactor, text: &str) -> Result<Str
     desk.command(note).await.map(|_| words::SAID.to_owned())
 }
 
-/// A person is needed. The agent's words go with the fault; who reads them sees to their form.
-async fn asks(desk: &mut Desk, redactor: &Redactor, words: &str) -> Result<Said, No> {
+/// A person is needed. The agent's words go with the fault, and are shown as they are.
+async fn asks(desk: &mut Desk, input: Input) -> Result<Said, No> {
     let work = for_agents(desk).await?;
-    let asked = redactor.text(words).into_owned();
-    let fault = Arc::new(Fault::precondition_input(SOURCE, asked.clone(), Input { asked }));
+    let fault = Arc::new(Fault::precondition_input(SOURCE, input.asked.clone(), input));
     let events =
         desk.command(|effect| Command::Raise { effect, fault: Arc::clone(&fault) }).await?;
     Ok(decided(desk, &events, &fault, work))

@@ -41,7 +41,8 @@ struct Open {
 
 /// Whether a task stands for what a client works on.
 pub(in crate::commands) fn is_of_a_client(spec: &TaskSpec) -> bool {
-    spec.name == TASK
+    // Those that were kept before the mark was made are known by their words.
+    spec.client || (spec.name == TASK && spec.goal == words::GOAL)
 }
 
 struct Session {
@@ -143,6 +144,7 @@ impl Open {
             title: words::TITLE.to_owned(),
             goal: words::GOAL.to_owned(),
             gate: GATE,
+            client: true,
             ..TaskSpec::default()
         };
         let plan =
@@ -216,7 +218,7 @@ async fn done(seat: &mut Seat, wanted: TaskId) -> Result<(), Error> {
     loop {
         match seat.hear().await? {
             Heard::Notice(Notice::Event { recorded, .. }) => match recorded.event {
-                Event::TaskDone { task } if task == wanted => return Ok(()),
+                Event::TaskDone { task, .. } if task == wanted => return Ok(()),
                 _ => {}
             },
             Heard::Notice(_) => {}

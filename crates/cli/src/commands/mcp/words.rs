@@ -7,6 +7,7 @@ use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::desk::Desk;
+use crate::render::when;
 
 /// What people call the work of a client's session.
 pub(super) const TITLE: &str = "A session of an AI helper";
@@ -117,10 +118,18 @@ fn another_way(recorded: &Recorded, attempt: u32, code: Code, work: Kind) -> Str
 pub(super) fn stands(row: &QuestionRow) -> String {
     let id = row.id;
     let chosen = row.decision.map_or("", |decision| decision.as_str());
-    let option = row.text.options.iter().find(|option| Some(option.value) == row.decision);
+    let taken = |decision| row.text.chosen(decision, row.guidance.as_deref());
+    let option = row.decision.and_then(taken);
     let label = option.map_or(chosen, |option| option.label.as_str());
     match row.status {
-        QuestionStatus::Pending => format!("Question {id} is not answered yet."),
+        QuestionStatus::Pending => {
+            let mut said = format!("Question {id} is not answered yet.\n{}", row.text.problem);
+            for entry in row.evidence.entries() {
+                let at = entry.at.map(when::minute).unwrap_or_default();
+                said.push_str(&format!("\n{}: {at}{}", entry.label, entry.lines.join("\n")));
+            }
+            said
+        }
         QuestionStatus::Withdrawn => {
             format!("Question {id} was withdrawn: nobody needs the answer any more.")
         }

@@ -50,6 +50,7 @@ fn check_line(gate: Gate, check: &Check) -> Vec<Piece> {
     let verdict = match check.verdict {
         CheckVerdict::Passed => "passed",
         CheckVerdict::RedBefore => "was red before the work and still is",
+        CheckVerdict::Flaky => "failed, then passed without a change",
         CheckVerdict::Failed => "failed",
         CheckVerdict::NotMade => "could not be made",
     };

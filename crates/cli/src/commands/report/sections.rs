@@ -1,12 +1,16 @@
 //! The parts of a report that everybody may see.
 
+use unstuck_core::engine::RedCheck;
 use unstuck_core::policy::Amount;
 use unstuck_runner::report::{
-    Answered, Cost, Landed, NotDone, Priced, Report, Shipped, Spending, Still, Waiting,
+    Answered, Cost, Landed, NotDone, Priced, Report, Shipped, Spending, Still, Unchanged, Waiting,
 };
 
 use super::page::{Item, Piece, Section, Table};
 use crate::render::{when, words};
+
+/// How many lines of a check's output a report shows.
+const RED_LINES_SHOWN: usize = 5;
 
 /// Enough of a commit to find it by.
 const COMMIT_CHARS: usize = 9;
@@ -14,6 +18,8 @@ const COMMIT_CHARS: usize = 9;
 pub(super) fn of(report: &Report) -> Vec<Section> {
     vec![
         items("Shipped", report.shipped.iter().map(shipped)),
+        items("No change needed", report.unchanged.iter().map(unchanged)),
+        items("Red before the work began", report.red_base.iter().map(red_base)),
         items("Waiting for you", report.waiting.iter().map(waiting)),
         items("Not done, and why", report.not_done.iter().map(not_done)),
         items("Still to do", report.still.iter().map(still)),
@@ -35,7 +41,7 @@ fn shipped(done: &Shipped) -> Item {
     let mut item = Item::new("✔", &done.title);
     match &done.landed {
         Landed::Commits { ids } => item.facts.extend(ids.iter().map(|id| commit(id))),
-        Landed::Unchanged => item.facts.push(Piece::words("nothing had to be changed")),
+        Landed::Unchanged => item.facts.push(Piece::words("no file was changed")),
         Landed::Unknown => item.facts.push(Piece::words("no commit is known")),
         // It is said below.
         Landed::Elsewhere => {}
@@ -44,6 +50,21 @@ fn shipped(done: &Shipped) -> Item {
     item.facts.push(Piece::words(done.took_ms.to_string()));
     item.facts.push(Piece::words(price(done.spent, priced(done.spent))));
     done.actions.said.iter().fold(item.line(&done.checked.said), Item::line)
+}
+
+fn unchanged(done: &Unchanged) -> Item {
+    let item = Item::new("–", &done.title).line(format!("The agent said: “{}”", done.why));
+    done.actions.said.iter().fold(item.line(&done.checked.said), Item::line)
+}
+
+fn red_base(red: &RedCheck) -> Item {
+    let mut item = Item::new("✘", &format!("`{}`", red.command));
+    item.facts.push(Piece::words(format!("ended with {}", red.exit)));
+    if !red.tests.is_empty() {
+        item = item.line(format!("Failed: {}", red.tests.join(", ")));
+    }
+    let last = red.output.lines().rev().take(RED_LINES_SHOWN);
+    last.collect::<Vec<_>>().into_iter().rev().fold(item, Item::line)
 }
 
 fn commit(id: &str) -> Piece {
@@ -65,9 +86,10 @@ fn waiting(asked: &Waiting) -> Item {
         return item.line("You have answered; the next start takes it up.");
     }
     item = item.line(&asked.advice);
-    for option in &asked.options {
-        let here = if option.value == asked.recommended { " (recommended)" } else { "" };
-        let command = format!("unstuck inbox answer {} {}", asked.question.0, option.value);
+    let recommended = asked.options.iter().position(|one| Some(one.value) == asked.recommended);
+    for (at, option) in asked.options.iter().enumerate() {
+        let here = if recommended == Some(at) { " (recommended)" } else { "" };
+        let command = words::answer_command(asked.question.0, option);
         item.choices.push((format!("{}{here}", option.label), command));
     }
     item

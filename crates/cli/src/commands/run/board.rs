@@ -134,6 +134,7 @@ impl Board {
 
     fn detail(&self, row: &TaskRow, now: Time) -> String {
         match &row.moved.state {
+            TaskState::Done if row.moved.unchanged.is_some() => "no change needed".to_owned(),
             TaskState::Done => self.effort(row),
             TaskState::Running { run } => self.work(row, *run),
             TaskState::Parked { question, .. } => match self.questions.get(question) {
@@ -207,6 +208,7 @@ mod tests {
             fired_at: None,
             held: false,
             attempts: 2,
+            unchanged: None,
             counters: Counters::default(),
             failure: None,
             spent: Amount { money_micros: 310_000, ..Amount::ZERO },
@@ -222,6 +224,7 @@ mod tests {
             state: BuildState::Running,
             standing: false,
             session: None,
+            client: false,
             tasks,
             done: 1,
             not_done: 0,
@@ -230,6 +233,7 @@ mod tests {
             spent: Amount { money_micros: 1_200_000, ..Amount::ZERO },
             started_at: NOW,
             ended_at: None,
+            red_base: Vec::new(),
             failure: None,
         }
     }

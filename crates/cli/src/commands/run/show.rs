@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, RunId, TaskId, TaskState};
 use unstuck_core::plan::TaskSpec;
+use unstuck_core::plan::file::Mark;
 use unstuck_runner::{Notice, kicks};
 use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
 use unstuck_store::{Page, Store};
@@ -107,7 +108,7 @@ impl<'a> View<'a> {
                 self.ours.specs.insert(task.id, Arc::clone(&task.spec));
                 // One that was killed in between has not ticked it.
                 if task.moved.state == TaskState::Done {
-                    tick::off(self.project, &task.spec);
+                    tick::off(self.project, &task.spec, mark(task.moved.unchanged.as_ref()));
                 }
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
             }
@@ -182,10 +183,10 @@ impl<'a> View<'a> {
         if !self.ours.concerns(&recorded.event, task) {
             return Ok(());
         }
-        if let Event::TaskDone { task } = &recorded.event
+        if let Event::TaskDone { task, unchanged } = &recorded.event
             && let Some(spec) = self.ours.specs.get(task)
         {
-            tick::off(self.project, spec);
+            tick::off(self.project, spec, mark(unchanged.as_ref()));
         }
         match (&mut self.kind, narration) {
             (Kind::Json, _) => {
@@ -217,9 +218,8 @@ impl<'a> View<'a> {
         let Some(question) = found else { return Ok(()) };
         let mut lines = vec![format!("  {}", question.text.problem)];
         for option in &question.text.options {
-            let (value, label) = (option.value, &option.label);
-            lines.push(format!("    unstuck inbox answer {id} {value}"));
-            lines.push(format!("        {label}. {}", option.description));
+            lines.push(format!("    {}", words::answer_command(id, option)));
+            lines.push(format!("        {}. {}", option.label, option.description));
         }
         render::note(&lines.join("\n"));
         Ok(())
@@ -366,4 +366,9 @@ fn summary(out: &mut impl io::Write, build: &BuildRow, tasks: &[TaskRow]) -> io:
         writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
     }
     Ok(())
+}
+
+/// How the box of a task that is done is marked.
+const fn mark(unchanged: Option<&Arc<str>>) -> Mark {
+    if unchanged.is_some() { Mark::NotNeeded } else { Mark::Done }
 }

@@ -5,18 +5,18 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use unstuck_core::plan::TaskSpec;
-use unstuck_core::plan::file::tick;
+use unstuck_core::plan::file::{Mark, tick};
 
 use crate::project::Project;
 use crate::render;
 
-/// Ticks the item that this task was, where it was one and is still open. A plan that cannot be
+/// Marks the item that this task was, where it was one and is still open. A plan that cannot be
 /// written is no reason to stop.
-pub(super) fn off(project: &Project, spec: &TaskSpec) {
+pub(super) fn off(project: &Project, spec: &TaskSpec, mark: Mark) {
     let Some(file) = &spec.file else { return };
     let path = project.root().join(file);
     let Ok(text) = fs::read_to_string(&path) else { return };
-    if let Some(ticked) = tick(&text, &spec.name)
+    if let Some(ticked) = tick(&text, &spec.name, mark)
         && let Err(error) = replace(&path, &ticked)
     {
         render::note(&format!("unstuck: {file} could not be ticked: {error}"));

@@ -36,6 +36,7 @@ impl Aside {
             name: Arc::clone(project.name()),
             store: Arc::clone(store),
             desk: Arc::clone(&desk) as _,
+            audience: super::audience(project),
         };
         let stop = CancellationToken::new();
         let face = Face::open(&listener, settings, vec![hosted], stop.clone()).await?;

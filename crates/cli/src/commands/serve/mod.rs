@@ -14,14 +14,14 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 use tokio_util::sync::CancellationToken;
-use unstuck_server::Hosted;
+use unstuck_server::{Audience, Hosted};
 
 use crate::args::Serve;
 use crate::error::{Error, ServeError};
 use crate::exit::Exit;
 use crate::project::{self, Project, Signal, Signals};
 use crate::render::{Terminal, style};
-use crate::settings::Server;
+use crate::settings::{self, Server};
 
 pub(super) use aside::Aside;
 use desk::ServedDesk;
@@ -96,6 +96,14 @@ struct Served {
     stop: CancellationToken,
 }
 
+/// Who reads the questions of a project, as its settings say.
+fn audience(project: &Project) -> Audience {
+    match project.settings().map(|resolved| resolved.settings.inbox.audience) {
+        Ok(settings::Audience::Plain) => Audience::Plain,
+        Ok(settings::Audience::Developer) | Err(_) => Audience::Developer,
+    }
+}
+
 impl Served {
     async fn open(
         settings: &Server,
@@ -111,6 +119,7 @@ impl Served {
                 name: Arc::clone(project.name()),
                 store: Arc::clone(&store),
                 desk: Arc::clone(&desk) as _,
+                audience: audience(&project),
             });
             keepers.push((project, store, desk));
         }

@@ -28,7 +28,7 @@ use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope as Fence};
 use unstuck_world::tool::Declarable;
-use unstuck_world::validate::{Checks, Compare, Secrets};
+use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
 use super::client::lines;
@@ -147,6 +147,7 @@ impl Stage {
             in_place: false,
             disk_free_bytes_min: 0,
             says_walls: false,
+            unlisted: Vec::new(),
             person: Person { name: "Ada".into(), email: "ada@example.org".into() },
             command_timeout: Duration::from_mins(1),
             environment: environment
@@ -161,6 +162,7 @@ impl Stage {
             .into(),
             results: Results::new(results),
             remote: None,
+            pull_request: false,
             control: Some(control),
             tasks: [("a".to_owned(), task(agent))].into(),
         }
@@ -230,7 +232,7 @@ fn task(agent: Arc<dyn Agent>) -> TaskSettings {
             pre_commit: checks(Gate::PreCommit),
             pre_push: checks(Gate::PrePush),
             pre_pr: checks(Gate::PrePr),
-            compare: Compare::Off,
+            baseline: BaselineMode::Green,
         },
         brief: String::new(),
     }

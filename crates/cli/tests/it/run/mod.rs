@@ -1,6 +1,7 @@
 //! `unstuck run` and `unstuck resume` as a person meets them: real worktrees, real commits, and
 //! agents that follow a script.
 
+mod asking;
 mod codes;
 mod config;
 mod ending;
@@ -9,6 +10,8 @@ mod killed;
 mod live;
 mod models;
 mod programs;
+mod prompts;
+mod pushing;
 mod refused;
 mod reverting;
 mod secrets;
@@ -17,3 +20,4 @@ pub(crate) mod stage;
 mod tasks;
 mod telling;
 mod together;
+mod worktrees;

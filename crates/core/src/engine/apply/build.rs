@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::engine::build::{Build, BuildState};
+use crate::engine::checked::RedCheck;
 use crate::engine::event::PauseCause;
 use crate::engine::ids::{BuildId, TaskId};
 use crate::engine::state::{State, Timer};
@@ -18,12 +19,16 @@ impl State {
         self.ids.build = id.0.saturating_add(1);
         let first = self.ids.task;
         let mut build = Build::new(id, slots, in_place, false);
+        build.client = plan.is_of_a_client();
         build.session = plan.session().map(|task| Arc::from(task.title.as_str()));
         let beside = build.apart.take_in(plan.iter().map(|(spec, _)| spec));
         for ((at, (spec, needs)), beside) in (first..).zip(plan.iter()).zip(beside) {
             let needs_left = u32::try_from(needs.len()).unwrap_or(u32::MAX);
             let mut task = Task::new(TaskId(at), id, Arc::new(spec.clone()), needs_left);
             task.beside = beside;
+            if !task.is_session() {
+                task.setbacks.before = self.unfinished.of(&spec.name);
+            }
             build.tasks.push(task.id);
             build.counts[Standing::Pending as usize] += 1;
             if needs.is_empty() {
@@ -59,6 +64,20 @@ impl State {
                     self.forget_ledger(&task);
                 }
             }
+        }
+    }
+
+    /// Tasks with other checks measure their own.
+    pub(super) fn base_checked(&mut self, id: BuildId, red: &[RedCheck]) {
+        if let Some(build) = self.builds.get_mut(&id) {
+            build.red_base.retain(|known| red.iter().all(|new| new.command != known.command));
+            build.red_base.extend_from_slice(red);
+        }
+    }
+
+    pub(super) fn base_judged(&mut self, id: BuildId, belongs: bool) {
+        if let Some(build) = self.builds.get_mut(&id) {
+            build.base_belongs = Some(belongs);
         }
     }
 

@@ -39,11 +39,14 @@ impl State {
             Event::BuildCancelled { build } => self.build_cancelled(*build),
             Event::BuildPaused { build, cause, .. } => self.build_paused(*build, *cause),
             Event::Sleeping { build, until } => self.build_sleeping(*build, *until),
+            Event::BaseChecked { build, red, .. } => self.base_checked(*build, red),
+            Event::BaseJudged { build, belongs } => self.base_judged(*build, *belongs),
             Event::JobDefined { task, spec } => self.job_defined(*task, spec),
             Event::JobFired { task } => self.job_fired(*task, at),
             Event::JobHeld { task } => self.job_held(*task, true),
             Event::JobReleased { task } => self.job_held(*task, false),
             Event::JobFireLater { task } => self.job_fire_later(*task),
+            Event::JobMissed { task, code } => self.job_missed(*task, *code),
 
             Event::Reported { task, request } => self.reported(*task, request),
             Event::TaskBackingOff { task, until, gate, run, next } => {
@@ -52,7 +55,7 @@ impl State {
             Event::TaskReconciling { task, run, fault, next } => {
                 self.task_reconciling(*task, *run, fault.clone(), *next);
             }
-            Event::TaskDone { task } => self.task_done(*task),
+            Event::TaskDone { task, unchanged } => self.task_done(*task, unchanged.as_ref()),
             Event::TaskFailed { task, code } => self.task_failed(*task, *code),
             Event::TaskSkipped { task, left } => self.task_skipped(*task, *left),
             Event::TaskCancelled { task } => self.task_cancelled(*task),
@@ -90,6 +93,7 @@ impl State {
                 self.approach_taken(*run, approach, *confirms);
             }
             Event::Checked { run, checked } => self.checked(*run, checked),
+            Event::Nudged { run } => self.nudged(*run),
             Event::Declared { run, mutation } => self.declared(*run, mutation),
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task, .. } => self.recovered(*task),
@@ -98,14 +102,16 @@ impl State {
             Event::ToolWaiting { .. }
             | Event::Ordered { request: None, .. }
             | Event::Warned { .. }
-            | Event::Thinking { .. }
-            | Event::ToolCalled { .. }
+            | Event::Refused { .. }
             | Event::Narrated { .. } => {}
+            // What it ran before has come back, or it would not think.
+            Event::Thinking { run } => self.commands_running(*run, &[]),
+            Event::ToolCalled { run, running, .. } => self.commands_running(*run, running),
 
             Event::QuestionAsked { question } => self.question_asked(question),
             Event::QuestionJoined { question, task } => self.question_joined(*question, *task),
-            Event::QuestionResolved { question, end, .. } => {
-                self.question_closed(*question, *end);
+            Event::QuestionResolved { question, end, decision, .. } => {
+                self.question_closed(*question, *end, *decision);
             }
             Event::QuestionWithdrawn { question } => self.question_withdrawn(*question),
 
@@ -115,15 +121,19 @@ impl State {
             Event::MutationInFlight { mutation, run } => {
                 self.mutation_in_flight(*mutation, *run, seq, at);
             }
-            Event::MutationProbing { mutation } => self.mutation_probing(*mutation, seq, at),
-            Event::MutationSettling { mutation, until } => {
-                self.mutation_settling(*mutation, *until);
+            Event::MutationProbing { mutation, called_at, said } => {
+                self.mutation_probing(*mutation, (said.as_ref(), *called_at), seq, at);
+            }
+            Event::MutationSettling { mutation, until, said } => {
+                self.mutation_settling(*mutation, *until, said.as_ref());
             }
             Event::MutationApplied { mutation, result } => {
                 self.mutation_applied(*mutation, result);
             }
             Event::MutationFailed { mutation } => self.mutation_failed(*mutation),
-            Event::MutationIndeterminate { mutation } => self.mutation_indeterminate(*mutation),
+            Event::MutationIndeterminate { mutation, said } => {
+                self.mutation_indeterminate(*mutation, said.as_ref());
+            }
             Event::MutationReconciled { mutation, to, result } => {
                 self.mutation_reconciled(*mutation, *to, result);
             }

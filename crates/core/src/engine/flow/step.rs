@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::schedule::{begin, in_merge_order};
 use super::{cancel_task, finish, skip};
 use crate::engine::event::Event;
-use crate::engine::ids::RunId;
+use crate::engine::ids::{RunId, TaskId};
 use crate::engine::run::{Phase, Step};
 use crate::engine::task::{Left, Task};
 use crate::engine::turn::Turn;
@@ -60,7 +60,15 @@ fn complete(turn: &mut Turn<'_>, run: RunId) {
     recovered(turn, run);
     reach(turn, run, Phase::Committed);
     turn.emit(Event::RunCommitted { run });
-    finish(turn, Event::TaskDone { task }, task);
+    let unchanged = unchanged(turn, task);
+    finish(turn, Event::TaskDone { task, unchanged }, task);
+}
+
+/// Why nothing had to be changed, where the work of a task changed no file and declared no action.
+fn unchanged(turn: &Turn<'_>, task: TaskId) -> Option<Arc<str>> {
+    let task = turn.state.task(task).filter(|task| !task.is_session())?;
+    let approach = task.approach.as_ref().filter(|_| task.declared.is_empty())?;
+    (approach.files_changed == 0).then(|| Arc::from(approach.summary.as_str()))
 }
 
 pub(in crate::engine) fn is_session(turn: &Turn<'_>, run: RunId) -> bool {

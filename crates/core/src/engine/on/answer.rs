@@ -1,5 +1,6 @@
 //! A person answered. No other code resolves a question.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::command::Rejected;
@@ -10,7 +11,7 @@ use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::react::proposes_only;
 use crate::engine::run::{Next, Phase, Step};
-use crate::engine::task::{Allowance, Guidance, Left};
+use crate::engine::task::{Allowance, Guidance, Left, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Kind, Reaction, Work};
@@ -37,6 +38,7 @@ pub(super) fn on(
     match question.subject {
         Subject::Build(build) => about_build(turn, build, decision),
         Subject::Action(mutation) => about_action(turn, &question, mutation, decision, guidance),
+        Subject::Job(task) => about_job(turn, task, decision),
         Subject::Error(_) => about_error(turn, &question, decision, guidance.as_ref()),
     }
     Ok(())
@@ -59,6 +61,9 @@ fn about_error(
     decision: Decision,
     text: Option<&Arc<str>>,
 ) {
+    if let Decision::Unrelated | Decision::Belongs = decision {
+        judge_base(turn, question, decision == Decision::Belongs);
+    }
     let guidance = Arc::new(Guidance { decision, text: text.cloned() });
     for &task in &question.tasks {
         match decision {
@@ -76,14 +81,35 @@ fn about_error(
                 unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::ProvideGuidance | Decision::SimplerVersion => {
-                let how = if starts_over(question) { from_base } else { as_it_was };
+                let how = match denied(question) {
+                    [] if starts_over(question) => from_base,
+                    [] => as_it_was,
+                    // The agent goes on without it.
+                    _ => with_leave,
+                };
                 unpark(turn, task, question, &guidance, how);
             }
+            Decision::TryAgain
+                if matches!(question.kind, QuestionKind::Choice | QuestionKind::Passing) =>
+            {
+                unpark(turn, task, question, &guidance, as_it_was);
+            }
+            Decision::Unrelated => unpark(turn, task, question, &guidance, as_it_was),
+            Decision::Belongs => unpark(turn, task, question, &guidance, in_kept_tree),
             Decision::TryAgain => {
                 let how = if is_set_aside(question) { out_of_quarantine } else { new_worktree };
                 unpark(turn, task, question, &guidance, how);
             }
         }
+    }
+}
+
+/// What a person said about the base holds for the rest of the builds that wait for it.
+fn judge_base(turn: &mut Turn<'_>, question: &Question, belongs: bool) {
+    let tasks = question.tasks.iter().filter_map(|task| turn.state.task(*task));
+    let builds: BTreeSet<BuildId> = tasks.map(|task| task.build).collect();
+    for build in builds {
+        turn.decide(Event::BaseJudged { build, belongs }, Why::rule(Rule::PersonDecided));
     }
 }
 
@@ -95,7 +121,7 @@ const fn as_it_was(_: Work, next: Next) -> Next {
 }
 
 /// Work that did not pass because its agent was not allowed something is not checked again as it
-/// is: the agent goes on and may do it now.
+/// is: the agent goes on, and may do it now or hears how to go on without it.
 const fn with_leave(_: Work, next: Next) -> Next {
     match next.step {
         Step::Check | Step::AwaitMerge => Next::attempt(Start::Resume),
@@ -108,6 +134,14 @@ fn denied(question: &Question) -> &[String] {
     match question.fault.as_deref().map(|fault| &fault.kind) {
         Some(Kind::PermissionCommandBlocked(permission)) => &permission.commands,
         _ => &[],
+    }
+}
+
+/// The work stays, and the agent goes on with it.
+const fn in_kept_tree(work: Work, next: Next) -> Next {
+    match work {
+        Work::Task => Next::attempt(Start::KeepTree),
+        Work::Job => next,
     }
 }
 
@@ -229,11 +263,25 @@ fn about_action(
         else {
             continue;
         };
-        // What the call reported is no failure of an action that happened or is left out.
-        let at_it = matches!(turn.state.run(run).map(|run| run.step), Some(Step::Mutate { .. }));
-        let fault = if at_it { None } else { fault };
+        // What the call reported is no failure of an action that happened or is left out, and a
+        // script that ended because of it goes on from there.
+        let step = turn.state.run(run).map(|run| run.step);
+        let of_action = matches!(step, Some(Step::Mutate { .. } | Step::Execute));
+        let fault = fault.filter(|_| !of_action);
         turn.decide(Event::TaskReconciling { task, run, fault, next }, why.clone());
         flow::reconcile_rest(turn, task);
+    }
+}
+
+/// A person decided about a job that goes on trying: it tries now, or not before its next time.
+fn about_job(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
+    let Some(task) = turn.state.task(id) else { return };
+    let TaskState::BackingOff { run, .. } = task.state else { return };
+    let next = task.next;
+    if decision.leaves_out() {
+        leave_out(turn, id);
+    } else {
+        turn.decide(Event::TaskReady { task: id, run, next }, Why::rule(Rule::PersonDecided));
     }
 }
 

@@ -10,6 +10,7 @@ mod define_job;
 mod fire_job;
 mod forget;
 mod hold_job;
+mod judge_base;
 mod kick;
 mod mutate;
 mod note;
@@ -55,6 +56,7 @@ pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Reject
         Command::Answer { question, decision, guidance, by } => {
             answer::on(turn, question, decision, guidance, by)
         }
+        Command::JudgeBase { build, belongs } => judge_base::on(turn, build, belongs),
         Command::CheckAgain { question } => check_again::on(turn, question),
         Command::Pause { build } => pause::on(turn, build),
         Command::Resume { build } => resume::on(turn, build),

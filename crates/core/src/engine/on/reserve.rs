@@ -16,14 +16,16 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Resul
     let spans = caps(turn, task).ok_or(Rejected::NoTask(task))?;
     let mut wind_down = false;
     for (span, cap) in spans {
-        let used = used(turn, task, span).minus(reserved).plus(amount);
+        let spent = used(turn, task, span).minus(reserved);
+        let used = spent.plus(amount);
         if let Some(unit) = used.over(cap) {
             // A day that could never pay for the call would be slept through for ever.
             let span = match span {
                 BudgetSpan::Day if amount.over(cap).is_some() => BudgetSpan::Build,
                 span => span,
             };
-            let context = BudgetSpent { span, unit: unit.to_owned() };
+            let unit = unit.to_owned();
+            let context = BudgetSpent { span, unit, limit: cap, spent, needed: amount };
             let fault = Fault::budget_exhausted(place(span), "no room for the next call", context);
             fail(turn, id, &Arc::new(fault), None);
             return Ok(());

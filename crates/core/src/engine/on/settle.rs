@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::settle_action;
 use crate::attempt::Approach;
 use crate::engine::command::{Outcome, Rejected};
+use crate::engine::effect::Start;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{EffectId, RunId};
@@ -59,6 +60,13 @@ fn settle_run(
                 None => flow::step_done(turn, id, step),
             }
         }
+        // It went on after an action that its phase does not allow.
+        (Outcome::Done, Step::Execute) if violation(turn, id).is_some() => {
+            pay(turn, id, spent);
+            if let Some(fault) = violation(turn, id) {
+                fail(turn, id, &fault, None);
+            }
+        }
         (Outcome::Done, Step::Execute) if flow::open_mutations(turn, task) > 0 => {
             pay(turn, id, spent);
             turn.emit(Event::StepDone { run: id });
@@ -93,6 +101,12 @@ fn settle_run(
     Ok(())
 }
 
+/// The action in a phase that does not act, where the script wanted one.
+fn violation(turn: &Turn<'_>, run: RunId) -> Option<Arc<Fault>> {
+    let blamed = turn.state.run(run)?.blamed.clone()?;
+    (blamed.code() == Code::LogicPhaseViolation).then_some(blamed)
+}
+
 /// Whether a fault can only have come after the account had answered: it is about what a model did
 /// with its answers. A missing login, a lock of git or a program that is not there say nothing.
 fn proves_the_account(fault: &Fault) -> bool {
@@ -114,6 +128,11 @@ pub(super) fn pay(turn: &mut Turn<'_>, run: RunId, spent: Amount) {
 /// The agent says it is done. An approach that already failed with the error at hand is checked
 /// once more at most, in case the check is unreliable; after that nothing is spent on it.
 fn attempted(turn: &mut Turn<'_>, run: RunId, approach: Arc<Approach>) {
+    if wants_a_word(turn, run, &approach) {
+        turn.decide(Event::Nudged { run }, Why::rule(Rule::NothingChanged));
+        flow::go(turn, run, Step::Attempt { start: Start::Resume });
+        return;
+    }
     let repeats = repeated(turn, run, &approach);
     match repeats {
         Some((signature, _, false)) => {
@@ -136,6 +155,16 @@ fn attempted(turn: &mut Turn<'_>, run: RunId, approach: Arc<Approach>) {
             flow::step_done(turn, run, turn_step(turn, run));
         }
     }
+}
+
+/// Whether an agent that ended without a change is asked to do the work or to say why none is needed:
+/// once, and not where the work is an action that it declared.
+fn wants_a_word(turn: &Turn<'_>, run: RunId, approach: &Approach) -> bool {
+    let task = turn.state.run(run).and_then(|run| turn.state.task(run.task));
+    approach.files_changed == 0
+        && task.is_some_and(|task| {
+            !task.is_session() && task.nudged.is_none() && task.declared.is_empty()
+        })
 }
 
 fn turn_step(turn: &Turn<'_>, run: RunId) -> Step {

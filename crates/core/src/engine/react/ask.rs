@@ -6,12 +6,12 @@ use super::stand_still;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
-use crate::engine::question::{Question, Subject, Tried};
-use crate::engine::run::Next;
+use crate::engine::question::{ActionFacts, Question, Subject, Tried};
+use crate::engine::run::{Next, Step};
 use crate::engine::task::{Task, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Fault, Work};
+use crate::fault::{Code, Fault, Work};
 use crate::question::QuestionKind;
 
 /// What a task is parked for.
@@ -38,6 +38,23 @@ pub(super) fn ask_after(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>, why
     ask(turn, Ask { task, run: kept, next, subject, kind, fault: Some(fault), why });
 }
 
+/// The one attempt that met a fault which is asked about at once; its tries are not counted.
+fn only_attempt(turn: &Turn<'_>, fault: &Fault) -> Option<Tried> {
+    let met = turn.events().iter().rev().find_map(|recorded| match &recorded.event {
+        Event::FaultMet { run, fault: met, approach, .. } if met.signature == fault.signature => {
+            Some((*run, approach.clone()))
+        }
+        _ => None,
+    });
+    let (run, approach) = met?;
+    // A question of the agent's own is no failed attempt.
+    if fault.code() == Code::PreconditionInput {
+        return None;
+    }
+    let agent = matches!(turn.state.run(run).map(|run| run.step), Some(Step::Attempt { .. }));
+    agent.then(|| Tried { approach: approach.unwrap_or_default(), code: fault.code() })
+}
+
 /// Parks a task with its question: a new one, or the open one about the same thing.
 pub(in crate::engine) fn ask(turn: &mut Turn<'_>, asked: Ask<'_>) {
     let Ask { task, run, next, subject, kind, fault, why } = asked;
@@ -55,7 +72,7 @@ pub(in crate::engine) fn ask(turn: &mut Turn<'_>, asked: Ask<'_>) {
     }
 }
 
-fn open(
+pub(super) fn open(
     turn: &mut Turn<'_>,
     subject: Subject,
     kind: QuestionKind,
@@ -70,22 +87,37 @@ fn open(
         kind,
         fault: fault.cloned(),
         why: why.clone(),
-        attempts: attempts(turn, subject, &tasks),
+        attempts: attempts(turn, subject, fault.map(|fault| &**fault), &tasks),
         tasks,
         asked_at: turn.now,
+        action: action_facts(turn, subject),
     };
     turn.decide(Event::QuestionAsked { question: Box::new(question) }, why);
     id
 }
 
+/// What is known of the action that is asked about.
+fn action_facts(turn: &Turn<'_>, subject: Subject) -> Option<Box<ActionFacts>> {
+    let Subject::Action(id) = subject else { return None };
+    turn.state.mutation(id).map(|mutation| Box::new(mutation.facts()))
+}
+
 /// The attempts that failed with this error since its counter last started over.
-fn attempts(turn: &Turn<'_>, subject: Subject, tasks: &[TaskId]) -> Vec<Tried> {
+fn attempts(
+    turn: &Turn<'_>,
+    subject: Subject,
+    fault: Option<&Fault>,
+    tasks: &[TaskId],
+) -> Vec<Tried> {
     let Subject::Error(signature) = subject else { return Vec::new() };
     let first = tasks.first().and_then(|task| turn.state.task(*task));
     if let Some(job) = first.filter(|task| task.work() == Work::Job) {
         return repairs(job);
     }
     let Some(record) = turn.state.signatures().get(signature) else { return Vec::new() };
+    if record.count == 0 {
+        return fault.and_then(|fault| only_attempt(turn, fault)).into_iter().collect();
+    }
     let recent = record.failed.len().saturating_sub(record.count as usize);
     record.failed.iter().skip(recent).map(|failed| failed.tried.clone()).collect()
 }

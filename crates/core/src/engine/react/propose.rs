@@ -21,8 +21,7 @@ pub(in crate::engine) fn propose_repair(turn: &mut Turn<'_>, run: RunId, branch:
         "a repair is ready on the branch {branch}; take it over, for example with \
          `git merge {branch}`, and then choose \u{201c}I have fixed it, try again\u{201d}"
     );
-    let context = Input { asked: String::new() };
-    let fault = Arc::new(Fault::precondition_input(source, message, context));
+    let fault = Arc::new(Fault::precondition_input(source, message, Input::default()));
     meet(turn, run, &fault, None, true);
     if ended(turn, run) {
         turn.cancel_run(run);

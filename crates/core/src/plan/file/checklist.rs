@@ -12,17 +12,35 @@ use super::section::Sections;
 use super::task::{BRIEF_BYTES_MAX, Body, Draft};
 use crate::plan::TaskSpec;
 
-/// The same text with the box of one item ticked, and not a byte else changed. Nothing when the text
+/// What is written into the box of an item that came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// `[x]`: it is done.
+    Done,
+    /// `[-]`: nothing had to be changed. Such an item is no task any more.
+    NotNeeded,
+}
+
+impl Mark {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "x",
+            Self::NotNeeded => "-",
+        }
+    }
+}
+
+/// The same text with the box of one item marked, and not a byte else changed. Nothing when the text
 /// is no plan, or no open item of it has this name.
 ///
 /// ```
-/// use unstuck_core::plan::file::tick;
+/// use unstuck_core::plan::file::{Mark, tick};
 ///
 /// let plan = "# Friday\n\n* [ ] Add timeouts\n* [ ] Fix the login\n";
-/// let ticked = tick(plan, "fix-the-login").unwrap();
+/// let ticked = tick(plan, "fix-the-login", Mark::Done).unwrap();
 /// assert_eq!(ticked, "# Friday\n\n* [ ] Add timeouts\n* [x] Fix the login\n");
 /// ```
-pub fn tick(text: &str, item: &str) -> Option<String> {
+pub fn tick(text: &str, item: &str, mark: Mark) -> Option<String> {
     let plain = without_mark(text);
     let (None, _) = front::split(plain).ok()? else { return None };
     let outline = Outline::of(plain);
@@ -33,7 +51,7 @@ pub fn tick(text: &str, item: &str) -> Option<String> {
     let inside = boxed.check.start + plain.get(boxed.check)?.find('[')? + 1;
     let inside = inside + text.len() - plain.len();
     let mut ticked = text.to_owned();
-    ticked.replace_range(inside..=inside, "x");
+    ticked.replace_range(inside..=inside, mark.as_str());
     Some(ticked)
 }
 

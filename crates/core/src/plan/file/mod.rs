@@ -21,7 +21,7 @@ mod task;
 mod tests;
 mod yaml;
 
-pub use checklist::tick;
+pub use checklist::{Mark, tick};
 pub use goal::goal;
 pub use problem::{Problem, Wrong};
 pub use read::{ALL_BYTES_MAX, FILE_BYTES_MAX, Source, TASKS_MAX, read};

@@ -1,18 +1,21 @@
-//! Every public text that the rules can make passes the linter, and says what it must.
+//! Everything that the rules can say passes the linter, and says what it must.
 
 use std::collections::HashSet;
 
 use super::{plain, words};
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::{
-    Asked, Decision, DefaultAnswer, QuestionKind, QuestionText, Reason, TriedAttempt, text,
+    Asked, BudgetFacts, Decision, DefaultAnswer, QuestionKind, QuestionText, Reason, Risk,
+    TriedAttempt, text,
 };
 use crate::time::Span;
 
 const REASONS: &[Reason] = &[
     Reason::FirstOccurrence,
-    Reason::AttemptsUsedUp { tried: 1 },
-    Reason::AttemptsUsedUp { tried: 4 },
+    Reason::AttemptsUsedUp { tried: 1, ways: 1 },
+    Reason::AttemptsUsedUp { tried: 4, ways: 4 },
+    Reason::AttemptsUsedUp { tried: 4, ways: 1 },
+    Reason::AttemptsUsedUp { tried: 2, ways: 0 },
     Reason::MaxRetriesExceeded { retries: 1 },
     Reason::MaxRetriesExceeded { retries: 5 },
     Reason::WaitedTooLong { span: Span::from_mins(125) },
@@ -23,7 +26,9 @@ const REASONS: &[Reason] = &[
     Reason::ShortenedTooOften { times: 2 },
     Reason::RetriedOnce,
     Reason::TooManyDifferentErrors,
-    Reason::TooManyCrashes,
+    Reason::TooManyCrashes { times: 3 },
+    Reason::KeepsFailing { firings: 1, span: Span::from_mins(1) },
+    Reason::KeepsFailing { firings: 3, span: Span::from_mins(125) },
     Reason::TooManyQuestions { open: 5 },
     Reason::BudgetSpent { span: BudgetSpan::Task },
     Reason::BudgetSpent { span: BudgetSpan::Build },
@@ -83,8 +88,14 @@ fn every_text_passes_the_linter() {
                         let text = text(&asked);
                         assert_eq!(text.attempts.len(), attempts.len()); // T1.10
                         assert!((2..=3).contains(&text.options.len())); // T1.10
+                        assert_eq!(
+                            text.recommended.is_none(),
+                            kind == QuestionKind::Happened,
+                            "{kind:?}"
+                        );
                         assert!(
-                            text.options.iter().any(|o| o.value == text.recommended),
+                            text.recommended.is_none()
+                                || text.options.iter().any(|o| Some(o.value) == text.recommended),
                             "{kind:?} {code:?} {reason:?}"
                         );
                         assert!(text.problem.ends_with(['.', '”']), "{}", text.problem);
@@ -105,7 +116,8 @@ fn card(asked: &Asked<'_>) -> String {
     for attempt in &text.attempts {
         writeln!(card, "  · {attempt}").unwrap();
     }
-    writeln!(card, "→ {}: {}", text.recommended, text.recommended_text).unwrap();
+    let recommended = text.recommended.map_or("none", Decision::as_str);
+    writeln!(card, "→ {recommended}: {}", text.recommended_text).unwrap();
     for option in &text.options {
         writeln!(card, "[{}] {}\n    {}", option.value, option.label, option.description).unwrap();
     }
@@ -146,6 +158,9 @@ const ATTEMPTS: [TriedAttempt<'static>; 4] = [
 
 #[test]
 fn questions_read_like_a_colleague() {
+    let options = ["with VAT".to_owned(), "without VAT, as `net_total()` does".to_owned()];
+    let [limit, spent, needed] = ["$5.00", "$0.00", "$7.20"].map(str::to_owned);
+    let budget = BudgetFacts { limit, spent, needed };
     let asked = [
         Asked {
             titles: &["Put the preview online"],
@@ -159,7 +174,7 @@ fn questions_read_like_a_colleague() {
             ..Asked::new(
                 QuestionKind::Choice,
                 Some(Code::ValidationPreCommit),
-                Reason::AttemptsUsedUp { tried: 4 },
+                Reason::AttemptsUsedUp { tried: 4, ways: 4 },
             )
         },
         Asked {
@@ -207,7 +222,7 @@ fn questions_read_like_a_colleague() {
         },
         Asked {
             titles: &["Payment webhook"],
-            ..Asked::new(QuestionKind::Ours, Some(Code::InternalError), Reason::TooManyCrashes)
+            ..Asked::new(QuestionKind::Passing, None, Reason::TooManyCrashes { times: 3 })
         },
         Asked::new(QuestionKind::Paused, None, Reason::TooManyQuestions { open: 5 }),
         Asked {
@@ -223,6 +238,88 @@ fn questions_read_like_a_colleague() {
             Some(Code::BudgetExhausted),
             Reason::BudgetSpent { span: BudgetSpan::Build },
         ),
+        Asked {
+            titles: &["Return HTTP 404 in get_order() (see README.md)"],
+            what: Some("python3 -m pytest -q tests/test_orders.py"),
+            attempts: &ATTEMPTS[..1],
+            ..Asked::new(
+                QuestionKind::Choice,
+                Some(Code::ValidationPreCommit),
+                Reason::AttemptsUsedUp { tried: 4, ways: 1 },
+            )
+        },
+        Asked {
+            titles: &["Räume den Build auf"],
+            what: Some("rm -rf ~"),
+            risk: Risk::Never,
+            always_allow: true,
+            ..Asked::new(
+                QuestionKind::Ok,
+                Some(Code::PermissionCommandBlocked),
+                Reason::FirstOccurrence,
+            )
+        },
+        Asked {
+            titles: &["Clean up"],
+            what: Some("git push --force"),
+            risk: Risk::Destructive,
+            ..Asked::new(
+                QuestionKind::Ok,
+                Some(Code::PermissionCommandBlocked),
+                Reason::FirstOccurrence,
+            )
+        },
+        Asked {
+            titles: &["Clean up"],
+            what: Some("/etc/hosts"),
+            risk: Risk::Outside,
+            ..Asked::new(
+                QuestionKind::Ok,
+                Some(Code::PermissionFileAccess),
+                Reason::FirstOccurrence,
+            )
+        },
+        Asked {
+            titles: &["Add the price list"],
+            agent_question: Some("Should `total()` in cart.py include VAT?"),
+            agent_options: &options,
+            ..Asked::new(QuestionKind::Choice, Some(Code::PreconditionInput), Reason::AgentAsked)
+        },
+        Asked {
+            titles: &["Fix it"],
+            account: Some("claude-cli"),
+            login: Some("claude login"),
+            variable: Some("ANTHROPIC_API_KEY"),
+            ..Asked::new(QuestionKind::Hands, Some(Code::AuthMissing), Reason::FirstOccurrence)
+        },
+        Asked {
+            titles: &["Nightly report"],
+            work: Work::Job,
+            what: Some("sh report.sh"),
+            ..Asked::new(
+                QuestionKind::Choice,
+                Some(Code::LogicError),
+                Reason::RepairBudgetExhausted { repairs: 0 },
+            )
+        },
+        Asked {
+            titles: &["Nightly report"],
+            work: Work::Job,
+            ..Asked::new(
+                QuestionKind::Choice,
+                Some(Code::EnvConnection),
+                Reason::MaxRetriesExceeded { retries: 5 },
+            )
+        },
+        Asked {
+            titles: &["Payment webhook"],
+            budget: Some(&budget),
+            ..Asked::new(
+                QuestionKind::Paused,
+                Some(Code::BudgetExhausted),
+                Reason::BudgetSpent { span: BudgetSpan::Task },
+            )
+        },
     ];
     let cards: Vec<String> = asked.iter().map(card).collect();
     insta::assert_snapshot!(cards.join("\n"));
@@ -247,7 +344,9 @@ fn usual(code: Code) -> Reason {
         R::Gate => Reason::WaitedTooLong { span: Span::from_hours(2) },
         R::GateUntilReset => Reason::WaitedTooLong { span: Span::from_hours(15) },
         R::Compact => Reason::ShortenedTooOften { times: 2 },
-        R::Replan | R::ReplanHarder | R::TakeBackReplan => Reason::AttemptsUsedUp { tried: 4 },
+        R::Replan | R::ReplanHarder | R::TakeBackReplan => {
+            Reason::AttemptsUsedUp { tried: 4, ways: 4 }
+        }
         R::Repair => Reason::RepairBudgetExhausted { repairs: 3 },
         R::RetryOnceAsk | R::RetryOnceWarn | R::RetryOnceWarnAsk => Reason::RetriedOnce,
         R::Budget => Reason::BudgetSpent { span: BudgetSpan::Build },

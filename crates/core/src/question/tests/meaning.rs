@@ -2,15 +2,15 @@
 
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::{
-    Asked, Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, QuestionKind, Reason, TriedAttempt,
-    operator_text, options, text,
+    Asked, Decision, OPERATOR_TEXT_BYTES_MAX, OptionsContext, QuestionKind, Reason, Risk,
+    TriedAttempt, operator_text, options, text,
 };
 
-fn context() -> OptionsContext {
+fn context() -> OptionsContext<'static> {
     Asked::new(QuestionKind::Choice, None, Reason::FirstOccurrence).options_context()
 }
 
-fn values(kind: QuestionKind, context: &OptionsContext) -> Vec<Decision> {
+fn values(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<Decision> {
     options(kind, context).into_iter().map(|option| option.value).collect()
 }
 
@@ -19,12 +19,13 @@ fn each_kind_offers_exactly_its_choices() {
     // T0.18
     use Decision as D;
     let context = OptionsContext { always_allow: true, ..context() };
-    let exact: [(QuestionKind, &[Decision]); 6] = [
+    let exact: [(QuestionKind, &[Decision]); 7] = [
         (QuestionKind::Hands, &[D::ProvideCredentials, D::SkipFeature]),
         (QuestionKind::Ok, &[D::AllowOnce, D::AlwaysAllow, D::Deny]),
         (QuestionKind::Choice, &[D::ProvideGuidance, D::SimplerVersion, D::SkipFeature]),
         (QuestionKind::Happened, &[D::ItHappened, D::ItDidNot, D::Skip]),
         (QuestionKind::Ours, &[D::TryAgain, D::SkipFeature]),
+        (QuestionKind::Passing, &[D::TryAgain, D::SkipFeature]),
         (QuestionKind::Paused, &[D::Continue, D::RaiseLimit, D::Stop]),
     ];
     for (kind, expected) in exact {
@@ -110,16 +111,103 @@ fn an_operator_reads_the_rule_and_the_message() {
 #[test]
 fn attempts_are_counted_as_they_ran() {
     let cases = [
-        (Reason::AttemptsUsedUp { tried: 1 }, "I tried one way"),
-        (Reason::AttemptsUsedUp { tried: 4 }, "I tried four different ways"),
+        (Reason::AttemptsUsedUp { tried: 1, ways: 1 }, "I tried it once, and it failed."),
+        (
+            Reason::AttemptsUsedUp { tried: 2, ways: 1 },
+            "I tried it twice, the same way both times.",
+        ),
+        (Reason::AttemptsUsedUp { tried: 4, ways: 1 }, "I tried it four times, each time the same"),
+        (Reason::AttemptsUsedUp { tried: 4, ways: 2 }, "four times, in two different ways"),
+        (Reason::AttemptsUsedUp { tried: 4, ways: 4 }, "I tried four different ways"),
         (Reason::MaxRetriesExceeded { retries: 5 }, "five more times"),
-        (Reason::RepairBudgetExhausted { repairs: 0 }, "no way to repair it"),
+        (Reason::RepairBudgetExhausted { repairs: 0 }, "Nobody is set up to repair it"),
         (Reason::RepairBudgetExhausted { repairs: 3 }, "I repaired it three times"),
     ];
     for (reason, said) in cases {
         let asked = Asked::new(QuestionKind::Choice, Some(Code::LogicError), reason);
         assert!(text(&asked).problem.contains(said));
     }
+}
+
+// T1.4, T1.10
+#[test]
+fn nothing_comes_back_that_was_met_once() {
+    for code in
+        [Code::LogicError, Code::ValidationPreCommit, Code::ToolCrash, Code::ProviderRateLimit]
+    {
+        let asked = Asked::new(QuestionKind::Choice, Some(code), Reason::FirstOccurrence);
+        let problem = text(&asked).problem;
+        for word in ["keeps", "again.", "still", "came back", "same"] {
+            assert!(!problem.contains(word), "{problem}");
+        }
+    }
+}
+
+// T0.18
+#[test]
+fn the_choices_fit_the_case() {
+    use Decision as D;
+    let ctx = context();
+    let job = OptionsContext { work: Work::Job, ..ctx };
+    let unrepaired = Reason::RepairBudgetExhausted { repairs: 0 };
+    let cases: [(OptionsContext<'_>, &[Decision]); 4] = [
+        (
+            OptionsContext { passing: true, ..ctx },
+            &[D::TryAgain, D::ProvideGuidance, D::SkipFeature],
+        ),
+        (OptionsContext { passing: true, ..job }, &[D::TryAgain, D::SkipFeature]),
+        (job, &[D::ProvideGuidance, D::TryAgain, D::SkipFeature]),
+        (OptionsContext { reason: unrepaired, ..job }, &[D::TryAgain, D::SkipFeature]),
+    ];
+    for (context, expected) in cases {
+        assert_eq!(values(QuestionKind::Choice, &context), expected);
+    }
+}
+
+#[test]
+fn what_is_dangerous_is_never_recommended() {
+    use Decision as D;
+    for (risk, recommended, offered) in [
+        (Risk::Usual, D::AllowOnce, true),
+        (Risk::Destructive, D::ProvideGuidance, true),
+        (Risk::Never, D::ProvideGuidance, false),
+    ] {
+        let asked = Asked {
+            what: Some("rm -rf ~"),
+            risk,
+            always_allow: true,
+            ..Asked::new(
+                QuestionKind::Ok,
+                Some(Code::PermissionCommandBlocked),
+                Reason::FirstOccurrence,
+            )
+        };
+        let text = text(&asked);
+        assert!(text.problem.contains("“rm -rf ~”"), "{}", text.problem);
+        assert_eq!(text.recommended, Some(recommended));
+        let allows = text.options.iter().any(|option| option.value == D::AllowOnce);
+        assert_eq!(allows, offered);
+        let always = text.options.iter().any(|option| option.value == D::AlwaysAllow);
+        assert_eq!(always, risk == Risk::Usual);
+    }
+}
+
+#[test]
+fn a_choice_of_the_agent_is_shown_in_its_own_words() {
+    let own = ["use `httpx` in client.py".to_owned(), "keep requests".to_owned()];
+    let asked = Asked {
+        agent_question: Some("Which HTTP library should get_order() use?"),
+        agent_options: &own,
+        ..Asked::new(QuestionKind::Choice, Some(Code::PreconditionInput), Reason::AgentAsked)
+    };
+    let text = text(&asked);
+    assert!(text.problem.contains("“Which HTTP library should get_order() use?”"));
+    assert_eq!(text.recommended, None);
+    for (option, own) in text.options.iter().zip(&own) {
+        assert_eq!((&option.label, option.guidance.as_ref()), (own, Some(own)));
+        assert_eq!(option.value, Decision::ProvideGuidance);
+    }
+    assert_eq!(text.options.len(), own.len() + 2);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
 use crate::tell::{Narration as N, narrate};
-use crate::text::lint;
+use crate::text::{lint, our_words};
 use crate::time::Span;
 
 /// Every form, with the given title and code.
@@ -62,6 +62,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
 
 #[track_caller]
 fn one_plain_sentence(said: &str) {
+    let said = &our_words(said);
     assert_eq!(lint(said), [], "{said:?}");
     assert!(said.ends_with('.') && !said.contains(". "), "{said:?}");
     assert!(!said.starts_with(char::is_lowercase), "{said:?}");

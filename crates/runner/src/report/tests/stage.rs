@@ -9,7 +9,7 @@ use unstuck_core::engine::{
 use unstuck_core::fault::{Auth, Fault, Validation};
 use unstuck_core::plan::{GateKey, MutationKind, MutationSpec, TaskSpec};
 use unstuck_core::policy::Amount;
-use unstuck_core::question::{Asked, Decision, QuestionKind, Reason, text};
+use unstuck_core::question::{Asked, Decision, Evidence, QuestionKind, Reason, text};
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{
     BuildRow, MutationRow, MutationStatus, QuestionRow, QuestionStatus, RunEnd, RunRow, RunStatus,
@@ -35,12 +35,14 @@ pub(super) fn facts(state: BuildState, tasks: Vec<TaskFacts>) -> Facts {
         state,
         standing: false,
         session: None,
+        client: false,
         tasks: 0,
         done: 0,
         not_done: 0,
         parked: 0,
         open_questions: 0,
         spent: tasks.iter().fold(Amount::ZERO, |sum, task| sum.plus(task.row.moved.spent)),
+        red_base: Vec::new(),
         failure: None,
         started_at: BEGAN,
         ended_at,
@@ -63,6 +65,7 @@ pub(super) fn task(id: u32, title: &str, state: TaskState) -> TaskFacts {
         held: false,
         attempts: 1,
         checked: Vec::new(),
+        unchanged: None,
         counters: Counters::default(),
         failure: None,
         spent,
@@ -132,6 +135,7 @@ pub(super) fn question(status: QuestionStatus, fault: &Fault) -> QuestionRow {
         error_type: None,
         kind: QuestionKind::Hands,
         text: text(&asked),
+        evidence: Evidence::default(),
         operator_text: String::new(),
         raw_error: fault.message.clone(),
         why: Why::code(Rule::NeverRetried, fault.code()),

@@ -147,6 +147,7 @@ impl Failure {
             files: files.iter().take(FILES_MAX).map(|file| plain_line(&redacted(file))).collect(),
             files_changed: u32::try_from(files.len()).unwrap_or(u32::MAX),
             commands,
+            ..Approach::default()
         }
     }
 }

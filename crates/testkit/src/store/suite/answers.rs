@@ -120,7 +120,7 @@ pub async fn answers_are_taken_once(place: &dyn Place) -> Checked {
     let second = asked.iter().copied().find(|id| *id != first).ok_or("there are two")?;
     for id in [second, first] {
         let row = stage.store.question(PROJECT, id).await?.ok_or("it has a row")?;
-        let decision = row.text.recommended;
+        let decision = row.text.recommended.ok_or("one is recommended")?;
         stage.store.answer(PROJECT, answer(id, decision, "anna")).await?;
     }
     let waiting = stage.journal.answers().await?;

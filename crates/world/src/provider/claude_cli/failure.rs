@@ -54,7 +54,11 @@ impl Facts {
             }
             (Some("error_max_budget_usd"), _) => {
                 let unit = "money".to_owned();
-                Kind::BudgetExhausted(BudgetSpent { span: BudgetSpan::Task, unit })
+                Kind::BudgetExhausted(BudgetSpent {
+                    span: BudgetSpan::Task,
+                    unit,
+                    ..BudgetSpent::default()
+                })
             }
             _ => Kind::ProviderCrash(Crash::default()),
         };
@@ -86,7 +90,7 @@ impl Facts {
 
     /// Billing and length come before the status: theirs is a plain 400.
     fn api_kind(&self, http: Http, reason: Option<&str>) -> Kind {
-        let auth = Auth { account: NAME.to_owned(), variable: None };
+        let auth = Auth { account: NAME.to_owned(), ..Auth::default() };
         let rate = RateLimit { status: http.status, limited: self.limited() };
         match (self.error.as_deref(), http.status) {
             _ if reason == Some("prompt_too_long") => Kind::ProviderContextTooLong(http),

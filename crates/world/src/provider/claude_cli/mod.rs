@@ -120,6 +120,10 @@ impl ClaudeCli {
 
 #[async_trait]
 impl Agent for ClaudeCli {
+    fn name(&self) -> Option<&'static str> {
+        Some(NAME)
+    }
+
     async fn check(&self) -> Result<(), Fault> {
         usable(&self.settings.program, NAME)?;
         self.check_permissions()?;

@@ -38,7 +38,7 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
             what: "too many commands".to_owned(),
             ..Permission::default()
         }),
-        "unauthorized" => Kind::AuthInvalid(Auth { account: NAME.to_owned(), variable: None }),
+        "unauthorized" => Kind::AuthInvalid(Auth { account: NAME.to_owned(), ..Auth::default() }),
         "badRequest" => Kind::ProviderRejected(http),
         "internalServerError" => Kind::ProviderApiError(http),
         "httpConnectionFailed"

@@ -95,6 +95,10 @@ pub fn native(found: &Path) -> PathBuf {
 
 #[async_trait]
 impl Agent for CodexCli {
+    fn name(&self) -> Option<&'static str> {
+        Some(NAME)
+    }
+
     async fn check(&self) -> Result<(), Fault> {
         usable(&self.settings.program, NAME)?;
         self.settings.account.check(NAME, LOGIN)

@@ -69,7 +69,8 @@ impl Trouble {
         variable: Option<&str>,
     ) -> Kind {
         let rate = RateLimit { status: http.status, limited };
-        let auth = Auth { account: of.name.clone(), variable: variable.map(ToOwned::to_owned) };
+        let variable = variable.map(ToOwned::to_owned);
+        let auth = Auth { account: of.name.clone(), variable, login: None };
         match self {
             Self::Credentials => Kind::AuthInvalid(auth),
             Self::Quota => Kind::ProviderQuota(http),

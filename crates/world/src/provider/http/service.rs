@@ -97,7 +97,8 @@ fn no_key(settings: &Settings, vendor: &Vendor) -> Fault {
         Some(variable) => format!("no key: {variable} is not set"),
         None => "no key is set".to_owned(),
     };
-    Fault::auth_missing(vendor.name, message, Auth { account: vendor.name.to_owned(), variable })
+    let auth = Auth { account: vendor.name.to_owned(), variable, login: None };
+    Fault::auth_missing(vendor.name, message, auth)
 }
 
 fn address(base_url: &str, vendor: &Vendor) -> Result<Url, Fault> {
@@ -133,7 +134,7 @@ fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
         let value = HeaderValue::try_from(format!("{before}{}", credential.expose()));
         let mut value = value.map_err(|_| {
             let variable = settings.variable.clone();
-            let auth = Auth { account: vendor.name.to_owned(), variable };
+            let auth = Auth { account: vendor.name.to_owned(), variable, login: None };
             Fault::auth_invalid(vendor.name, "the key has letters that no key has", auth)
         })?;
         value.set_sensitive(true);

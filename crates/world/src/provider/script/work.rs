@@ -152,7 +152,7 @@ impl Acting<'_> {
                 return Some(End::Failed(Box::new(fault)));
             }
             Step::Blocked(asked) => {
-                let context = Input { asked: asked.clone() };
+                let context = Input { asked: asked.clone(), ..Input::default() };
                 let fault = Fault::precondition_input(SOURCE, asked.clone(), context);
                 return Some(End::Failed(Box::new(fault)));
             }

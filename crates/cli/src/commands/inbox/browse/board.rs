@@ -15,6 +15,8 @@ pub(super) struct Card {
     pub(super) facts: String,
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
+    /// What it rests on, line by line.
+    pub(super) evidence: Vec<String>,
     /// The recommended one first.
     pub(super) choices: Vec<Choice>,
     pub(super) advice: String,
@@ -28,13 +30,15 @@ pub(super) struct Choice {
     pub(super) decision: Decision,
     pub(super) label: String,
     pub(super) leads_to: String,
+    /// The words that go with it.
+    pub(super) guidance: Option<String>,
     pub(super) recommended: bool,
 }
 
 impl Choice {
     /// Whether it is nothing without a person's words.
     fn needs_words(&self) -> bool {
-        self.decision == Decision::ProvideGuidance
+        self.decision == Decision::ProvideGuidance && self.guidance.is_none()
     }
 }
 
@@ -194,7 +198,7 @@ impl Board {
         chosen.map_or(Act::Stay, |(question, chosen)| Act::Answer {
             question,
             decision: chosen.decision,
-            guidance,
+            guidance: guidance.or_else(|| chosen.guidance.clone()),
         })
     }
 }

@@ -10,8 +10,8 @@ mod tests;
 mod view;
 
 use unstuck_core::engine::QuestionId;
-use unstuck_core::question::Decision;
-use unstuck_store::tables::QuestionStatus;
+use unstuck_core::question::{Decision, EvidenceEntry};
+use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use self::board::{Act, Board, Card, Choice};
 use super::{Asked, Desk, answer, check, list};
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::screen::{Input, Screen};
-use crate::render::words;
+use crate::render::{when, words};
 
 /// Shows the questions and takes answers until the person leaves or nothing waits any more.
 pub(super) async fn run(desk: &Desk<'_>, mut screen: Screen) -> Result<Exit, Error> {
@@ -65,30 +65,32 @@ fn end(mut screen: Screen, exit: Exit) -> Result<Exit, Error> {
 /// The open questions, and whether somebody is at work.
 async fn waiting(desk: &Desk<'_>) -> Result<(Vec<Card>, bool), Error> {
     let held = project::current_holder(&desk.project).await.is_some();
-    let mut cards = Vec::new();
+    let (mut cards, unfolded) = (Vec::new(), desk.shows_evidence());
     for asked in desk.questions(Some(QuestionStatus::Pending)).await? {
         if asked.is_open() {
             let name = desk.project.name();
             let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
             let names = tasks.values().map(|task| words::name(task.id, &task.spec));
             let names: Vec<String> = names.collect();
-            cards.push(card(&asked, &names));
+            cards.push(card(&asked, &names, unfolded));
         }
     }
     Ok((cards, held))
 }
 
-fn card(asked: &Asked, names: &[String]) -> Card {
+fn card(asked: &Asked, names: &[String], unfolded: bool) -> Card {
     let (row, text) = (&asked.row, &asked.row.text);
     let line = |text: &String| words::plain_line(text);
     let mut choices: Vec<Choice> = text
         .options
         .iter()
-        .map(|option| Choice {
+        .enumerate()
+        .map(|(at, option)| Choice {
             decision: option.value,
             label: line(&option.label),
             leads_to: line(&option.description),
-            recommended: option.value == text.recommended,
+            guidance: option.guidance.clone(),
+            recommended: text.recommends(at),
         })
         .collect();
     // The others stay in the order they are offered in.
@@ -102,10 +104,21 @@ fn card(asked: &Asked, names: &[String]) -> Card {
         facts: facts.join(" · "),
         problem: line(&text.problem),
         attempts: text.attempts.iter().map(line).collect(),
+        evidence: if unfolded { evidence(row) } else { Vec::new() },
         choices,
         advice: line(&text.recommended_text),
-        can_check: text.options.iter().any(|option| option.value == Decision::ItHappened),
+        can_check: row.can_check(),
     }
+}
+
+/// What a question rests on, each thing below its name.
+fn evidence(row: &QuestionRow) -> Vec<String> {
+    let lines = |entry: EvidenceEntry| {
+        let rest = entry.lines.into_iter().map(|line| format!("  {}", words::shown_line(&line)));
+        let at = entry.at.map(|at| format!("  {}", when::minute(at)));
+        std::iter::once(entry.label.to_owned()).chain(at).chain(rest).collect::<Vec<_>>()
+    };
+    row.evidence.entries().into_iter().flat_map(lines).collect()
 }
 
 /// Takes an answer down and says what follows.

@@ -9,7 +9,7 @@ use crate::render::screen::{Key, Size};
 
 fn choice(decision: Decision, label: &str, leads_to: &str, recommended: bool) -> Choice {
     let (label, leads_to) = (label.to_owned(), leads_to.to_owned());
-    Choice { decision, label, leads_to, recommended }
+    Choice { decision, label, leads_to, guidance: None, recommended }
 }
 
 fn hands() -> Card {
@@ -22,6 +22,7 @@ fn hands() -> Card {
                   Trying again would not help, so I am asking you right away."
                 .to_owned(),
         attempts: Vec::new(),
+        evidence: Vec::new(),
         choices: vec![
             choice(Decision::ProvideCredentials, "I have done it", "The task goes on.", true),
             choice(Decision::SkipFeature, "Leave it out", "The task is left out.", false),
@@ -41,6 +42,7 @@ fn guidance() -> Card {
             "Approach 1 changed two files and a check failed.".to_owned(),
             "Approach 2 changed three files and the same check failed.".to_owned(),
         ],
+        evidence: vec!["Command".to_owned(), "  python3 -m pytest -q".to_owned()],
         choices: vec![
             choice(Decision::ProvideGuidance, "Give a hint", "Three fresh tries.", true),
             choice(Decision::SkipFeature, "Leave it out", "Both are left out.", false),

@@ -96,8 +96,16 @@ impl Sheet {
                 self.text(2, &format!("- {attempt}"));
             }
         }
+        if !card.evidence.is_empty() {
+            self.lines.push(String::new());
+            self.title("What it rests on");
+            for line in &card.evidence {
+                self.cut_line(2, line);
+            }
+        }
         self.lines.push(String::new());
-        self.title("What I would do");
+        let recommended = card.choices.iter().any(|choice| choice.recommended);
+        self.title(if recommended { "What I would do" } else { "Before you choose" });
         self.text(2, &card.advice);
         self.lines.push(String::new());
         self.title("What you can choose");
@@ -108,6 +116,12 @@ impl Sheet {
                 self.focus = Some((begin, self.lines.len()));
             }
         }
+    }
+
+    /// A line of a program: not folded, but cut where the window ends.
+    fn cut_line(&mut self, indent: usize, line: &str) {
+        let room = self.columns.saturating_sub(indent);
+        self.lines.push(format!("{:indent$}{}", "", words::cut(line, room)));
     }
 
     fn choice(&mut self, at: usize, chosen: bool, choice: &Choice) {

@@ -3,7 +3,7 @@
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
 use super::{files, one, told};
-use crate::plan::file::tick;
+use crate::plan::file::{Mark, tick};
 
 #[test]
 fn a_plan_file_is_its_open_items() {
@@ -56,6 +56,15 @@ fn a_plan_that_is_done_has_no_task() {
     );
 }
 
+/// An item that needed no change has a mark of its own, and is no task of the next run.
+#[test]
+fn an_item_that_needed_no_change_is_marked_so() {
+    let marked = tick("- [ ] a\n- [ ] b\n", "a", Mark::NotNeeded).unwrap();
+    assert_eq!(marked, "- [-] a\n- [ ] b\n");
+    let left = files(&[("plan.md", &marked)]).unwrap();
+    assert_eq!(left.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["b"]);
+}
+
 #[test]
 fn one_item_is_ticked_and_nothing_else_changes() {
     let table = [
@@ -75,7 +84,7 @@ fn one_item_is_ticked_and_nothing_else_changes() {
         ("\u{feff}- [ ] a\n", "a", Some("\u{feff}- [x] a\n")),
     ];
     for (text, item, expected) in table {
-        assert_eq!(tick(text, item).as_deref(), expected, "{text:?} {item}");
+        assert_eq!(tick(text, item, Mark::Done).as_deref(), expected, "{text:?} {item}");
     }
 }
 
@@ -93,7 +102,7 @@ proptest! {
         }
         let Ok(tasks) = files(&[("x.md", &text)]) else { return Ok(()) };
         let task = &tasks[pick.index(tasks.len())];
-        let Some(ticked) = tick(&text, &task.name) else {
+        let Some(ticked) = tick(&text, &task.name, Mark::Done) else {
             // No box is one, so the file is a task.
             prop_assert_eq!(&task.name, "x");
             return Ok(());
@@ -103,6 +112,6 @@ proptest! {
         prop_assert_eq!(ticked.len(), text.len());
         let left = files(&[("x.md", &ticked)]).map_or(0, |tasks| tasks.len());
         prop_assert_eq!(left, tasks.len() - 1);
-        prop_assert!(tick(&ticked, &task.name).is_none());
+        prop_assert!(tick(&ticked, &task.name, Mark::Done).is_none());
     }
 }

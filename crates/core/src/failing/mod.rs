@@ -1,0 +1,85 @@
+//! Which tests a red check says failed, and whether two red checks fail in the same way.
+//!
+//! [`Failures::read`] takes the names of failed tests from the output of a test runner
+//! (`runners.rs` is the table) and the lines that state what went wrong, without what varies from run
+//! to run (`steady.rs`). Numbers in a message stay: another value is another failure. Where the
+//! runner names no test, the whole output counts.
+
+mod runners;
+mod steady;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::signature::plain_text;
+
+/// How many failed tests of one output are kept.
+pub const TESTS_MAX: usize = 2_000;
+/// How many lines of one output are compared.
+const LINES_MAX: usize = 4_000;
+
+/// What failed in one run of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    /// The failed tests by name, where the output names them.
+    pub tests: BTreeSet<String>,
+    /// The lines that state what went wrong, in the same form for the same failure.
+    lines: BTreeSet<String>,
+}
+
+impl Failures {
+    /// Reads the output of a check that ran in the folder `root`.
+    pub fn read(output: &[u8], root: &str) -> Self {
+        let text = plain_text(output);
+        let text = if root.is_empty() { text } else { text.replace(root, ".") };
+        let tests = runners::failed_tests(&text);
+        let states = |line: &&str| tests.is_empty() || steady::states_a_value(line);
+        let lines = text.lines().filter(states).map(steady::steady_line);
+        let lines = lines.filter(|line| !line.is_empty()).take(LINES_MAX).collect();
+        Self { tests, lines }
+    }
+
+    /// Whether both failed with the same tests and the same messages.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.tests == other.tests && self.lines == other.lines
+    }
+
+    /// Whether words of a person are about one of the failed tests: they hold its name, or every
+    /// word that its name is made of.
+    pub fn are_named_in(&self, words: &str) -> bool {
+        let words: BTreeSet<String> = words_of(words).collect();
+        self.tests.iter().any(|test| {
+            let leaf = test.rsplit([':', '.', '>', '/', '\\', '#']).next().unwrap_or(test);
+            let mut own = words_of(leaf).filter(|word| !is_filler(word)).peekable();
+            own.peek().is_some() && own.all(|word| words.contains(&word))
+        })
+    }
+}
+
+/// Lower-case words, cut at everything that is no letter or digit and at capitals inside a name.
+fn words_of(text: &str) -> impl Iterator<Item = String> {
+    let mut cut = String::with_capacity(text.len() + 8);
+    let mut before = ' ';
+    for letter in text.chars() {
+        if letter.is_uppercase() && before.is_lowercase() {
+            cut.push(' ');
+        }
+        cut.extend(letter.to_lowercase());
+        before = letter;
+    }
+    let words: Vec<String> = cut
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect();
+    words.into_iter()
+}
+
+/// Words of a test's name that say nothing about what it tests.
+fn is_filler(word: &str) -> bool {
+    matches!(word, "test" | "tests" | "should" | "it" | "spec" | "the" | "a" | "is")
+}
+
+#[cfg(test)]
+mod tests;

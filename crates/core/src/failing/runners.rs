@@ -1,0 +1,233 @@
+//! The table of test runners: how each names a failed test. A runner is one row.
+
+use std::collections::BTreeSet;
+
+use super::TESTS_MAX;
+
+/// How a runner's names are found: in single lines, or in several together.
+enum Naming {
+    Line(fn(&str) -> Option<String>),
+    Text(fn(&str, &mut BTreeSet<String>)),
+}
+
+/// Every runner that is known. An output is read by all of them: a check may call several.
+const RUNNERS: &[(&str, Naming)] = &[
+    ("pytest", Naming::Line(pytest)),
+    ("unittest", Naming::Line(unittest)),
+    ("cargo test", Naming::Line(cargo_test)),
+    ("nextest", Naming::Line(nextest)),
+    ("go test", Naming::Line(go_test)),
+    ("jest", Naming::Line(jest)),
+    ("vitest", Naming::Line(vitest)),
+    ("mocha", Naming::Text(mocha)),
+    ("tap", Naming::Line(tap)),
+    ("node --test", Naming::Line(node_test)),
+    ("junit xml", Naming::Text(junit_xml)),
+    ("rspec", Naming::Line(rspec)),
+    ("phpunit", Naming::Line(phpunit)),
+    ("ctest", Naming::Line(ctest)),
+    ("surefire", Naming::Line(surefire)),
+    ("gradle", Naming::Line(gradle)),
+    ("dotnet test", Naming::Line(dotnet)),
+];
+
+/// The failed tests that an output names.
+pub(super) fn failed_tests(text: &str) -> BTreeSet<String> {
+    let mut tests = BTreeSet::new();
+    for (_, naming) in RUNNERS {
+        match naming {
+            Naming::Line(name) => tests.extend(text.lines().filter_map(name).take(TESTS_MAX)),
+            Naming::Text(collect) => collect(text, &mut tests),
+        }
+    }
+    while tests.len() > TESTS_MAX {
+        tests.pop_last();
+    }
+    tests
+}
+
+/// `FAILED tests/test_a.py::test_b - AssertionError`, `ERROR tests/test_a.py`.
+fn pytest(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
+    let name = rest.split(" - ").next()?.trim();
+    (name.contains(".py") && !name.contains(": ")).then(|| name.to_owned())
+}
+
+/// `FAIL: test_b (tests.test_a.Case.test_b)`.
+fn unittest(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
+    let (name, case) = rest.split_once(" (")?;
+    let case = case.strip_suffix(')').or_else(|| case.split(')').next())?;
+    let is_name = !name.is_empty() && !name.contains(' ') && !case.contains(' ');
+    is_name.then(|| if case.ends_with(name) { case.to_owned() } else { format!("{case}.{name}") })
+}
+
+/// `test tests::a ... FAILED`.
+fn cargo_test(line: &str) -> Option<String> {
+    let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+    Some(name.split(" - should panic").next().unwrap_or(name).to_owned())
+}
+
+/// `    FAIL [   0.010s] crate::bin tests::a`, with `SIGABRT` and `TIMEOUT` in its place.
+fn nextest(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let rest = line
+        .strip_prefix("FAIL [")
+        .or_else(|| line.strip_prefix("TIMEOUT ["))
+        .or_else(|| line.strip_prefix("SIG").and_then(|rest| rest.split_once(" [").map(|s| s.1)))?;
+    let name = rest.split_once(']')?.1.trim();
+    let name = name.strip_prefix('(').map_or(name, |n| n.split_once(')').map_or(n, |s| s.1)).trim();
+    (name.contains(' ')).then(|| name.to_owned())
+}
+
+/// `--- FAIL: TestA/case (0.00s)`, `FAIL	example.com/pkg [build failed]`.
+fn go_test(line: &str) -> Option<String> {
+    if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
+        return rest.split(" (").next().map(str::to_owned);
+    }
+    let package = line.strip_prefix("FAIL\t")?.strip_suffix(" [build failed]")?;
+    Some(format!("{package} (build)"))
+}
+
+/// `  * suite > test` (a bullet in the original).
+fn jest(line: &str) -> Option<String> {
+    let name = line.trim_start().strip_prefix("* ")?.trim();
+    let is_test = line.starts_with("  ") && (name.contains(" > ") || !name.contains(':'));
+    (is_test && !name.is_empty() && name != "Console").then(|| name.to_owned())
+}
+
+/// ` FAIL  src/a.test.ts > suite > test`.
+fn vitest(line: &str) -> Option<String> {
+    let name = line.trim_start().strip_prefix("FAIL ")?.trim();
+    let is_test = name.contains(" > ") || is_script(name.split(' ').next().unwrap_or(name));
+    is_test.then(|| name.to_owned())
+}
+
+fn is_script(file: &str) -> bool {
+    [".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".vue"]
+        .iter()
+        .any(|end| file.ends_with(end))
+}
+
+/// `  1) suite` and, deeper, `test:`: the list at the end of a run.
+fn mocha(text: &str, tests: &mut BTreeSet<String>) {
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(suite) = numbered(line.trim_start()) else { continue };
+        if !line.starts_with("  ") {
+            continue;
+        }
+        let mut parts = vec![suite.trim_end_matches(':').to_owned()];
+        let mut ended = suite.ends_with(':');
+        while let Some(next) = lines.peek().copied().filter(|_| !ended && parts.len() < 8) {
+            if !next.starts_with("     ") || next.trim().is_empty() {
+                break;
+            }
+            ended = next.trim_end().ends_with(':');
+            parts.push(next.trim().trim_end_matches(':').to_owned());
+            lines.next();
+        }
+        if ended {
+            tests.insert(parts.join(" > "));
+        }
+    }
+}
+
+/// The rest of `12) …`.
+fn numbered(line: &str) -> Option<&str> {
+    let (number, rest) = line.split_once(") ")?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| rest.trim_end())
+}
+
+/// `not ok 3 - name`; what is to do or skipped is not red.
+fn tap(line: &str) -> Option<String> {
+    let rest = line.trim_start().strip_prefix("not ok ")?;
+    let lower = rest.to_ascii_lowercase();
+    if lower.contains("# todo") || lower.contains("# skip") {
+        return None;
+    }
+    let name = rest.trim_start_matches(|first: char| first.is_ascii_digit()).trim_start();
+    let name = name.strip_prefix("- ").unwrap_or(name).split(" # ").next()?.trim();
+    Some(if name.is_empty() { format!("test {rest}") } else { name.to_owned() })
+}
+
+/// `X name (1.2ms)` (a cross in the original).
+fn node_test(line: &str) -> Option<String> {
+    let name = line.trim_start().strip_prefix("X ")?.trim();
+    let (name, time) = name.rsplit_once(" (")?;
+    time.ends_with("ms)").then(|| name.to_owned())
+}
+
+/// `<testcase classname="a" name="b"><failure …`.
+fn junit_xml(text: &str, tests: &mut BTreeSet<String>) {
+    for case in text.split("<testcase ").skip(1).take(TESTS_MAX) {
+        let Some(end) = case.find('>') else { continue };
+        let (head, body) = case.split_at(end);
+        if head.ends_with('/') {
+            continue;
+        }
+        let body = body.split("</testcase>").next().unwrap_or(body);
+        if body.contains("<failure") || body.contains("<error") {
+            let name = attribute(head, "name").unwrap_or("?");
+            let class = attribute(head, "classname");
+            tests.insert(class.map_or_else(|| name.to_owned(), |class| format!("{class}.{name}")));
+        }
+    }
+}
+
+fn attribute<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let found = head.match_indices(name).find(|(at, _)| {
+        let starts = *at == 0 || head[..*at].ends_with(char::is_whitespace);
+        starts && head[at + name.len()..].starts_with("=\"")
+    })?;
+    head[found.0 + name.len() + 2..].split('"').next()
+}
+
+/// `rspec ./spec/a_spec.rb:12 # A does b`.
+fn rspec(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("rspec ")?;
+    let (file, name) = rest.split_once(" # ")?;
+    file.contains("_spec.rb").then(|| name.trim().to_owned())
+}
+
+/// `1) App\Tests\ATest::testB`.
+fn phpunit(line: &str) -> Option<String> {
+    let name = numbered(line)?;
+    let name = name.split(" with data set").next()?;
+    (name.contains("::") && !name.contains(' ')).then(|| name.to_owned())
+}
+
+/// `	  3 - name (Failed)`.
+fn ctest(line: &str) -> Option<String> {
+    let line = line.trim();
+    let (number, rest) = line.split_once(" - ")?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let (name, how) = rest.rsplit_once(" (")?;
+    let is_red =
+        how.starts_with("Failed") || how.starts_with("Timeout") || how.contains("Exception");
+    (is_number && is_red).then(|| name.to_owned())
+}
+
+/// `[ERROR] com.example.ATest.b -- Time elapsed: 0.01 s <<< FAILURE!`.
+fn surefire(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("[ERROR] ")?;
+    if !rest.contains("<<< FAILURE!") && !rest.contains("<<< ERROR!") {
+        return None;
+    }
+    let name = rest.split([' ', '(']).find(|word| !word.is_empty())?;
+    (name != "Tests").then(|| name.to_owned())
+}
+
+/// `ATest > b() FAILED`.
+fn gradle(line: &str) -> Option<String> {
+    let name = line.trim_end().strip_suffix(" FAILED")?;
+    (name.contains(" > ") && !name.starts_with(' ')).then(|| name.to_owned())
+}
+
+/// `  Failed Name.Space.Test [12 ms]`.
+fn dotnet(line: &str) -> Option<String> {
+    let name = line.strip_prefix("  Failed ")?;
+    let (name, time) = name.rsplit_once(" [")?;
+    time.ends_with("s]").then(|| name.to_owned())
+}

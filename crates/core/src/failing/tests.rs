@@ -1,0 +1,101 @@
+use proptest::prelude::*;
+
+use super::Failures;
+
+fn tests(output: &str) -> Vec<String> {
+    Failures::read(output.as_bytes(), "").tests.into_iter().collect()
+}
+
+#[test]
+fn every_runner_names_its_failed_tests() {
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "FAILED tests/test_a.py::test_b[1-2] - assert 1 == 2\nERROR tests/test_c.py\n1 failed",
+            &["tests/test_a.py::test_b[1-2]", "tests/test_c.py"],
+        ),
+        (
+            "FAIL: test_b (tests.test_a.Case.test_b)\nERROR: test_c (tests.Case)",
+            &["tests.Case.test_c", "tests.test_a.Case.test_b"],
+        ),
+        ("test tests::a ... FAILED\ntest tests::b ... ok", &["tests::a"]),
+        ("        FAIL [   0.010s] (1/3) mine::it tests::a", &["mine::it tests::a"]),
+        ("     SIGABRT [   0.010s] mine tests::b", &["mine tests::b"]),
+        (
+            "--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/case (0.00s)\nFAIL\tx.org/p [build failed]",
+            &["TestA", "TestA/case", "x.org/p (build)"],
+        ),
+        ("  \u{25cf} cart \u{203a} adds up\n", &["cart > adds up"]),
+        (" FAIL  src/a.test.ts > cart > adds up", &["src/a.test.ts > cart > adds up"]),
+        ("  1) cart\n       adds up:\n     AssertionError: 1 == 2\n", &["cart > adds up"]),
+        ("ok 1 - a\nnot ok 2 - b\nnot ok 3 - c # TODO later", &["b"]),
+        ("\u{2716} adds up (1.2ms)", &["adds up"]),
+        (
+            "<testcase classname=\"c.A\" name=\"b\" time=\"1\"><failure/></testcase>\
+             <testcase name=\"d\"/>",
+            &["c.A.b"],
+        ),
+        ("rspec ./spec/a_spec.rb:12 # Cart adds up", &["Cart adds up"]),
+        (
+            "1) App\\Tests\\CartTest::testAdds\nFailed asserting",
+            &["App\\Tests\\CartTest::testAdds"],
+        ),
+        ("\t  3 - cart_adds (Failed)", &["cart_adds"]),
+        (
+            "[ERROR] com.x.CartTest.adds -- Time elapsed: 0.01 s <<< FAILURE!",
+            &["com.x.CartTest.adds"],
+        ),
+        ("CartTest > adds() FAILED", &["CartTest > adds()"]),
+        ("  Failed Cart.Adds [12 ms]", &["Cart.Adds"]),
+        ("error: expected one of `;`\nmake: *** [Makefile:3: test] Error 1", &[]),
+    ];
+    for (output, expected) in cases {
+        assert_eq!(tests(output), *expected, "{output}");
+    }
+}
+
+/// Another value in the same message is another failure; another place or duration is not.
+#[test]
+fn failures_are_the_same_by_their_tests_and_values() {
+    let pytest = |line: u32, got: &str, passed: u32, time: &str| {
+        format!(
+            "    def test_login():\n>       assert add(2, 3) == 5\nE       assert {got} == 5\n\
+             tests/test_a.py:{line}: AssertionError\n\
+             FAILED tests/test_a.py::test_login - assert {got} == 5\n\
+             ===== 1 failed, {passed} passed in {time} ====="
+        )
+    };
+    let of = |text: &str| Failures::read(text.as_bytes(), "/w/t1");
+    let base = of(&pytest(3, "-1", 1, "0.02s"));
+    assert!(base.is_same(&of(&pytest(9, "-1", 4, "0.11s"))));
+    assert!(!base.is_same(&of(&pytest(3, "6", 1, "0.02s"))));
+    // Without names, the whole text counts.
+    let plain = of("at /w/t1/check.sh:3: expected 5, got -1 after 12ms (12:30:01)");
+    assert!(plain.is_same(&of("at ./check.sh:7: expected 5, got -1 after 9ms (12:31:44)")));
+    assert!(!plain.is_same(&of("at ./check.sh:3: expected 5, got 6 after 12ms (12:30:01)")));
+    assert!(!plain.is_same(&Failures::default()));
+}
+
+#[test]
+fn a_goal_is_about_a_test_when_it_holds_the_words_of_its_name() {
+    let failures = |test: &str| Failures::read(format!("not ok 1 - {test}").as_bytes(), "");
+    let cases = [
+        ("test_login", "make the login test pass", true),
+        ("test_login", "make test_login pass", true),
+        ("tests/test_auth.py::test_login_twice", "fix the login", false),
+        ("TestLoginTwice", "Login twice must work", true),
+        ("test_login", "add a dark mode", false),
+        ("test", "make the test pass", false),
+    ];
+    for (test, goal, expected) in cases {
+        assert_eq!(failures(test).are_named_in(goal), expected, "{test}: {goal}");
+    }
+    assert!(!Failures::default().are_named_in("make it green"));
+}
+
+proptest! {
+    #[test]
+    fn anything_can_be_read(output in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+        let read = Failures::read(&output, "/w");
+        prop_assert!(read.is_same(&Failures::read(&output, "/w")));
+    }
+}

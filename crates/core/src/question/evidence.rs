@@ -1,0 +1,316 @@
+//! What a question rests on: the command and its output, what was tried, what changed.
+//!
+//! The words of a question stay plain; this stands below them, as it was seen, for those who want
+//! to judge by themselves. Each thing has a field of its own, the same in the terminal, on the
+//! page, in the API and for agents.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Code;
+use crate::time::Time;
+
+/// How many lines of an output are shown.
+pub const OUTPUT_LINES_MAX: usize = 20;
+/// How much of an output is shown.
+pub const OUTPUT_BYTES_MAX: usize = 4 * 1_024;
+
+/// What a question rests on. What does not apply is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Evidence {
+    /// The command that failed, or that is to be allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The exit status of that command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// The last lines of what it printed, redacted.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// The tests that failed, where the output names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing_tests: Vec<String>,
+    /// The files it is about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The host it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Who wants it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<AskedBy>,
+    /// The environment variable that should hold a credential.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// The command that logs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
+    /// The action of which it is not known whether it happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<ActionEvidence>,
+    /// The budget that has no room for the next call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetFacts>,
+    /// How often it failed since a person last answered, in all approaches together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u32>,
+    /// The approaches that were really tried, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approaches: Vec<ApproachFacts>,
+    /// What the last approach changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffFacts>,
+}
+
+/// Who wants something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AskedBy {
+    /// The title of the task.
+    pub task: String,
+    /// The agent that works on it, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// An action of which it is not known whether it happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ActionEvidence {
+    /// Its key.
+    pub key: String,
+    /// The command or request in one line, redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// When it was sent.
+    pub sent_at: Time,
+    /// What came back; nothing where the process that sent it was gone before anything did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came_back: Option<String>,
+    /// The command or address that looks it up. Without one it cannot be checked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<String>,
+    /// What the latest look-up said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_said: Option<String>,
+    /// When it was last looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probed_at: Option<Time>,
+    /// The place where it would show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_at: Option<String>,
+}
+
+/// A budget without room for the next call, in words with their units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BudgetFacts {
+    /// The limit.
+    pub limit: String,
+    /// What was spent of it.
+    pub spent: String,
+    /// What the next call may cost.
+    pub needed: String,
+}
+
+/// An approach that was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ApproachFacts {
+    /// Its number, counted from 1.
+    pub number: u32,
+    /// What it did, in the agent's words or as it was seen.
+    pub did: String,
+    /// How many files it changed.
+    pub files_changed: u32,
+    /// How many commands it ran.
+    pub commands: u32,
+    /// How it ended.
+    pub code: Code,
+    /// The same in words.
+    pub ended: String,
+}
+
+/// A change as numbers, with the way to the whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiffFacts {
+    /// How many files it changes.
+    pub files_changed: u32,
+    /// Some of them.
+    pub files: Vec<String>,
+    /// How many lines it adds.
+    pub lines_added: u32,
+    /// How many lines it removes.
+    pub lines_removed: u32,
+    /// The command that shows the whole.
+    pub whole: String,
+}
+
+/// One thing of the evidence as it is shown, the same on every surface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvidenceEntry {
+    /// What it is.
+    pub label: &'static str,
+    /// It, line by line; none where it is a time.
+    pub lines: Vec<String>,
+    /// The time that it is.
+    pub at: Option<Time>,
+    /// Whether it is the words of a program, shown letter by letter.
+    pub verbatim: bool,
+}
+
+impl Evidence {
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What there is to show, in the order it is read.
+    pub fn entries(&self) -> Vec<EvidenceEntry> {
+        let mut entries = Vec::new();
+        if let Some(action) = &self.action {
+            entries.extend(action.entries());
+        }
+        let mut add = |label, lines, verbatim| entries.extend(entry(label, lines, verbatim));
+        add("Command", lines_of(self.command.as_deref()), true);
+        add("Exit status", self.exit.iter().map(i32::to_string).collect(), false);
+        add("Output", lines_of(Some(&self.output)), true);
+        add("Failing tests", self.failing_tests.clone(), true);
+        add("Files", self.paths.clone(), true);
+        add("Host", lines_of(self.host.as_deref()), true);
+        add("Asked by", self.asked_by.iter().map(AskedBy::line).collect(), false);
+        add("Variable", lines_of(self.variable.as_deref()), true);
+        add("Login", lines_of(self.login.as_deref()), true);
+        add("Budget", self.budget.iter().map(BudgetFacts::line).collect(), false);
+        add("Approaches", self.approach_lines(), false);
+        add("Change", self.diff.iter().flat_map(DiffFacts::lines).collect(), false);
+        entries
+    }
+
+    /// Each approach with how it ended, and how often it failed in all where that is more.
+    fn approach_lines(&self) -> Vec<String> {
+        let line = |tried: &ApproachFacts| {
+            let did = if tried.did.is_empty() { "began" } else { tried.did.as_str() };
+            format!("{}. {did}: {}", tried.number, tried.ended)
+        };
+        let mut lines: Vec<String> = self.approaches.iter().map(line).collect();
+        let failures = self.failures.unwrap_or_default() as usize;
+        if failures > lines.len() && !lines.is_empty() {
+            lines.push(format!("{failures} failures in all"));
+        }
+        lines
+    }
+}
+
+fn entry(label: &'static str, lines: Vec<String>, verbatim: bool) -> Option<EvidenceEntry> {
+    (!lines.is_empty()).then_some(EvidenceEntry { label, lines, at: None, verbatim })
+}
+
+fn lines_of(text: Option<&str>) -> Vec<String> {
+    text.unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+impl ActionEvidence {
+    fn entries(&self) -> impl Iterator<Item = EvidenceEntry> {
+        let at =
+            |label, at| EvidenceEntry { label, lines: Vec::new(), at: Some(at), verbatim: false };
+        let said = |label, text: Option<&str>| entry(label, lines_of(text), true);
+        let nothing = "nothing: it was cut off before anything came back";
+        let came_back = match self.came_back.as_deref() {
+            Some(words) => said("What came back", Some(words)),
+            None => entry("What came back", vec![nothing.to_owned()], false),
+        };
+        let entries = [
+            said("Action", Some(&self.key)),
+            said("What was sent", self.call.as_deref()),
+            Some(at("Sent", self.sent_at)),
+            came_back,
+            said("Look-up", self.probe.as_deref()),
+            said("What the look-up said", self.probe_said.as_deref()),
+            self.probed_at.map(|time| at("Looked up", time)),
+            said("Where to look", self.look_at.as_deref()),
+        ];
+        entries.into_iter().flatten()
+    }
+}
+
+impl AskedBy {
+    fn line(&self) -> String {
+        match &self.agent {
+            Some(agent) => format!("{agent}, for “{}”", self.task),
+            None => format!("the agent of “{}”", self.task),
+        }
+    }
+}
+
+impl BudgetFacts {
+    fn line(&self) -> String {
+        format!("limit {}, spent {}, next step up to {}", self.limit, self.spent, self.needed)
+    }
+}
+
+impl DiffFacts {
+    fn lines(&self) -> Vec<String> {
+        let more = (self.files_changed as usize).saturating_sub(self.files.len());
+        let more = (more > 0).then(|| format!("and {more} more"));
+        let whole = format!("the whole: {}", self.whole);
+        let stat = [self.stat()].into_iter();
+        stat.chain(self.files.iter().cloned()).chain(more).chain([whole]).collect()
+    }
+
+    /// `2 files changed, 14 lines added, 3 removed`.
+    pub fn stat(&self) -> String {
+        let files = if self.files_changed == 1 { "file" } else { "files" };
+        let lines = if self.lines_added == 1 { "line" } else { "lines" };
+        format!(
+            "{} {files} changed, {} {lines} added, {} removed",
+            self.files_changed, self.lines_added, self.lines_removed
+        )
+    }
+}
+
+/// The last lines of an output, within its limits.
+pub fn last_lines(output: &str) -> String {
+    let output = output.trim_end();
+    let from = output.len().saturating_sub(OUTPUT_BYTES_MAX);
+    let output = &output[output.ceil_char_boundary(from)..];
+    let lines: Vec<&str> = output.lines().collect();
+    lines[lines.len().saturating_sub(OUTPUT_LINES_MAX)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_output_is_what_is_shown() {
+        let long: Vec<String> = (1..=30).map(|n| format!("line {n}")).collect();
+        let shown = last_lines(&long.join("\n"));
+        assert_eq!(shown.lines().count(), OUTPUT_LINES_MAX);
+        assert!(shown.starts_with("line 11\n") && shown.ends_with("line 30"), "{shown}");
+        assert_eq!(last_lines("one\n\n"), "one");
+        assert!(last_lines(&"é".repeat(OUTPUT_BYTES_MAX)).len() <= OUTPUT_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_does_not_apply_is_left_out() {
+        assert_eq!(serde_json::to_string(&Evidence::default()).unwrap(), "{}");
+        assert!(serde_json::from_str::<Evidence>("{}").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_change_is_told_in_numbers() {
+        let diff = |files_changed, lines_added| DiffFacts {
+            files_changed,
+            files: Vec::new(),
+            lines_added,
+            lines_removed: 3,
+            whole: String::new(),
+        };
+        assert_eq!(diff(2, 14).stat(), "2 files changed, 14 lines added, 3 removed");
+        assert_eq!(diff(1, 1).stat(), "1 file changed, 1 line added, 3 removed");
+    }
+}

@@ -1,0 +1,98 @@
+//! How dangerous it is what a person is to allow.
+
+/// Programs that remove, overwrite or end something, or act for somebody else.
+const DANGEROUS: &[&str] = &[
+    "chmod", "chown", "dd", "dropdb", "fdisk", "kill", "killall", "mkfs", "parted", "pkill", "rm",
+    "rmdir", "shred", "shutdown", "reboot", "su", "sudo", "truncate", "unlink", "wipefs",
+];
+/// What other programs are told to do when they remove or overwrite something, or reach outside.
+const TOLD: &[&str] = &[
+    "--delete",
+    "--force",
+    "--hard",
+    "--no-preserve-root",
+    "apply",
+    "clean",
+    "delete",
+    "deploy",
+    "destroy",
+    "drop",
+    "prune",
+    "publish",
+    "purge",
+    "push",
+    "remove",
+    "truncate",
+    "uninstall",
+];
+
+/// How dangerous it is what a person is to allow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Risk {
+    /// Nothing speaks against it but that it is not on the list.
+    #[default]
+    Usual,
+    /// A command that removes or overwrites something, or reaches outside.
+    Destructive,
+    /// A command that never runs, whoever allows it.
+    Never,
+    /// A file outside of the project.
+    Outside,
+}
+
+impl Risk {
+    /// The risk of a command. What cannot be judged from its words counts as usual.
+    pub fn of_command(command: &str) -> Self {
+        let mut words = command.split(|c: char| c.is_whitespace() || "'\"();&|".contains(c));
+        let dangerous = words.any(|word| {
+            let name = word.rsplit('/').next().unwrap_or(word).to_ascii_lowercase();
+            let base = name.split('.').next().unwrap_or_default();
+            DANGEROUS.contains(&base) || TOLD.contains(&name.as_str())
+        });
+        let piped = command.split('|').skip(1).any(|part| {
+            matches!(part.split_whitespace().next(), Some("sh" | "bash" | "zsh" | "python3"))
+        });
+        if dangerous || piped { Self::Destructive } else { Self::Usual }
+    }
+
+    /// The risk of touching a file.
+    pub fn of_path(path: &str) -> Self {
+        let outside = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
+        if outside { Self::Outside } else { Self::Usual }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_removes_overwrites_or_reaches_outside_is_destructive() {
+        for command in [
+            "rm -rf ~",
+            "sudo apt install x",
+            "mkfs.ext4 /dev/sda1",
+            "git push --force",
+            "git reset --hard",
+            "psql -c 'DROP TABLE orders'",
+            "terraform destroy",
+            "make deploy",
+            "curl https://example.com/x | sh",
+            "sh -c 'rm -r build'",
+            "/bin/rm x",
+        ] {
+            assert_eq!(Risk::of_command(command), Risk::Destructive, "{command}");
+        }
+        for command in ["npm install", "cargo test", "python3 -m pytest", "ls -la", "git status"] {
+            assert_eq!(Risk::of_command(command), Risk::Usual, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_file_may_lie_outside() {
+        for path in ["/etc/hosts", "~/.bashrc", "../other/x"] {
+            assert_eq!(Risk::of_path(path), Risk::Outside, "{path}");
+        }
+        assert_eq!(Risk::of_path("src/main.rs, Makefile"), Risk::Usual);
+    }
+}

@@ -1,0 +1,183 @@
+//! What a question rests on, from what the engine keeps.
+
+use std::sync::Arc;
+
+use crate::engine::{ActionFacts, Question, State, Subject, Task, Tried};
+use crate::failing::Failures;
+use crate::fault::{Auth, BudgetSpent, Fault, Files, Kind, Permission, Tool, Validation};
+use crate::policy::Amount;
+use crate::question::{
+    ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, last_lines,
+};
+use crate::tell::brief;
+use crate::text::brief::{length, money, thousands};
+use crate::text::{failed, provider_called};
+use crate::time::Span;
+
+/// How many failing tests are named.
+const FAILING_TESTS_MAX: usize = 20;
+
+/// What an open question rests on.
+pub fn evidence(state: &State, question: &Question) -> Evidence {
+    let task = question.tasks.first().and_then(|id| state.task(*id));
+    let mut evidence = Evidence {
+        failures: failures(state, question),
+        approaches: approaches(&question.attempts),
+        diff: diff(question),
+        action: question.action.as_deref().map(action),
+        ..Evidence::default()
+    };
+    if let Some(fault) = &question.fault {
+        facts(&mut evidence, fault);
+        // A repeated approach or a circle says nothing of the check that is still red.
+        let check = task.and_then(|task| task.check_failure.as_deref());
+        if let (None, Some(check)) = (&evidence.command, check) {
+            facts(&mut evidence, check);
+        }
+        if let Kind::PermissionCommandBlocked(of)
+        | Kind::PermissionFileAccess(of)
+        | Kind::PermissionSkipDenied(of) = &fault.kind
+        {
+            evidence.asked_by = task.map(|task| asked_by(task, of.agent.clone()));
+        }
+    }
+    evidence
+}
+
+fn action(of: &ActionFacts) -> ActionEvidence {
+    let text = |words: &Option<Arc<str>>| words.as_deref().map(last_lines);
+    ActionEvidence {
+        key: of.key.clone(),
+        call: of.call.clone(),
+        sent_at: of.sent_at,
+        came_back: text(&of.came_back),
+        probe: of.probe.clone(),
+        probe_said: text(&of.probe_said),
+        probed_at: of.probed_at,
+        look_at: of.look_at.clone(),
+    }
+}
+
+fn asked_by(task: &Task, agent: Option<String>) -> AskedBy {
+    let agent = agent.or_else(|| task.spec.provider.clone());
+    let agent = agent.map(|name| provider_called(&name).map_or(name.clone(), str::to_owned));
+    AskedBy { task: brief::name(task.id, &task.spec), agent }
+}
+
+/// The facts of one fault, each in its field.
+fn facts(evidence: &mut Evidence, fault: &Fault) {
+    match &fault.kind {
+        Kind::ValidationPreCommit(of)
+        | Kind::ValidationPrePush(of)
+        | Kind::ValidationPrePr(of)
+        | Kind::ValidationRedBase(of) => check(evidence, of),
+        Kind::PermissionSkipDenied(of) | Kind::PermissionCommandBlocked(of) => {
+            command(evidence, of)
+        }
+        Kind::PermissionFileAccess(Permission { what, .. }) if !what.is_empty() => {
+            evidence.paths = what.split(", ").map(str::to_owned).collect();
+        }
+        Kind::ScopeForbidden(Files { files, .. })
+        | Kind::ScopeOutsideAllowed(Files { files, .. })
+        | Kind::ScopeUserDenied(Files { files, .. }) => evidence.paths.clone_from(files),
+        Kind::AuthInvalid(Auth { account, variable, login })
+        | Kind::AuthExpired(Auth { account, variable, login })
+        | Kind::AuthMissing(Auth { account, variable, login }) => {
+            evidence.host = account.contains('.').then(|| account.clone());
+            evidence.variable.clone_from(variable);
+            evidence.login.clone_from(login);
+            evidence.output = last_lines(&fault.message);
+        }
+        Kind::EnvConnection(of)
+        | Kind::EnvTimeout(of)
+        | Kind::EnvDns(of)
+        | Kind::EnvUnavailable(of)
+        | Kind::EnvRegistry(of)
+        | Kind::EnvDiskFull(of)
+        | Kind::ToolRateLimit(of)
+        | Kind::ToolAccessDenied(of)
+        | Kind::ToolQuota(of)
+        | Kind::ToolMissing(of)
+        | Kind::ToolConfig(of) => tool(evidence, of, &fault.message),
+        Kind::BudgetExhausted(of) => evidence.budget = budget(of),
+        Kind::LogicError(of) => {
+            evidence.command.clone_from(&of.step);
+            evidence.exit = of.exit;
+            evidence.output = last_lines(&fault.message);
+        }
+        // The agent's own words are the question itself.
+        Kind::PreconditionInput(of) if !of.asked.is_empty() => {}
+        Kind::LogicRepeatedApproach(_) => {}
+        _ => evidence.output = last_lines(&fault.message),
+    }
+}
+
+fn check(evidence: &mut Evidence, of: &Validation) {
+    evidence.command = given(&of.command);
+    evidence.exit = of.exit;
+    evidence.output = last_lines(&of.output);
+    let failing = Failures::read(of.output.as_bytes(), "");
+    evidence.failing_tests = failing.tests.into_iter().take(FAILING_TESTS_MAX).collect();
+}
+
+fn command(evidence: &mut Evidence, of: &Permission) {
+    let commands = of.commands.join("\n");
+    evidence.command = given(&commands).or_else(|| given(&of.what));
+}
+
+fn tool(evidence: &mut Evidence, of: &Tool, message: &str) {
+    evidence.command.clone_from(&of.command);
+    evidence.exit = of.exit;
+    evidence.host.clone_from(&of.host);
+    evidence.output = last_lines(message);
+}
+
+fn given(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The amounts in the unit that has no room; none where the limit is not known.
+pub(super) fn budget(of: &BudgetSpent) -> Option<BudgetFacts> {
+    let said = |amount: Amount| match of.unit.as_str() {
+        "tokens" => format!("{} tokens", thousands(amount.tokens)),
+        "time" => length(Span::from_millis(amount.time_ms)),
+        _ => money(amount).unwrap_or_else(|| "$0.00".to_owned()),
+    };
+    (!of.limit.is_zero()).then(|| BudgetFacts {
+        limit: said(of.limit),
+        spent: said(of.spent),
+        needed: said(of.needed),
+    })
+}
+
+/// How often the error was met since a person last answered.
+fn failures(state: &State, question: &Question) -> Option<u32> {
+    let Subject::Error(signature) = question.subject else { return None };
+    let count = state.signatures().count(signature);
+    Some(count.max(u32::try_from(question.attempts.len()).unwrap_or(u32::MAX)))
+        .filter(|count| *count > 0)
+}
+
+fn approaches(attempts: &[Tried]) -> Vec<ApproachFacts> {
+    let facts = |(number, Tried { approach, code }): (u32, &Tried)| ApproachFacts {
+        number,
+        did: approach.summary.clone(),
+        files_changed: approach.files_changed,
+        commands: approach.commands,
+        code: *code,
+        ended: failed(*code, false).to_owned(),
+    };
+    (1..).zip(attempts).map(facts).collect()
+}
+
+/// What the last approach changed.
+fn diff(question: &Question) -> Option<DiffFacts> {
+    let last = &question.attempts.last()?.approach;
+    (last.files_changed > 0).then(|| DiffFacts {
+        files_changed: last.files_changed,
+        files: last.files.clone(),
+        lines_added: last.lines_added,
+        lines_removed: last.lines_removed,
+        whole: format!("unstuck inbox diff {}", question.id.0),
+    })
+}

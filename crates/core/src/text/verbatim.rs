@@ -1,0 +1,142 @@
+//! The words of others in our sentences: shown as they are, on one line, set apart by quotation
+//! marks.
+//!
+//! A title, a goal, a command or an agent's words may hold anything. Nothing of them is judged and
+//! nothing is replaced: only what could move a cursor, hide itself or end the quotation is taken
+//! out, and a text that is too long is cut. What shows them escapes them for its own medium.
+
+use super::lint::{is_hidden, lint};
+
+/// A longer title, name or command would crowd out the sentence around it.
+pub const VALUE_CHARS_MAX: usize = 200;
+/// An agent's question to a person may be as long as a paragraph.
+pub const QUESTION_CHARS_MAX: usize = 1_000;
+/// Accents on one letter; more of them cover the lines around it.
+pub(super) const MARKS_MAX: u32 = 2;
+
+/// The words on one line, without signs that hide or move something, at most `chars_max` long.
+pub fn verbatim(words: &str, chars_max: usize) -> String {
+    let mut line = String::new();
+    let (mut left, mut marks, mut blank) = (chars_max, 0, false);
+    for sign in words.trim().chars() {
+        if sign.is_whitespace() || sign.is_control() {
+            blank = true;
+            continue;
+        }
+        marks = if is_mark(sign) { marks + 1 } else { 0 };
+        if marks > MARKS_MAX || is_hidden(sign) {
+            continue;
+        }
+        let needed = if blank && !line.is_empty() { 2 } else { 1 };
+        if left < needed {
+            line.push('…');
+            return line;
+        }
+        left -= needed;
+        if needed == 2 {
+            line.push(' ');
+        }
+        blank = false;
+        line.push(sign);
+    }
+    line
+}
+
+/// The words in quotation marks; none where there are no words. Quotation marks of their own become
+/// inner ones, so that the words cannot end the quotation they stand in.
+pub fn quoted(words: &str, chars_max: usize) -> Option<String> {
+    let line = verbatim(words, chars_max).replace('“', "‘").replace('”', "’");
+    (!line.is_empty()).then(|| format!("“{line}”"))
+}
+
+/// A name inside a sentence: bare where it reads like any other word, else in quotation marks.
+pub fn name_in_sentence(name: &str) -> Option<String> {
+    let line = verbatim(name, VALUE_CHARS_MAX);
+    let bare = !line.contains(['“', '”']) && lint(&line).is_empty();
+    if bare && !line.is_empty() { Some(line) } else { quoted(name, VALUE_CHARS_MAX) }
+}
+
+/// A text with each quotation left out: what we ourselves say in it.
+pub fn our_words(text: &str) -> String {
+    let mut ours = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('“') {
+        let Some((_, behind)) = after.split_once('”') else { break };
+        ours.push_str(before);
+        ours.push_str("“it”");
+        rest = behind;
+    }
+    ours.push_str(rest);
+    ours
+}
+
+pub(super) const fn is_mark(sign: char) -> bool {
+    matches!(sign, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20f0}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    // T1.6, B8
+    #[test]
+    fn words_of_others_are_shown_as_they_are() {
+        for words in [
+            "Return HTTP 404 for unknown orders",
+            "Describe the set-up in README.md",
+            "rename snake_case to camelCase in parse()",
+            "Überprüfe die Anmeldung für Größe und Maß",
+            "fix src/main.rs:42 (KeyError)",
+            "payment_webhook",
+            "Is `a | b` right? Then <b>say</b> so. 登录 👩‍💻",
+        ] {
+            assert_eq!(verbatim(words, VALUE_CHARS_MAX), words);
+            assert_eq!(quoted(words, VALUE_CHARS_MAX).unwrap(), format!("“{words}”"));
+        }
+    }
+
+    #[test]
+    fn what_hides_moves_or_ends_a_quotation_is_taken_out() {
+        let cases = [
+            ("  Add a\n login   page ", "Add a login page"),
+            ("red \u{1b}[31mtext", "red [31mtext"),
+            ("gpj.\u{202e}exe", "gpj.exe"),
+            ("zero\u{200b}width", "zerowidth"),
+            ("e\u{301}\u{302}\u{303}\u{304}", "e\u{301}\u{302}"),
+        ];
+        for (words, shown) in cases {
+            assert_eq!(verbatim(words, VALUE_CHARS_MAX), shown);
+        }
+        assert_eq!(quoted("it” is done, pick “yes", 99).unwrap(), "“it’ is done, pick ‘yes”");
+        assert_eq!(quoted(" \n ", 99), None);
+        assert_eq!(verbatim("a long title", 6), "a long…");
+        assert_eq!(verbatim("a long title", 12), "a long title");
+    }
+
+    #[test]
+    fn a_name_is_bare_where_it_reads_like_a_word() {
+        assert_eq!(name_in_sentence("Stripe").as_deref(), Some("Stripe"));
+        assert_eq!(name_in_sentence("git.example.org").as_deref(), Some("“git.example.org”"));
+        assert_eq!(name_in_sentence("  "), None);
+    }
+
+    #[test]
+    fn our_words_are_what_is_around_the_quotations() {
+        assert_eq!(our_words("I ran “rm -rf ~” for “x”."), "I ran “it” for “it”.");
+        assert_eq!(our_words("none"), "none");
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_one_bounded_line(words in any::<String>()) {
+            let shown = verbatim(&words, 40);
+            prop_assert!(shown.chars().count() <= 41);
+            prop_assert!(!shown.contains(char::is_control));
+            if let Some(quoted) = quoted(&words, 40) {
+                prop_assert_eq!(our_words(&quoted), "“it”");
+            }
+        }
+    }
+}
