@@ -9,6 +9,7 @@ mod events;
 mod killed;
 mod live;
 mod models;
+mod programs;
 mod prompts;
 mod pushing;
 mod refused;
