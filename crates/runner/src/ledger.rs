@@ -87,7 +87,7 @@ impl Handle {
             let mutate = Command::Mutate { effect, mutation: spec.clone() };
             match self.command(mutate).await {
                 Ok(decided) => {
-                    if let Some(fault) = blamed(&decided) {
+                    if let Some(fault) = blamed(&decided.events) {
                         return Ok(Settled::Failed(fault));
                     }
                 }
