@@ -33,6 +33,10 @@ bench *ARGS:
 bench-healing *ARGS:
     ./scripts/bench-healing {{ARGS}}
 
+# Nights with the real agents, judged from outside; arguments narrow the run
+nights *ARGS:
+    ./scripts/nights {{ARGS}}
+
 # Draw the README's picture from a real run
 picture:
     cargo build --release -p unstuck

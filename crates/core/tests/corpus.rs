@@ -10,12 +10,17 @@
 mod support;
 
 use support::{Record, Score};
+use unstuck_core::fault::Code;
+use unstuck_core::fault::text_rules::{self, Applies};
 
 const CORPUS: &str = include_str!("../../../testdata/corpus/dev.jsonl");
 const UNSEEN: &str = include_str!("../../../testdata/corpus/unseen.jsonl");
 const CAPTURED: &str = include_str!("../../../testdata/corpus/captured.jsonl");
 const BLIND: &str = include_str!("../../../testdata/corpus/blind.jsonl");
 const TOOLS: &str = include_str!("../../../testdata/corpus/tools.txt");
+const CHECKS: &str = include_str!("../../../testdata/corpus/checks.jsonl");
+const SURROUNDINGS: &str = include_str!("../../../testdata/corpus/surroundings.jsonl");
+const TOOLS25: &str = include_str!("../../../testdata/corpus/tools25.jsonl");
 const FOLDS: usize = 5;
 
 fn records(lines: &str) -> Vec<Record> {
@@ -145,11 +150,71 @@ fn tools_outside_the_corpus_are_read_no_worse_than_agreed() {
     holds("others", &score);
     let mut wrong = 0;
     for (record, code) in records.iter().zip(&codes) {
-        let reading = unstuck_core::fault::text_rules::read(record.text.as_bytes());
+        let reading = text_rules::read(record.text.as_bytes());
         if reading.code.as_str() != code {
             wrong += 1;
             println!("{}: {} by {}, not {code}", record.kind, reading.code, reading.rule);
         }
     }
     assert!(wrong * 100 <= records.len() * 3, "{wrong} of {} codes are wrong", records.len());
+}
+
+// Twenty-five tools of operations, databases and builds; every fold leaves some of them out.
+#[test]
+fn what_further_tools_say_is_read_no_worse_than_agreed() {
+    let records = records(TOOLS25);
+    let found = support::read(&records);
+    let fold_of = support::folds(&records, FOLDS);
+    assert!(fold_of.len() >= 25, "{}", fold_of.len());
+    for fold in 0..FOLDS {
+        let score = support::score(&found, |one| fold_of[one.tool()] == fold);
+        row(&format!("tools {fold}"), &score);
+        assert!(score.category >= 0.95, "tools, fold {fold}: category");
+        assert!(score.category_macro >= 0.90, "tools, fold {fold}: category, averaged");
+    }
+    let score = support::score(&found, |_| true);
+    row("tools", &score);
+    assert!(score.category >= 0.97, "tools: category");
+    assert!(score.category_macro >= 0.96, "tools: category, averaged");
+    assert!(score.ga >= 0.90, "tools: GA");
+    assert!(score.precision >= 0.95, "tools: precision");
+}
+
+/// What a check's output is taken for: the outcome, for every record.
+fn checked(lines: &str) -> Vec<(serde_json::Value, Option<Code>)> {
+    lines
+        .lines()
+        .map(|line| {
+            let record: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = record["text"].as_str().unwrap();
+            let found = text_rules::classify(text.as_bytes(), Applies::ValidationOutput);
+            (record, found.map(|(code, _)| code))
+        })
+        .collect()
+}
+
+// B3, T0.3: tests that expect, log or are called after an outage, a limit or a refusal are red.
+#[test]
+fn no_failing_test_is_taken_for_the_surroundings() {
+    let checked = checked(CHECKS);
+    let wrong: Vec<String> = checked
+        .iter()
+        .filter_map(|(record, found)| Some(format!("{}: {}", record["kind"], (*found)?)))
+        .collect();
+    println!("checks     {} of {} taken for the surroundings", wrong.len(), checked.len());
+    assert!(checked.len() >= 300, "{}", checked.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+// B3: the other side of the same rules.
+#[test]
+fn a_check_that_its_surroundings_failed_is_known_by_the_tools_own_diagnosis() {
+    let checked = checked(SURROUNDINGS);
+    let wrong: Vec<String> = checked
+        .iter()
+        .filter(|(record, found)| found.map(Code::as_str) != record["code"].as_str())
+        .map(|(record, found)| format!("{}: {found:?}, not {}", record["kind"], record["code"]))
+        .collect();
+    println!("controls   {} of {} missed", wrong.len(), checked.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

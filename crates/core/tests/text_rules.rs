@@ -142,6 +142,11 @@ fn codes_from_text() {
         ("Segmentation fault (core dumped)", Code::ToolCrash),
         ("OSError: [Errno 28] No space left on device", Code::EnvDiskFull),
         ("npm error code E503", Code::EnvRegistry),
+        ("Error: Could not find your API key", Code::AuthMissing),
+        (
+            "Incorrect API key provided. You can find your API key at https://x.example",
+            Code::AuthInvalid,
+        ),
     ] {
         let reading = read(text.as_bytes());
         assert_eq!(reading.code, code, "{text} by {}", reading.rule);
@@ -158,6 +163,84 @@ fn validation_output_knows_only_the_environment() {
     assert_eq!(verdict("curl: (7) Failed to connect to x port 80"), Some(Code::EnvConnection));
     assert_eq!(verdict("write error: No space left on device"), Some(Code::EnvDiskFull));
     assert_eq!(classify(b"hello", Applies::Everything), None);
+}
+
+// B3: a check that talks about an outage is red; a tool that meets one is not.
+#[test]
+fn a_check_is_red_unless_a_tool_says_what_it_could_not_reach() {
+    let verdict =
+        |text: &str| classify(text.as_bytes(), Applies::ValidationOutput).map(|(code, _)| code);
+    for red in [
+        "expected 200 got 500",
+        "FAIL: expected 200 got 500",
+        "AssertionError: 503 != 200",
+        "Error: expect(received).toBe(expected) Expected: 200 Received: 429",
+        "health check returned 503",
+        "orders: 503 Service Unavailable",
+        "http://localhost:8080/orders returned 503 Service Unavailable",
+        "Error: Request failed with status code 503",
+        "RuntimeError: rate limit exceeded",
+        "./run.sh: line 4: 12345 Segmentation fault      ./build/tests",
+        "curl: (7) Failed to connect to db port 5432\n=== short test summary info ===\nFAILED t.py::test_db",
+    ] {
+        assert_eq!(verdict(red), None, "{red}");
+    }
+    for (text, code) in [
+        ("curl: (22) The requested URL returned error: 503", Code::EnvUnavailable),
+        (
+            "fatal: unable to access 'https://x.example/': Could not resolve host: x.example",
+            Code::EnvDns,
+        ),
+        ("ssh: connect to host x.example port 22: Connection refused", Code::EnvConnection),
+        ("/usr/bin/ld: final link failed: No space left on device", Code::EnvDiskFull),
+        ("14 passed in 0.31s\ncurl: (28) Operation timed out", Code::EnvTimeout),
+    ] {
+        assert_eq!(verdict(text), Some(code), "{text}");
+    }
+}
+
+// A lock is a lock, whichever program holds it; only git's own is for Unstuck to clear.
+#[test]
+fn only_a_lock_of_git_is_a_lock_of_git() {
+    for text in [
+        "fatal: Unable to create '/r/.git/index.lock': File exists.",
+        "error: could not lock config file .git/config: File exists",
+        "error: cannot lock ref 'refs/heads/main': Unable to create '/r/.git/refs/heads/main.lock': File exists.",
+    ] {
+        assert_eq!(read(text.as_bytes()).code, Code::GitLocked, "{text}");
+    }
+    for text in [
+        "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 77 (apt-get)",
+        "Error: Error acquiring the state lock",
+        "    Blocking waiting for file lock on package cache",
+        "Error: in prepare, database is locked (5)",
+        "sqlite3.OperationalError: database is locked",
+        "npm error Could not acquire lock on the cache",
+        "> Timeout waiting to lock journal cache (/home/a/.gradle/caches/journal-1).",
+    ] {
+        assert_eq!(read(text.as_bytes()).code, Code::EnvUnavailable, "{text}");
+    }
+    let denied =
+        "E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: Permission denied)";
+    assert_eq!(read(denied.as_bytes()).code, Code::ToolAccessDenied);
+}
+
+#[test]
+fn a_push_that_a_server_refuses_is_no_error_of_the_code() {
+    for reason in [
+        "protected branch hook declined",
+        "pre-receive hook declined",
+        "hook declined",
+        "push declined due to repository rule violations",
+    ] {
+        let text = format!(
+            "To git.example.com:a/b.git\n ! [remote rejected] main -> main ({reason})\nerror: failed to push some refs to 'git.example.com:a/b.git'"
+        );
+        assert_eq!(read(text.as_bytes()).code, Code::ToolAccessDenied, "{text}");
+    }
+    let behind =
+        " ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs to 'x'";
+    assert_eq!(read(behind.as_bytes()).code, Code::GitConflict);
 }
 
 #[test]

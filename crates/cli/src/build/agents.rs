@@ -24,6 +24,7 @@ use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::provider::{self, Account, Credential, Deadlines, Key};
 use unstuck_world::tool::Declarable;
 
+use super::service;
 use crate::error::Error;
 use crate::problem::Problem;
 use crate::settings::{Agent, Dialect, Permissions, Provider, Settings, variable};
@@ -84,13 +85,14 @@ impl Agents<'_> {
 
     /// The account that a provider works with; all work on it waits together.
     pub(crate) fn gate(&self, provider: Provider) -> GateKey {
-        let base_url = self.agent().base_url.as_deref().unwrap_or_default();
-        provider::gate(provider.name(), base_url, self.credential(provider).as_ref())
+        let base_url = self.base_url(provider).unwrap_or_default();
+        provider::gate(provider.name(), &base_url, self.credential(provider).as_ref())
     }
 
     /// Makes whoever works on a task.
     pub(crate) fn worker(&self, spec: &TaskSpec) -> Result<Worker, Error> {
         let provider = self.of(spec)?;
+        self.check_address(provider)?;
         Ok(match provider {
             Provider::ClaudeCli => Worker::Agent(Arc::new(self.claude(spec)?)),
             Provider::CodexCli => Worker::Agent(Arc::new(self.codex()?)),
@@ -121,7 +123,8 @@ impl Agents<'_> {
             guard: self.guard.clone(),
             account: self.account(Provider::ClaudeCli),
             home: self.homes.join("claude"),
-            base_url: self.agent().base_url.clone(),
+            base_url: self.base_url(Provider::ClaudeCli),
+            environment: service::of_agents(),
             permissions: match self.agent().permissions {
                 Permissions::Listed => claude_cli::Permissions::Listed(self.tools(spec)),
                 Permissions::Everything => claude_cli::Permissions::Skipped,
@@ -148,7 +151,8 @@ impl Agents<'_> {
             guard: self.guard.clone(),
             account: self.account(Provider::CodexCli),
             home: self.homes.join("codex"),
-            base_url: self.agent().base_url.clone(),
+            base_url: self.base_url(Provider::CodexCli),
+            environment: service::of_agents(),
             access: match self.agent().permissions {
                 Permissions::Listed => codex_cli::Access::Workspace,
                 Permissions::Everything => codex_cli::Access::Full,
@@ -208,7 +212,8 @@ impl Agents<'_> {
         let run = &self.settings.run;
         Ok(provider::Settings {
             model,
-            base_url: self.agent().base_url.clone(),
+            base_url: self.base_url(provider),
+            proxies: service::proxies(),
             credential: self.credential(provider),
             variable: Some(self.variable(provider)),
             deadlines: Deadlines {
@@ -244,8 +249,9 @@ impl Agents<'_> {
         })
     }
 
-    /// The way into the account of an agent program: a key where one is named, the person's login
-    /// where there is one, and a key under its usual name where there is none.
+    /// The way into the account of an agent program: a key where one is named, and else what the
+    /// program itself would take. Claude Code takes a key of the environment before a login, Codex a
+    /// login before a key.
     pub(crate) fn account(&self, provider: Provider) -> Account {
         let (variable, usual, file) = match provider {
             Provider::CodexCli => ("CODEX_HOME", ".codex", "auth.json"),
@@ -254,7 +260,8 @@ impl Agents<'_> {
         let login = env::var_os(variable).map_or_else(|| home().join(usual), PathBuf::from);
         let named = self.agent().key_env.is_some();
         let credential = self.credential(provider);
-        if named || (credential.is_some() && !login.join(file).exists()) {
+        let key_first = provider == Provider::ClaudeCli;
+        if named || (credential.is_some() && (key_first || !login.join(file).exists())) {
             let variable = match (provider, self.variable(provider)) {
                 // The program reads these by their own names, and everything else as a plain key.
                 (Provider::ClaudeCli, own) if OWN.contains(&own.as_str()) => own,
@@ -266,14 +273,23 @@ impl Agents<'_> {
         Account::Login(login)
     }
 
-    /// The variable that holds the key.
+    /// The variable that holds the key: the one that is named, or the first of those that the
+    /// vendor's own programs look at.
     pub(crate) fn variable(&self, provider: Provider) -> String {
-        let usual = match provider {
-            Provider::ClaudeCli | Provider::AnthropicApi => OWN[0],
-            Provider::CodexCli | Provider::OpenAiApi => OPENAI,
-            Provider::Script => "",
+        if let Some(named) = &self.agent().key_env {
+            return named.clone();
+        }
+        let [key, token, login] = OWN;
+        let looked_at: &[&str] = match provider {
+            Provider::ClaudeCli => &[token, key, login],
+            Provider::AnthropicApi => &[key, token],
+            Provider::CodexCli | Provider::OpenAiApi => &[OPENAI],
+            Provider::Script => return String::new(),
         };
-        self.agent().key_env.clone().unwrap_or_else(|| usual.to_owned())
+        let holds =
+            |name: &&&str| variable(name).is_some_and(|key| Credential::new(&key).is_some());
+        let usual = looked_at.iter().find(holds).copied();
+        usual.unwrap_or(if looked_at == [OPENAI] { OPENAI } else { key }).to_owned()
     }
 
     fn credential(&self, provider: Provider) -> Option<Credential> {

@@ -2,12 +2,15 @@
 
 mod agents;
 mod brief;
+mod preflight;
 mod repair;
 mod secrets;
+mod service;
 mod settings;
 mod task;
 
 pub(crate) use agents::{Agents, KEYS, installed};
+pub(crate) use preflight::{CHECKS, Concern, Weight, inspect, refuse};
 pub(crate) use repair::{RepairWanted, repair_settings};
 pub(crate) use secrets::{environment_redactor, redactor};
 pub(crate) use settings::build_settings;

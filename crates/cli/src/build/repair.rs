@@ -131,6 +131,7 @@ pub(crate) async fn repair_settings(
             // Nothing that belongs to the job is declared or done by whoever repairs it.
             control: None,
             remote: None,
+            pull_request: false,
             tasks: [(spec.name.clone(), task)].into(),
             ..work
         },

@@ -8,13 +8,13 @@ use unstuck_runner::build::{Gates, TaskSettings};
 use unstuck_world::agent::Limits;
 use unstuck_world::provider::prices::Prices;
 use unstuck_world::scope::{self, BadPattern, Rules, Scope};
-use unstuck_world::validate::{BaselineMode, Checks};
+use unstuck_world::validate::{BaselineMode, Checks, defining_files};
 
 use super::agents::Agents;
 use super::brief::brief;
 use crate::error::Error;
 use crate::problem::Problem;
-use crate::settings::{Baseline, Mode, Settings};
+use crate::settings::{Baseline, FILE, Mode, Settings};
 
 /// The task as the engine gets it: with its account, and what happens after its checks.
 pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, Error> {
@@ -62,8 +62,11 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
     let (run, validate) = (&settings.run, &settings.validate);
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
     let checks = |gate, commands: &[String]| {
-        Checks::new(gate, commands, &validate.protect)
-            .map_err(|bad| bad_glob("validate.protect", &bad))
+        let checks = Checks::new(gate, commands, &validate.protect)
+            .map_err(|bad| bad_glob("validate.protect", &bad))?;
+        let mut defining = defining_files(agents.root, commands);
+        defining.push(FILE.into());
+        Ok::<_, Error>(checks.defined_by(defining))
     };
     Ok(TaskSettings {
         price: model.as_deref().and_then(|model| Prices::default().of(model)),

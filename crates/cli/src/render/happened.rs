@@ -142,7 +142,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::Narrated { text, .. } => format!("the agent says: {text}"),
         Event::Retrying { attempt, code, .. } => {
-            format!("tries another way, number {attempt}, because {}", failed(*code, false))
+            let number = attempt.saturating_add(1);
+            format!("tries another way, approach {number}, because {}", failed(*code, false))
         }
         Event::Recovered { signatures, .. } => {
             let errors = words::number(signatures.len(), "error", "errors");
@@ -195,6 +196,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("all work on the account waits until {} ({code})", until(again))
         }
         Event::GateProbing { .. } => "tries the account first".to_owned(),
+        Event::GatePassing { untried: true, .. } => "the account was not tried yet".to_owned(),
         Event::GatePassing { .. } => "the account works again".to_owned(),
         Event::GateReleased { group, .. } => {
             format!("{group} of those who waited may go on")

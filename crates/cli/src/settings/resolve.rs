@@ -64,7 +64,11 @@ impl Resolved {
         for (path, value, flag) in flags {
             resolving.value(&Origin::Flag(flag), path, value);
         }
-        resolving.finish()
+        let mut resolved = resolving.finish()?;
+        let own = Origin::File(root.join(FILE).display().to_string());
+        let of_project = file.is_none() && resolved.origin("agent.base_url") == own;
+        resolved.settings.agent.address_of_project = of_project;
+        Ok(resolved)
     }
 
     /// Every setting in the order of the sections, with secrets as they were written.

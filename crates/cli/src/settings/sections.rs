@@ -62,7 +62,10 @@ pub(crate) struct Agent {
     /// Where the service is, when not at its usual place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
-    /// The variable that holds the key. Without it, an agent program works with your login.
+    /// Whether the project's own file names that place.
+    #[serde(skip)]
+    pub(crate) address_of_project: bool,
+    /// The variable that holds the key. Without it, what the agent program itself would take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key_env: Option<String>,
     /// The program, when it is not found on the path under its usual name.

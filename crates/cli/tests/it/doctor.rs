@@ -25,6 +25,7 @@ fn ready() -> Place {
     let place = Place::repository(&[
         ("unstuck.toml", "[validate]\npre_commit = [\"sh run-tests\"]\n"),
         ("page.txt", "hello\n"),
+        ("run-tests", "read page < page.txt\n"),
     ]);
     place.has_agent();
     place
@@ -193,19 +194,59 @@ fn work_that_is_not_committed_is_in_the_way_only_of_agents_in_the_same_tree() {
     assert_eq!((&bad["about"], exit), (&"tree".into(), 78));
 }
 
+// B34: what a check or setup cannot do without is named, and no run begins
 #[test]
-fn checks_that_cannot_run_and_a_person_that_git_does_not_know_are_worth_a_look() {
+fn checks_that_cannot_run_are_in_the_way() {
+    let place = ready();
+    let settings = |text: &str| place.write("unstuck.toml", text);
+    settings("[validate]\npre_commit = [\"CI=1 sh -c 'cargo test'\"]\n");
+    let (bad, exit) = in_the_way(&place);
+    assert_eq!((&bad["about"], &bad["code"]), (&"checks".into(), &"TOOL_MISSING".into()));
+    assert_eq!(bad["says"], "cargo is not on the path, and `CI=1 sh -c 'cargo test'` needs it");
+    assert_eq!(exit, 78);
+    settings("[run]\nsetup = [\"npm ci\"]\n[validate]\npre_commit = [\"sh run-tests\"]\n");
+    assert_eq!(in_the_way(&place).0["says"], "npm is not on the path, and `npm ci` needs it");
+    place.program("python3", "case $3 in sys.path) ;; pytest) exit 3;; esac");
+    settings("[validate]\npre_commit = [\"python3 -m pytest\"]\n");
+    let says = "python3 has no module pytest, and `python3 -m pytest` needs it";
+    assert_eq!(in_the_way(&place).0["says"], says);
+    // What setup may install, and what a task may write, is worth a look only.
+    settings(
+        "[run]\nsetup = [\"sh run-tests\"]\n[validate]\npre_commit = [\"cargo test\", \"sh new\"]\n",
+    );
+    let report = place.json(&["doctor", "--json"]);
+    assert_eq!(report["exit"], 0, "{report:#}");
+    let verdicts: Vec<Value> =
+        about(&report, "checks").iter().map(|one| one["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["warning", "warning"]);
+}
+
+#[test]
+fn a_person_that_git_does_not_know_and_nothing_to_check_are_worth_a_look() {
     let place = ready();
     place.git(&["config", "--unset", "user.name"]);
-    let settings =
-        "[run]\nsetup = [\"npm ci\"]\n[validate]\npre_commit = [\"CI=1 x\", \"cargo test\"]\n";
-    place.write("unstuck.toml", settings);
+    place.write("unstuck.toml", "");
     let report = place.json(&["doctor", "--json"]);
     assert_eq!(report["exit"], 0, "{report:#}");
     assert_eq!(about(&report, "person")[0]["verdict"], "warning");
-    let checks = &about(&report, "checks")[0];
-    assert_eq!(checks["verdict"], "warning");
-    assert_eq!(checks["says"], "npm, cargo is not on the path");
+    assert_eq!(about(&report, "checks")[0]["verdict"], "warning");
+}
+
+// B34: a submodule that is not here, and files that only git-lfs has
+#[test]
+fn what_a_worktree_could_not_have_is_told() {
+    let place = ready();
+    place.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    place.write(
+        ".gitmodules",
+        "[submodule \"lib\"]\n\tpath = lib\n\turl = https://example.invalid/lib\n",
+    );
+    place.commit();
+    let report = place.json(&["doctor", "--json"]);
+    assert_eq!(report["exit"], 0, "{report:#}");
+    let lib = &about(&report, "submodules")[0];
+    assert_eq!(lib["todo"], "`git submodule update --init --recursive`");
+    assert!(about(&report, "git-lfs")[0]["todo"].as_str().unwrap().contains("install git-lfs"));
 }
 
 #[test]

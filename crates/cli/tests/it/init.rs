@@ -43,7 +43,8 @@ fn in_a_repository_with_an_agent_it_says_what_it_found() {
     let ran = crate::program::ran(output);
     insta::assert_snapshot!(place.steady(&ran.to_string()));
     insta::assert_snapshot!("the_first_settings_of_a_node_project", place.read("unstuck.toml"));
-    assert_eq!(place.read(".gitignore"), ".env\n.unstuck/\n");
+    let ignored = ".env\n.unstuck/\ncoverage/\ndist/\nnode_modules/\n";
+    assert_eq!(place.read(".gitignore"), ignored);
     for (path, holds) in place.files() {
         let told = String::from_utf8_lossy(&holds).contains("canary");
         assert!(!told || path.ends_with(".env"), "{}", path.display());
@@ -231,15 +232,63 @@ fn several_languages_are_tested_one_after_the_other() {
     let found = found(&place);
     assert_eq!(found["languages"], json!(["Rust", "Node.js"]));
     assert_eq!(found["checks"], json!(["cargo test", "npm test"]));
-    assert_eq!(found["protect"], json!(["spec/**", "src/test/**"]));
+    assert_eq!(found["protect"], json!(["spec/**", "src/test/**", "unstuck.toml"]));
 }
 
 #[test]
-fn a_folder_that_tools_fill_and_git_does_not_ignore_is_pointed_out() {
-    let open = Place::repository(&[("Cargo.toml", "")]);
-    assert_eq!(found(&open)["not_ignored"], json!(["target"]));
+fn what_tools_leave_is_ignored_from_then_on_and_that_is_said() {
+    let open = Place::repository(&[("Cargo.toml", ""), (".gitignore", "*.log")]);
+    let ran = open.unstuck(&["init"]);
+    assert!(ran.stdout.contains("git ignores .unstuck/, target/ now"), "{ran}");
+    assert_eq!(open.read(".gitignore"), "*.log\n.unstuck/\ntarget/\n");
     let closed = Place::repository(&[("Cargo.toml", ""), (".gitignore", "target/\n")]);
     assert_eq!(found(&closed)["not_ignored"], json!([]));
+    let tracked = Place::repository(&[("package.json", "{}"), ("dist/index.js", "")]);
+    let lines = json!(["coverage/", "node_modules/"]);
+    assert_eq!(found(&tracked)["not_ignored"], lines, "what git tracks is no by-product");
+    let new = Place::with(&[("pyproject.toml", ""), (".gitignore", "__pycache__/\n")]);
+    assert_eq!(new.unstuck(&["init"]).exit, 0);
+    assert_eq!(new.read(".gitignore").matches("__pycache__/").count(), 1);
+}
+
+/// What a run of the scripted agent comes to with the settings that `init` writes.
+fn night(place: &Place, attempt: &str) -> crate::program::Ran {
+    assert_eq!(place.unstuck(&["init"]).exit, 0);
+    place.write("agent.toml", &format!("[[attempt]]\nsteps = [{attempt}]\n"));
+    place.commit();
+    let mut unstuck = place.command(&["run", "mend the page", "--max-wait", "0"]);
+    unstuck.env("UNSTUCK_AGENT_PROVIDER", "script").env("UNSTUCK_AGENT_SCRIPT", "agent.toml");
+    crate::program::ran(unstuck.output().unwrap())
+}
+
+// B19: the Makefile, the settings, a script of package.json: with the settings that init writes
+#[test]
+fn a_check_that_is_green_because_it_was_rewritten_does_not_ship() {
+    let make = Place::repository(&[("Makefile", "test:\n\tread page < page.txt\n")]);
+    // Runs the lines of the first target.
+    make.program(
+        "make",
+        "{ read -r target; while read -r line; do eval \"$line\" || exit 2; done; } < Makefile",
+    );
+    let cheats = r#"{ write = "Makefile", text = "test:\n\ttrue\n" }, { write = "unstuck.toml", text = "[validate]\npre_commit = []\n" }, { write = "a", text = "x" }"#;
+    let ran = night(&make, cheats);
+    assert_ne!(ran.exit, 0, "{ran}");
+    assert_eq!(make.git(&["branch", "--list", "unstuck/b0", "--no-merged", "main"]), "");
+
+    let node = Place::repository(&[("package.json", r#"{"scripts":{"test":"sh real"}}"#)]);
+    node.program("npm", "read manifest < package.json; case $manifest in *real*) exit 1;; esac");
+    let cheats = r#"{ write = "package.json", text = "{\"scripts\":{\"test\":\"true\"}}" }"#;
+    let ran = night(&node, cheats);
+    assert_ne!(ran.exit, 0, "{ran}");
+}
+
+#[test]
+fn a_pipeline_is_changed_only_with_a_persons_word() {
+    let place = Place::with(&[(".github/workflows/ci.yml", ""), ("Makefile", "test:\n\ttrue\n")]);
+    let found = found(&place);
+    assert_eq!(found["ask_first"], json!([".github/workflows/**"]));
+    assert_eq!(found["protect"], json!(["Makefile", "unstuck.toml"]));
+    assert!(place.read("unstuck.toml").contains("ask_first = [\".github/workflows/**\"]"));
 }
 
 #[test]

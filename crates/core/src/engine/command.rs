@@ -300,6 +300,18 @@ pub struct Progress {
     pub spent: Amount,
 }
 
+impl Progress {
+    /// Whether the model behind it has answered: a round, a tool that it called, or tokens that it
+    /// wrote. The start of an agent is a report as well, and says nothing about the account.
+    pub const fn shows_an_answer(&self) -> bool {
+        self.iterations > 0
+            || self.tool_calls > 0
+            || self.validated
+            || self.spent.tokens > 0
+            || self.spent.money_micros > 0
+    }
+}
+
 /// The longest text of a note, in characters.
 pub const NOTE_CHARS_MAX: usize = 500;
 

@@ -400,9 +400,15 @@ pub enum Event {
     /// One task tries the account.
     #[serde(rename = "gate.probing")]
     GateProbing { gate: GateKey, task: TaskId },
-    /// The account works again.
+    /// The account works again. Where it is `untried`, the task that was to try it first waits for
+    /// something else meanwhile, and no answer has shown that it works.
     #[serde(rename = "gate.passing")]
-    GatePassing { gate: GateKey, release_at: Option<Time> },
+    GatePassing {
+        gate: GateKey,
+        release_at: Option<Time>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        untried: bool,
+    },
     /// Some of those who waited may go on.
     #[serde(rename = "gate.released")]
     GateReleased { gate: GateKey, group: u32, next_at: Option<Time> },

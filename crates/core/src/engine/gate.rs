@@ -86,6 +86,11 @@ impl Gate {
         }
     }
 
+    /// Whether something went wrong since the account last worked.
+    pub const fn is_troubled(&self) -> bool {
+        self.since.is_some() || self.limited > 0 || self.windows > 0 || self.errors > 0
+    }
+
     /// Whether `task` may call.
     pub fn lets_pass(&self, task: TaskId) -> bool {
         match self.state {

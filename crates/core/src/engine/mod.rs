@@ -53,6 +53,7 @@ mod question;
 mod react;
 mod repairs;
 mod run;
+mod setbacks;
 mod signatures;
 mod state;
 mod table;
@@ -77,6 +78,7 @@ pub use ledger::{Mutation, MutationState, Occurrence};
 pub use question::{ActionFacts, Question, QuestionEnd, Subject, Tried};
 pub use repairs::Repairs;
 pub use run::{Next, Operation, Phase, Run, Status, Step};
+pub use setbacks::Setbacks;
 pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, Record, Signatures};
 pub use state::{State, Taken};
 pub use task::{

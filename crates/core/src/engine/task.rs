@@ -10,6 +10,7 @@ use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
 use super::repairs::Repairs;
 use super::run::{Next, Operation};
+use super::setbacks::Setbacks;
 use super::signatures::Signatures;
 use crate::attempt::Approach;
 use crate::fault::{Code, Fault, Work};
@@ -279,6 +280,9 @@ pub struct Task {
     /// The latest check that was red, whatever was met after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_failure: Option<Arc<Fault>>,
+    /// What its next attempt has to get past, and what failed on the way.
+    #[serde(default, skip_serializing_if = "Setbacks::is_none")]
+    pub setbacks: Setbacks,
     /// How often an agent began on it anew.
     pub attempts: u32,
     /// What its agent did in the attempt that is being checked.
@@ -352,6 +356,7 @@ impl Task {
             retrying: None,
             failure: None,
             check_failure: None,
+            setbacks: Setbacks::default(),
             attempts: 0,
             approach: None,
             nudged: None,

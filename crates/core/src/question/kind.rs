@@ -164,6 +164,16 @@ impl Decision {
         }
     }
 
+    /// Whether it says how to go about the work, and not only that it can go on.
+    pub const fn is_about_the_approach(self) -> bool {
+        matches!(self, Self::ProvideGuidance | Self::SimplerVersion)
+    }
+
+    /// Whether it asks for another way than those that failed.
+    pub const fn asks_for_another_way(self) -> bool {
+        matches!(self, Self::SimplerVersion)
+    }
+
     /// Whether it leaves the work out: the question then counts as skipped, not as resolved.
     pub const fn leaves_out(self) -> bool {
         match self {

@@ -144,7 +144,7 @@ pub(crate) fn unprefixed(line: &[u8]) -> &[u8] {
 
 fn without_prefix(line: &[u8]) -> &[u8] {
     match line {
-        [b'0'..=b'9', ..] => after_timestamp(line),
+        [b'0'..=b'9', ..] => after_seconds(line).unwrap_or_else(|| after_timestamp(line)),
         [b'[' | b'(', b'0'..=b'9', ..] => {
             let rest = after_timestamp(&line[1..]);
             match rest {
@@ -198,6 +198,15 @@ fn after_timestamp(line: &[u8]) -> &[u8] {
         Some(b' ') if is_time && end >= 8 => &line[end + 1..],
         Some(b']' | b')') if is_time && end >= 8 => &line[end..],
         _ => line,
+    }
+}
+
+/// `0.345 text` of image builders, when they repeat the step that failed.
+fn after_seconds(line: &[u8]) -> Option<&[u8]> {
+    let digits = line.iter().take(5).take_while(|b| b.is_ascii_digit()).count();
+    match &line[digits..] {
+        [b'.', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b' ', text @ ..] => Some(text),
+        _ => None,
     }
 }
 

@@ -17,7 +17,10 @@ pub(crate) struct Diagnosis<'a> {
 impl<'a> Diagnosis<'a> {
     /// Reads a plain text.
     pub(crate) fn of(plain: &'a [u8]) -> Self {
-        let selection = select(plain);
+        Self::made_of(select(plain))
+    }
+
+    fn made_of(selection: Selection<'a>) -> Self {
         let finding =
             |line: &Line<'a>| matches!(line.role, Role::Test | Role::TestDetail | Role::Finding);
         let mut masked = Masked::new(!selection.lines.iter().any(finding));
@@ -25,6 +28,14 @@ impl<'a> Diagnosis<'a> {
             masked.add(line.text);
         }
         Self { selection, masked }
+    }
+
+    /// The same output as if only the lines that `keep` takes were diagnostic.
+    pub(crate) fn only(&self, keep: impl Fn(&Line<'a>) -> bool) -> Self {
+        let kept = |lines: &[Line<'a>]| lines.iter().filter(|line| keep(line)).copied().collect();
+        let lines = kept(&self.selection.lines);
+        let aside = kept(&self.selection.aside);
+        Self::made_of(Selection { lines, aside, ..self.selection })
     }
 
     /// The lines that were left aside because others say more, read like selected ones.
@@ -36,7 +47,8 @@ impl<'a> Diagnosis<'a> {
         for line in &self.selection.aside {
             masked.add(line.text);
         }
-        let selection = Selection { lines: Vec::new(), aside: Vec::new(), ..self.selection };
+        let lines = self.selection.aside.clone();
+        let selection = Selection { lines, aside: Vec::new(), ..self.selection };
         Some(Self { selection, masked })
     }
 

@@ -1,6 +1,8 @@
 //! Waiting is free, shared by all work on one account, bounded and cancellable.
 
-use unstuck_core::engine::{CLOSINGS_KEPT_MAX, Command, GateState, Rule, Status, TaskState, Work};
+use unstuck_core::engine::{
+    CLOSINGS_KEPT_MAX, Command, GateState, Progress, Rule, Status, TaskState, Work,
+};
 use unstuck_core::fault::{Code, Fault, Kind, Origin};
 use unstuck_core::policy::Policy;
 use unstuck_core::time::{Span, Time};
@@ -67,6 +69,71 @@ fn a_probe_that_is_limited_again_waits_longer() {
         waits.push(stage.wait().as_millis());
     }
     assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "{waits:?}");
+}
+
+/// What an agent program reports when its conversation has a name, before it asked its model.
+fn began(stage: &mut Stage) {
+    let (effect, report) = (stage.effect_id("a"), Progress::default());
+    stage.must(Command::Progress { effect, report });
+}
+
+// T4.9, TX11: an agent program that starts has not shown that its account works.
+#[test]
+fn the_start_of_an_agent_does_not_end_the_trouble_of_its_account() {
+    let mut stage = Stage::tasks(&["a"]);
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        began(&mut stage);
+        stage.fails("a", limited(None));
+        waits.push(stage.wait().as_millis());
+    }
+    assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "{waits:?}");
+    began(&mut stage);
+    assert!(matches!(gate(&stage).state, GateState::Probing { .. }), "no answer has come yet");
+    let (effect, report) =
+        (stage.effect_id("a"), Progress { tool_calls: 1, ..Progress::default() });
+    stage.must(Command::Progress { effect, report });
+    assert_eq!((gate(&stage).state, gate(&stage).limited), (GateState::Passing, 0));
+}
+
+// TX11
+#[test]
+fn an_agent_program_that_is_limited_for_ever_reaches_the_end_of_the_wait() {
+    for (code, hours) in [(Code::ProviderRateLimit, 2), (Code::ProviderUsageLimit, 1)] {
+        let mut stage = Stage::tasks(&["a"]);
+        let (begun, mut calls) = (stage.now, 0);
+        while stage.state.questions().count() == 0 {
+            began(&mut stage);
+            stage.fails("a", fault(code, "slow down"));
+            calls += 1;
+            if stage.state.next_wake().is_some() {
+                stage.wait();
+            }
+        }
+        assert!(calls < 50, "{code}: {calls} calls");
+        assert!(stage.now.since(begun) >= Span::from_hours(hours), "{code}");
+        assert_eq!(stage.question().why.rule, Rule::WaitedTooLong);
+    }
+}
+
+// TX11: what fails in between for another reason has not shown that the account works either.
+#[test]
+fn a_limit_between_other_faults_is_waited_for_longer_each_time() {
+    let others =
+        [Code::ProviderApiError, Code::IterationTimeout, Code::EnvUnavailable, Code::GitLocked];
+    for other in others {
+        let mut stage = Stage::tasks(&["a"]);
+        let mut waits = Vec::new();
+        for _ in 0..5 {
+            stage.fails("a", limited(None));
+            waits.push(stage.wait().as_millis());
+            stage.fails("a", fault(other, "boom"));
+            stage.wait();
+        }
+        assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "{other}: {waits:?}");
+        stage.attempt("a");
+        assert_eq!(gate(&stage).limited, 0, "{other}: an answer is an answer");
+    }
 }
 
 // TX11

@@ -103,7 +103,13 @@ impl Working<'_> {
         let came = self.tools.act(act, self.stop).await;
         self.took(began);
         match came {
-            Ok(Shown { text, outcome, verdict: None }) => Ok(Answered::of(text, outcome)),
+            Ok(Shown { text, outcome, verdict: None, kept_from }) => {
+                if let Some(kept_from) = kept_from {
+                    let text = Arc::from(&*self.redactor.text(&kept_from));
+                    self.desk.note(Note::Narrated { text }).await;
+                }
+                Ok(Answered::of(text, outcome))
+            }
             Ok(Shown { text, verdict: Some(fault), .. }) => {
                 self.failed(call, *fault, Some(text)).await
             }

@@ -74,11 +74,24 @@ impl Shared {
                 self.let_think(order, (task, &**worker), &workspace, stop).await?
             }
         };
-        workspace.restore_shared(order.effect.run).await?;
-        let Some(Worked { end, actions, spent }) = worked else { return Ok(None) };
+        let restored = workspace.restore_shared(order.effect.run).await?;
+        let Some(Worked { mut end, actions, spent }) = worked else { return Ok(None) };
+        if matches!(end, End::Finished { .. })
+            && let Some(fault) = workspace.find_work_elsewhere(&restored).await?
+        {
+            end = End::Failed(Box::new(fault));
+        }
         self.denied.note(order.effect.task, &end);
         self.note_denials(order, &end).await;
         let approach = self.approach(&end, &actions, &workspace).await?;
+        // Asking for the work once more would end at the same wall.
+        if approach.files_changed == 0
+            && let Some(denied) = self.take_denied(order, task)
+            && !self.allowed(order, &denied).await
+        {
+            let (fault, approach) = (Arc::new(denied), Some(Arc::new(approach)));
+            return Ok(Some(Report { outcome: Outcome::Failed { fault, approach }, spent }));
+        }
         Ok(Some(Report { outcome: outcome(end, approach), spent }))
     }
 
@@ -132,7 +145,9 @@ impl Shared {
             in_place: settings.in_place,
             now: self.clock.now(),
         };
-        Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await
+        let workspace = Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await?;
+        workspace.note_named(&self.task(order)?.scope)?;
+        Ok(workspace)
     }
 
     /// Work that has landed and was refused further on, by a check before the push for example, is
@@ -156,7 +171,7 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<Assignment, Fault> {
-        let mut environment = self.settings.environment.clone();
+        let mut environment = self.environment(order);
         for (name, value) in workspace.environment(order.effect.run).await? {
             environment.retain(|(known, _)| *known != name);
             environment.extend(value.map(|value| (name, value)));
@@ -232,10 +247,13 @@ impl Shared {
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));
-        let end = match (ended.end, seen.stuck) {
-            (_, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
-            (End::Stopped, None) if stop.is_cancelled() => return None,
-            (end, None) => end,
+        let end = match (ended.end, seen.done, seen.stuck) {
+            (End::Stopped, ..) if stop.is_cancelled() => return None,
+            (end @ End::Finished { .. }, Some(_), _) => end,
+            // However it ended after that, its work was done before.
+            (_, Some(said), _) => End::Finished { said, denials: Vec::new() },
+            (_, None, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
+            (end, None, None) => end,
         };
         let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let spent = Amount { time_ms, ..Amount::ZERO };

@@ -69,9 +69,9 @@ impl Baselines {
         if self.known(gates).is_some() || !workspace.changes().await?.is_empty() {
             return Ok(None);
         }
-        let measured = Baseline::measure(workspace, &gates.all(), shell).await;
-        clean(workspace, run, now).await?;
-        let baseline = measured?;
+        let all = gates.all();
+        let measure = Baseline::measure(workspace, &all, shell);
+        let baseline = workspace.watch_check((run, now), measure).await??;
         let name = name(gates);
         if let Ok(bytes) = serde_json::to_vec(&baseline)
             && let Err(error) = fs::write(self.file(&name), bytes)
@@ -113,16 +113,6 @@ pub(super) fn told(baseline: &Baseline) -> Option<String> {
 fn last_lines(text: &str, lines_max: usize) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(lines_max)..].to_vec()
-}
-
-/// What the checks left behind is no work of the agent that comes after them.
-async fn clean(workspace: &Workspace, run: RunId, now: Time) -> Result<(), Fault> {
-    let left: Vec<PathBuf> =
-        workspace.changes().await?.into_iter().map(|change| change.path).collect();
-    if left.is_empty() {
-        return Ok(());
-    }
-    workspace.take_back(&left, run, now).await.map(drop)
 }
 
 /// The same for the same commands in the same order, and for no others.

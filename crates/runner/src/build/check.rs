@@ -27,10 +27,7 @@ impl Shared {
     pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let judged = self.judge(order, task, &workspace).await;
-        let denied = self.denied.take(order.effect.task, &self.never_run());
-        let Some(denied) = denied.map(|fault| asked_by(fault, &task.worker)) else {
-            return judged;
-        };
+        let Some(denied) = self.take_denied(order, task) else { return judged };
         let passes = match &judged {
             Ok(()) => !workspace.changes().await?.is_empty(),
             // An outage says nothing about the work, and what was taken back has its own reason.
@@ -45,6 +42,12 @@ impl Shared {
         })
     }
 
+    /// What the latest attempt was not allowed to do, as a fault. It counts once.
+    pub(super) fn take_denied(&self, order: &Order, task: &TaskSettings) -> Option<Fault> {
+        let denied = self.denied.take(order.effect.task, &self.never_run());
+        denied.map(|fault| asked_by(fault, &task.worker))
+    }
+
     async fn judge(
         &self,
         order: &Order,
@@ -54,13 +57,7 @@ impl Shared {
         self.fence(order, task, workspace).await?;
         let head = self.head(order).await?;
         workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
-        let checks = &task.gates.pre_commit;
-        self.pass(order, task, checks, workspace).await?;
-        // Nothing was run that could have left anything.
-        if checks.commands().is_empty() {
-            return Ok(());
-        }
-        self.sweep(order, task, workspace).await
+        self.pass(order, task, &task.gates.pre_commit, workspace).await
     }
 
     /// What lies outside is taken back at once; what has to be asked about stays for the answer.
@@ -83,25 +80,8 @@ impl Shared {
         }
     }
 
-    /// What a check itself leaves outside the fence belongs to nobody's change, and nobody is to
-    /// blame for it.
-    async fn sweep(
-        &self,
-        order: &Order,
-        task: &TaskSettings,
-        workspace: &Workspace,
-    ) -> Result<(), Fault> {
-        let outside = look_over(task, workspace).await?.out_of_scope();
-        if outside.is_empty() {
-            return Ok(());
-        }
-        tracing::info!(?outside, "a check left files outside the fence; they are taken back");
-        let (run, now) = (order.effect.run, self.clock.now());
-        workspace.take_back(&outside, run, now).await.map(drop)
-    }
-
     /// Whether a person allowed what a fault is about.
-    async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
+    pub(super) async fn allowed(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
         let allowed = self.decider.look(Look::Allows { task, signature }).await;
         allowed.is_ok_and(|seen| seen.is())
@@ -139,7 +119,12 @@ impl Shared {
         let known = self.baselines.known(&task.gates);
         let at = (order.effect.run, self.clock.now());
         let shell = self.shell(order);
-        let verdict = checks.run(workspace, &task.scope, known.as_deref(), &shell, at).await?;
+        let run = checks.run(workspace, &task.scope, known.as_deref(), &shell, at);
+        let verdict = if checks.commands().is_empty() {
+            run.await?
+        } else {
+            workspace.watch_check(at, run).await??
+        };
         let verdict = self.judge_red_base(order, task, workspace, verdict).await?;
         self.note_checked(order, checks, &verdict).await;
         match verdict {
@@ -160,7 +145,8 @@ impl Shared {
     }
 
     /// What fails exactly as it did at the base passes where the settings or a person say so. Without
-    /// their word it belongs to a task that names the test or changed nothing; else a person is asked.
+    /// their word it belongs to a task that names the test, changed the check or changed nothing; else
+    /// a person is asked.
     async fn judge_red_base(
         &self,
         order: &Order,
@@ -178,7 +164,9 @@ impl Shared {
             None => {
                 let words = format!("{}\n{}", order.task.title, order.task.goal);
                 let named = |red: &RedAtBase| red.failures.are_named_in(&words);
-                seen.red_at_base.iter().any(named) || workspace.changes().await?.is_empty()
+                seen.restored.is_some()
+                    || seen.red_at_base.iter().any(named)
+                    || workspace.changes().await?.is_empty()
             }
         };
         let fault = seen.red_at_base[0].fault.clone();

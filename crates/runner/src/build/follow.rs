@@ -3,16 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde::Deserialize;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{
-    Action, Evidence, Observation, Step, StuckLimits, ToolKind, Verdict, Watch,
+    Action, Evidence, Observation, Outcome, Step, StuckLimits, ToolKind, Verdict, Watch,
 };
 use unstuck_core::engine::{Command, EffectId, Note, Progress};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{Activity, Usage};
+use unstuck_world::mcp;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 
@@ -20,6 +24,11 @@ use crate::decider::Decider;
 
 /// How many actions of one attempt are remembered for recognising it again.
 const ACTIONS_MAX: usize = 4_096;
+
+/// The tool by which an agent says that its task is done.
+const TASK_DONE: &str = "task_done";
+/// How long an agent may take for its last words after that.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(30);
 
 /// Said once in an attempt.
 const UNPRICED: &str = "I cannot tell what this costs. It does not count towards a limit in money.";
@@ -35,6 +44,8 @@ pub(super) struct Follower {
     /// Calls whose results have not come yet.
     open: BTreeMap<String, (ToolKind, String)>,
     seen: Seen,
+    /// The call by which it says that its task is done, and its words, until that has returned.
+    says_done: Option<(String, String)>,
     /// Calls since the last report.
     calls: u32,
     /// It was said that nobody knows what this costs.
@@ -48,6 +59,9 @@ pub(super) struct Seen {
     pub(super) actions: Vec<Action>,
     /// It went in circles, and was ended for it.
     pub(super) stuck: Option<Evidence>,
+    /// It said that its task is done, in these words, and was heard. What comes after that is not
+    /// part of the attempt.
+    pub(super) done: Option<String>,
 }
 
 impl Follower {
@@ -60,23 +74,61 @@ impl Follower {
     ) -> Self {
         let watch = Watch::new(StuckLimits::default(), worktree.as_str());
         let (open, seen) = (BTreeMap::new(), Seen::default());
-        let (calls, unpriced) = (0, false);
-        Self { decider, effect, redactor, worktree, price, watch, open, seen, calls, unpriced }
+        let (says_done, calls, unpriced) = (None, 0, false);
+        Self {
+            decider,
+            effect,
+            redactor,
+            worktree,
+            price,
+            watch,
+            open,
+            seen,
+            says_done,
+            calls,
+            unpriced,
+        }
     }
 
-    /// Follows until the agent has nothing more to say. One that goes in circles is stopped.
+    /// Follows until the agent has nothing more to say. One that goes in circles is stopped, and so
+    /// is one that goes on after its task is done.
     pub(super) async fn follow(
         mut self,
         mut activities: mpsc::Receiver<Activity>,
         stop: CancellationToken,
     ) -> Seen {
-        while let Some(activity) = activities.recv().await {
+        while self.seen.done.is_none()
+            && let Some(activity) = activities.recv().await
+        {
             self.take(activity).await;
             if self.seen.stuck.is_some() {
                 stop.cancel();
             }
         }
+        if self.seen.done.is_some() {
+            let last_words = self.hear_last_words(&mut activities);
+            if timeout(LAST_WORDS_MAX, last_words).await != Ok(AfterDone::Ended) {
+                stop.cancel();
+            }
+            while activities.recv().await.is_some() {}
+        }
         self.seen
+    }
+
+    /// The agent was told to stop: it may say a last word, in which some of them tell what the
+    /// attempt cost, and nothing else.
+    async fn hear_last_words(&mut self, activities: &mut mpsc::Receiver<Activity>) -> AfterDone {
+        while let Some(activity) = activities.recv().await {
+            match activity {
+                Activity::Called { .. } => return AfterDone::GoesOn,
+                Activity::Used { usage } => self.used(usage).await,
+                Activity::Began { .. }
+                | Activity::Thinking
+                | Activity::Said { .. }
+                | Activity::Returned { .. } => {}
+            }
+        }
+        AfterDone::Ended
     }
 
     async fn take(&mut self, activity: Activity) {
@@ -88,8 +140,20 @@ impl Follower {
                 let text = self.redactor.text(&text).into();
                 self.note(Note::Narrated { text }).await;
             }
-            Activity::Called { call, tool, input, .. } => self.called(call, tool, input).await,
+            Activity::Called { call, tool, name, input } => {
+                if mcp::is_named(&name, TASK_DONE) {
+                    self.says_done = Some((call.clone(), summary(&input)));
+                }
+                self.called(call, tool, input).await;
+            }
             Activity::Returned { call, outcome, output } => {
+                let said = self.says_done.take_if(|(done, _)| *done == call);
+                if let Some((_, summary)) = said
+                    && outcome == Outcome::Succeeded
+                {
+                    self.seen.done = Some(self.redactor.text(&summary).into_owned());
+                    return;
+                }
                 let observation = Observation::of(outcome, &output, &self.worktree);
                 self.returned(&call, observation);
             }
@@ -107,7 +171,7 @@ impl Follower {
     async fn called(&mut self, call: String, tool: ToolKind, input: String) {
         self.calls = self.calls.saturating_add(1);
         let input = self.redactor.text(&input).into_owned();
-        let unknown = Observation::of(unstuck_core::attempt::Outcome::Waiting, "", "");
+        let unknown = Observation::of(Outcome::Waiting, "", "");
         let action = Action { tool, input: input.clone(), observation: unknown };
         let label = action.label(&self.worktree).into();
         self.open.insert(call, (tool, input));
@@ -116,7 +180,7 @@ impl Follower {
 
     /// The commands whose results have not come yet.
     fn running(&self) -> Vec<Arc<str>> {
-        let unknown = || Observation::of(unstuck_core::attempt::Outcome::Waiting, "", "");
+        let unknown = || Observation::of(Outcome::Waiting, "", "");
         let open = self.open.values().map(|(tool, input)| Action {
             tool: *tool,
             input: input.clone(),
@@ -142,7 +206,9 @@ impl Follower {
         // What nobody can tell is no money: the tokens count.
         let spent = Amount { money_micros: money.unwrap_or(0), tokens: usage.tokens(), time_ms: 0 };
         let tool_calls = std::mem::take(&mut self.calls);
-        let report = Progress { iterations: 1, tool_calls, validated: false, spent };
+        // What is said after the end is no step that could use up their number.
+        let iterations = u32::from(self.seen.done.is_none());
+        let report = Progress { iterations, tool_calls, validated: false, spent };
         let progress = Command::Progress { effect: self.effect, report };
         heard(self.decider.command(progress).await.map(drop));
     }
@@ -158,6 +224,24 @@ impl Follower {
             self.seen.stuck.get_or_insert(evidence);
         }
     }
+}
+
+/// What an agent does once its task is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterDone {
+    /// It ended.
+    Ended,
+    /// It works on.
+    GoesOn,
+}
+
+/// What it says it has done.
+fn summary(input: &str) -> String {
+    #[derive(Deserialize)]
+    struct Done {
+        summary: String,
+    }
+    serde_json::from_str::<Done>(input).map(|done| done.summary).unwrap_or_default()
 }
 
 /// An attempt that was ended meanwhile has nobody to report to, and its agent is being stopped.

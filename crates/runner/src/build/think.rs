@@ -66,7 +66,7 @@ impl Shared {
         workspace: &Workspace,
     ) -> Result<Toolbox, Fault> {
         let (settings, run) = (&self.settings, order.effect.run);
-        let all = &settings.environment;
+        let all = &self.environment(order);
         let path = all.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
         let folder = settings.runs.join("shims").join(run.to_string());
         let shims = Shims::make(&folder, path.map_or(OsStr::new(""), OsString::as_os_str));

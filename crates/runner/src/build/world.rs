@@ -1,5 +1,6 @@
 //! Who performs the effects of a build.
 
+use std::ffi::OsString;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -204,14 +205,24 @@ impl Shared {
         }
     }
 
+    /// What agents and checks find in their environment: nothing that leads from a worktree back into
+    /// the person's own tree.
+    pub(super) fn environment(&self, order: &Order) -> Vec<(OsString, OsString)> {
+        let BuildSettings { project, environment, in_place, .. } = &self.settings;
+        if *in_place {
+            return environment.clone();
+        }
+        project.environment_in(Self::place(order), environment)
+    }
+
     /// How commands of ours are run for a task.
     pub(crate) fn shell(&self, order: &Order) -> Shell {
-        let environment = self.settings.environment.iter();
+        let environment = self.environment(order).into_iter();
         Shell {
             guard: self.settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
             inherits_environment: false,
-            environment: environment.map(|(n, v)| (n.clone(), Some(v.clone()))).collect(),
+            environment: environment.map(|(name, value)| (name, Some(value))).collect(),
             timeout: self.settings.command_timeout,
         }
     }

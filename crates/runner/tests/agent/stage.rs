@@ -352,6 +352,7 @@ fn model(server: &Server) -> Arc<dyn Model> {
         base_url: Some(server.url()),
         credential: Credential::new("key-of-the-test"),
         variable: None,
+        proxies: provider::Proxies::default(),
         deadlines: Deadlines::default(),
         prices: prices::Prices::default(),
     }))

@@ -20,7 +20,8 @@ async fn a_check_that_was_red_before_is_said_and_not_charged() {
     assert_eq!(stage.faults().await.len(), 0);
     let told = stage.narrated().await;
     assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("failed before I began") && told[0].contains(CHECK), "{told:?}");
+    let said = format!("`{CHECK}` fails as it did before the work began.");
+    assert_eq!(told[0], said);
 }
 
 // B15: what is red in another way is the agent's.

@@ -4,7 +4,7 @@ use unstuck_core::engine::{BuildId, Command};
 
 use crate::fifo::Fifo;
 use crate::repo::Repo;
-use crate::scripts::{Job, run};
+use crate::scripts::{Job, run, write};
 use crate::stage::Stage;
 
 /// A child in a session of its own that nobody can ask politely. It does so once.
@@ -15,7 +15,7 @@ fn hangs(repo: &Repo, alive: &Fifo) -> Job {
         repo.beside("begun").display(),
         alive.path().display()
     );
-    Job::new("a", [&[run(&line)]])
+    Job::new("a", [&[run(&line), write("a.txt", "a\n")]])
 }
 
 // B13

@@ -54,8 +54,8 @@ async fn an_approach_that_failed_is_named_and_not_paid_for_again() {
         assert!(told.prompt.contains("checked-by-hand"), "{}", told.prompt);
     }
     let checks = std::fs::read_to_string(stage.repo.root.join("checks")).unwrap();
-    // Once before anybody began, twice the same, once the other.
-    assert_eq!(checks.lines().count(), 4);
+    // Once before any agent worked, two times the same and each of them twice, once the other.
+    assert_eq!(checks.lines().count(), 6);
 }
 
 // B12: every attempt that failed is kept, and its patch applies.

@@ -201,6 +201,7 @@ impl Stage {
             credentials: [].into(),
             results: Results::new(self.repo.beside("results")),
             remote: None,
+            pull_request: false,
             control: None,
             tasks: [(JOB.to_owned(), self.task())].into(),
         }

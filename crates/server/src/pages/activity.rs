@@ -174,7 +174,7 @@ fn says(
             let resumes_in = Some(until.since(recorded.at));
             ("plain", tell(N::Waiting { code: *code, resumes_in }))
         }
-        Event::GatePassing { .. } => ("good", tell(N::GateOpen)),
+        Event::GatePassing { untried: false, .. } => ("good", tell(N::GateOpen)),
         Event::TaskBackingOff { until: Some(until), .. } => {
             let code = recorded.code()?;
             ("plain", tell(N::BackingOff { title, code, wait: until.since(recorded.at) }))

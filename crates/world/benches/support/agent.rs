@@ -53,6 +53,7 @@ pub(crate) async fn work(
         }),
         home: root.join("home"),
         base_url,
+        environment: Vec::new(),
         permissions: Permissions::Skipped,
         sandboxed: true,
         mcp_config: None,

@@ -72,8 +72,20 @@ const USUAL: &[&str] = &[
     "CURL_CA_BUNDLE",
     "REQUESTS_CA_BUNDLE",
     "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
     "UNSTUCK_GUARD",
 ];
+
+/// Passed on to agent programs beside that: what they themselves, and the tools they come with, are
+/// set up with.
+const OF_AGENTS: &[&str] = &["ANTHROPIC_*", "OPENAI_*", "CLAUDE_CODE_*", "CODEX_*"];
 
 /// An environment that holds only what is on the list: the whole of what a command gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,6 +101,13 @@ impl Environment {
         also: &[String],
     ) -> Vec<(OsString, OsString)> {
         all.into_iter().filter(|(name, _)| passes(name, also)).collect()
+    }
+
+    /// What of `all` is for agent programs alone.
+    pub fn of_agents(
+        all: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        all.into_iter().filter(|(name, _)| is_among(name, OF_AGENTS.iter().copied())).collect()
     }
 
     /// Leaves of `all` only what is on the list or in `also`, and has `shims` looked through first.
@@ -134,14 +153,17 @@ impl Environment {
 
 /// Whether a variable is on the list.
 fn passes(name: &OsStr, also: &[String]) -> bool {
+    is_among(name, USUAL.iter().copied().chain(also.iter().map(String::as_str)))
+}
+
+fn is_among<'a>(name: &OsStr, mut patterns: impl Iterator<Item = &'a str>) -> bool {
     let name = name.to_string_lossy();
-    let listed = |pattern: &str| match pattern.split_once('*') {
+    patterns.any(|pattern| match pattern.split_once('*') {
         Some((start, end)) => {
             name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
         }
         None => name == pattern,
-    };
-    USUAL.iter().any(|pattern| listed(pattern)) || also.iter().any(|pattern| listed(pattern))
+    })
 }
 
 #[cfg(test)]
@@ -151,8 +173,16 @@ mod tests {
     #[test]
     fn what_lets_somebody_in_is_not_passed_on() {
         let also = ["MY_*".to_owned()];
-        for name in ["PATH", "LC_ALL", "XDG_CACHE_HOME", "CARGO_HOME", "MY_THING", "UNSTUCK_GUARD"]
-        {
+        for name in [
+            "PATH",
+            "LC_ALL",
+            "XDG_CACHE_HOME",
+            "CARGO_HOME",
+            "MY_THING",
+            "HTTPS_PROXY",
+            "no_proxy",
+            "UNSTUCK_GUARD",
+        ] {
             assert!(passes(OsStr::new(name), &also), "{name}");
         }
         for name in [

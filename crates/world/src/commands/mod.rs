@@ -23,3 +23,4 @@ pub use network::Network;
 pub(crate) use policy::blocked;
 pub use policy::{Commands, Enforced, Refusal, Rules};
 pub use shims::{REFUSALS_MAX, Shims};
+pub use unwrap::programs_of;

@@ -16,7 +16,7 @@ use crate::process::Hold;
 /// Where a blocked command is raised.
 const SOURCE: &str = "commands";
 /// Ways of the shell itself; a list of allowed programs need not name them.
-const BUILT_IN: &[&str] = &[
+pub(super) const BUILT_IN: &[&str] = &[
     "cd", "echo", "printf", "test", "[", "[[", "true", "false", "export", "set", "unset", "read",
     "pwd", "wait", "exit", "return", "local", "shift", "trap", "umask", ":", "for", "case", "eval",
     "exec", "command", "builtin", "type", "source", ".",

@@ -1,5 +1,6 @@
 //! Programs that start other programs: what a command comes to once they are looked through.
 
+use super::policy::BUILT_IN;
 use super::words::{DEPTH_MAX, Simple, is_assignment, split};
 
 /// Shells, whose `-c` holds commands.
@@ -39,6 +40,20 @@ pub(super) fn programs(text: &str) -> Vec<Simple> {
     let mut found = Vec::new();
     for simple in split(text, 0) {
         look_through(simple, 0, &mut found);
+    }
+    found
+}
+
+/// Every program that a line of shell starts, with its arguments; ways of the shell itself are left
+/// out.
+pub fn programs_of(line: &str) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for Simple { words, .. } in programs(line) {
+        let words: Vec<String> = words.into_iter().skip_while(|word| is_assignment(word)).collect();
+        let own = words.first().is_none_or(|first| BUILT_IN.contains(&first.as_str()));
+        if !own || words.first().is_some_and(|first| first == "." || first == "source") {
+            found.push(words);
+        }
     }
     found
 }

@@ -28,6 +28,7 @@ mod refs;
 mod remote;
 mod snapshot;
 pub mod status;
+mod submodule;
 mod tree;
 mod worktree;
 pub mod worktrees;
@@ -42,6 +43,7 @@ pub use oid::Oid;
 pub use refs::{RefChange, Swapped};
 pub use remote::RemoteRef;
 pub use snapshot::{Restored, Snapshot};
+pub use submodule::{Submodule, local_submodules};
 
 pub(crate) use call::REMOVED;
 pub(crate) use fail::Operation;

@@ -66,6 +66,8 @@ pub struct Restored {
     pub files: Vec<PathBuf>,
     /// Refs that the agent had moved, made or deleted.
     pub refs: Vec<String>,
+    /// Where those of them stood that the agent had moved or made.
+    pub stood_at: BTreeMap<String, Oid>,
     /// Refs that changed as well and were left alone, because nothing says that it was the agent.
     pub left: Vec<String>,
 }
@@ -104,6 +106,7 @@ impl Snapshot {
             let back = gone || moved_by(git, name, before, agent).await?;
             if back && put_back(git, name, before, after).await? {
                 restored.refs.push(name.clone());
+                restored.stood_at.extend(after.map(|after| (name.clone(), after.clone())));
             } else if !ours {
                 restored.left.push(name.clone());
             }

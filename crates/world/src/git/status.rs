@@ -68,6 +68,19 @@ pub struct Changed {
     pub index: Mode,
     /// What the working tree has there.
     pub worktree: Mode,
+    /// What differs in it, where it is a submodule.
+    pub submodule: Option<Inside>,
+}
+
+/// How a submodule differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// It is at another commit.
+    pub commit: bool,
+    /// Files that it tracks are changed.
+    pub modified: bool,
+    /// It holds files that it does not track.
+    pub untracked: bool,
 }
 
 /// Bytes that are no status.
@@ -115,8 +128,21 @@ fn entry<'a>(record: &'a [u8], next: &mut impl Iterator<Item = &'a [u8]>) -> Opt
     }
 }
 
+/// Four characters: `N...`, or `S` with a letter or a dot for each way to differ.
+fn inside(field: &[u8]) -> Option<Option<Inside>> {
+    match field {
+        [b'N', ..] => Some(None),
+        [b'S', commit, modified, untracked] => Some(Some(Inside {
+            commit: *commit == b'C',
+            modified: *modified == b'M',
+            untracked: *untracked == b'U',
+        })),
+        _ => None,
+    }
+}
+
 fn changed(rest: &[u8], from: Option<PathBuf>) -> Option<Entry> {
-    let ([states, _submodule, head, index, worktree, _, _], mut name) = fields::<7>(rest)?;
+    let ([states, submodule, head, index, worktree, _, _], mut name) = fields::<7>(rest)?;
     if from.is_some() {
         // How similar the two are.
         name = fields::<1>(name)?.1;
@@ -130,6 +156,7 @@ fn changed(rest: &[u8], from: Option<PathBuf>) -> Option<Entry> {
         head: Mode::read(head)?,
         index: Mode::read(index)?,
         worktree: Mode::read(worktree)?,
+        submodule: inside(submodule)?,
     })))
 }
 

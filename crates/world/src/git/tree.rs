@@ -1,7 +1,9 @@
 //! Trees and indexes: what a worktree holds as an object, and a worktree as an object says.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Fault;
 
@@ -79,6 +81,37 @@ impl Git {
             }
         }
         Ok(kept)
+    }
+
+    /// That everything a commit holds is there: a repository that lost objects still has its refs.
+    pub async fn require_objects(&self, commit: &Oid) -> Result<(), Fault> {
+        let call =
+            self.call(Operation::Look).args(["rev-list", "--objects", "--no-walk", "--quiet"]);
+        let call = call.args(["--exclude-promisor-objects", commit.as_str()]);
+        call.about(commit.as_str()).run().await.map(drop)
+    }
+
+    /// What a file holds in a commit; nothing where there is none.
+    pub async fn file_at(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+        let mut name = OsString::from(format!("{commit}:"));
+        name.push(path);
+        let call = self.call(Operation::Look).args(["cat-file", "blob"]).args([name]);
+        let done = call.run_expecting(&[0, 128]).await?;
+        Ok((done.status == 0).then_some(done.stdout))
+    }
+
+    /// Those of these paths that are folders in a commit.
+    pub async fn folders_in<'a>(
+        &self,
+        commit: &Oid,
+        paths: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<BTreeSet<PathBuf>, Fault> {
+        let wanted: BTreeSet<&Path> = paths.into_iter().collect();
+        let call = self.call(Operation::Look).args(["ls-tree", "-r", "-d", "-z", "--name-only"]);
+        let done = call.args(["--full-tree", commit.as_str()]).run().await?;
+        let found =
+            done.stdout.split(|byte| *byte == 0).map(|name| Path::new(OsStr::from_bytes(name)));
+        Ok(found.filter(|path| wanted.contains(path)).map(Path::to_owned).collect())
     }
 
     /// The index as a tree.

@@ -33,3 +33,13 @@ pub(crate) fn reaches_us(environment: &[(OsString, OsString)]) -> bool {
 pub(crate) fn claude_name(tool: &str) -> String {
     format!("mcp__{NAME}__{tool}")
 }
+
+/// How Codex names one of our tools.
+pub(crate) fn codex_name(tool: &str) -> String {
+    format!("{NAME}.{tool}")
+}
+
+/// Whether an agent's own name for a tool means this one of ours.
+pub fn is_named(name: &str, tool: &str) -> bool {
+    name == claude_name(tool) || name == codex_name(tool)
+}

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::deadlines::Deadline;
 use super::ended::{Ended, How};
 use super::fence::Held;
+use super::guard;
 use super::guard::report::{Gone, Program, Report};
 use super::guard_child::GuardChild;
 use super::launch::{Input, Launch, Output};
@@ -193,8 +194,14 @@ impl Stop {
     }
 
     /// Ends it, once; more often does no harm. It has ended when waiting for it returns.
+    ///
+    /// The guard hears a word and gives the program its time. The end of the pipe without one is our
+    /// own end, after which nothing is given any time.
     pub fn stop(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut control = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if control.as_ref().is_some_and(|control| control.try_write(&[guard::END]).is_err()) {
+            control.take();
+        }
     }
 }
 

@@ -20,6 +20,6 @@ pub mod sse;
 
 pub use account::{Account, Key};
 pub use credential::{Credential, gate};
-pub use http::{Deadlines, Settings};
+pub use http::{Deadlines, Proxies, Settings};
 pub(crate) use http::{Head, client as http_client};
 pub use program::{LINE_BYTES_MAX, Lines, find, version};

@@ -1,5 +1,6 @@
 //! The rules of a task's fence, and how a path stands to them.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,8 @@ pub struct Rules {
 pub struct Scope {
     mode: Mode,
     allowed: Patterns,
+    /// The parts between the slashes of all allowed patterns.
+    allowed_parts: BTreeSet<String>,
     forbidden: Patterns,
     ask_first: Patterns,
 }
@@ -50,6 +53,12 @@ impl Scope {
         Ok(Self {
             mode: rules.mode,
             allowed: Patterns::read(&rules.allowed, Case::Matters)?,
+            allowed_parts: rules
+                .allowed
+                .iter()
+                .flat_map(|one| one.split('/'))
+                .map(str::to_owned)
+                .collect(),
             forbidden: Patterns::read(&rules.forbidden, Case::Folds)?,
             ask_first: Patterns::read(&rules.ask_first, Case::Folds)?,
         })
@@ -76,6 +85,11 @@ impl Scope {
     /// Whether the rules speak of this path by name as one that may be changed.
     pub fn names(&self, path: &Path) -> bool {
         self.allowed.cover(path) && !self.forbidden.cover(path)
+    }
+
+    /// The names of files and folders that the allowed patterns are made of.
+    pub(crate) fn allowed_parts(&self) -> impl Iterator<Item = &str> {
+        self.allowed_parts.iter().map(String::as_str)
     }
 
     /// Judges a set of changed paths.

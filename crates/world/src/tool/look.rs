@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use regex::bytes::{Regex, RegexBuilder};
-use unstuck_core::attempt::Outcome;
 use unstuck_core::fault::Fault;
 
 use super::fail::{bad_input, not_so};
@@ -75,7 +74,7 @@ impl Files {
         }
         if hits.is_empty() {
             let text = "nothing found.".to_owned();
-            return Ok(Shown { text, outcome: Outcome::Failed, verdict: None });
+            return Ok(Shown::failed(text));
         }
         Ok(Shown::fine(shorten(&hits.join("\n"), SHOWN_BYTES_MAX)))
     }

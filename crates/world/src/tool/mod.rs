@@ -9,6 +9,7 @@
 
 mod declare;
 mod fail;
+mod fenced;
 mod files;
 mod look;
 mod run;

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Outcome;
 use unstuck_core::fault::{Fault, text_rules};
 
+use super::fenced::by_our_fence;
 use super::shorten::{SHOWN_BYTES_MAX, shorten};
 use super::toolbox::{Means, Shown};
 use super::wish::RunCommand;
@@ -38,14 +39,34 @@ impl Runs {
         if self.0.shims.refused() > before {
             return self.refused(output(&ended));
         }
-        Ok(shown(&ended, &ask.command))
+        Ok(self.shown(&ended, &ask.command))
+    }
+
+    /// What our own fence did is said as that, and is nothing to be judged.
+    fn shown(&self, ended: &Ended, command: &str) -> Shown {
+        let shown = shown(ended, command);
+        let writable = self.0.fence().writable;
+        let kept = shown.verdict.as_ref().and_then(|fault| {
+            by_our_fence(fault, &output(ended), self.0.network, writable.as_deref())
+        });
+        match kept {
+            Some(kept) => Shown {
+                text: format!("{}\n[{}]", shown.text, kept.for_agent()),
+                verdict: None,
+                kept_from: Some(kept.for_people()),
+                ..shown
+            },
+            None => shown,
+        }
     }
 
     /// Something that cannot be taken back was not done: a word about it at first, then a person.
     fn refused(&self, text: String) -> Result<Shown, Box<Fault>> {
         let times = self.0.shims.refused();
         if times < REFUSALS_MAX {
-            return Ok(Shown { text, outcome: Outcome::Failed, verdict: None });
+            let what = text.lines().last().unwrap_or_default();
+            let kept_from = Some(format!("A command was refused: {what}"));
+            return Ok(Shown { kept_from, ..Shown::failed(text) });
         }
         let why =
             format!("refused {times} times in this run; it goes through mutate or not at all");
@@ -100,7 +121,8 @@ fn shown(ended: &Ended, command: &str) -> Shown {
         Some(text).filter(|text| !text.is_empty()).into_iter().chain(notes).collect();
     let fine = ended.how == How::Exited(0);
     let outcome = if fine { Outcome::Succeeded } else { Outcome::Failed };
-    Shown { text: lines.join("\n"), outcome, verdict: judged(ended, command).map(Box::new) }
+    let verdict = judged(ended, command).map(Box::new);
+    Shown { text: lines.join("\n"), outcome, verdict, kept_from: None }
 }
 
 fn left_behind(processes: u32) -> String {

@@ -29,11 +29,18 @@ pub struct Shown {
     /// What a command that failed comes to, by how it ended and what it wrote. None where it only
     /// answered "no".
     pub verdict: Option<Box<Fault>>,
+    /// What our own rules kept it from, in a sentence for people. That is no failure of anything, so
+    /// there is no verdict beside it.
+    pub kept_from: Option<String>,
 }
 
 impl Shown {
     pub(super) fn fine(text: String) -> Self {
-        Self { text, outcome: Outcome::Succeeded, verdict: None }
+        Self { text, outcome: Outcome::Succeeded, verdict: None, kept_from: None }
+    }
+
+    pub(super) fn failed(text: String) -> Self {
+        Self { outcome: Outcome::Failed, ..Self::fine(text) }
     }
 }
 

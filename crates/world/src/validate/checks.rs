@@ -9,8 +9,9 @@ use unstuck_core::time::Time;
 
 use super::baseline::Baseline;
 use super::check::{Check, Checked, Red};
+use super::definition::{scripts_differ, scripts_run};
 use crate::scope::{BadPattern, Case, Patterns, Scope};
-use crate::workspace::{Shell, TakenBack, Workspace};
+use crate::workspace::{Change, ChangeKind, Shell, TakenBack, Workspace};
 
 /// The checks of one gate.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Checks {
     gate: Gate,
     commands: Vec<String>,
     protected: Patterns,
+    /// Files that say what the commands do; put back like protected ones where the base has them.
+    defining: Vec<PathBuf>,
     /// Whatever a scope names, protected paths are put back.
     firm: bool,
 }
@@ -66,7 +69,15 @@ impl Checks {
     /// The commands of a gate, and the paths that are put back before they run.
     pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
         let protected = Patterns::read(protect, Case::Folds)?;
-        Ok(Self { gate, commands: commands.to_vec(), protected, firm: false })
+        let defining = Vec::new();
+        Ok(Self { gate, commands: commands.to_vec(), protected, defining, firm: false })
+    }
+
+    /// The same, with files that define the checks protected where the base has them. One that is new
+    /// may be what the task is about.
+    #[must_use]
+    pub fn defined_by(self, files: Vec<PathBuf>) -> Self {
+        Self { defining: files, ..self }
     }
 
     /// The same, with protected paths put back even where a scope names them: whoever repairs
@@ -152,13 +163,38 @@ impl Checks {
         now: Time,
     ) -> Result<Option<TakenBack>, Fault> {
         let changes = workspace.changes().await?;
-        let protected =
-            |path: &PathBuf| self.protected.cover(path) && (self.firm || !scope.names(path));
-        let paths: Vec<PathBuf> =
-            changes.into_iter().map(|change| change.path).filter(protected).collect();
+        let manifests = self.changed_manifests(workspace, &changes).await?;
+        let guarded = |change: &&Change| {
+            let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
+            self.protected.cover(&change.path) || defines && change.kind != ChangeKind::Added
+        };
+        let free = |change: &&Change| !self.firm && scope.names(&change.path);
+        let protected = changes.iter().filter(guarded).filter(|change| !free(change));
+        let paths: Vec<PathBuf> = protected.map(|change| change.path.clone()).collect();
         if paths.is_empty() {
             return Ok(None);
         }
         workspace.take_back(&paths, run, now).await.map(Some)
+    }
+
+    /// Manifests with scripts that the checks run, and that say something else now.
+    async fn changed_manifests(
+        &self,
+        workspace: &Workspace,
+        changes: &[Change],
+    ) -> Result<Vec<PathBuf>, Fault> {
+        let mut changed = Vec::new();
+        for (manifest, script) in scripts_run(&self.commands) {
+            let path = PathBuf::from(manifest);
+            if !changes.iter().any(|change| change.path == path) {
+                continue;
+            }
+            let now = std::fs::read(workspace.directory().join(&path)).unwrap_or_default();
+            let base = workspace.base_file(&path).await?;
+            if base.is_some_and(|base| scripts_differ(&script, &base, &now)) {
+                changed.push(path);
+            }
+        }
+        Ok(changed)
     }
 }

@@ -9,8 +9,10 @@
 mod baseline;
 mod check;
 mod checks;
+mod definition;
 mod secrets;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{Checks, RedAtBase, Seen, Verdict};
+pub use definition::defining_files;
 pub use secrets::{Finding, Secrets};

@@ -9,17 +9,19 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use unstuck_core::engine::RunId;
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Validation};
 
 use super::names::address;
 use super::state::failed;
 use super::workspace::Workspace;
-use crate::git::{Restored, Snapshot};
+use crate::git::{Oid, Restored, Snapshot};
 use crate::process::Fence;
 
 /// No transport of git's goes by this name, and the message that git prints then is a pointer.
 const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
 const BEFORE: &str = "before";
+/// Where git keeps what was stashed.
+const STASH: &str = "refs/stash";
 /// Where programs put what they need for a moment, beside what `TMPDIR` says.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// What git changes in the repository when somebody commits in a worktree. Settings and hooks are
@@ -93,4 +95,43 @@ impl Workspace {
         self.state.forget(BEFORE)?;
         Ok(restored)
     }
+
+    /// Finds commits that the agent left on a branch, or in the stash, while the worktree is as it
+    /// found it. That is no attempt without a change: the agent is told where its work is.
+    pub async fn find_work_elsewhere(&self, restored: &Restored) -> Result<Option<Fault>, Fault> {
+        if let Some(fault) = self.find_work_in_submodules().await? {
+            return Ok(Some(fault));
+        }
+        if restored.stood_at.is_empty() || !self.changes().await?.is_empty() {
+            return Ok(None);
+        }
+        let base = self.base().await?;
+        let known = self.tree_of(&base).await?;
+        for (name, commit) in &restored.stood_at {
+            let kept = name.starts_with("refs/heads/") || name == STASH;
+            if !kept || self.git.is_ancestor(commit, &base).await? {
+                continue;
+            }
+            if self.git.tree_of(commit.as_str()).await?.is_some_and(|tree| tree != known) {
+                return Ok(Some(elsewhere(name, commit)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The work is in the repository, and not where it is looked for.
+fn elsewhere(name: &str, commit: &Oid) -> Fault {
+    let place = match name.strip_prefix("refs/heads/") {
+        Some(branch) => format!("on the branch {branch}"),
+        None => "in the stash".to_owned(),
+    };
+    let message = format!("your work is {place}, not in the worktree");
+    let output = format!(
+        "The worktree is as you found it: your work is {place}, and only what is in the worktree \
+         counts.\nBring it back: git checkout {commit} -- .\nThen stay on the branch that you \
+         were given."
+    );
+    let context = Validation { command: "git status".to_owned(), exit: None, output };
+    Fault::validation_pre_commit("workspace:elsewhere", message, context)
 }

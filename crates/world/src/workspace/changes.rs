@@ -3,7 +3,8 @@
 //! It is one `git status` with an index of our own that holds the base, and only what that says
 //! about the working tree counts. So it does not matter who made a change, whether it was committed
 //! or staged, or what the agent told its own index to overlook. Files that git ignores are no part
-//! of a change: they are never committed either.
+//! of a change, and neither is what setup, checks and tools leave beside the work (`footprint.rs`,
+//! `by_product.rs`): they are never committed either.
 
 use std::path::{Path, PathBuf};
 
@@ -53,14 +54,31 @@ pub struct Content {
 }
 
 impl Workspace {
-    /// Everything that differs from the base, whoever changed it.
+    /// The work: everything that differs from the base, whoever changed it, without what setup,
+    /// checks and tools left beside it.
     pub async fn changes(&self) -> Result<Vec<Change>, Fault> {
         let entries = self.ours().status().await?;
-        Ok(entries.into_iter().filter_map(|entry| self.change(entry)).collect())
+        let new = entries.iter().filter_map(|entry| match entry {
+            Entry::Untracked { path, .. } => Some(path.as_path()),
+            _ => None,
+        });
+        let tools = self.by_products(new).await?;
+        let footprint = self.footprint()?;
+        let is_work = |entry: &Entry| match entry {
+            Entry::Untracked { path, .. } => !footprint.made(path) && !tools.contains(path),
+            Entry::Changed(changed) => !footprint.holds(&self.directory, &changed.path),
+            Entry::Unmerged { .. } | Entry::Ignored { .. } => true,
+        };
+        let work = entries.into_iter().filter(is_work);
+        Ok(work.filter_map(|entry| self.change(entry)).collect())
     }
 
     fn change(&self, entry: Entry) -> Option<Change> {
         match entry {
+            // What is changed within a submodule is no part of a commit.
+            Entry::Changed(changed) if changed.submodule.is_some_and(|inside| !inside.commit) => {
+                None
+            }
             Entry::Changed(changed) if changed.unstaged != State::Same => {
                 let kind = kind(&changed);
                 Some(Change { path: changed.path, kind })

@@ -9,14 +9,17 @@
 //! lock, or has just seen the agent end.
 
 mod agent;
+mod by_product;
 mod changes;
 mod commit;
+mod footprint;
 mod hooks;
 mod in_place;
 mod integrate;
 mod land;
 mod leftover;
 mod names;
+mod own_code;
 mod prepare;
 mod project;
 mod relocate;
@@ -25,6 +28,7 @@ mod save;
 mod share;
 mod shell;
 mod state;
+mod submodules;
 mod take_back;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod workspace;
@@ -35,6 +39,7 @@ pub use integrate::Integrated;
 pub use land::Landed;
 pub use leftover::{Branch, Leftover};
 pub use names::Place;
+pub use own_code::own_links;
 pub use prepare::Preparation;
 pub use project::Project;
 pub use remove::{Removed, Why};

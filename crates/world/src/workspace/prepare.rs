@@ -10,6 +10,7 @@ use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
+use super::footprint::Author;
 use super::in_place::IN_PLACE;
 use super::names::Place;
 use super::project::{Project, missing};
@@ -66,9 +67,11 @@ impl Workspace {
             workspace.restore_shared(run).await?;
         }
         workspace.put_right().await?;
+        workspace.make_up_for_mark().await?;
         workspace.as_wanted(wanted).await?;
         workspace.state.write(RUN, wanted.run.0.to_string().as_bytes())?;
         workspace.share()?;
+        workspace.lead_to_own_code()?;
         workspace.set_up(&wanted.setup, shell).await?;
         workspace.note_shared().await?;
         Ok(workspace)
@@ -189,7 +192,7 @@ impl Workspace {
         let saved = self.save_last(now).await?;
         let here = self.base().await?;
         if saved.is_none() && here == *base {
-            return Ok(());
+            return self.have_submodules(base).await;
         }
         let tree = self.tree_of(base).await?;
         self.relocate(&tree, base, &saved.unwrap_or(here), now).await
@@ -232,13 +235,27 @@ impl Workspace {
         {
             return Ok(());
         }
+        self.set_mark().await?;
+        let ran = self.run_setup(commands, shell).await;
+        // What a setup that failed has left is its own as well.
+        self.settle_mark(Author::Setup).await?;
+        ran?;
+        self.state.write(SETUP, list.as_bytes()).map(drop)
+    }
+
+    async fn run_setup(&self, commands: &[String], shell: &Shell) -> Result<(), Fault> {
         for (n, command) in commands.iter().enumerate() {
             let ended = shell.run(&self.directory, command).await?;
             if let Some(fault) = verdict(&ended, &format!("setup#{}", n + 1), command) {
                 return Err(fault);
             }
         }
-        self.state.write(SETUP, list.as_bytes()).map(drop)
+        Ok(())
+    }
+
+    /// Commands of ours were running when we were killed, and no agent has worked since.
+    async fn make_up_for_mark(&self) -> Result<(), Fault> {
+        self.settle_mark(Author::Setup).await.map(drop)
     }
 }
 
@@ -258,6 +275,9 @@ async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Resu
     for name in [SETUP, QUARANTINE, RUN] {
         state.forget(name)?;
     }
+    workspace.have_submodules(&base).await?;
+    workspace.forget_footprint()?;
+    workspace.note_untouched(&workspace.git).await?;
     state.copy(&workspace.git_dir.join("index"), &state.index())
 }
 

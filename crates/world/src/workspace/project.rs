@@ -13,7 +13,7 @@ use super::state::{State, failed};
 use crate::git::{Git, Layout, Oid, RefChange, Swapped};
 
 /// Everything we keep is below this folder, and git does not see it.
-const FOLDER: &str = ".unstuck";
+pub(super) const FOLDER: &str = ".unstuck";
 
 /// The repository that tasks work on. Its own working tree is a person's and is never touched.
 #[derive(Clone, Debug)]

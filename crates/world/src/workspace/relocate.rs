@@ -36,6 +36,7 @@ impl Workspace {
         let base = self.git.commit_of(&format!("{to}^1")).await?.unwrap_or_else(|| to.clone());
         let saved = self.git.commit_of(&format!("{to}^2")).await?.unwrap_or_else(|| base.clone());
         self.move_files(&to, &base, &saved).await?;
+        self.have_submodules(&base).await?;
         self.move_refs(&to, &base).await
     }
 
@@ -43,6 +44,7 @@ impl Workspace {
         let scratch = self.scratch()?;
         scratch.read_tree(&self.tree_of(saved).await?).await?;
         scratch.check_out(&self.tree_of(to).await?).await?;
+        self.note_untouched_again(&scratch).await?;
         scratch.read_tree(&self.tree_of(base).await?).await?;
         // The agent finds its index at the base, too.
         self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;

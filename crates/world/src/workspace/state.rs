@@ -38,6 +38,11 @@ impl State {
         self.folder.join("kept")
     }
 
+    /// Where Python finds what leads it to the worktree's own code.
+    pub(super) fn site(&self) -> PathBuf {
+        self.folder.join("python")
+    }
+
     pub(super) fn message(&self) -> PathBuf {
         self.folder.join("message")
     }

@@ -42,6 +42,11 @@ impl Workspace {
         base.ok_or_else(|| missing(format!("{name} is gone"), "the commit the task started from"))
     }
 
+    /// What the base has in a file; nothing where it has none.
+    pub async fn base_file(&self, path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+        self.git.file_at(&self.base().await?, path).await
+    }
+
     /// Why it is set aside for a person, where it is.
     pub fn quarantined(&self) -> Result<Option<String>, Fault> {
         let why = self.state.read(QUARANTINE)?;

@@ -45,6 +45,7 @@ pub(crate) fn settings(base_url: Option<String>) -> Settings {
     Settings {
         model: "model-1".to_owned(),
         base_url,
+        proxies: unstuck_world::provider::Proxies::default(),
         credential: Credential::new(CANARY),
         variable: Some("MODEL_KEY".to_owned()),
         deadlines: Deadlines::default(),

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::Code::*;
+use unstuck_core::time::Span;
 use unstuck_world::agent::{Activity, Denial, End, Usage};
 use unstuck_world::provider::Lines;
 use unstuck_world::provider::codex_cli::{Access, Order, Session};
@@ -67,7 +68,7 @@ fn every_capture_ends_as_it_really_did() {
         ("e401", Says::Failed(AuthInvalid)),
         ("e404", Says::Failed(ProviderNotAvailable)),
         ("e429", Says::Failed(ProviderRateLimit)),
-        ("e429_quota", Says::Failed(ProviderUsageLimit)),
+        ("e429_quota", Says::Failed(ProviderQuota)),
         ("e429_usage", Says::Failed(ProviderUsageLimit)),
         ("e500", Says::Failed(ProviderApiError)),
         ("e503", Says::Failed(ProviderOverloaded)),
@@ -89,6 +90,15 @@ fn every_capture_ends_as_it_really_did() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     let captures = fs::read_dir(testdata("codex")).unwrap().count();
     assert_eq!(captures, cases.len(), "a capture has no row");
+}
+
+// T4.9: it keeps to the wait that the service asks for and does not say how long it is.
+#[test]
+fn how_long_it_waited_is_what_the_service_asked_for() {
+    let read = capture(order(), "e429");
+    let Some(End::Failed(fault)) = read.session.end() else { panic!("it failed") };
+    let waited = fault.retry_after.map(Span::as_millis).unwrap();
+    assert!((2_000..2_100).contains(&waited), "{waited}");
 }
 
 #[test]

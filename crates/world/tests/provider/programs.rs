@@ -344,7 +344,7 @@ async fn it_gets_its_prompt_its_environment_and_no_other() {
         assert!(environment.contains("UNSTUCK_GUARD="), "{which:?}: {environment}");
         let expected = match which {
             Which::Claude => format!(
-                "CLAUDE_CODE_MAX_RETRIES=0\nCLAUDE_CONFIG_DIR={}",
+                "CLAUDE_CODE_MAX_RETRIES=1\nCLAUDE_CONFIG_DIR={}",
                 stage.path("home/claude").display()
             ),
             Which::Codex => format!("CODEX_HOME={}", stage.path("home/codex").display()),

@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Outcome, ToolKind};
 use unstuck_core::fault::Code::{self, *};
-use unstuck_world::agent::{Activity, Agent, End};
+use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Activity, Agent, End};
 use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Server, Stop, Trouble};
 use unstuck_world::process::{Fence, Hold};
 use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions};
@@ -46,9 +48,15 @@ struct Case {
     codex: Option<Code>,
     /// How often Claude Code calls, where it does not leave it at one call.
     claude_calls: usize,
+    codex_calls: usize,
 }
 
 impl Case {
+    const fn codex_calls(mut self, calls: usize) -> Self {
+        self.codex_calls = calls;
+        self
+    }
+
     const fn claude_calls(mut self, calls: usize) -> Self {
         self.claude_calls = calls;
         self
@@ -61,7 +69,7 @@ const fn case(
     claude: Option<Code>,
     codex: Option<Code>,
 ) -> Case {
-    Case { name, answer, claude, codex, claude_calls: 1 }
+    Case { name, answer, claude, codex, claude_calls: 1, codex_calls: 1 }
 }
 
 /// The same of both.
@@ -78,10 +86,11 @@ fn cases() -> Vec<Case> {
         both("401", Error(HttpError::Unauthorized), AuthInvalid),
         both("403", Error(HttpError::Forbidden), AuthInvalid),
         both("402", Error(HttpError::PaymentRequired), ProviderQuota),
-        // Codex has one name for a plan's window and a credit, and knows no account here.
-        unlike("no credit", Error(HttpError::NoCredit), codes(ProviderQuota, ProviderUsageLimit)),
+        both("no credit", Error(HttpError::NoCredit), ProviderQuota),
         both("404", Error(HttpError::NoSuchModel), ProviderNotAvailable).claude_calls(2),
-        both("429", Error(HttpError::RateLimit(RetryAfter::Seconds(2))), ProviderRateLimit),
+        // Codex waits for as long as it is asked to, and then asks once more.
+        both("429", Error(HttpError::RateLimit(RetryAfter::Seconds(2))), ProviderRateLimit)
+            .codex_calls(2),
         both("500", Error(HttpError::Internal), ProviderApiError),
         both("503", Error(HttpError::Unavailable), ProviderApiError),
         both("overloaded", Error(HttpError::Overloaded), ProviderOverloaded),
@@ -117,7 +126,7 @@ fn cases() -> Vec<Case> {
 
 async fn every_case(which: Which) {
     let mut wrong = Vec::new();
-    for Case { name, answer, claude, codex, claude_calls } in cases() {
+    for Case { name, answer, claude, codex, claude_calls, codex_calls } in cases() {
         let stage = Stage::new();
         let hangs = matches!(
             answer,
@@ -133,7 +142,7 @@ async fn every_case(which: Which) {
         let (ended, _) = work(&*agent, assignment).await;
         let expected = match which {
             Which::Claude => (claude, claude_calls),
-            Which::Codex => (codex, 1),
+            Which::Codex => (codex, codex_calls),
         };
         let calls = server.calls().len();
         // The first failure is the end: trying again is decided elsewhere.
@@ -156,6 +165,60 @@ async fn claude_code_meets_every_answer() {
 #[ignore = "needs the real Codex: ./scripts/test --agents"]
 async fn codex_meets_every_answer() {
     every_case(Which::Codex).await;
+}
+
+/// How long the service asked to be left alone, as the program shows it.
+async fn asked_to_wait(which: Which, asked: u32) -> Option<u64> {
+    let stage = Stage::new();
+    let limit = Answer::Error(HttpError::RateLimit(RetryAfter::Seconds(asked)));
+    let server = Server::start(limit).await.unwrap();
+    let agent = stage.agent(which, &program(which), Some(server.url()));
+    let (ended, _) = work(&*agent, stage.assignment()).await;
+    let End::Failed(fault) = ended.end else { panic!("{which:?}: {:?}", ended.end) };
+    assert_eq!(fault.code(), ProviderRateLimit, "{which:?}: {fault:?}");
+    fault.retry_after.map(|wait| wait.as_millis().div_ceil(1_000))
+}
+
+// T4.9: the wait that a service asks for is not lost on the way through a program.
+#[tokio::test]
+#[ignore = "needs the real Claude Code: ./scripts/test --agents"]
+async fn claude_code_shows_how_long_to_wait() {
+    assert_eq!(asked_to_wait(Which::Claude, 7).await, Some(7));
+    assert_eq!(asked_to_wait(Which::Claude, 600).await, Some(60));
+}
+
+// T4.9
+#[tokio::test]
+#[ignore = "needs the real Codex: ./scripts/test --agents"]
+async fn codex_shows_how_long_to_wait() {
+    let waited = asked_to_wait(Which::Codex, 4).await;
+    assert!(matches!(waited, Some(4 | 5)), "{waited:?}");
+}
+
+/// How long it takes from the last thing that a program says to the end of all of it.
+async fn time_to_end(which: Which) -> Duration {
+    let stage = Stage::new();
+    let server = Server::start(Answer::text("Done.")).await.unwrap();
+    let agent = stage.agent(which, &program(which), Some(server.url()));
+    let (tell, mut told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
+    let last_sign = async move {
+        let mut last = Instant::now();
+        while told.recv().await.is_some() {
+            last = Instant::now();
+        }
+        last
+    };
+    let working = agent.work(stage.assignment(), tell, CancellationToken::new());
+    let ((ended, over), last) = tokio::join!(async { (working.await, Instant::now()) }, last_sign);
+    assert_eq!(code(&ended.end), None, "{which:?}: {:?}", ended.end);
+    over.duration_since(last)
+}
+
+#[tokio::test]
+#[ignore = "needs the real Codex: ./scripts/test --agents"]
+async fn codex_ends_soon_after_its_last_message() {
+    let took = time_to_end(Which::Codex).await;
+    assert!(took <= Duration::from_millis(500), "{took:?}");
 }
 
 /// A port on which nobody listens.

@@ -173,6 +173,25 @@ fn without_a_network_nothing_is_reached_or_it_is_said() {
     assert_eq!(listener.accept().is_ok(), !network.is_off());
 }
 
+// A fence of ours is no outage: nothing is waited for, and it is said what it was.
+#[test]
+fn what_fails_for_want_of_a_network_is_said_to_be_ours() {
+    let network = block_on(Network::of(&Rules::default()));
+    let stage = Stage::with(&Set { network, ..Set::default() });
+    for line in [
+        "echo 'curl: (7) Failed to connect to example.org port 443: Connection refused' >&2; exit 7",
+        "echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6",
+        "echo 'npm error network request to https://registry.npmjs.org failed, ECONNREFUSED' >&2; exit 1",
+    ] {
+        let shown = stage.run(line).unwrap();
+        assert_eq!(shown.kept_from.is_some(), network.is_off(), "{line}: {shown:?}");
+        assert_eq!(shown.verdict.is_none(), network.is_off(), "{line}: {shown:?}");
+        assert_eq!(shown.text.contains("commands.network"), network.is_off(), "{shown:?}");
+    }
+    let red = stage.run("echo 'AssertionError: expected 5, got 4' >&2; exit 1").unwrap();
+    assert_eq!(red.kept_from, None, "{red:?}");
+}
+
 #[test]
 fn with_a_network_it_is_reached() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

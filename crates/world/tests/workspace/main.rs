@@ -7,12 +7,14 @@
     reason = "all of it is test code, which clippy sees in test functions only"
 )]
 
+mod by_products;
 mod changing;
 mod committing;
 mod fencing;
 mod killed;
 mod landing;
 mod leftover;
+mod own_code;
 mod preparing;
 mod refusing;
 #[path = "../support/repo.rs"]

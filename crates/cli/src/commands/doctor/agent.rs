@@ -82,9 +82,10 @@ fn todo(agents: &Agents<'_>, provider: Provider, code: Code) -> Option<String> {
 async fn installed(agents: &Agents<'_>, provider: Provider, program: &Path) -> Finding {
     let name = provider.name();
     let way_in = match agents.account(provider) {
-        Account::Key(key) => format!("with the key in {}", key.variable),
+        Account::Key(_) => format!("with the key in {}", agents.variable(provider)),
         Account::Login(_) => "with your login".to_owned(),
     };
+    let way_in = format!("{way_in}{}", service(agents, provider));
     let at = program.display();
     match provider::version(program).await {
         Some(version) => {
@@ -103,12 +104,24 @@ async fn installed(agents: &Agents<'_>, provider: Provider, program: &Path) -> F
 fn without_program(agents: &Agents<'_>, provider: Provider, task: &TaskSpec) -> String {
     let name = provider.name();
     let variable = agents.variable(provider);
+    let service = service(agents, provider);
     match (agents.model(task), variable.is_empty()) {
         (_, true) => format!("{name}, which plays a file"),
         (Some(model), false) => {
-            format!("{name}, {}, with the key in {variable}", words::plain_line(&model))
+            format!("{name}, {}, with the key in {variable}{service}", words::plain_line(&model))
         }
-        (None, false) => format!("{name}, with the key in {variable}"),
+        (None, false) => format!("{name}, with the key in {variable}{service}"),
+    }
+}
+
+/// Where the calls go: the host, and the variable that names it.
+fn service(agents: &Agents<'_>, provider: Provider) -> String {
+    match agents.host(provider) {
+        Some((host, Some(variable))) => {
+            format!(", at {} as {variable} says", words::plain_line(&host))
+        }
+        Some((host, None)) => format!(", at {}", words::plain_line(&host)),
+        None => String::new(),
     }
 }
 

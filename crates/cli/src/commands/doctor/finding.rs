@@ -3,6 +3,7 @@
 use serde::Serialize;
 use unstuck_core::fault::Code;
 
+use crate::build::{Concern, Weight};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::problem::Problem;
@@ -91,6 +92,16 @@ impl Finding {
             _ => Exit::Config,
         };
         Self { code, exit: Some(exit), ..Self::bad(about, says, todo) }
+    }
+
+    /// What a run says, or refuses with, before it begins.
+    pub(super) fn of_concern(concern: Concern) -> Self {
+        let Concern { about, weight, code, says, todo } = concern;
+        match weight {
+            Weight::Notes => Self::good(about, says),
+            Weight::Warns => Self::warning(about, says, todo),
+            Weight::Stops => Self { code: Some(code), ..Self::bad(about, says, todo) },
+        }
     }
 
     /// The same, and one for each mistake in files that a person wrote.

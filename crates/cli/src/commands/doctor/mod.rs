@@ -79,7 +79,7 @@ async fn look(project: &Project, resolved: Option<&Resolved>) -> Result<Vec<Find
                 network,
             };
             findings.extend(agent::look(&agents).await);
-            findings.push(checks::checks(&resolved.settings));
+            findings.extend(checks::checks(root, &resolved.settings).await);
         }
         None => {
             findings.extend([agent::AGENT, agent::KEYS_ROW, checks::CHECKS].map(|about| {

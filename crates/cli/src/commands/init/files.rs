@@ -31,6 +31,9 @@ pub(super) struct Wrote {
     /// Where the old one is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kept: Option<String>,
+    /// Lines that were added.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) added: Vec<String>,
 }
 
 /// What was done with a file.
@@ -49,11 +52,11 @@ pub(super) enum Did {
 
 impl Wrote {
     const fn new(path: &'static str, did: Did) -> Self {
-        Self { path, did, why: None, kept: None }
+        Self { path, did, why: None, kept: None, added: Vec::new() }
     }
 
-    const fn left_alone(path: &'static str, why: &'static str) -> Self {
-        Self { path, did: Did::LeftAlone, why: Some(why), kept: None }
+    fn left_alone(path: &'static str, why: &'static str) -> Self {
+        Self { why: Some(why), ..Self::new(path, Did::LeftAlone) }
     }
 }
 
@@ -93,8 +96,8 @@ pub(super) fn example(root: &Path) -> Result<Wrote, Error> {
     Ok(Wrote::new(EXAMPLE, Did::Written))
 }
 
-/// Adds our line to what git ignores.
-pub(super) fn ignore(root: &Path) -> Result<Wrote, Error> {
+/// Adds our line, and what tools leave, to what git ignores.
+pub(super) fn ignore(root: &Path, by_products: &[&str]) -> Result<Wrote, Error> {
     let path = root.join(IGNORE);
     let there = match fs::read(&path) {
         Ok(bytes) => Some(bytes),
@@ -102,14 +105,21 @@ pub(super) fn ignore(root: &Path) -> Result<Wrote, Error> {
         Err(source) => return Err(unusable(&path, source)),
     };
     let known = there.as_deref().unwrap_or_default();
-    if ignores(known) {
-        return Ok(Wrote::left_alone(IGNORE, "it has the line already"));
+    let text = String::from_utf8_lossy(known);
+    let stands = |line: &str| text.lines().any(|known| known.trim() == line);
+    let ours = (!ignores(known)).then_some(IGNORED);
+    let lines = ours.into_iter().chain(by_products.iter().copied().filter(|line| !stands(line)));
+    let lines: Vec<String> = lines.map(str::to_owned).collect();
+    if lines.is_empty() {
+        return Ok(Wrote::left_alone(IGNORE, "it has the lines already"));
     }
     let gap = if known.is_empty() || known.ends_with(b"\n") { "" } else { "\n" };
     let added = OpenOptions::new().append(true).create(true).open(&path);
-    let added = added.and_then(|mut file| file.write_all(format!("{gap}{IGNORED}\n").as_bytes()));
+    let bytes = format!("{gap}{}\n", lines.join("\n"));
+    let added = added.and_then(|mut file| file.write_all(bytes.as_bytes()));
     added.map_err(|source| unusable(&path, source))?;
-    Ok(Wrote::new(IGNORE, if there.is_some() { Did::Extended } else { Did::Written }))
+    let did = if there.is_some() { Did::Extended } else { Did::Written };
+    Ok(Wrote { added: lines, ..Wrote::new(IGNORE, did) })
 }
 
 fn ignores(text: &[u8]) -> bool {

@@ -1,16 +1,20 @@
 //! What is found in a project and on this machine. Nothing is changed by looking.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::Path;
 
 use serde::Serialize;
 use unstuck_core::fault::Code;
 use unstuck_world::git::Git;
+use unstuck_world::validate::defining_files;
 
-use super::tables::{CHECKS, FILLED, LANGUAGES, Row, SETUP, SHAREABLE, TARGETS, TEST_FOLDERS};
+use super::tables::{
+    BY_PRODUCTS, CHECKS, LANGUAGES, PIPELINES, Row, SETUP, SHAREABLE, TARGETS, TEST_FOLDERS,
+};
 use super::when::Folder;
 use crate::build::{KEYS, installed};
-use crate::settings::Provider;
+use crate::settings::{FILE, Provider};
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -23,11 +27,13 @@ pub(super) struct Found {
     pub(super) checks: Vec<&'static str>,
     /// What a new worktree needs.
     pub(super) setup: Vec<&'static str>,
-    /// Folders with tests, as globs.
+    /// Folders with tests, as globs, and the files that say what the checks do.
     pub(super) protect: Vec<String>,
+    /// What a person is asked about before it is changed.
+    pub(super) ask_first: Vec<&'static str>,
     /// What worktrees may share with the person's own tree.
     pub(super) shareable: Vec<&'static str>,
-    /// Folders that tools fill and git does not ignore.
+    /// What tools leave and git does not ignore, as lines for `.gitignore`.
     pub(super) not_ignored: Vec<&'static str>,
     /// Installed agent programs, the one that is taken first.
     pub(super) agents: Vec<Provider>,
@@ -55,14 +61,16 @@ impl Found {
         let repository = Repository::of(&git).await;
         let folder = Folder::open(root);
         let languages = languages(&folder);
-        let filled = all(FILLED, &languages, &folder);
+        let left = all(BY_PRODUCTS, &languages, &folder);
+        let checks = checks(&languages, &folder);
         Self {
             git: repository,
-            checks: checks(&languages, &folder),
             setup: firsts(SETUP, &languages, &folder),
-            protect: protect(&folder),
+            protect: protect(root, &folder, &checks),
+            ask_first: ask_first(root),
+            checks,
             shareable: shareable(&folder),
-            not_ignored: not_ignored(&git, repository, filled).await,
+            not_ignored: not_ignored(&git, repository, left).await,
             agents: installed().collect(),
             keys: KEYS.into_iter().filter(|name| env::var_os(name).is_some()).collect(),
             languages,
@@ -113,30 +121,53 @@ fn firsts(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'s
 fn all(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'static str> {
     let fits = |row: &&Row| languages.contains(&row.language) && folder.has(row.when);
     let mut what: Vec<_> = table.iter().filter(fits).map(|row| row.what).collect();
+    what.sort_unstable();
     what.dedup();
     what
 }
 
-fn protect(folder: &Folder) -> Vec<String> {
+/// Tests, and what the checks are defined by: a check that an agent can rewrite proves nothing.
+fn protect(root: &Path, folder: &Folder, checks: &[&'static str]) -> Vec<String> {
     let there = TEST_FOLDERS.iter().filter(|path| folder.is_folder(path));
-    there.map(|path| format!("{path}/**")).collect()
+    let mut protect: Vec<String> = there.map(|path| format!("{path}/**")).collect();
+    let commands: Vec<String> = checks.iter().map(|&check| check.to_owned()).collect();
+    for file in defining_files(root, &commands) {
+        protect.extend(file.into_os_string().into_string());
+    }
+    if !checks.is_empty() {
+        protect.push(FILE.to_owned());
+    }
+    protect
+}
+
+fn ask_first(root: &Path) -> Vec<&'static str> {
+    let there = |glob: &&&str| root.join(glob.trim_end_matches("/**")).exists();
+    PIPELINES.iter().filter(there).copied().collect()
 }
 
 fn shareable(folder: &Folder) -> Vec<&'static str> {
     SHAREABLE.iter().filter(|(sign, _)| folder.has(&[*sign])).map(|(_, path)| *path).collect()
 }
 
+/// Those that git is not told to ignore yet, and of which it tracks nothing.
 async fn not_ignored(
     git: &Git,
     repository: Repository,
-    filled: Vec<&'static str>,
+    left: Vec<&'static str>,
 ) -> Vec<&'static str> {
+    let tracked = match git.head().await {
+        Ok(head) => {
+            let folders = left.iter().map(|line| Path::new(line.trim_end_matches('/')));
+            git.folders_in(&head, folders).await.unwrap_or_default()
+        }
+        Err(_) => BTreeSet::new(),
+    };
+    let in_git = matches!(repository, Repository::NoCommit | Repository::Ready);
     let mut seen = Vec::new();
-    if matches!(repository, Repository::NoCommit | Repository::Ready) {
-        for path in filled {
-            if git.ignores_folder(path).await == Ok(false) {
-                seen.push(path);
-            }
+    for line in left {
+        let ignored = in_git && git.ignores_folder(line).await != Ok(false);
+        if !ignored && !tracked.contains(Path::new(line.trim_end_matches('/'))) {
+            seen.push(line);
         }
     }
     seen

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Init, dir: Option<&Path>, terminal: &Terminal) -> Resul
     let files = [
         files::settings(root, &settings_file::text(&found), args.force)?,
         files::example(root)?,
-        files::ignore(root)?,
+        files::ignore(root, &found.not_ignored)?,
     ];
     let report = Report::new(root, &files, &found);
     if args.json {

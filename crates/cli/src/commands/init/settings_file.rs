@@ -30,6 +30,7 @@ pub(super) fn text(found: &Found) -> String {
     text.push_str(&agent(found));
     text.push_str(&run(found));
     text.push_str(&validate(found));
+    text.push_str(&scope(found));
     text.push_str(BUDGET);
     text
 }
@@ -88,7 +89,7 @@ fn validate(found: &Found) -> String {
         put(&mut text, "pre_commit", &list(&found.checks));
     }
     text.push_str(
-        "# Put back before the checks run, so that no test becomes green by being changed.\n\
+        "# Put back before the checks run, so that no check becomes green by being changed.\n\
          # A task may change them, and add to them, where its scope names them.\n",
     );
     if found.protect.is_empty() {
@@ -96,6 +97,18 @@ fn validate(found: &Found) -> String {
     } else {
         put(&mut text, "protect", &list(&found.protect));
     }
+    text
+}
+
+/// Only where there is something to ask about.
+fn scope(found: &Found) -> String {
+    if found.ask_first.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "\n[scope]\n# You are asked before a change of these lands: they run elsewhere.\n",
+    );
+    put(&mut text, "ask_first", &list(&found.ask_first));
     text
 }
 
@@ -127,6 +140,7 @@ mod tests {
             checks: Vec::new(),
             setup: Vec::new(),
             protect: Vec::new(),
+            ask_first: Vec::new(),
             shareable: Vec::new(),
             not_ignored: Vec::new(),
             agents: Vec::new(),

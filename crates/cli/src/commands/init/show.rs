@@ -65,13 +65,6 @@ impl<'a> Report<'a> {
             let found = render::wrapped(&found, 12, terminal.line_width());
             writeln!(out, "  {dim}{what:8}{dim:#}  {found}")?;
         }
-        for path in &self.found.not_ignored {
-            let text = format!(
-                "git does not ignore {path}/, so what tools put there would count as changed. \
-                 Add it to .gitignore."
-            );
-            writeln!(out, "\n! {}", render::wrapped(&text, 2, terminal.line_width()))?;
-        }
         writeln!(out, "\n{title}Next{title:#}")?;
         let code = style::CODE;
         for (command, why) in next(self.found) {
@@ -87,12 +80,14 @@ fn said(wrote: &Wrote) -> String {
         (Did::LeftAlone, Some(why), _) => format!("left alone: {why}"),
         (Did::LeftAlone, None, _) => "left alone".to_owned(),
         (Did::Rewritten, _, Some(kept)) => format!("written anew; the old one is {kept}"),
-        (Did::Written | Did::Rewritten, ..) => "written".to_owned(),
-        (Did::Extended, ..) => "has a line for .unstuck/ now".to_owned(),
+        (Did::Written | Did::Extended, ..) if !wrote.added.is_empty() => {
+            format!("git ignores {} now", wrote.added.join(", "))
+        }
+        (Did::Written | Did::Rewritten | Did::Extended, ..) => "written".to_owned(),
     }
 }
 
-fn rows(found: &Found) -> [(&'static str, String); 6] {
+fn rows(found: &Found) -> [(&'static str, String); 7] {
     let or = |items: &[&str], none: &str| match items {
         [] => none.to_owned(),
         items => items.join(", "),
@@ -104,6 +99,7 @@ fn rows(found: &Found) -> [(&'static str, String); 6] {
         ("checks", or(&found.checks, "no test command was found; set validate.pre_commit")),
         ("setup", or(&found.setup, "nothing")),
         ("protects", or(&protect, "nothing: there is no folder with tests")),
+        ("asks", or(&found.ask_first, "about nothing: there is no pipeline")),
         ("agents", or(&agents, "neither claude nor codex is on the path")),
         ("keys", or(&found.keys, "none in the environment")),
     ]

@@ -172,21 +172,49 @@ pub(super) const SETUP: &[Row] = &[
     row(DART, &[], "dart pub get"),
 ];
 
-/// Folders that those commands and the tests fill. Where git does not ignore one, everything in it
-/// would count as changed.
-pub(super) const FILLED: &[Row] = &[
-    row(RUST, &[], "target"),
-    row(NODE, &[NODE_NEEDS], "node_modules"),
-    row(PYTHON, &[There("uv.lock")], ".venv"),
-    row(PYTHON, &[There("pdm.lock")], ".venv"),
-    row(JVM, &[There("pom.xml")], "target"),
-    row(JVM, &[There("build.gradle")], "build"),
-    row(JVM, &[There("build.gradle.kts")], "build"),
-    row(ELIXIR, &[], "_build"),
-    row(PHP, &[There("composer.lock")], "vendor"),
-    row(SWIFT, &[], ".build"),
-    row(OCAML, &[], "_build"),
-    row(NATIVE, &[], "build"),
+/// What those commands and the tests leave, as lines for `.gitignore`.
+pub(super) const BY_PRODUCTS: &[Row] = &[
+    row(RUST, &[], "target/"),
+    row(NODE, &[], "node_modules/"),
+    row(NODE, &[], "dist/"),
+    row(NODE, &[], "coverage/"),
+    row(PYTHON, &[], "__pycache__/"),
+    row(PYTHON, &[], ".venv/"),
+    row(PYTHON, &[], ".pytest_cache/"),
+    row(PYTHON, &[], "dist/"),
+    row(PYTHON, &[], "*.egg-info/"),
+    row(PYTHON, &[], ".coverage"),
+    row(PYTHON, &[], "htmlcov/"),
+    row(JVM, &[There("pom.xml")], "target/"),
+    row(JVM, &[There("build.gradle")], "build/"),
+    row(JVM, &[There("build.gradle.kts")], "build/"),
+    row(JVM, &[There("build.gradle")], ".gradle/"),
+    row(JVM, &[There("build.gradle.kts")], ".gradle/"),
+    row(SCALA, &[], "target/"),
+    row(ELIXIR, &[], "_build/"),
+    row(ELIXIR, &[], "deps/"),
+    row(RUBY, &[], "coverage/"),
+    row(PHP, &[], "vendor/"),
+    row(DOTNET, &[], "bin/"),
+    row(DOTNET, &[], "obj/"),
+    row(SWIFT, &[], ".build/"),
+    row(DART, &[], ".dart_tool/"),
+    row(ZIG, &[], ".zig-cache/"),
+    row(ZIG, &[], "zig-out/"),
+    row(HASKELL, &[There("stack.yaml")], ".stack-work/"),
+    row(HASKELL, &[], "dist-newstyle/"),
+    row(OCAML, &[], "_build/"),
+    row(NATIVE, &[], "build/"),
+];
+
+/// Files that decide what is run elsewhere, with credentials of their own: a person is asked first.
+pub(super) const PIPELINES: &[&str] = &[
+    ".github/workflows/**",
+    ".circleci/**",
+    ".gitlab-ci.yml",
+    "Jenkinsfile",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
 ];
 
 /// Folders that hold tests by common agreement.
@@ -204,7 +232,7 @@ mod tests {
 
     #[test]
     fn every_row_belongs_to_a_language_and_can_be_reached() {
-        for table in [CHECKS, SETUP, FILLED] {
+        for table in [CHECKS, SETUP] {
             for (at, row) in table.iter().enumerate() {
                 let known = LANGUAGES.iter().any(|language| language.name == row.language);
                 assert!(known, "{}", row.language);

@@ -73,6 +73,16 @@ pub(super) async fn open(
     }
 }
 
+/// Whether we have opened it before.
+pub(super) async fn is_open(
+    project: &Project,
+    store: &dyn Store,
+    wanted: &PullRequest,
+) -> Result<bool, Error> {
+    let known = known(project, store, &key(wanted)).await?;
+    Ok(known.as_ref().and_then(opened_before).is_some())
+}
+
 /// One pull request from a branch to another at one place.
 fn key(wanted: &PullRequest) -> String {
     let head = wanted.head.as_deref().unwrap_or_default();

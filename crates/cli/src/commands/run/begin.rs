@@ -13,7 +13,7 @@ use unstuck_world::commands::{Network, Rules};
 use unstuck_world::process::Guard;
 use unstuck_world::workspace;
 
-use crate::build::{Agents, build_settings, complete};
+use crate::build::{Agents, Concern, build_settings, complete, inspect, refuse};
 use crate::commands::mcp;
 use crate::error::Error;
 use crate::project::{Post, Project, Seat};
@@ -97,8 +97,9 @@ impl Crew {
         Ok(Plan::new(tasks.collect::<Result<_, _>>()?)?)
     }
 
-    /// Whether everybody who is to work on the plan could begin. Costs no call.
-    pub(in crate::commands) async fn check(&self, plan: &Plan) -> Result<(), Error> {
+    /// Whether everybody who is to work on the plan could begin, and what is worth saying first.
+    /// Costs no call.
+    pub(in crate::commands) async fn check(&self, plan: &Plan) -> Result<Vec<Concern>, Error> {
         if self.settings.run.in_place {
             self.repository.require_clean().await?;
         }
@@ -112,7 +113,36 @@ impl Crew {
                 checked.push(key);
             }
         }
-        Ok(())
+        refuse(inspect(self.project.root(), &self.settings, &self.checks_of(plan)).await)
+    }
+
+    /// Every command that checks a task of the plan, once.
+    fn checks_of(&self, plan: &Plan) -> Vec<String> {
+        let validate = &self.settings.validate;
+        let own = plan
+            .iter()
+            .flat_map(|(spec, _)| spec.validate.as_ref().unwrap_or(&validate.pre_commit).iter());
+        let mut commands: Vec<String> = Vec::new();
+        for command in own.chain(&validate.pre_push).chain(&validate.pre_pr) {
+            if !commands.contains(command) {
+                commands.push(command.clone());
+            }
+        }
+        commands
+    }
+
+    /// What is to be said where the work is to be pushed to a remote that git does not know.
+    pub(super) async fn missing_remote(&self) -> Result<Option<String>, Error> {
+        let run = &self.settings.run;
+        let remote = &run.remote;
+        let wanted = run.push || run.pull_request;
+        if !wanted || self.repository.git().knows_remote(remote).await? {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "unstuck: there is no remote {remote}, so nothing will be pushed. `git remote add \
+             {remote} URL` adds it, `run.remote` in unstuck.toml names another."
+        )))
     }
 
     /// What starts a build of the plan.

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::engine::BuildId;
+use unstuck_runner::report::{Facts, push_left};
 use unstuck_store::Store;
 use unstuck_world::process::Guard;
 
@@ -25,7 +26,7 @@ use crate::commands::serve::Aside;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
-use crate::render::Terminal;
+use crate::render::{self, Terminal};
 use crate::settings::{Flags, Resolved};
 pub(super) use begin::{Crew, Others, Performing, open_builds};
 use ending::Ending;
@@ -45,7 +46,12 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
         if args.dry {
             return dry::show(&crew, &plan, args.follow.json, terminal);
         }
-        crew.check(&plan).await?;
+        for concern in crew.check(&plan).await? {
+            render::note(&format!("unstuck: {}", concern.line()));
+        }
+        if let Some(line) = crew.missing_remote().await? {
+            render::note(&line);
+        }
         if args.detach {
             return detach::start(&project, terminal);
         }
@@ -181,6 +187,30 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Says which branches did not reach their remote, with the command that sends them.
+    async fn tell_pushes(
+        &self,
+        store: &Arc<dyn Store>,
+        builds: &[BuildId],
+        view: &mut View<'_>,
+    ) -> Result<(), Error> {
+        if !self.crew.settings().run.push {
+            return Ok(());
+        }
+        for build in builds {
+            let (name, seen) = (self.project.name(), (false, project::now()));
+            let facts = Facts::read(store.as_ref(), name, Some(*build), seen).await?;
+            if let Some(left) = facts.as_ref().and_then(push_left) {
+                view.say(&format!(
+                    "unstuck: {build} was not pushed to {}. `{}` pushes it.",
+                    left.remote,
+                    left.command()
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Opens the pull requests that the settings ask for. What is in their way takes nothing back of
     /// what was done.
     async fn send(
@@ -191,6 +221,7 @@ impl Work<'_> {
         view: &mut View<'_>,
         mut ending: Ending,
     ) -> Result<Ending, Error> {
+        self.tell_pushes(store, builds, view).await?;
         if !self.crew.settings().run.pull_request {
             return Ok(ending);
         }

@@ -8,7 +8,7 @@ use crate::engine::question::{Subject, Tried};
 use crate::engine::run::{Operation, Step};
 use crate::engine::state::State;
 use crate::engine::task::{Charged, Failing, Transient};
-use crate::fault::{Category, Charge, Code, Fault, Work};
+use crate::fault::{Category, Charge, Class, Code, Fault, Work};
 use crate::signature::Signature;
 use crate::time::Time;
 
@@ -33,6 +33,7 @@ impl State {
             task.counters.crashes = 0;
         }
         task.failure = Some(Arc::clone(fault));
+        task.setbacks.meet(id, fault, ends);
         let code = fault.code();
         if fault.category() == Category::Validation {
             task.check_failure = Some(Arc::clone(fault));
@@ -74,6 +75,19 @@ impl State {
         self.count_try(task_id, fault.signature, charges.contains(&Charge::Signature), at);
         if let Some(approach) = approach {
             self.signatures.remember(fault.signature, approach, code);
+            if fault.class() == Class::CodeError {
+                self.approach_failed(task_id, Tried { approach: Arc::clone(approach), code });
+            }
+        }
+    }
+
+    fn approach_failed(&mut self, id: TaskId, tried: Tried) {
+        let Some(task) = self.tasks.get_mut(&id).filter(|task| task.work() == Work::Task) else {
+            return;
+        };
+        task.setbacks.fail(&tried);
+        if !task.is_session() {
+            self.unfinished.fail(&task.spec.name, &tried);
         }
     }
 
@@ -110,6 +124,7 @@ impl State {
     pub(super) fn recovered(&mut self, task: TaskId) {
         let Some(task) = self.tasks.get_mut(&task) else { return };
         task.retrying = None;
+        task.setbacks.get_past();
         task.counters.consecutive = 0;
         for charged in std::mem::take(&mut task.charged) {
             self.signatures.give_back(charged.signature, charged.life, charged.count);

@@ -29,13 +29,23 @@ impl State {
         self.stir_builds_kept_apart(key);
     }
 
-    pub(super) fn gate_passing(&mut self, key: GateKey, release_at: Option<Time>, at: Time) {
+    /// Calls pass. Where none has shown that the account works, the next limit finds the patience
+    /// grown as far as it had.
+    pub(super) fn gate_passing(
+        &mut self,
+        key: GateKey,
+        release_at: Option<Time>,
+        untried: bool,
+        at: Time,
+    ) {
         let gate = self.settle_gate(key, GateState::Passing);
         gate.opened(at);
         gate.since = None;
-        gate.limited = 0;
-        gate.windows = 0;
-        gate.errors = 0;
+        if !untried {
+            gate.limited = 0;
+            gate.windows = 0;
+            gate.errors = 0;
+        }
         gate.group = 1;
         gate.release_at = release_at;
         if let Some(at) = release_at {
@@ -71,7 +81,7 @@ impl State {
     }
 
     pub(super) fn gate_given_up(&mut self, key: GateKey, at: Time) {
-        self.gate_passing(key, None, at);
+        self.gate_passing(key, None, false, at);
     }
 
     /// Puts the gate into `state` and takes down the timers of the old one.

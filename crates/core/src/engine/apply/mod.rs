@@ -110,8 +110,8 @@ impl State {
 
             Event::QuestionAsked { question } => self.question_asked(question),
             Event::QuestionJoined { question, task } => self.question_joined(*question, *task),
-            Event::QuestionResolved { question, end, .. } => {
-                self.question_closed(*question, *end);
+            Event::QuestionResolved { question, end, decision, .. } => {
+                self.question_closed(*question, *end, *decision);
             }
             Event::QuestionWithdrawn { question } => self.question_withdrawn(*question),
 
@@ -142,8 +142,8 @@ impl State {
                 self.gate_waiting(*gate, *until, *code, at);
             }
             Event::GateProbing { gate, task } => self.gate_probing(*gate, *task),
-            Event::GatePassing { gate, release_at } => {
-                self.gate_passing(*gate, *release_at, at);
+            Event::GatePassing { gate, release_at, untried } => {
+                self.gate_passing(*gate, *release_at, *untried, at);
             }
             Event::GateReleased { gate, group, next_at } => {
                 self.gate_released(*gate, *group, *next_at);

@@ -3,6 +3,7 @@
 use crate::engine::ids::{BuildId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::state::State;
+use crate::question::Decision;
 
 impl State {
     pub(super) fn question_asked(&mut self, question: &Question) {
@@ -54,9 +55,14 @@ impl State {
         })
     }
 
-    pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd) {
+    pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd, said: Decision) {
         match self.close(id, end) {
-            Some(Subject::Error(signature)) => self.signatures.reset(signature),
+            Some(Subject::Error(signature)) => {
+                self.signatures.reset(signature);
+                if !said.asks_for_another_way() {
+                    self.signatures.let_repeat(signature);
+                }
+            }
             // A person knows of it: what comes now counts anew.
             Some(Subject::Job(task)) => {
                 if let Some(task) = self.tasks.get_mut(&task) {

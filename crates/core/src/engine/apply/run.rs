@@ -125,6 +125,9 @@ impl State {
             task.counters.crashes = 0;
             task.counters.git = 0;
             task.counters.transient[operation as usize] = Transient::default();
+            if run.step == Step::Check {
+                task.setbacks.red = None;
+            }
         }
     }
 

@@ -12,15 +12,14 @@ use crate::plan::GateKey;
 pub(in crate::engine) fn call_succeeded(turn: &mut Turn<'_>, task: TaskId) {
     let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
     let Some(gate) = turn.state.gate(key) else { return };
-    let troubled = gate.since.is_some() || gate.errors > 0;
     let passes = match gate.state {
-        GateState::Passing => troubled,
+        GateState::Passing => gate.is_troubled(),
         // Somebody was limited after this call was sent; its success says nothing new.
         GateState::Waiting { .. } => false,
         GateState::Probing { .. } => true,
     };
     if passes {
-        pass(turn, key);
+        pass(turn, key, false);
     }
 }
 
@@ -33,14 +32,15 @@ pub(in crate::engine) fn reopen(turn: &mut Turn<'_>, key: GateKey, why: Why) {
             turn.decide(Event::GateProbing { gate: key, task }, why);
             make_ready(turn, task);
         }
-        None => pass(turn, key),
+        None => pass(turn, key, false),
     }
 }
 
-fn pass(turn: &mut Turn<'_>, key: GateKey) {
+fn pass(turn: &mut Turn<'_>, key: GateKey, untried: bool) {
     let waiting = turn.state.gate(key).is_some_and(|gate| !gate.waiters.is_empty());
     let release_at = waiting.then(|| turn.now + turn.policy.wait.release_every_ms);
-    turn.decide(Event::GatePassing { gate: key, release_at }, Why::rule(Rule::OneProbesFirst));
+    let passing = Event::GatePassing { gate: key, release_at, untried };
+    turn.decide(passing, Why::rule(Rule::OneProbesFirst));
 }
 
 /// The next group goes on; the one after it is twice as large.
@@ -69,8 +69,23 @@ pub(super) fn hand_over_probes(turn: &mut Turn<'_>) {
         .map(|(key, _)| *key)
         .collect();
     for key in lost {
-        reopen(turn, key, Why::rule(Rule::OneProbesFirst));
+        if comes_back(turn, key) {
+            pass(turn, key, true);
+        } else {
+            reopen(turn, key, Why::rule(Rule::OneProbesFirst));
+        }
     }
+}
+
+/// Whether the task that was to try the gate only waits for something else, and none waits here
+/// that could try in its place.
+fn comes_back(turn: &Turn<'_>, key: GateKey) -> bool {
+    let Some(gate) = turn.state.gate(key) else { return false };
+    let GateState::Probing { task } = gate.state else { return false };
+    let backs_off = turn.state.task(task).is_some_and(|task| {
+        matches!(task.state, TaskState::BackingOff { .. }) && task.next.step.needs_gate()
+    });
+    backs_off && !gate.waiters.iter().any(|task| may_work(turn, *task))
 }
 
 fn still_probes(turn: &Turn<'_>, id: TaskId) -> bool {

@@ -18,7 +18,9 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Res
     }
     let (id, task) = (run.id, run.task);
     pay(turn, id, report.spent);
-    flow::call_succeeded(turn, task);
+    if report.shows_an_answer() {
+        flow::call_succeeded(turn, task);
+    }
     let Progress { iterations, tool_calls, validated, .. } = report;
     turn.emit(Event::RunProgress { run: id, iterations, tool_calls, validated });
     if let Some(fault) = steps_used_up(turn, id) {

@@ -14,7 +14,7 @@ use crate::engine::run::{Next, Phase, Step};
 use crate::engine::state::Owner;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Category, Class, Code, ErrorType, Fault, Repeated};
+use crate::fault::{Category, Class, Code, Fault, Repeated};
 use crate::policy::Amount;
 use crate::signature::Signature;
 
@@ -107,9 +107,10 @@ fn violation(turn: &Turn<'_>, run: RunId) -> Option<Arc<Fault>> {
     (blamed.code() == Code::LogicPhaseViolation).then_some(blamed)
 }
 
-/// Whether a fault can only have come after the account had answered.
+/// Whether a fault can only have come after the account had answered: it is about what a model did
+/// with its answers. A missing login, a lock of git or a program that is not there say nothing.
 fn proves_the_account(fault: &Fault) -> bool {
-    fault.category() != Category::Provider && fault.error_type() != ErrorType::Network
+    fault.category() == Category::Logic
 }
 
 /// What was reserved for the step is released, and what it cost is spent.

@@ -64,6 +64,10 @@ fn is_merge(turn: &Turn<'_>, id: MutationId) -> bool {
     turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Merge)
 }
 
+fn is_push(turn: &Turn<'_>, id: MutationId) -> bool {
+    turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Push)
+}
+
 /// The run whose step this action is. A job's script hears of its actions by itself.
 fn run_at_it(turn: &Turn<'_>, id: MutationId) -> Option<RunId> {
     let run = turn.state.run(turn.state.mutation(id)?.run)?;
@@ -130,6 +134,12 @@ fn probed(
             }
         },
         Outcome::CannotTell { said } => cannot_tell(turn, id, said),
+        // The same commit may be sent to the same ref again, so it need not be known.
+        Outcome::Failed { .. } | Outcome::Unknown { .. } if is_push(turn, id) => {
+            let (to, result) = (Reconciled::NotApplied, Arc::from(""));
+            turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
+            flow::action_settled(turn, id);
+        }
         Outcome::Failed { fault, .. } | Outcome::Unknown { fault } => {
             let said = fault.words();
             let probes = turn.state.mutation(id).map_or(0, |mutation| mutation.probes);

@@ -1,6 +1,7 @@
 //! Step 1: a finding of a compiler, a linter or a test runner is about the code.
 
 use super::Verdict;
+use super::checks::names_client;
 use super::hit::Hit;
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact, Line, Role, denies, is_settings};
@@ -11,13 +12,27 @@ const SETTINGS: &str = "finding.settings";
 const EXCEPTION: &str = "exception.code";
 const PANIC: &str = "exception.panic";
 const DIED: &str = "finding.compiler-died";
+const ROOM: &str = "finding.no-room";
 const COMMAND: &str = "said.command-missing";
 const REFUSED: &str = "said.refused";
 const SETTINGS_FILE: &str = "said.settings";
+const CLIENT: &str = "said.client";
 const VARIABLE: &str = "exception.variable";
 
-pub(super) const RULES: &[&str] =
-    &[COMPILER, TEST, SETTINGS, EXCEPTION, VARIABLE, PANIC, DIED, COMMAND, REFUSED, SETTINGS_FILE];
+pub(super) const RULES: &[&str] = &[
+    COMPILER,
+    TEST,
+    SETTINGS,
+    EXCEPTION,
+    VARIABLE,
+    PANIC,
+    DIED,
+    ROOM,
+    COMMAND,
+    REFUSED,
+    SETTINGS_FILE,
+    CLIENT,
+];
 
 /// A finding wins over everything but a full disk and a tool that died.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdict> {
@@ -30,7 +45,8 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         line.text.starts_with(b"panic: runtime error")
             || line.text.starts_with(b"terminate called after")
     };
-    if lines.iter().any(raised) {
+    let of_plugin = |line: &Line<'_>| memchr::memmem::find(line.text, b"plugin crashed").is_some();
+    if lines.iter().any(raised) && !lines.iter().any(of_plugin) {
         return verdict(Code::LogicError, PANIC);
     }
     if lines.iter().any(is_missing_command) {
@@ -43,6 +59,9 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
         return None;
     }
+    if lines.iter().any(|line| is_out_of_room(line.text)) {
+        return verdict(Code::EnvDiskFull, ROOM);
+    }
     if finding.text.starts_with(b"internal compiler error") {
         return verdict(Code::ToolCrash, DIED);
     }
@@ -50,6 +69,13 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         return verdict(Code::ToolConfig, SETTINGS);
     }
     verdict(Code::LogicError, COMPILER)
+}
+
+/// `ld: final link failed: No space left on device`: the machine's own sentence at the end.
+fn is_out_of_room(text: &[u8]) -> bool {
+    const SENTENCE: &[u8] = b": no space left on device";
+    let start = text.len().saturating_sub(SENTENCE.len());
+    text[start..].eq_ignore_ascii_case(SENTENCE)
 }
 
 /// An exception that only wrong code raises. Words of its message say nothing about the world.
@@ -126,6 +152,7 @@ fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
 
 /// `sh: 1: tool: not found`, `env: 'tool': No such file or directory`, `spawn tool ENOENT`.
 fn is_missing_command(line: &Line<'_>) -> bool {
+    const MISSING: &[u8] = b"[Errno 2] No such file or directory: ";
     let text = line.text;
     let single =
         |name: &[u8]| !name.is_empty() && !name.iter().any(|b| matches!(b, b' ' | b'/' | b'.'));
@@ -145,10 +172,9 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"error: cannot run ");
     }
     // A bare name was to be run; data has an extension or a directory.
-    if let Some(name) =
-        text.strip_prefix(b"FileNotFoundError: [Errno 2] No such file or directory: ")
-    {
-        return single(name);
+    if let Some(at) = memchr::memmem::find(text, MISSING) {
+        let name = &text[at + MISSING.len()..];
+        return single(name.strip_prefix(b"b").unwrap_or(name));
     }
     text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
 }
@@ -163,6 +189,13 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         |line: &Line<'_>| is_said(line) && denies(line.text) && !has_line_number(line.text);
     let verdict = || Verdict { code: Code::ToolConfig, rule: REFUSED };
     settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
+}
+
+/// What a client says about its own work is about how it was called, as long as nothing was raised.
+pub(super) fn of_client(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    let said = |line: &Line<'_>| is_said(line) && names_client(line.text);
+    let named = !diagnosis.raises() && diagnosis.lines().iter().any(said);
+    named.then_some(Verdict { code: Code::ToolConfig, rule: CLIENT })
 }
 
 /// What a program says about a file of settings. That its grammar is wrong makes it no code.

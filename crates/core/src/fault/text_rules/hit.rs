@@ -43,6 +43,16 @@ impl Hit {
         self.offer_ranked(1, code, rule);
     }
 
+    /// A lock that another program holds, whichever code it has.
+    pub(super) fn offer_lock(&mut self, code: Code, rule: &'static str) {
+        self.offer_ranked(LOCK_RANK, code, rule);
+    }
+
+    /// Something that any narrower hit explains.
+    pub(super) fn offer_vague(&mut self, code: Code, rule: &'static str) {
+        self.offer_ranked(rank(Code::ToolCrash), code, rule);
+    }
+
     fn offer_ranked(&mut self, rank: u8, code: Code, rule: &'static str) {
         if rank < self.rank {
             *self = Self { rank, code, rule };
@@ -53,6 +63,9 @@ impl Hit {
         (!self.is_none()).then_some(Verdict { code: self.code, rule: self.rule })
     }
 }
+
+/// Between git's own locks and what another program waits for.
+const LOCK_RANK: u8 = 11;
 
 /// What needs a person comes before what passes by itself, and the narrow before the wide.
 const fn rank(code: Code) -> u8 {
@@ -66,15 +79,15 @@ const fn rank(code: Code) -> u8 {
         Code::GitConflict => 8,
         Code::EnvDiskFull => 9,
         Code::GitLocked => 10,
-        Code::ToolRateLimit => 11,
-        Code::EnvRegistry => 12,
-        Code::EnvTimeout => 13,
-        Code::EnvDns => 14,
-        Code::EnvConnection => 15,
-        Code::EnvUnavailable => 16,
-        Code::ToolCrash => 17,
+        Code::ToolRateLimit => 12,
+        Code::EnvRegistry => 13,
+        Code::EnvTimeout => 14,
+        Code::EnvDns => 15,
+        Code::EnvConnection => 16,
+        Code::EnvUnavailable => 17,
+        Code::ToolCrash => 18,
         // A statement or an expression that is wrong says more than "does not exist".
-        Code::LogicError => 18,
-        _ => 19,
+        Code::LogicError => 19,
+        _ => 20,
     }
 }

@@ -5,6 +5,7 @@
 //! whole output, and can never yield a code about Unstuck itself. Order: findings of compilers,
 //! linters and test runners; structured facts; phrases.
 
+mod checks;
 mod findings;
 mod hit;
 mod named;
@@ -12,9 +13,8 @@ mod phrases;
 mod structured;
 mod vocabulary;
 
-use super::code::Class;
 use super::table::Code;
-use crate::signature::{self, Diagnosis, Signature};
+use crate::signature::{self, Diagnosis, Line, Signature};
 use hit::Hit;
 pub use named::{Named, named};
 
@@ -29,8 +29,8 @@ const SILENT: &str = "silent";
 pub enum Applies {
     /// Output of a command: every rule.
     Everything,
-    /// Output of a validation: only rules about the environment, since a test may well be about a
-    /// rejected login.
+    /// Output of a validation: only what a tool says about the surroundings in its own diagnosis,
+    /// since a test may well be about a rejected login or an outage.
     ValidationOutput,
 }
 
@@ -65,12 +65,13 @@ pub fn read(output: &[u8]) -> Reading {
 pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)> {
     let plain = signature::plain(output);
     let diagnosis = Diagnosis::of(&plain);
-    let Verdict { code, rule } = judge(&diagnosis);
-    let counts = match applies {
-        Applies::Everything => rule != UNKNOWN && rule != SILENT,
-        Applies::ValidationOutput => code.row().class == Class::EnvError,
+    let verdict = match applies {
+        Applies::Everything => Some(judge(&diagnosis)),
+        Applies::ValidationOutput => checks::surroundings(&plain, &diagnosis),
     };
-    counts.then_some((code, rule))
+    verdict
+        .filter(|verdict| verdict.rule != UNKNOWN && verdict.rule != SILENT)
+        .map(|verdict| (verdict.code, verdict.rule))
 }
 
 /// The rule's own name for a name read back from a record. Rules come and go.
@@ -101,13 +102,10 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
     let own_code = findings::own_exception(diagnosis);
     if own_code.is_none() || best.is_none() {
         phrases::find(diagnosis, own_code.is_some(), &mut best);
+        structured::of_registry(diagnosis, &mut best);
     }
-    if best.is_none()
-        && own_code.is_none()
-        && let Some(aside) = diagnosis.aside()
-    {
-        let mut cause = Hit::NONE;
-        phrases::find(&aside, false, &mut cause);
+    if best.is_none() && own_code.is_none() {
+        let cause = aside_of(diagnosis);
         if cause.is_cause() {
             best = cause;
         }
@@ -121,5 +119,20 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
     best.verdict()
         .or(own_code)
         .or_else(|| findings::refused(diagnosis))
+        .or_else(|| aside_of(diagnosis).verdict())
+        .or_else(|| findings::of_client(diagnosis))
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
+}
+
+/// What the lines say that were left aside, because others told more plainly that it failed.
+fn aside_of(diagnosis: &Diagnosis<'_>) -> Hit {
+    let mut cause = Hit::NONE;
+    // Behind the name of a task a compiler's finding is prose to the reader of lines.
+    let finds = |line: &Line<'_>| memchr::memmem::find(line.text, b": error ").is_some();
+    if let Some(aside) = diagnosis.aside().filter(|aside| !aside.lines().iter().any(finds)) {
+        structured::find(&aside, &mut cause);
+        phrases::find(&aside, false, &mut cause);
+        structured::of_registry(&aside, &mut cause);
+    }
+    cause
 }

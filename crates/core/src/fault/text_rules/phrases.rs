@@ -52,6 +52,12 @@ pub(super) fn rules() -> impl Iterator<Item = &'static str> {
 pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
     let prose = diagnosis.prose();
     let raises = diagnosis.raises();
+    // A status or an error number beside it: what was asked for is refused, not the login.
+    let refused = best.is(Code::ToolAccessDenied);
+    let is_denial = |prose: &[u8], found: &aho_corasick::Match| {
+        let said = &prose[found.start()..];
+        said.starts_with(b"permission denied ~") || said.starts_with(b"authorization failed")
+    };
     let Some(automaton) = &PHRASES.automaton else { return };
     for found in automaton.find_overlapping_iter(prose) {
         let rule = PHRASES.rule_of[found.pattern().as_usize()];
@@ -60,10 +66,15 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         {
             continue;
         }
+        if refused && rule.code == Code::AuthInvalid && is_denial(prose, &found) {
+            continue;
+        }
         if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
             let names_login = || diagnosis.facts().iter().any(is_login_variable);
             match rule.id {
                 "phrase.unset" if names_login() => best.offer(Code::AuthMissing, rule.id),
+                vocabulary::VAGUE => best.offer_vague(rule.code, rule.id),
+                vocabulary::HELD_ELSEWHERE => best.offer_lock(rule.code, rule.id),
                 _ if rule.narrow => best.offer_narrow(rule.code, rule.id),
                 _ => best.offer(rule.code, rule.id),
             }
@@ -132,6 +143,16 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
     if rule == "phrase.registry" {
         // A package that is not in the registry is no trouble of the registry.
         return prose[..found.start()].ends_with(b"in the ");
+    }
+    if rule == vocabulary::HELD_ELSEWHERE {
+        // A version that is locked is no lock.
+        return prose[found.end()..].starts_with(b" to ");
+    }
+    if rule == "phrase.quota" {
+        // `subscription id 'x'` names an account, not its plan.
+        let after = &prose[found.end()..];
+        return prose[..found.end()].ends_with(b"subscription")
+            && (after.starts_with(b" id") || after.starts_with(b" of '"));
     }
     if rule != "phrase.timeout" {
         return false;

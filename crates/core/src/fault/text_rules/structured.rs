@@ -34,6 +34,11 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
             Fact::Signal(_) => offer(best, Some(Code::ToolCrash), SIGNAL),
         }
     }
+    of_registry(diagnosis, best);
+}
+
+/// A server that is down is a registry, where the lines speak of what one fetches from a registry.
+pub(super) fn of_registry(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     if best.is(Code::EnvUnavailable) && mentions_registry(diagnosis) {
         best.offer(Code::EnvRegistry, STATUS_REGISTRY);
     }
@@ -209,6 +214,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
         () if words == 0 => return None,
         () if all(EXPIRED) && any(TOKEN | CREDENTIALS | SESSION | SIGNATURE) => Code::AuthExpired,
         () if any(NO | MISSING) && any(CREDENTIALS | TOKEN | AUTHENTICATION) => Code::AuthMissing,
+        () if class.ends_with(b"UnauthorizedOperation") => Code::ToolAccessDenied,
         () if any(UNAUTHORIZED | AUTHENTICATION | CREDENTIALS) => Code::AuthInvalid,
         () if all(INVALID) && any(TOKEN | KEY | PASSWORD | SIGNATURE | GRANT) => Code::AuthInvalid,
         () if all(INSUFFICIENT | QUOTA) || any(PAYMENT) => Code::ToolQuota,
@@ -223,6 +229,8 @@ fn of_class(class: &[u8]) -> Option<Code> {
         () if any(UNAVAILABLE) || all(INTERNAL | SERVER) || all(BAD | GATEWAY) => {
             Code::EnvUnavailable
         }
+        // The whole name: services give it to what is no fault of the caller.
+        () if words == INTERNAL && class.ends_with(b"InternalError") => Code::EnvUnavailable,
         () if any(MEMORY) => Code::ToolCrash,
         () if any(CERTIFICATE | CONFIG) => Code::ToolConfig,
         () => return None,
@@ -328,6 +336,7 @@ const PACKAGE_WORDS: &[&[u8]] = &[
     b"mirror",
     b"index",
     b"plugin",
+    b"chart",
     b"latest",
 ];
 
@@ -336,6 +345,12 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
     const MARKS: &[&[u8]] = &[
         b"registry",
         b"pypi",
+        b"pythonhosted",
+        b"galaxy",
+        b"InRelease",
+        b"/v2/",
+        b"/blobs/",
+        b"specs.4.8",
         b"/simple/",
         b"crates.io",
         b"rubygems",
@@ -352,8 +367,10 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
         && diagnosis.prose().split(|b| *b == b' ').any(|word| PACKAGE_WORDS.contains(&word));
     speaks_of_package
         || diagnosis.lines().iter().any(|line| {
-            matches!(line.role, Role::Said | Role::Acute | Role::Exception)
-                && MARKS.iter().any(|mark| memchr::memmem::find(line.text, mark).is_some())
+            matches!(
+                line.role,
+                Role::Said | Role::Acute | Role::Exception | Role::Finding | Role::Weak
+            ) && MARKS.iter().any(|mark| memchr::memmem::find(line.text, mark).is_some())
         })
 }
 

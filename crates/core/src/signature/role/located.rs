@@ -2,7 +2,7 @@
 
 use super::super::words::{self, ACUTE, ERROR, FAIL, NEGATION, NOTE, PROGRESS, WARNING};
 use super::Role;
-use super::shape::{class_suffix, closing_class, first_word, is_code};
+use super::shape::{class_suffix, closing_class, contains, first_word, is_code, is_of_driver};
 
 /// After a location stands a level, a code, a class or the finding itself.
 pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
@@ -28,6 +28,10 @@ pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
     if after.is_empty() && class_suffix(word) {
         return (Role::Echo, rest);
     }
+    // `a.go:6:2: example.com/x: Get "https://…": …`: what is imported could not be fetched.
+    if contains(rest, b": Get \"http") {
+        return (Role::Said, rest);
+    }
     let hint = words::hint(word);
     if hint & WARNING != 0 {
         return (Role::Warning, rest);
@@ -36,7 +40,8 @@ pub(super) fn located(rest: &[u8]) -> (Role, &[u8]) {
         return (Role::Note, rest);
     }
     if hint & ERROR != 0 {
-        return (Role::Finding, rest);
+        let role = if is_of_driver(after) { Role::Said } else { Role::Finding };
+        return (role, rest);
     }
     if closing_class(rest).is_some() {
         return (Role::Exception, rest);

@@ -30,6 +30,8 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
                 (Role::Plain, rest) => (Role::Progress, rest),
                 found => found,
             },
+            // A compiler passes on what its linker ran out of.
+            [b'=', b' ', ..] if text.ends_with(b"No space left on device") => (Role::Said, text),
             [b'=', b' ', ..] => (Role::Note, text),
             [b'=', b'=', b' ', b'[', ..] => (Role::Echo, text),
             _ if contains(text, b"=> ") => return Some(arrow(text)),
@@ -40,6 +42,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
         b'>' => match text {
             [b'>', b' ', b'0'..=b'9', ..] => (Role::Echo, text),
             [b'>', b' ', rest @ ..] if indent > 0 => return Some(spoken(rest)),
+            [b'>', b' ', b'A'..=b'Z' | b'e', ..] => return Some(caused(&text[2..])),
             [b'>', b'>', b' ', rest @ ..] if rest.starts_with(b"Issue: ") => (Role::Finding, rest),
             _ => (Role::Echo, text),
         },
@@ -53,6 +56,7 @@ pub(super) fn by_mark(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[
             [b'*', b'*', b'*', ..] => (Role::Summary, text),
             _ => return None,
         },
+        b'@' if text.starts_with(b"@ERROR: ") => return Some(spoken(&text[1..])),
         b'!' => match text {
             [b'!', b' ', b'[', ..] => (Role::Said, text),
             _ => return None,
@@ -97,6 +101,10 @@ fn by_number(text: &[u8]) -> Option<(Role, &[u8])> {
         // A list of ways to call the program.
         [b')', b' ', b'U' | b'R' | b'T', ..] if is_advice(&rest[2..]) => Some((Role::Note, text)),
         [b')', b' ', rest @ ..] => Some((Role::Test, rest)),
+        // A numbered line of source, or a frame of a backtrace.
+        [b':', b' ', ..] if text.contains(&b'"') || text.ends_with(b"{") => {
+            Some((Role::Echo, text))
+        }
         [b':', b' ', ..] => Some((Role::Frame, text)),
         _ if !text.iter().any(u8::is_ascii_alphabetic) => Some((Role::Echo, text)),
         _ => is_count(inner).then_some((Role::Summary, text)),
@@ -192,6 +200,18 @@ fn dashed(rest: &[u8]) -> (Role, &[u8]) {
     match rest.strip_prefix(b"FAIL: ") {
         Some(name) => (Role::Test, name.split(|b| *b == b' ').next().unwrap_or(name)),
         None => (Role::Echo, rest),
+    }
+}
+
+/// `> Could not resolve all files`: the cause of what was said above. Anything else is an echo.
+fn caused(text: &[u8]) -> (Role, &[u8]) {
+    match spoken(text) {
+        (Role::Weak | Role::Acute | Role::Said | Role::Exception, said)
+            if !text.starts_with(b"Task ") =>
+        {
+            (Role::Weak, said)
+        }
+        _ => (Role::Echo, text),
     }
 }
 

@@ -74,7 +74,8 @@ pub(crate) fn class_suffix(word: &[u8]) -> bool {
 /// A finding's code: `E0425`, `F401`, `TS2304`, `CS0103`, `SC2086`, `invalid-syntax`.
 pub(super) fn is_code(word: &[u8]) -> bool {
     // Database clients, build drivers and servers number what is no finding about code.
-    const OTHERS: &[&[u8]] = &[b"P", b"MSB", b"NU", b"NETSDK", b"ORA", b"GH", b"AADSTS", b"HTTP"];
+    const OTHERS: &[&[u8]] =
+        &[b"P", b"MSB", b"NU", b"NETSDK", b"ORA", b"GH", b"AADSTS", b"HTTP", b"SHA"];
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
     let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();
     ((1..=6).contains(&letters)
@@ -82,6 +83,15 @@ pub(super) fn is_code(word: &[u8]) -> bool {
         && letters + digits == word.len()
         && !OTHERS.contains(&&word[..letters]))
         || word == b"invalid-syntax"
+}
+
+/// `error MSB3021: Unable to copy`: what a build driver says about the machine, at a place in its
+/// own files.
+pub(super) fn is_of_driver(after_level: &[u8]) -> bool {
+    const DRIVERS: &[&[u8]] = &[b"MSB", b"NU", b"NETSDK"];
+    let word = first_word(after_level.trim_ascii_start());
+    let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
+    DRIVERS.contains(&&word[..letters]) && word[letters..].iter().all(u8::is_ascii_digit)
 }
 
 /// The first word: up to a space, a colon that ends a word, or a bracket.

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, WaitOptions, setsid, wait};
 
 use super::order::{Order, Session};
 use super::report::{Gone, Program, Refusal, Report};
-use super::signals::Awaited;
+use super::signals::{Awaited, Ending};
 #[cfg(target_os = "linux")]
 use crate::process::cgroup::Cgroup;
 use crate::process::ended::NotStarted;
@@ -127,11 +127,16 @@ impl<'a> Kept<'a> {
     /// Waits for the end and sees to it that it is one.
     fn until_gone(mut self, grace: Duration) -> Gone {
         let mut any_left = self.collect();
-        while self.ended.is_none() && !self.awaited.told_to_end() {
-            self.awaited.wait(None, true);
+        let mut told = None;
+        while self.ended.is_none() && told.is_none() {
+            told = self.awaited.told_to_end();
+            if told.is_none() {
+                self.awaited.wait(None, true);
+            }
             any_left = self.collect();
         }
         let stopped = self.ended.is_none();
+        let grace = if told == Some(Ending::AtOnce) { Duration::ZERO } else { grace };
         let ended_by_us = if any_left { self.end(grace) } else { 0 };
         #[cfg(target_os = "linux")]
         if let Some(group) = self.group {
@@ -167,17 +172,19 @@ impl<'a> Kept<'a> {
         asked.or(killed).unwrap_or_default()
     }
 
-    /// Asks every process to end and waits until they have, at most as long as they are given.
+    /// Asks every process to end and waits until they have, at most as long as they are given, and
+    /// no longer than the supervisor lives.
     #[expect(clippy::disallowed_methods, reason = "a guard is a program: nobody tells it the time")]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
         let (mut known, mut asked) = (tree::Known::default(), 0);
         while self.collect()
             && let Some(left) = grace.checked_sub(begun.elapsed())
+            && self.awaited.told_to_end() != Some(Ending::AtOnce)
         {
             // Again each time: one that ends may have started another just before.
             asked += tree::signal_descendants(self.main, Signal::TERM, &mut known);
-            self.awaited.wait(Some(left), false);
+            self.awaited.wait(Some(left), true);
         }
         asked
     }

@@ -6,8 +6,8 @@
 //! The guard waits for its order, takes the run's lock, starts the program,
 //! adopts whatever the program leaves behind (children in sessions of their own and daemons too),
 //! and lets go of the lock only when all of it is gone. Its supervisor holds the other end of the
-//! pipe that the order came through: when that is closed, by intent or because the supervisor died,
-//! the tree ends. How it went is said through a second pipe, one JSON object per line: see
+//! pipe that the order came through: a word on it ends the tree within its grace, and when it closes,
+//! because the supervisor died, the tree ends at once. How it went is said through a second pipe, one JSON object per line: see
 //! `report.rs`.
 //!
 //! Out of reach is only what somebody else starts on the program's behalf (a service manager, a
@@ -32,6 +32,8 @@ pub const ARGUMENT: &str = "__guard";
 
 /// The descriptor from which the guard reads its order, and then waits for its supervisor's end.
 pub(super) const CONTROL: i32 = 3;
+/// What a supervisor writes there to have the tree ended.
+pub(super) const END: u8 = b'.';
 /// The descriptor to which the guard reports.
 pub(super) const STATUS: i32 = 4;
 

@@ -48,15 +48,25 @@ impl<'a> Awaited<'a> {
         while matches!((&self.signals).read(&mut pending), Ok(1..)) {}
     }
 
-    /// Whether the tree has to end now.
-    pub(super) fn told_to_end(&self) -> bool {
-        self.told_to_end.load(Ordering::Relaxed) || self.supervisor_is_gone()
-    }
-
-    fn supervisor_is_gone(&self) -> bool {
+    /// How the tree has to end now, where it has to.
+    pub(super) fn told_to_end(&self) -> Option<Ending> {
         let mut control = [PollFd::new(self.control, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // Nothing is written into it after the order, so whatever it has to say is its end.
-        poll(&mut control, Some(&now)).is_ok_and(|ready| ready > 0)
+        if poll(&mut control, Some(&now)).is_ok_and(|ready| ready > 0) {
+            // After the order there is one word that may come, and the end of the pipe.
+            let mut word = [0];
+            let came = (&mut &*self.control).read(&mut word).is_ok_and(|length| length > 0);
+            return Some(if came { Ending::WithGrace } else { Ending::AtOnce });
+        }
+        self.told_to_end.load(Ordering::Relaxed).then_some(Ending::WithGrace)
     }
+}
+
+/// How a tree is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It is asked first, and has its time.
+    WithGrace,
+    /// The supervisor is gone: what it started must not go on without it.
+    AtOnce,
 }

@@ -23,6 +23,9 @@ const VENDOR: Vendor = Vendor {
     headers: &[("anthropic-version", "2023-06-01")],
 };
 
+/// The variable whose value is a token and no key.
+const TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
+
 /// A model of Anthropic.
 #[derive(Debug)]
 pub struct AnthropicApi {
@@ -36,7 +39,10 @@ impl AnthropicApi {
     pub fn new(settings: Settings) -> Self {
         let base_url = settings.base_url.as_deref().unwrap_or(VENDOR.base_url);
         let gate = gate(NAME, base_url, settings.credential.as_ref());
-        Self { model: settings.model.clone(), gate, service: Service::new(settings, &VENDOR) }
+        let is_token = settings.variable.as_deref() == Some(TOKEN);
+        let key = if is_token { ("authorization", "Bearer ") } else { VENDOR.key };
+        let (model, vendor) = (settings.model.clone(), Vendor { key, ..VENDOR });
+        Self { model, gate, service: Service::new(settings, &vendor) }
     }
 
     /// The account it works on.

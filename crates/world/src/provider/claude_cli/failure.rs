@@ -3,12 +3,19 @@
 use unstuck_core::fault::{
     Auth, BudgetSpan, BudgetSpent, Crash, Fault, Http, Kind, Limit, LimitKind, Provider, RateLimit,
 };
-use unstuck_core::time::Time;
+use unstuck_core::time::{Span, Time};
 
 use super::NAME;
 use super::wire::Line;
 use crate::provider::http::Trouble;
 use crate::provider::program::message;
+
+/// The longest that it waits by its own choice before it tries again for the first time: half a
+/// second and a quarter of that. A longer wait is what the service asked for.
+const OWN_DELAY_MAX: Span = Span::from_millis(625);
+/// It may try again once, and says so when it would. A limit after which it does not is one for
+/// which the service asked for more than a minute; how much more, it does not say.
+const GIVES_UP_ABOVE: Span = Span::from_mins(1);
 
 /// What was said on the way that a result is judged by.
 #[derive(Debug, Default)]
@@ -16,8 +23,6 @@ pub(super) struct Facts {
     /// The kind of error beside the last message, where the program made that up itself.
     pub(super) error: Option<String>,
     pub(super) request: Option<String>,
-    /// The kind of error for which it last tried again by itself.
-    pub(super) retried: Option<String>,
     /// A plan's window that is used up: its name, and when it opens again.
     pub(super) window: Option<(Option<String>, Option<Time>)>,
 }
@@ -39,6 +44,8 @@ impl Facts {
             (Some("success"), _) if line.stop_reason.as_deref() == Some("refusal") => {
                 Kind::ProviderRefused(self.http(line))
             }
+            // Whose last word is the program's own has not finished.
+            (Some("success"), Some(false)) if self.error.is_some() => self.api_failure(line),
             (Some("success"), Some(false)) => return None,
             (Some("success"), Some(true)) => self.api_failure(line),
             (Some("error_max_turns"), _) => {
@@ -55,15 +62,36 @@ impl Facts {
             }
             _ => Kind::ProviderCrash(Crash::default()),
         };
-        Some(self.with_times(Fault::new(kind, NAME, message(&said(line)))))
+        let fault = self.with_window(Fault::new(kind, NAME, message(&said(line))));
+        Some(match fault.kind {
+            Kind::ProviderRateLimit(_) => fault.retry_after(GIVES_UP_ABOVE),
+            _ => fault,
+        })
+    }
+
+    /// The fault for which it would try again by itself, after `delay`.
+    pub(super) fn retried(&self, status: Option<u16>, delay: Option<Span>) -> Fault {
+        let error = self.error.as_deref().unwrap_or("unknown");
+        let answered = match status {
+            Some(status) => format!("the service answered {status} ({error})"),
+            None => format!("the service did not answer ({error})"),
+        };
+        let http = Http { status, error_type: self.error.clone(), request_id: None };
+        let fault = self.with_window(Fault::new(self.api_kind(http, None), NAME, answered));
+        match delay.filter(|delay| *delay > OWN_DELAY_MAX) {
+            Some(asked) => fault.retry_after(asked),
+            None => fault,
+        }
+    }
+
+    fn api_failure(&self, line: &Line<'_>) -> Kind {
+        self.api_kind(self.http(line), line.terminal_reason.as_deref())
     }
 
     /// Billing and length come before the status: theirs is a plain 400.
-    fn api_failure(&self, line: &Line<'_>) -> Kind {
-        let http = self.http(line);
+    fn api_kind(&self, http: Http, reason: Option<&str>) -> Kind {
         let auth = Auth { account: NAME.to_owned(), ..Auth::default() };
         let rate = RateLimit { status: http.status, limited: self.limited() };
-        let reason = line.terminal_reason.as_deref();
         match (self.error.as_deref(), http.status) {
             _ if reason == Some("prompt_too_long") => Kind::ProviderContextTooLong(http),
             // Nobody was asked: there is nothing to ask with.
@@ -77,10 +105,6 @@ impl Facts {
             }
             (Some("rate_limit"), _) => Kind::ProviderRateLimit(rate),
             (Some("overloaded"), _) => Kind::ProviderOverloaded(rate),
-            // After several in a row it gives up without a status.
-            (Some("server_error"), None) if self.retried.as_deref() == Some("overloaded") => {
-                Kind::ProviderOverloaded(rate)
-            }
             (_, status @ Some(_)) | (Some("server_error" | "unknown"), status @ None) => {
                 Trouble::of_status(status).kind(http, None, &provider(), None)
             }
@@ -101,7 +125,7 @@ impl Facts {
         self.window.as_ref().and_then(|(name, _)| name.clone())
     }
 
-    fn with_times(&self, fault: Fault) -> Fault {
+    fn with_window(&self, fault: Fault) -> Fault {
         match (&fault.kind, &self.window) {
             (Kind::ProviderUsageLimit(_), Some((_, Some(resets)))) => fault.resets_at(*resets),
             _ => fault,

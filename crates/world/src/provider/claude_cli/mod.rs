@@ -6,6 +6,7 @@ mod spawn;
 mod tools;
 mod wire;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub home: PathBuf,
     /// Where its service is, when not at its usual place.
     pub base_url: Option<String>,
+    /// What of the person's environment is for it, beside that of the assignment.
+    pub environment: Vec<(OsString, OsString)>,
     /// What it may do without asking.
     pub permissions: Permissions,
     /// Whether a sandbox is around it, so that it may skip its prompts as root.

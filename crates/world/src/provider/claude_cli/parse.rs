@@ -4,9 +4,10 @@
 //! limit means nothing. A result is believed only where it has a shape that we know.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use unstuck_core::attempt::{Action, Observation, Outcome};
-use unstuck_core::time::Time;
+use unstuck_core::time::{Span, Time};
 
 use super::failure::{self, Facts, Limits};
 use super::tools;
@@ -16,6 +17,8 @@ use crate::provider::program::{Calls, Conversation, Heard, INPUT_BYTES_MAX, clip
 
 /// How many denials are reported: whoever is denied more often is denied the same.
 const DENIALS_MAX: usize = 100;
+/// From its result to the end of a program that does not end by itself.
+const LINGER: Duration = Duration::from_secs(2);
 /// What a denial says of a command.
 const WHAT_BYTES_MAX: usize = 1_024;
 
@@ -32,6 +35,8 @@ pub struct Stream {
     used: Usage,
     facts: Facts,
     end: Option<End>,
+    /// Whether it would go on by itself, though the run is over.
+    cut: bool,
     unknown_thread: bool,
 }
 
@@ -65,15 +70,28 @@ impl Stream {
     /// nothing.
     pub fn line(&mut self, line: &[u8], activities: &mut impl Extend<Activity>) {
         let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else { return };
+        if self.cut {
+            return;
+        }
         match (&*line.kind, line.subtype.as_deref()) {
             ("system", Some("init")) => activities.extend(self.init(line.session_id)),
-            ("system", Some("api_retry")) => self.facts.retried = line.error.map(Cow::into_owned),
+            ("system", Some("api_retry")) => self.would_retry(line),
             ("assistant", _) => self.assistant(line, activities),
             ("user", _) => activities.extend(self.returns(line.message)),
             ("rate_limit_event", _) => self.rate_limit(&line),
             ("result", _) => activities.extend(self.result(&line)),
             _ => {}
         }
+    }
+
+    /// It has failed and would try again by itself. When that is, is the account's to decide, so the
+    /// run ends here, with what the service answered and when it may be asked again.
+    fn would_retry(&mut self, line: Line<'_>) {
+        let delay = line.retry_delay_ms.and_then(whole).map(Span::from_millis);
+        self.facts.error = line.error.map(Cow::into_owned);
+        let fault = self.facts.retried(line.error_status, delay);
+        self.end = Some(End::Failed(Box::new(fault)));
+        self.cut = true;
     }
 
     fn init(&mut self, thread: Option<Cow<'_, str>>) -> Option<Activity> {
@@ -198,6 +216,10 @@ impl Conversation for Stream {
 
     fn over(&self) -> bool {
         self.end.is_some()
+    }
+
+    fn linger(&self) -> Duration {
+        if self.cut { Duration::ZERO } else { LINGER }
     }
 }
 

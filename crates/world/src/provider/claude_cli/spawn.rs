@@ -14,19 +14,24 @@ use crate::process::{Fence, Launch};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
-/// Waiting and trying again are decided by whoever runs it, and nothing but the work itself goes
-/// over the network.
+/// Waiting and trying again are decided by the engine, and nothing but the work itself goes over the
+/// network. One try more is allowed so that the program says when the service wants to be asked
+/// again; that word ends the run before it is made.
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("CLAUDE_CODE_MAX_RETRIES", "0"),
+    ("CLAUDE_CODE_MAX_RETRIES", "1"),
     ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
     ("DISABLE_ERROR_REPORTING", "1"),
     ("DISABLE_TELEMETRY", "1"),
 ];
+/// What it would get into an account with; it has exactly the one that its account says.
+const CREDENTIALS: &[&str] =
+    &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 /// What would make it wait by itself, or think that it runs inside another one.
 const TAKEN_AWAY: &[&str] =
     &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "IS_SANDBOX"];
+
 impl Settings {
     /// Makes the directory in which it keeps its state.
     pub(super) fn prepare(&self) -> Result<(), Fault> {
@@ -36,6 +41,7 @@ impl Settings {
     pub(super) fn launch(&self, assignment: &Assignment, thread: Option<&str>) -> Launch {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
         launch.arguments = self.arguments(assignment, thread);
+        launch.environment.extend(program::without(&self.environment, CREDENTIALS));
         launch.environment.extend(self.environment());
         launch.fence = self.fence(assignment);
         launch

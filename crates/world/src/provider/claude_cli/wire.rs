@@ -34,6 +34,10 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) rate_limit_info: Option<RateLimitInfo<'a>>,
 
+    /// In a notice that it would try again: what the service answered, and when it would.
+    pub(super) error_status: Option<u16>,
+    pub(super) retry_delay_ms: Option<f64>,
+
     pub(super) is_error: Option<bool>,
     pub(super) api_error_status: Option<u16>,
     pub(super) num_turns: Option<u32>,

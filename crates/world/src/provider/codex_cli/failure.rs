@@ -5,13 +5,15 @@ use serde_json::Value;
 use unstuck_core::fault::{
     Auth, Crash, Fault, Http, Kind, Limit, LimitKind, Permission, Provider, RateLimit,
 };
-use unstuck_core::time::Time;
+use unstuck_core::time::{Span, Time};
 
 use super::NAME;
 use super::wire::{RateLimits, TurnError, Window};
 use crate::provider::http::Trouble;
 use crate::provider::program::message;
 
+/// The longest that it waits by its own choice before it tries again for the first time.
+const OWN_DELAY_MAX: Span = Span::from_millis(700);
 /// A window of which this much is used has no room left.
 const USED_UP_PERCENT: i64 = 100;
 
@@ -49,7 +51,57 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
         // A name that came after this was written, or none.
         _ => Kind::ProviderCrash(Crash::default()),
     };
-    Fault::new(kind, NAME, said(error))
+    let asked =
+        if matches!(kind, Kind::ProviderRateLimit(_)) { asked(&error.message) } else { None };
+    let fault = Fault::new(kind, NAME, said(error));
+    match asked {
+        Some(wait) => fault.retry_after(wait),
+        None => fault,
+    }
+}
+
+/// Whether an error, for which it would try again, is a limit that the service sets.
+pub(super) fn is_limit(error: &TurnError) -> bool {
+    let (name, status) = info(&error.codex_error_info);
+    let details = error.additional_details.as_deref().unwrap_or_default();
+    // In the middle of a stream there is no status, and the name of the error is put before it.
+    name == "rateLimitExceeded" || status == Some(429) || details.starts_with("rate limit exceeded")
+}
+
+/// The fault of a limit that it has waited for by itself. What it waited beyond its own patience is
+/// what the service asked for.
+pub(super) fn after_waiting(fault: Fault, waited: Option<Span>) -> Fault {
+    let is_limit = matches!(fault.kind, Kind::ProviderRateLimit(_));
+    match waited.filter(|waited| *waited > OWN_DELAY_MAX) {
+        Some(waited) if is_limit && fault.retry_after.is_none() => fault.retry_after(waited),
+        _ => fault,
+    }
+}
+
+/// The wait that a limit names: "Please try again in 1m20.5s."
+fn asked(message: &str) -> Option<Span> {
+    const BEFORE: &str = "try again in ";
+    let (_, mut rest) = message.split_once(BEFORE)?;
+    let mut wait = Span::ZERO;
+    loop {
+        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let unit = rest[number..].find(|c: char| !c.is_ascii_alphabetic());
+        let unit = unit.map_or(rest.len(), |length| number + length);
+        let factor = match &rest[number..unit] {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => break,
+        };
+        let (whole, part) = rest[..number].split_once('.').unwrap_or((&rest[..number], ""));
+        let thousandths: u64 = format!("{part:0<3}")[..3].parse().ok()?;
+        let whole: u64 = whole.parse().ok()?;
+        let ms = whole.saturating_mul(factor).saturating_add(thousandths * factor / 1_000);
+        wait = wait.plus(Span::from_millis(ms));
+        rest = &rest[unit..];
+    }
+    (wait > Span::ZERO).then_some(wait)
 }
 
 /// A turn that ended well, without a word: the model declined, and Codex drops how it did.
@@ -116,7 +168,7 @@ fn usage_limit(error: &TurnError, limits: &RateLimits) -> Fault {
     let no_credit =
         limits.credits.is_some_and(|credits| !credits.has_credits && !credits.unlimited);
     let capped = limits.spend_control_reached == Some(true);
-    if depleted || (resets.is_none() && (no_credit || capped)) {
+    if depleted || (resets.is_none() && (no_credit || capped || is_about_money(error))) {
         return Fault::provider_quota(NAME, said(error), Http::default());
     }
     let rate = RateLimit { status: None, limited: reached.map(str::to_owned) };
@@ -125,6 +177,17 @@ fn usage_limit(error: &TurnError, limits: &RateLimits) -> Fault {
         Some(time) => fault.resets_at(time),
         None => fault,
     }
+}
+
+/// Whether Codex's own words for an error of this name say that there is no credit, or no plan: it
+/// has one name for those and for a window, and a key has no standing to look at.
+fn is_about_money(error: &TurnError) -> bool {
+    const WORDS: [&str; 3] = [
+        "Quota exceeded",
+        "To use Codex with your ChatGPT plan",
+        "Your workspace is out of credits",
+    ];
+    WORDS.iter().any(|words| error.message.starts_with(words))
 }
 
 /// When there is room again: when the last of the windows that are used up opens; where none says
@@ -262,6 +325,46 @@ mod tests {
             let fault = fault(&turn_error(json!("usageLimitExceeded")), &read);
             let resets = fault.resets_at.map(|time| time.as_millis() / 1_000);
             assert_eq!((fault.code(), resets), (code, resets_secs), "{limits}");
+        }
+    }
+
+    // T4.9: a wait is taken where it is named, and only from what the type says is a limit.
+    #[test]
+    fn the_wait_that_a_limit_names_is_taken() {
+        let cases = [
+            ("Rate limit reached for m. Please try again in 2s.", Some(2_000)),
+            ("Please try again in 1m20.5s. Visit x", Some(80_500)),
+            ("Please try again in 350ms.", Some(350)),
+            ("try again in 2h", Some(7_200_000)),
+            ("try again in a while", None),
+            ("try again in 1.2.3s", None),
+            ("try again in ", None),
+            ("slow down", None),
+        ];
+        for (message, expected) in cases {
+            let of = |info| {
+                let error = TurnError { message: message.to_owned(), ..turn_error(info) };
+                fault(&error, &RateLimits::default()).retry_after.map(Span::as_millis)
+            };
+            assert_eq!(of(json!("rateLimitExceeded")), expected, "{message}");
+            assert_eq!(of(json!("internalServerError")), None, "{message}");
+        }
+    }
+
+    // T4.8
+    #[test]
+    fn no_money_is_no_window() {
+        let cases = [
+            ("Quota exceeded. Check your plan and billing details.", Code::ProviderQuota),
+            ("To use Codex with your ChatGPT plan, upgrade to Plus: x", Code::ProviderQuota),
+            ("You\u{2019}ve hit your usage limit. Try again at 1:35 AM.", Code::ProviderUsageLimit),
+        ];
+        for (message, code) in cases {
+            let error = TurnError {
+                message: message.to_owned(),
+                ..turn_error(json!("usageLimitExceeded"))
+            };
+            assert_eq!(fault(&error, &RateLimits::default()).code(), code, "{message}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What an item of Codex is: a word, or the call of a tool.
 
+use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use unstuck_core::attempt::{Outcome, ToolKind};
 
 use super::wire::Item;
@@ -24,7 +26,9 @@ pub(super) fn called(item: &Item<'_>) -> Option<Activity> {
 pub(super) fn returned(item: &Item<'_>) -> Option<Activity> {
     kind(item)?;
     let status = item.status.as_deref();
-    let ended_well = !matches!(status, Some("failed" | "declined")) && item.error.is_none();
+    let ended_well = !matches!(status, Some("failed" | "declined"))
+        && item.error.is_none()
+        && !item.result.is_some_and(is_failure);
     let succeeded = ended_well && item.exit_code.is_none_or(|status| status == 0);
     let outcome = if succeeded { Outcome::Succeeded } else { Outcome::Failed };
     let output = match (&item.aggregated_output, item.error, item.result) {
@@ -34,6 +38,16 @@ pub(super) fn returned(item: &Item<'_>) -> Option<Activity> {
         (None, None, None) => String::new(),
     };
     Some(Activity::Returned { call: item.id.to_string(), outcome, output })
+}
+
+/// Whether the result of a tool says that the tool failed.
+fn is_failure(result: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Result {
+        #[serde(rename = "isError")]
+        is_error: Option<bool>,
+    }
+    serde_json::from_str::<Result>(result.get()).is_ok_and(|result| result.is_error == Some(true))
 }
 
 /// The command or the files that an item is about.

@@ -9,6 +9,7 @@ mod session;
 mod spawn;
 mod wire;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub home: PathBuf,
     /// Where its service is, when not at its usual place.
     pub base_url: Option<String>,
+    /// What of the person's environment is for it, beside that of the assignment.
+    pub environment: Vec<(OsString, OsString)>,
     /// What it may do.
     pub access: Access,
     /// Our own program, from which it gets the tools to ask, to tell and to declare.

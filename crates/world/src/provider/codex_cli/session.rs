@@ -4,17 +4,19 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::Fault;
+use unstuck_core::time::Span;
 
 use super::requests::{number, written};
 use super::wire::{
     Answer, Item, Message, Outcome, Params, RateLimits, ThreadResult, TokenUsage, Tokens, Turn,
-    TurnResult,
+    TurnError, TurnResult,
 };
 use super::{Access, failure, items, requests};
 use crate::agent::{Activity, Denial, End, Usage};
@@ -28,6 +30,11 @@ const APPROVE_COMMAND: &str = "item/commandExecution/requestApproval";
 const WHAT_BYTES_MAX: usize = 1_024;
 /// How many calls may wait for a decision at a time.
 const WAITING_MAX: usize = 1_024;
+
+/// From the end of its turn, when all of it is written down, to its end.
+const LINGER: Duration = Duration::from_millis(100);
+/// It waits for a limit no longer than this; the engine does, which sees all tasks of the account.
+const WAIT_MAX: Span = Span::from_mins(1);
 
 /// What JSON-RPC calls a method that is not there.
 const METHOD_NOT_FOUND: i32 = -32_601;
@@ -67,7 +74,17 @@ pub struct Session {
     before: Option<Usage>,
     used: Usage,
     answers: u32,
+    waiting: Option<Waiting>,
     end: Option<End>,
+    /// Whether it would go on by itself, though the run is over.
+    cut: bool,
+}
+
+/// It was limited, and waits for as long as the service asked before it tries again, once.
+#[derive(Debug)]
+struct Waiting {
+    fault: Fault,
+    since_ms: Option<u64>,
 }
 
 impl Session {
@@ -85,7 +102,9 @@ impl Session {
             before: None,
             used: Usage::default(),
             answers: 0,
+            waiting: None,
             end: None,
+            cut: false,
         }
     }
 
@@ -127,7 +146,10 @@ impl Session {
                 let outcome = self.decide(method, params);
                 reply.extend(written(&Answer { id, outcome }));
             }
-            (Some(method), None) => self.notice(method, message.params, activities),
+            (Some(method), None) => {
+                let at_ms = message.emitted_at_ms;
+                self.notice(method, message.params, at_ms, activities);
+            }
             (None, Some(id)) => activities.extend(self.answered(id, &message, reply)),
             (None, None) => {}
         }
@@ -174,6 +196,7 @@ impl Session {
         &mut self,
         method: &str,
         params: Option<&RawValue>,
+        at_ms: Option<u64>,
         activities: &mut impl Extend<Activity>,
     ) {
         let looked_at = matches!(
@@ -199,18 +222,31 @@ impl Session {
                 activities.extend(self.completed(item, own));
             }
             ("turn/started", _) if own => activities.extend([Activity::Thinking]),
-            ("turn/completed", Params { turn: Some(turn), .. }) if own => self.turn_ended(turn),
+            ("turn/completed", Params { turn: Some(turn), .. }) if own => {
+                self.turn_ended(turn, at_ms);
+            }
             ("thread/tokenUsage/updated", Params { token_usage: Some(usage), .. }) if own => {
                 activities.extend(self.used(usage, params.turn_id.as_deref()));
             }
             ("account/rateLimits/updated", _) => {
                 self.limits = params.rate_limits.unwrap_or_default();
             }
-            // It would wait and try again, for ever where nobody answers. Both are ours to decide.
             ("error", Params { error: Some(error), will_retry: Some(true), .. }) if own => {
-                self.fail(failure::fault(error, &self.limits));
+                self.would_retry(error, at_ms);
             }
             _ => {}
+        }
+    }
+
+    /// It would wait and try again, for ever where no service answers. Both are ours to decide; only
+    /// a limit it may wait out once, because nothing else tells how long the service asked for.
+    fn would_retry(&mut self, error: &TurnError, at_ms: Option<u64>) {
+        let fault = failure::fault(error, &self.limits);
+        if failure::is_limit(error) {
+            self.waiting = Some(Waiting { fault, since_ms: at_ms });
+        } else {
+            self.fail(fault);
+            self.cut = true;
         }
     }
 
@@ -251,6 +287,7 @@ impl Session {
             return None;
         }
         self.answers = self.answers.saturating_add(1);
+        self.waiting = None;
         let before = *self.before.get_or_insert_with(|| less(total, tokens(usage.last)));
         let used = less(total, before);
         let since = less(used, self.used);
@@ -258,7 +295,7 @@ impl Session {
         (since != Usage::default()).then_some(Activity::Used { usage: since })
     }
 
-    fn turn_ended(&mut self, turn: &Turn<'_>) {
+    fn turn_ended(&mut self, turn: &Turn<'_>, at_ms: Option<u64>) {
         if self.turn.as_deref().is_some_and(|ours| ours != turn.id) {
             return;
         }
@@ -270,7 +307,12 @@ impl Session {
                 }
                 None => self.fail(failure::refused()),
             },
-            (_, Some(error)) => self.fail(failure::fault(error, &self.limits)),
+            (_, Some(error)) => {
+                let since_ms = self.waiting.take().and_then(|waiting| waiting.since_ms);
+                let waited = since_ms.zip(at_ms).map(|(since, now)| now.saturating_sub(since));
+                let fault = failure::fault(error, &self.limits);
+                self.fail(failure::after_waiting(fault, waited.map(Span::from_millis)));
+            }
             (_, None) => self.fail(failure::broken_off()),
         }
     }
@@ -329,6 +371,21 @@ impl Conversation for Session {
 
     fn over(&self) -> bool {
         self.end.is_some()
+    }
+
+    fn linger(&self) -> Duration {
+        if self.cut { Duration::ZERO } else { LINGER }
+    }
+
+    fn waits(&self) -> Option<Duration> {
+        self.waiting.as_ref().map(|_| WAIT_MAX.into())
+    }
+
+    fn waited(&mut self) {
+        if let Some(Waiting { fault, .. }) = self.waiting.take() {
+            self.fail(failure::after_waiting(fault, Some(WAIT_MAX)));
+            self.cut = true;
+        }
     }
 }
 

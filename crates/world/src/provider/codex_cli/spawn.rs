@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use unstuck_core::fault::Fault;
@@ -15,6 +16,11 @@ use crate::process::{Fence, Launch};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
+/// What it would get into an account with; it has exactly the one that its account says.
+const CREDENTIALS: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
+/// From the polite signal to the one that cannot be refused: it writes down what it does as it does
+/// it, and takes seconds to end by itself.
+const GRACE: Duration = Duration::from_millis(150);
 /// The provider that is defined for it. What is built in cannot be changed, and it would try again
 /// by itself.
 const PROVIDER: &str = "model_providers.unstuck";
@@ -31,10 +37,12 @@ impl Settings {
     pub(super) fn launch(&self, assignment: &Assignment) -> Launch {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
         launch.fence = self.fence(assignment);
+        launch.grace = GRACE;
         launch.arguments = vec!["app-server".into()];
         for setting in self.configuration(assignment) {
             launch.arguments.extend(["-c".into(), OsString::from(setting)]);
         }
+        launch.environment.extend(program::without(&self.environment, CREDENTIALS));
         let mut set =
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());
@@ -65,7 +73,9 @@ impl Settings {
             format!("{PROVIDER}.name=\"OpenAI\""),
             format!("{PROVIDER}.wire_api=\"responses\""),
             format!("{PROVIDER}.request_max_retries=0"),
-            format!("{PROVIDER}.stream_max_retries=0"),
+            // It keeps to the wait that the service asks for and does not say how long it is; how
+            // long it took tells.
+            format!("{PROVIDER}.stream_max_retries=1"),
             "check_for_update_on_startup=false".to_owned(),
             "analytics.enabled=false".to_owned(),
         ];

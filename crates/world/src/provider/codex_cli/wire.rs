@@ -23,6 +23,9 @@ pub(super) struct Message<'a> {
     pub(super) result: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<RpcError<'a>>,
+    /// When it was written, by its own clock.
+    #[serde(rename = "emittedAtMs")]
+    pub(super) emitted_at_ms: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]

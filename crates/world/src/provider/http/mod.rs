@@ -4,6 +4,7 @@
 mod exchange;
 mod head;
 mod problem;
+mod proxies;
 mod service;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::model::Part;
 pub(super) use exchange::{body, replay};
 pub(crate) use head::Head;
 pub(super) use problem::{Problem, Trouble};
+pub use proxies::Proxies;
 pub(crate) use service::client;
 pub(super) use service::{Service, Vendor};
 
@@ -26,6 +28,8 @@ pub struct Settings {
     pub model: String,
     /// The address, where it is not the vendor's own.
     pub base_url: Option<String>,
+    /// What stands between us and it.
+    pub proxies: Proxies,
     /// The key; a service of one's own may need none.
     pub credential: Option<Credential>,
     /// Where the key is looked for, for whoever is to put it there.

@@ -7,7 +7,7 @@ use reqwest::{Client, Url};
 use unstuck_core::fault::{Auth, Config, Fault, Internal, Provider};
 
 use super::super::prices::Prices;
-use super::{Deadlines, Settings};
+use super::{Deadlines, Proxies, Settings};
 use crate::agent::Usage;
 use crate::redact::Redactor;
 
@@ -84,7 +84,7 @@ impl Ready {
         let base_url = settings.base_url.as_deref().unwrap_or(vendor.base_url);
         let url = address(base_url, vendor)?;
         Ok(Self {
-            client: client(settings.deadlines.connect, vendor.name)?,
+            client: client_through(&settings.proxies, settings.deadlines.connect, vendor.name)?,
             url,
             headers: headers(settings, vendor)?,
         })
@@ -143,21 +143,23 @@ fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
     Ok(headers)
 }
 
-/// A way out that sends what it is given once, and nowhere else.
+/// A way out that sends what it is given once, and nowhere else; through no proxy.
 pub(crate) fn client(connect: Duration, source: &str) -> Result<Client, Fault> {
+    client_through(&Proxies::default(), connect, source)
+}
+
+fn client_through(proxies: &Proxies, connect: Duration, source: &str) -> Result<Client, Fault> {
     // An error means that the program has chosen one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
+    let client = Client::builder()
         .connect_timeout(connect)
         // One request is one request, and a key goes nowhere but where it was meant to go.
         .retry(reqwest::retry::never())
-        .redirect(reqwest::redirect::Policy::none())
-        // The environment is not read here.
-        .no_proxy()
-        .build()
-        .map_err(|error| {
-            let component = "http".to_owned();
-            Fault::internal_error(source, "no HTTP client can be made", Internal { component })
-                .caused_by(error)
-        })
+        .redirect(reqwest::redirect::Policy::none());
+    // The environment is not read here.
+    proxies.put_into(client, source)?.build().map_err(|error| {
+        let component = "http".to_owned();
+        Fault::internal_error(source, "no HTTP client can be made", Internal { component })
+            .caused_by(error)
+    })
 }

@@ -18,8 +18,6 @@ use crate::process::{Deadline, Ended, Launch, Stop};
 
 /// As much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1_024;
-/// From the end of a conversation to the end of a program that does not end by itself.
-const LINGER: Duration = Duration::from_secs(2);
 /// With the tree gone its stream ends at once, unless somebody out of reach holds it.
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
@@ -35,6 +33,14 @@ pub(in crate::provider) trait Conversation: Send {
     fn tool_runs(&self) -> bool;
     /// Whether all is said.
     fn over(&self) -> bool;
+    /// How long the program may take to end by itself once all is said.
+    fn linger(&self) -> Duration;
+    /// How long it may wait by itself for its service, where that is what it does.
+    fn waits(&self) -> Option<Duration> {
+        None
+    }
+    /// It has waited that long: all is said.
+    fn waited(&mut self) {}
 }
 
 /// What came of what was heard.
@@ -114,6 +120,8 @@ struct Talk<'a> {
 enum Due {
     /// A deadline passes.
     Passed(Deadline, Duration),
+    /// It waited for its service for as long as it may.
+    Waited,
     /// The program had its time to end by itself.
     Lingered,
     /// The stream had its time to end.
@@ -216,15 +224,23 @@ impl Talk<'_> {
         if self.discards {
             self.heard.activities.clear();
         }
+        self.look_whether_over();
+    }
+
+    fn look_whether_over(&mut self) {
         if self.conversation.over() && self.cause.is_none() {
             self.cause = Some(Closed::Over);
-            self.over_since = Some(self.last_sign);
+            self.over_since = Some(Instant::now());
         }
     }
 
     fn on_due(&mut self, due: Due) {
         match due {
             Due::Passed(which, limit) => self.end(Closed::TimedOut { which, limit }),
+            Due::Waited => {
+                self.conversation.waited();
+                self.look_whether_over();
+            }
             Due::Lingered => {
                 self.over_since = None;
                 self.stopper.stop();
@@ -252,10 +268,13 @@ impl Talk<'_> {
             return reading.then_some((*since + STREAM_END_MAX, Due::StreamEnd));
         }
         if let Some(since) = self.over_since {
-            return Some((since + LINGER, Due::Lingered));
+            return Some((since + self.conversation.linger(), Due::Lingered));
         }
         if self.cause.is_some() {
             return None;
+        }
+        if let Some(most) = self.conversation.waits() {
+            return Some((self.last_sign + most, Due::Waited));
         }
         let due = |which, from: Instant, limit| {
             Some((from.checked_add(limit)?, Due::Passed(which, limit)))

@@ -15,7 +15,7 @@ pub(super) use converse::{Conversation, Heard, Run};
 pub use find::find;
 pub(super) use find::{native, usable};
 pub use lines::{LINE_BYTES_MAX, Lines};
-pub(super) use start::{fence, launch, make_home, no_home};
+pub(super) use start::{fence, launch, make_home, no_home, without};
 pub(super) use text::{Calls, INPUT_BYTES_MAX, clip, shown};
 pub(super) use usage::less;
 pub use version::version;

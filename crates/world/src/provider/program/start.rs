@@ -1,5 +1,6 @@
 //! What every agent program is started with.
 
+use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -53,4 +54,16 @@ pub(in crate::provider) fn launch(
     launch.input = Input::Taken;
     launch.output_bytes_max = COMPLAINT_BYTES_MAX;
     launch
+}
+
+/// What of an environment a program gets that does not get `taken`.
+pub(in crate::provider) fn without(
+    environment: &[(OsString, OsString)],
+    taken: &[&str],
+) -> impl Iterator<Item = (OsString, Option<OsString>)> {
+    let passes = |name: &OsString| taken.iter().all(|other| name != other);
+    environment
+        .iter()
+        .filter(move |(name, _)| passes(name))
+        .map(|(name, value)| (name.clone(), Some(value.clone())))
 }

@@ -6,6 +6,8 @@ mod network;
 mod usage;
 
 use super::phrases::Rule;
+pub(super) use machine::HELD_ELSEWHERE;
+pub(super) use network::VAGUE;
 
 /// Every rule of phrases.
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {

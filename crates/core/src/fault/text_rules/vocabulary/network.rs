@@ -3,12 +3,22 @@
 use super::super::phrases::Rule;
 use crate::fault::table::Code;
 
+/// The rule about what could not be fetched, for whatever reason.
+pub(in super::super) const VAGUE: &str = "phrase.unfetched";
+
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "phrase.too-many-requests",
         code: Code::ToolRateLimit,
         narrow: true,
-        phrases: &["too many requests", "toomanyrequests", "pull rate limit", "rate limit reached"],
+        phrases: &[
+            "abuse detection",
+            "too many requests",
+            "toomanyrequests",
+            "pull rate limit",
+            "rate limit reached",
+            "secondary rate limit",
+        ],
     },
     Rule {
         id: "phrase.throttled",
@@ -24,11 +34,9 @@ pub(super) static RULES: &[Rule] = &[
             "ratelimit",
             "slow down",
             "reduce your request rate",
-            "secondary rate limit",
             "rate exceeded",
             "please retry after",
             "request rate is too high",
-            "abuse detection",
         ],
     },
     Rule {
@@ -52,6 +60,7 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::EnvTimeout,
         narrow: false,
         phrases: &[
+            "execution expired",
             "timeout",
             "network timeout",
             "timed out",
@@ -60,6 +69,8 @@ pub(super) static RULES: &[Rule] = &[
             "time out",
             "timeouts",
             "deadline exceeded",
+            "client.timeout exceeded",
+            "canceled while waiting for connection",
             "took too long",
             "timeout exceeded",
             "operation too slow",
@@ -82,12 +93,15 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::EnvDns,
         narrow: false,
         phrases: &[
+            "unknown server host",
             "failed to resolve host",
             "failed to resolve hostname",
             "failed to resolve address",
             "failed to resolve '",
             "could not resolve address",
             "name resolution failed",
+            "server misbehaving",
+            "failure resolving",
             "name or service not known",
             "could not resolve host",
             "could not resolve hostname",
@@ -122,14 +136,17 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::EnvConnection,
         narrow: false,
         phrases: &[
+            "no agent running",
+            "has gone away",
+            "error connecting",
+            "terminating connection",
+            "connection to server was lost",
             "unexpected eof while reading",
             "' unexpected eof",
             "' eof",
             "on socket ' failed",
             "can't reach",
             "cannot reach",
-            "could not be reached",
-            "cannot be reached",
             "connection refused",
             "connection reset",
             "connection closed",
@@ -200,12 +217,22 @@ pub(super) static RULES: &[Rule] = &[
             "check your internet connection",
             "check your network",
             "spurious network error",
-            "failed to download",
             "offline",
             "max retries exceeded",
             "proxy error",
-            "failed to fetch",
             "protocol error",
+        ],
+    },
+    // It could not be had; a status or an error number beside it tells why.
+    Rule {
+        id: VAGUE,
+        code: Code::EnvConnection,
+        narrow: false,
+        phrases: &[
+            "failed to download",
+            "failed to fetch",
+            "could not be reached",
+            "cannot be reached",
         ],
     },
     Rule {
@@ -213,6 +240,13 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::EnvUnavailable,
         narrow: false,
         phrases: &[
+            "server indicated a failure",
+            "is busy",
+            "max number of clients",
+            "max connections",
+            "maximum number of connections",
+            "is down",
+            "is shutting down",
             "service unavailable",
             "temporary failure",
             "temporarily unavailable",
@@ -242,7 +276,6 @@ pub(super) static RULES: &[Rule] = &[
             "not currently available",
             "loading the dataset in memory",
             "cannot allocate",
-            "server misbehaving",
             "unable to handle the request",
             "please try again",
             "currently overloaded",

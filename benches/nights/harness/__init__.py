@@ -1,0 +1,1 @@
+"""Nights with the real agents: scenarios, a scripted model behind fake services, an oracle."""

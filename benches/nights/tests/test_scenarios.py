@@ -1,0 +1,32 @@
+"""Every scenario can be read, says what it proves, and expects something."""
+
+import unittest
+from pathlib import Path
+
+from harness import scenario
+from harness.stage import merged
+
+HERE = Path(__file__).resolve().parents[1]
+
+
+class Scenarios(unittest.TestCase):
+    def test_all_of_them_can_be_read(self) -> None:
+        read = scenario.read_all(HERE / "scenarios", HERE / "bases")
+        self.assertGreaterEqual(len(read), 80)
+        titles = [each.title for each in read]
+        self.assertEqual(len(titles), len(set(titles)), "two scenarios have the same title")
+        for each in read:
+            expects = bool(each.expect) or any(step.exit is not None for step in each.steps)
+            self.assertTrue(each.proves and expects, each.name)
+
+    def test_a_persons_settings_replace_and_join_what_was_written(self) -> None:
+        written = '[run]\n# jobs = 1\n\n[validate]\npre_commit = ["make test"]\n'
+        added = '[validate]\npre_commit = ["true"]\ntimeout = "1s"\n[scope]\nmode = "ask"\n'
+        self.assertEqual(
+            merged(written, added).split(),
+            '[run] # jobs = 1 [validate] timeout = "1s" pre_commit = ["true"] [scope] mode = "ask"'.split(),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,190 @@
+//! Whether the programs that checks and setup begin with are there.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use unstuck_core::fault::Code;
+use unstuck_world::commands::programs_of;
+use unstuck_world::provider;
+
+use super::python::has_module;
+use super::{CHECKS, Concern};
+use crate::render::words;
+use crate::settings::FILE;
+
+/// Folders that setup fills with programs.
+const INSTALLED: [&str; 4] = [".venv/", "venv/", "node_modules/", "vendor/"];
+/// What makes a word something else than the name of a program.
+const EXPANDED: &[char] = &['$', '*', '?', '~', '[', '(', '{', '"', '\''];
+/// Shells that run a file.
+const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
+
+/// What is missing for these checks.
+pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) -> Vec<Concern> {
+    let mut found: Vec<Concern> = Vec::new();
+    for (line, is_setup) in
+        setup.iter().map(|line| (line, true)).chain(checks.iter().map(|line| (line, false)))
+    {
+        for command in programs_of(line) {
+            let Some(missing) = missing(root, &command).await else { continue };
+            // A line that tries one thing after the other may do without any of them, and setup may
+            // install what checks need.
+            let certain = !is_conditional(line) && (is_setup || setup.is_empty());
+            let concern = missing.concern(line, certain, is_setup);
+            if !found.contains(&concern) {
+                found.push(concern);
+            }
+        }
+    }
+    found
+}
+
+/// What a command lacks.
+enum Missing {
+    /// A program that is not on the path.
+    Program(String),
+    /// A program that only setup could have put there.
+    Installed(String),
+    /// A module of Python.
+    Module { python: String, module: String },
+    /// A file that is run.
+    File(String),
+}
+
+impl Missing {
+    fn concern(&self, line: &str, certain: bool, is_setup: bool) -> Concern {
+        let place = if is_setup { "run.setup" } else { "validate.pre_commit" };
+        let line = words::plain_line(line);
+        let (says, todo) = match self {
+            Self::Program(name) => (
+                format!("{} is not on the path, and `{line}` needs it", words::plain_line(name)),
+                format!("install it, or change {place} in {FILE}"),
+            ),
+            Self::Installed(name) => (
+                format!("{} is not there, and `{line}` needs it", words::plain_line(name)),
+                format!("write what installs it below [run] in {FILE}: {}", installing(name)),
+            ),
+            Self::Module { python, module } => (
+                format!(
+                    "{} has no module {module}, and `{line}` needs it",
+                    words::plain_line(python)
+                ),
+                format!("`{python} -m pip install {module}`, or change {place} in {FILE}"),
+            ),
+            Self::File(name) => (
+                format!("there is no {}, and `{line}` runs it", words::plain_line(name)),
+                format!("write it, or change {place} in {FILE}"),
+            ),
+        };
+        // A file may be what the task is to write.
+        if certain && !matches!(self, Self::File(_)) {
+            Concern::stops(CHECKS, Code::ToolMissing, says, todo)
+        } else {
+            Concern::warns(CHECKS, Code::ToolMissing, says, todo)
+        }
+    }
+}
+
+/// The setting that installs a program.
+fn installing(name: &str) -> &'static str {
+    if name.contains("node_modules") {
+        "`setup = [\"npm ci\"]`"
+    } else if name.contains("vendor") {
+        "`setup = [\"composer install --no-interaction\"]`"
+    } else {
+        "`setup = [\"python3 -m venv .venv && .venv/bin/pip install -e .\"]`"
+    }
+}
+
+fn is_conditional(line: &str) -> bool {
+    line.contains("||")
+        || line.contains("command -v")
+        || line.contains("which ")
+        || line.trim_start().starts_with("if ")
+}
+
+async fn missing(root: &Path, command: &[String]) -> Option<Missing> {
+    let (program, arguments) = command.split_first()?;
+    if program.is_empty() || program.contains(EXPANDED) {
+        return None;
+    }
+    let name = program.trim_start_matches("./");
+    if program.contains('/') {
+        if root.join(name).exists() {
+            return None;
+        }
+        let installed = INSTALLED.iter().any(|folder| name.starts_with(folder));
+        let file = name.to_owned();
+        return Some(if installed { Missing::Installed(file) } else { Missing::File(file) });
+    }
+    let path = env::var_os("PATH");
+    let Some(found) = provider::find(OsStr::new(program), path.as_deref()) else {
+        return Some(Missing::Program(program.clone()));
+    };
+    if program.starts_with("python")
+        && let [flag, module, ..] = arguments
+        && flag == "-m"
+        && !has_module(root, &found, module).await
+    {
+        return Some(Missing::Module { python: program.clone(), module: module.clone() });
+    }
+    if SHELLS.contains(&program.as_str())
+        && let Some(file) = arguments.first()
+        && !file.starts_with('-')
+        && !file.contains(EXPANDED)
+        && !root.join(file).exists()
+    {
+        return Some(Missing::File(file.clone()));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::preflight::Weight;
+
+    fn look(root: &Path, setup: &[&str], checks: &[&str]) -> Vec<(Weight, String)> {
+        let lines = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let found = runtime.block_on(inspect(root, &lines(setup), &lines(checks)));
+        found.into_iter().map(|concern| (concern.weight, concern.says)).collect()
+    }
+
+    #[test]
+    fn what_is_missing_stops_and_what_may_come_warns() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::write(root.join("check.sh"), "").unwrap();
+        for fine in [
+            "sh check.sh",
+            "CI=1 sh -c 'cd x && ls'",
+            "true && ! grep -q x y",
+            "$TOOL x",
+            "./check.sh",
+            "cat a | sort > b",
+            "",
+        ] {
+            assert_eq!(look(root, &[], &[fine]), [], "{fine}");
+        }
+        let table = [
+            ("no-such-tool test", Weight::Stops),
+            ("cd web && no-such-tool", Weight::Stops),
+            ("sh -c 'no-such-tool'", Weight::Stops),
+            (".venv/bin/pytest", Weight::Stops),
+            ("no-such-tool || true", Weight::Warns),
+            ("sh missing.sh", Weight::Warns),
+            ("./missing", Weight::Warns),
+        ];
+        for (line, weight) in table {
+            let found = look(root, &[], &[line]);
+            assert_eq!(found.len(), 1, "{line}: {found:?}");
+            assert_eq!(found[0].0, weight, "{line}");
+        }
+        let found = look(root, &["true"], &["no-such-tool test"]);
+        assert_eq!(found[0].0, Weight::Warns, "setup may install it");
+        let found = look(root, &["no-such-tool ci"], &[]);
+        assert_eq!(found[0].0, Weight::Stops, "setup itself cannot run");
+    }
+}

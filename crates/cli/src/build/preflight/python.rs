@@ -1,0 +1,166 @@
+//! Python: modules that checks need, and packages that were installed from the person's checkout.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::time::timeout;
+use unstuck_core::fault::Code;
+use unstuck_world::commands::programs_of;
+use unstuck_world::provider;
+
+use super::{Concern, OWN_CODE};
+use crate::render::words;
+use crate::settings::FILE;
+
+/// How long an interpreter may take to answer.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// More than this is read of no file.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+const SEARCHED: &str = "import sys\nprint('\\n'.join(sys.path))";
+/// Commands of setup that make an environment of the worktree's own.
+const OWN_ENVIRONMENT: [&str; 8] = [
+    "venv",
+    "virtualenv",
+    "uv sync",
+    "uv pip",
+    "poetry install",
+    "pdm sync",
+    "pipenv",
+    "pip install",
+];
+
+/// Whether an interpreter finds a module. One that does not answer is taken to have it.
+pub(super) async fn has_module(root: &Path, python: &Path, module: &str) -> bool {
+    let look = "import importlib.util, sys\n\
+                sys.exit(0 if importlib.util.find_spec(sys.argv[1]) else 3)";
+    let mut command = Command::new(python);
+    command.args(["-c", look, module]).current_dir(root).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    match timeout(ANSWER_MAX, command.status()).await {
+        Ok(Ok(status)) => status.code() != Some(3),
+        _ => true,
+    }
+}
+
+/// Packages that the interpreters of these checks would import from the checkout. What `pip install -e`
+/// writes is led to the worktree; what loads the checkout by code of its own cannot be.
+pub(super) async fn inspect(root: &Path, setup: &[String], checks: &[String]) -> Vec<Concern> {
+    let own = |line: &String| OWN_ENVIRONMENT.iter().any(|words| line.contains(words));
+    if let Some(line) = setup.iter().find(|line| installs_worktree_elsewhere(line)) {
+        let says =
+            format!("`{}` installs the worktree into your own Python", words::plain_line(line));
+        let todo = format!(
+            "write `setup = [\"python3 -m venv .venv && .venv/bin/pip install -e .\"]` below [run] in \
+             {FILE}"
+        );
+        return vec![Concern::warns(OWN_CODE, Code::ConfigInvalid, says, todo)];
+    }
+    if setup.iter().any(own) {
+        return Vec::new();
+    }
+    let mut concerns = Vec::new();
+    for python in interpreters(checks) {
+        for file in leading_back(root, &python).await {
+            let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+            if is_loader(&file_name) {
+                concerns.push(cannot_be_led(&file));
+                continue;
+            }
+            let says = format!(
+                "{} leads to this folder; checks in a worktree import the worktree's own code",
+                file.display()
+            );
+            concerns.push(Concern::notes(OWN_CODE, says));
+        }
+    }
+    concerns
+}
+
+/// Whether a command of setup makes the person's own Python import a worktree from then on.
+fn installs_worktree_elsewhere(line: &str) -> bool {
+    let editable = line.contains("pip install -e") || line.contains("pip install --editable");
+    editable && !line.contains("venv") && !line.contains("uv pip")
+}
+
+fn cannot_be_led(file: &Path) -> Concern {
+    let says = format!(
+        "{} imports your own checkout, so checks would not test what an agent changed",
+        file.display()
+    );
+    let todo = format!(
+        "write `setup = [\"python3 -m venv .venv && .venv/bin/pip install -e .\"]` below [run] in \
+         {FILE}, and run the checks with .venv/bin/python"
+    );
+    Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo)
+}
+
+/// The interpreters that checks start, by their own name or behind a script.
+fn interpreters(checks: &[String]) -> Vec<PathBuf> {
+    let path = env::var_os("PATH");
+    let mut found = Vec::new();
+    for command in checks.iter().flat_map(|line| programs_of(line)) {
+        let Some(program) = command.first().filter(|program| !program.contains('/')) else {
+            continue;
+        };
+        let Some(program) = provider::find(OsStr::new(program), path.as_deref()) else { continue };
+        let is_python = |path: &Path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
+        };
+        let python = if is_python(&program) { Some(program) } else { behind(&program) };
+        found.extend(python.filter(|python| is_python(python)));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// What the first line of a script names.
+fn behind(script: &Path) -> Option<PathBuf> {
+    let text = read(script)?;
+    let line = text.lines().next()?.strip_prefix("#!")?;
+    line.split_whitespace().next().map(PathBuf::from)
+}
+
+fn read(path: &Path) -> Option<String> {
+    let small = fs::metadata(path).ok().filter(|found| found.len() <= FILE_BYTES_MAX)?;
+    small
+        .is_file()
+        .then(|| fs::read(path).ok())?
+        .map(|bytes| String::from_utf8_lossy(&bytes).into())
+}
+
+/// Files in the folders of installed packages that lead to the checkout.
+async fn leading_back(root: &Path, python: &Path) -> Vec<PathBuf> {
+    let mut command = Command::new(python);
+    command.args(["-c", SEARCHED]).current_dir(root).stdin(Stdio::null()).kill_on_drop(true);
+    let Ok(Ok(output)) = timeout(ANSWER_MAX, command.output()).await else { return Vec::new() };
+    let searched = String::from_utf8_lossy(&output.stdout).into_owned();
+    let folders = searched.lines().filter(|line| line.ends_with("-packages")).map(PathBuf::from);
+    let root = root.to_string_lossy();
+    let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let files = files.filter_map(|entry| Some(entry.ok()?.path()));
+    let leads = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let ending = file.extension().unwrap_or_default();
+        let may = ending == "pth" || ending == "egg-link" || is_finder(&name) || is_loader(&name);
+        may && read(file).is_some_and(|text| text.contains(&*root))
+    };
+    let mut files: Vec<PathBuf> = files.filter(leads).collect();
+    files.sort();
+    files
+}
+
+/// What setuptools writes.
+fn is_finder(name: &str) -> bool {
+    name.starts_with("__editable__") && name.ends_with(".py")
+}
+
+/// What other build tools write.
+fn is_loader(name: &str) -> bool {
+    name.starts_with('_') && name.contains("editable") && name.ends_with(".py") && !is_finder(name)
+}

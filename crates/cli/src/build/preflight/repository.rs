@@ -1,0 +1,55 @@
+//! The commit that builds start from, and what a worktree of it needs beside git.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use unstuck_core::fault::Code;
+use unstuck_world::git::{Git, local_submodules};
+use unstuck_world::provider;
+
+use super::Concern;
+
+const REPOSITORY: &str = "repository";
+const SUBMODULES: &str = "submodules";
+const LARGE_FILES: &str = "git-lfs";
+
+/// What is wrong with it. A repository that cannot be opened at all is for others to say.
+pub(super) async fn inspect(root: &Path) -> Vec<Concern> {
+    let git = Git::at("git", root);
+    let (Ok(layout), Ok(head)) = (git.layout().await, git.head().await) else { return Vec::new() };
+    let mut concerns = Vec::new();
+    if let Err(fault) = git.require_objects(&head).await {
+        let says = format!("the last commit cannot be read: {}", fault.message);
+        let todo = "`git fsck` says what is missing, `git fetch` may bring it back";
+        concerns.push(Concern::stops(REPOSITORY, Code::GitStatusFailed, says, todo));
+        return concerns;
+    }
+    let local = local_submodules(&layout.common_dir);
+    let submodules = git.submodules(head.as_str()).await.unwrap_or_default();
+    let absent = submodules.iter().filter(|one| {
+        local.iter().all(|(name, _)| *name != one.name)
+            && !root.join(&one.path).join(".git").exists()
+    });
+    let absent: Vec<&str> = absent.map(|one| one.path.as_str()).collect();
+    if !absent.is_empty() {
+        let says = format!(
+            "{} is not here yet; every worktree would fetch it from where it comes from",
+            absent.join(", ")
+        );
+        let todo = "`git submodule update --init --recursive`";
+        concerns.push(Concern::warns(SUBMODULES, Code::PreconditionMissing, says, todo));
+    }
+    let attributes = git.file_at(&head, Path::new(".gitattributes")).await.ok().flatten();
+    let large =
+        attributes.is_some_and(|text| String::from_utf8_lossy(&text).contains("filter=lfs"));
+    let path = env::var_os("PATH");
+    if large && provider::find(OsStr::new("git-lfs"), path.as_deref()).is_none() {
+        let says = "files are kept with Git LFS, and git-lfs is not on the path: worktrees hold \
+                    pointers instead of them";
+        let todo = "install git-lfs, then `git lfs pull`";
+        let concern = Concern::warns(LARGE_FILES, Code::ToolMissing, says.to_owned(), todo);
+        concerns.push(concern);
+    }
+    concerns
+}

@@ -1,0 +1,170 @@
+//! Which service an agent works with, which credential it shows there, and what of the person's
+//! environment it gets. Why a key does not go just anywhere: `docs/design/providers.md`.
+
+use std::env;
+use std::ffi::OsString;
+use std::net::IpAddr;
+
+use unstuck_core::fault::Code;
+use unstuck_world::commands::Environment;
+use unstuck_world::provider::{Account, Proxies};
+
+use super::agents::{Agents, KEYS};
+use crate::error::Error;
+use crate::problem::Problem;
+use crate::settings::{Provider, variable};
+
+impl Agents<'_> {
+    /// The address of a provider's service, where it is not the vendor's own: as the settings say,
+    /// and else as the person's environment says.
+    pub(crate) fn base_url(&self, provider: Provider) -> Option<String> {
+        let named = self.settings.agent.base_url.clone();
+        named.or_else(|| address_variable(provider).and_then(said))
+    }
+
+    /// The host that a provider's calls go to, and the variable that names it, where one does.
+    pub(crate) fn host(&self, provider: Provider) -> Option<(String, Option<&'static str>)> {
+        let Some(url) = self.base_url(provider) else {
+            let login = matches!(self.account(provider), Account::Login(_));
+            return own_host(provider, login).map(|host| (host.to_owned(), None));
+        };
+        let by_variable = self.settings.agent.base_url.is_none();
+        let host = host_of(&url).unwrap_or(url);
+        Some((host, address_variable(provider).filter(|_| by_variable)))
+    }
+
+    /// A project's own file may come from anybody. Where it names a service, neither a vendor's key
+    /// nor a login goes there unless the person's environment names that service as well.
+    pub(super) fn check_address(&self, provider: Provider) -> Result<(), Error> {
+        let agent = &self.settings.agent;
+        let Some(url) = agent.base_url.as_deref().filter(|_| agent.address_of_project) else {
+            return Ok(());
+        };
+        let Some(key) = self.vendors_key(provider) else { return Ok(()) };
+        let host = host_of(url);
+        let is_own = |own: &str| host.as_deref() == Some(own);
+        let named = address_variable(provider).and_then(said).and_then(|url| host_of(&url));
+        let trusted = host.as_deref().is_some_and(is_this_machine)
+            || [false, true].into_iter().filter_map(|login| own_host(provider, login)).any(is_own)
+            || (host.is_some() && host == named);
+        if trusted {
+            return Ok(());
+        }
+        let message = format!("the project's settings would send {key} to {url}");
+        let problem = Problem::at(Code::ConfigInvalid, "agent.base_url", message);
+        let hint = match address_variable(provider) {
+            Some(name) => format!(
+                "if that is your service, set {name} to it, or name the key that belongs to it with \
+                 agent.key_env"
+            ),
+            None => "name the key that belongs to it with agent.key_env".to_owned(),
+        };
+        Err(Error::Problems(vec![problem.about("agent.base_url").hinting(hint)]))
+    }
+
+    /// The credential of the vendor that would be shown to a service; none where the key is one that
+    /// was named for this very project.
+    fn vendors_key(&self, provider: Provider) -> Option<String> {
+        let variable = self.variable(provider);
+        match provider {
+            Provider::Script => None,
+            Provider::ClaudeCli | Provider::CodexCli => match self.account(provider) {
+                Account::Login(_) => Some("your login".to_owned()),
+                Account::Key(_) => {
+                    KEYS.contains(&&*variable).then(|| format!("the key in {variable}"))
+                }
+            },
+            Provider::AnthropicApi | Provider::OpenAiApi => {
+                let is_vendors = KEYS.contains(&&*variable) && said(&variable).is_some();
+                is_vendors.then(|| format!("the key in {variable}"))
+            }
+        }
+    }
+}
+
+/// What of the person's environment is for agent programs, beside what every command gets.
+pub(super) fn of_agents() -> Vec<(OsString, OsString)> {
+    Environment::of_agents(env::vars_os())
+}
+
+/// The proxies that the person's environment names.
+pub(super) fn proxies() -> Proxies {
+    let either = |lower: &str, upper: &str| said(lower).or_else(|| said(upper));
+    let all = either("all_proxy", "ALL_PROXY");
+    Proxies {
+        http: either("http_proxy", "HTTP_PROXY").or_else(|| all.clone()),
+        https: either("https_proxy", "HTTPS_PROXY").or(all),
+        not_for: either("no_proxy", "NO_PROXY"),
+    }
+}
+
+/// What a variable says, where it says anything.
+fn said(name: impl AsRef<str>) -> Option<String> {
+    variable(name.as_ref()).filter(|value| !value.trim().is_empty())
+}
+
+/// The variable by which a vendor's programs are told another address.
+const fn address_variable(provider: Provider) -> Option<&'static str> {
+    match provider {
+        Provider::ClaudeCli | Provider::AnthropicApi => Some("ANTHROPIC_BASE_URL"),
+        Provider::CodexCli | Provider::OpenAiApi => Some("OPENAI_BASE_URL"),
+        Provider::Script => None,
+    }
+}
+
+/// The vendor's own host, for a login and for a key.
+const fn own_host(provider: Provider, login: bool) -> Option<&'static str> {
+    match provider {
+        Provider::ClaudeCli | Provider::AnthropicApi => Some("api.anthropic.com"),
+        Provider::CodexCli if login => Some("chatgpt.com"),
+        Provider::CodexCli | Provider::OpenAiApi => Some("api.openai.com"),
+        Provider::Script => None,
+    }
+}
+
+/// The host of an address. One that can be read in two ways has none.
+fn host_of(url: &str) -> Option<String> {
+    let (scheme, rest) = url.trim().split_once("://")?;
+    let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let odd = |c: char| c == '\\' || c == '@' || c == '%' || c.is_whitespace() || c.is_control();
+    if !is_web || authority.contains(odd) {
+        return None;
+    }
+    let host = match authority.strip_prefix('[') {
+        Some(address) => address.split_once(']')?.0,
+        None => authority.split(':').next()?,
+    };
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}
+
+/// Whether calls to a host do not leave this machine.
+fn is_this_machine(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_an_address_is_read_in_one_way_or_not_at_all() {
+        let cases = [
+            ("https://api.anthropic.com", Some("api.anthropic.com")),
+            ("HTTP://Gateway.Example:8080/v1?x#y", Some("gateway.example")),
+            ("http://[::1]:80/v1", Some("::1")),
+            ("http://127.0.0.1:1", Some("127.0.0.1")),
+            ("https://api.anthropic.com@evil.example/", None),
+            ("https://evil.example\\@api.anthropic.com/", None),
+            ("https://api.anthropic.com%2eevil.example", None),
+            ("ftp://api.anthropic.com", None),
+            ("api.anthropic.com", None),
+            ("https://", None),
+        ];
+        for (url, host) in cases {
+            assert_eq!(host_of(url).as_deref(), host, "{url}");
+        }
+        assert!(is_this_machine("127.0.0.9") && is_this_machine("::1"));
+        assert!(!is_this_machine("127.example.org") && !is_this_machine("10.0.0.1"));
+    }
+}

@@ -1,0 +1,208 @@
+//! The words by which a line of a check is told from a tool's own diagnosis.
+
+use memchr::memmem::find;
+
+/// Whether a line compares what was wanted with what there was.
+pub(super) fn compare(text: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"expected",
+        b"expect",
+        b"expects",
+        b"expecting",
+        b"want",
+        b"wanted",
+        b"should",
+        b"actual",
+        b"instead",
+        b"mismatch",
+        b"differs",
+        b"!=",
+        b"==",
+        b"!==",
+        b"===",
+    ];
+    const PHRASES: &[&[u8]] = &[
+        b"ssert",
+        b"but was",
+        b"but got",
+        b"but received",
+        b"not equal",
+        b"to equal",
+        b"did not raise",
+        b"did not throw",
+        b"didn't raise",
+        b"not raised",
+        b"Expected",
+        b"does not match",
+    ];
+    if PHRASES.iter().any(|phrase| find(text, phrase).is_some()) {
+        return true;
+    }
+    text.split(|b| matches!(b, b' ' | b',' | b':' | b'(' | b')' | b';' | b'\t'))
+        .any(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
+}
+
+/// `curl: (7) …`, `/usr/bin/ld: …`, `fatal: …` of git, `E: …` of apt: the diagnosis of a program
+/// that talks to other machines, or that a build cannot do without.
+pub(in super::super) fn client(text: &[u8]) -> bool {
+    const CLIENTS: &[&[u8]] = &[
+        b"curl",
+        b"wget",
+        b"git",
+        b"fatal",
+        b"ssh",
+        b"scp",
+        b"sftp",
+        b"rsync",
+        b"psql",
+        b"pg_dump",
+        b"pg_restore",
+        b"pg_isready",
+        b"createdb",
+        b"mysql",
+        b"mysqldump",
+        b"mysqladmin",
+        b"redis-cli",
+        b"mongosh",
+        b"docker",
+        b"podman",
+        b"buildah",
+        b"skopeo",
+        b"kubectl",
+        b"helm",
+        b"terraform",
+        b"ansible",
+        b"aws",
+        b"gcloud",
+        b"gsutil",
+        b"az",
+        b"gh",
+        b"glab",
+        b"pip",
+        b"pip3",
+        b"uv",
+        b"poetry",
+        b"conda",
+        b"npm",
+        b"npx",
+        b"pnpm",
+        b"yarn",
+        b"bun",
+        b"deno",
+        b"cargo",
+        b"rustup",
+        b"go",
+        b"mvn",
+        b"gradle",
+        b"bundle",
+        b"bundler",
+        b"gem",
+        b"composer",
+        b"dotnet",
+        b"nuget",
+        b"apt",
+        b"apt-get",
+        b"dpkg",
+        b"apk",
+        b"dnf",
+        b"yum",
+        b"brew",
+        b"E",
+        b"ld",
+        b"ld.lld",
+        b"ld.gold",
+        b"mold",
+        b"collect2",
+        b"cc",
+        b"gcc",
+        b"g++",
+        b"c++",
+        b"clang",
+        b"rustc",
+        b"javac",
+        b"tar",
+        b"sqlite3",
+        b"gpg",
+        b"nc",
+        b"ping",
+        b"dig",
+        b"ftp",
+        b"rclone",
+    ];
+    let end = text.iter().position(|b| matches!(b, b':' | b' ')).unwrap_or(0);
+    let name = text[..end].rsplit(|b| *b == b'/').next().unwrap_or_default();
+    text.get(end) == Some(&b':') && CLIENTS.contains(&name)
+}
+
+/// `https://registry.example.com/x`, `host 'db'`, `server at "db"`, `10.0.0.7:443`.
+pub(super) fn address(text: &[u8]) -> bool {
+    const MARKS: &[&[u8]] = &[b"://", b"host ", b"host: ", b"host=", b"hostname ", b"server at "];
+    MARKS.iter().any(|mark| find(text, mark).is_some()) || has_port(text)
+}
+
+/// `10.0.0.7:443`, `localhost:5432`.
+fn has_port(text: &[u8]) -> bool {
+    memchr::memchr_iter(b':', text).any(|at| {
+        let word = text[..at].rsplit(|b| matches!(b, b' ' | b'(' | b'\'' | b'"')).next();
+        let host = word.unwrap_or_default();
+        let number = host.contains(&b'.') && host.iter().all(|b| matches!(b, b'0'..=b'9' | b'.'));
+        text.get(at + 1).is_some_and(u8::is_ascii_digit) && (number || host == b"localhost")
+    })
+}
+
+/// Whether a line speaks of this machine, where what is under test listens.
+pub(super) fn is_here(text: &[u8]) -> bool {
+    const NAMES: &[&[u8]] = &[b"localhost", b"127.0.0.1", b"[::1]", b"0.0.0.0"];
+    let ends = |at: usize| !text.get(at).is_some_and(u8::is_ascii_digit);
+    NAMES.iter().any(|name| find(text, name).is_some_and(|at| ends(at + name.len())))
+}
+
+/// Whether an exception class belongs to a library that talks to other machines.
+pub(super) fn is_of_client(class: &[u8]) -> bool {
+    const LIBRARIES: &[&[u8]] = &[
+        b"java.net.",
+        b"javax.net.",
+        b"pip._vendor.",
+        b"requests.exceptions.",
+        b"urllib3.",
+        b"urllib.error.",
+        b"httpx.",
+        b"httpcore.",
+        b"aiohttp.",
+        b"socket.",
+        b"psycopg2.",
+        b"psycopg.",
+        b"pymysql.",
+        b"redis.exceptions.",
+        b"botocore.",
+        b"Net::",
+        b"Faraday::",
+        b"System.Net.",
+        b"Npgsql.",
+        b"GuzzleHttp\\",
+    ];
+    LIBRARIES.iter().any(|library| class.starts_with(library))
+}
+
+/// Whether a line speaks of what is fetched from elsewhere.
+pub(super) fn fetch(text: &[u8]) -> bool {
+    const SIGNS: &[&[u8]] =
+        &[b"egistry", b"from daemon", b"ownload", b"rtifact", b"mirror", b"tarball", b"ependenc"];
+    SIGNS.iter().any(|sign| find(text, sign).is_some())
+}
+
+/// Whether a line tells that a compiler or a linker died, or that the machine ended a program.
+pub(super) fn tell_compiler_death(text: &[u8]) -> bool {
+    const SIGNS: &[&[u8]] = &[
+        b"ompiler",
+        b"rustc",
+        b"cc1",
+        b"collect2",
+        b"could not compile",
+        b"heap out of memory",
+        b"fork",
+        b"Killed",
+        b"SIGKILL",
+    ];
+    SIGNS.iter().any(|sign| find(text, sign).is_some())
+}

@@ -1,0 +1,47 @@
+//! The proxies that a person's environment names.
+
+use reqwest::{ClientBuilder, NoProxy, Proxy};
+use unstuck_core::fault::{Config, Fault};
+
+/// Calls to this machine itself go through no proxy, whatever is said.
+const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
+
+/// Through what a service is reached; nothing where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proxies {
+    /// For `http`.
+    pub http: Option<String>,
+    /// For `https`.
+    pub https: Option<String>,
+    /// The hosts that are reached without one, in the form of `NO_PROXY`.
+    pub not_for: Option<String>,
+}
+
+impl Proxies {
+    /// The client with these proxies and no others.
+    pub(super) fn put_into(
+        &self,
+        client: ClientBuilder,
+        source: &str,
+    ) -> Result<ClientBuilder, Fault> {
+        let mut client = client.no_proxy();
+        let not_for = self.not_for.as_deref().unwrap_or_default();
+        let not_for = NoProxy::from_string(&format!("{THIS_MACHINE},{not_for}"));
+        if let Some(address) = &self.http {
+            client = client.proxy(read(Proxy::http(address), source)?.no_proxy(not_for.clone()));
+        }
+        if let Some(address) = &self.https {
+            client = client.proxy(read(Proxy::https(address), source)?.no_proxy(not_for));
+        }
+        Ok(client)
+    }
+}
+
+/// The address itself may hold a password, so it is not repeated.
+fn read(proxy: reqwest::Result<Proxy>, source: &str) -> Result<Proxy, Fault> {
+    proxy.map_err(|_| {
+        let field = Some("HTTPS_PROXY".to_owned());
+        let message = "the address of the proxy cannot be read";
+        Fault::config_invalid(source, message, Config { field, ..Config::default() })
+    })
+}

@@ -1,0 +1,273 @@
+//! What setup, checks and git itself leave in a worktree: no work, and never committed.
+//!
+//! It is known by comparison. A [`Mark`] is what differs from the base before commands of ours run;
+//! what differs afterwards and did not before is theirs. A new path counts from then on as theirs
+//! whatever becomes of it. A tracked file that setup changed counts as theirs while it is as setup
+//! left it; one that a check changed is put back. The mark is on the disk while commands run, so
+//! that after a kill the comparison is made up for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+
+use super::by_product::{ByProduct, by_product};
+use super::workspace::Workspace;
+use crate::git::Git;
+use crate::git::status::{Entry, State};
+use crate::scope::Scope;
+
+/// What is known to be no work.
+const FOOTPRINT: &str = "footprint";
+/// What differed before the commands that run, or ran when we were killed.
+const MARK: &str = "mark";
+/// Names of folders that the task's scope speaks of.
+const NAMED: &str = "named";
+/// The digest of a file that is gone.
+const GONE: &str = "-";
+
+/// Paths that differ from the base: new ones, and tracked ones with what they hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Footprint {
+    made: BTreeSet<PathBuf>,
+    held: BTreeMap<PathBuf, String>,
+}
+
+/// Whose commands run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    /// Setup, whose changes to tracked files stay in the worktree.
+    Setup,
+    /// A check, whose changes to tracked files are put back.
+    Check,
+}
+
+impl Footprint {
+    /// Records that end with a zero byte: `?` and a path, or `=`, a digest, a blank and a path.
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for path in &self.made {
+            bytes.push(b'?');
+            bytes.extend_from_slice(path.as_os_str().as_bytes());
+            bytes.push(0);
+        }
+        for (path, digest) in &self.held {
+            bytes.extend_from_slice(format!("={digest} ").as_bytes());
+            bytes.extend_from_slice(path.as_os_str().as_bytes());
+            bytes.push(0);
+        }
+        bytes
+    }
+
+    /// A record that cannot be read is left out: its path then counts as work, which is seen.
+    fn decode(bytes: &[u8]) -> Self {
+        let mut read = Self::default();
+        for record in bytes.split(|byte| *byte == 0) {
+            match record.split_first() {
+                Some((b'?', path)) => {
+                    read.made.insert(OsStr::from_bytes(path).into());
+                }
+                Some((b'=', rest)) => {
+                    let mut parts = rest.splitn(2, |byte| *byte == b' ');
+                    if let (Some(digest), Some(path)) = (parts.next(), parts.next()) {
+                        let digest = String::from_utf8_lossy(digest).into_owned();
+                        read.held.insert(OsStr::from_bytes(path).into(), digest);
+                    }
+                }
+                _ => {}
+            }
+        }
+        read
+    }
+
+    /// Whether a new path was made by commands of ours.
+    pub(super) fn made(&self, path: &Path) -> bool {
+        self.made.contains(path)
+    }
+
+    /// Whether a tracked path holds what commands of ours, or git, left in it.
+    pub(super) fn holds(&self, directory: &Path, path: &Path) -> bool {
+        self.held.get(path).is_some_and(|digest| *digest == digest_of(&directory.join(path)))
+    }
+}
+
+impl Workspace {
+    pub(super) fn footprint(&self) -> Result<Footprint, Fault> {
+        let bytes = self.state.read(FOOTPRINT)?;
+        Ok(bytes.map(|bytes| Footprint::decode(&bytes)).unwrap_or_default())
+    }
+
+    /// Forgets all of it: the worktree is another one.
+    pub(super) fn forget_footprint(&self) -> Result<(), Fault> {
+        [FOOTPRINT, MARK].into_iter().try_for_each(|name| self.state.forget(name))
+    }
+
+    /// Notes the folders that a task's scope names: what lies in them is work, whatever tools put
+    /// there.
+    pub fn note_named(&self, scope: &Scope) -> Result<(), Fault> {
+        let names: Vec<&str> = scope.allowed_parts().collect();
+        self.state.write(NAMED, names.join("\n").as_bytes()).map(drop)
+    }
+
+    /// Runs a check; what it leaves is not the agent's.
+    pub async fn watch_check<T>(
+        &self,
+        (run, now): (RunId, Time),
+        check: impl Future<Output = T>,
+    ) -> Result<T, Fault> {
+        self.set_mark().await?;
+        let result = check.await;
+        let changed = self.settle_mark(Author::Check).await?;
+        if !changed.is_empty() {
+            self.take_back(&changed, run, now).await?;
+        }
+        Ok(result)
+    }
+
+    /// Notes what differs from the base before commands run. One that is there was left by a kill,
+    /// and nobody has worked since.
+    pub(super) async fn set_mark(&self) -> Result<(), Fault> {
+        if self.state.read(MARK)?.is_some() {
+            return Ok(());
+        }
+        let mark = self.differing(&self.ours()).await?;
+        self.state.write(MARK, &mark.encode()).map(drop)
+    }
+
+    /// Adds what commands left to the footprint; tells which tracked files a check changed.
+    pub(super) async fn settle_mark(&self, author: Author) -> Result<Vec<PathBuf>, Fault> {
+        let Some(mark) = self.state.read(MARK)? else { return Ok(Vec::new()) };
+        let before = Footprint::decode(&mark);
+        let after = self.differing(&self.ours()).await?;
+        let mut known = self.footprint()?;
+        let was = known.clone();
+        known.made.extend(after.made.into_iter().filter(|path| !before.made.contains(path)));
+        let changed = after.held.into_iter().filter(|(path, _)| !before.held.contains_key(path));
+        let mut put_back = Vec::new();
+        match author {
+            Author::Setup => known.held.extend(changed),
+            Author::Check => put_back.extend(changed.map(|(path, _)| path)),
+        }
+        if known != was {
+            self.state.write(FOOTPRINT, &known.encode())?;
+        }
+        self.state.forget(MARK)?;
+        Ok(put_back)
+    }
+
+    /// Notes tracked files that git itself shows as changed in a worktree that it has just written:
+    /// line endings that it would write otherwise, modes that the file system does not keep.
+    pub(super) async fn note_untouched(&self, git: &Git) -> Result<(), Fault> {
+        let mut known = self.footprint()?;
+        let held = self.differing(git).await?.held;
+        if known.held != held {
+            known.held = held;
+            self.state.write(FOOTPRINT, &known.encode())?;
+        }
+        Ok(())
+    }
+
+    /// The same after the files were moved, where such files are known to be.
+    pub(super) async fn note_untouched_again(&self, git: &Git) -> Result<(), Fault> {
+        if self.footprint()?.held.is_empty() {
+            return Ok(());
+        }
+        self.note_untouched(git).await
+    }
+
+    /// Everything that differs from what an index holds.
+    async fn differing(&self, git: &Git) -> Result<Footprint, Fault> {
+        let mut differing = Footprint::default();
+        for entry in git.status().await? {
+            match entry {
+                // A folder has no content of its own to compare.
+                Entry::Changed(changed) if changed.submodule.is_some() => {}
+                Entry::Changed(changed) if changed.unstaged != State::Same => {
+                    let digest = digest_of(&self.directory.join(&changed.path));
+                    differing.held.insert(changed.path, digest);
+                }
+                Entry::Untracked { path, .. } => {
+                    if by_product(&self.directory, &path).is_none() {
+                        differing.made.insert(path);
+                    }
+                }
+                Entry::Changed(_) | Entry::Ignored { .. } | Entry::Unmerged { .. } => {}
+            }
+        }
+        Ok(differing)
+    }
+
+    /// The new paths among `paths` that tools made beside the work: those of a known kind, unless the
+    /// base tracks files in the same folder or the task's scope names it.
+    pub(super) async fn by_products(
+        &self,
+        paths: impl Iterator<Item = &Path>,
+    ) -> Result<BTreeSet<PathBuf>, Fault> {
+        let kinds = paths.filter_map(|path| Some((path, by_product(&self.directory, path)?)));
+        let kinds: Vec<(&Path, ByProduct)> = kinds.collect();
+        let folders: BTreeSet<&Path> = kinds
+            .iter()
+            .filter_map(|(_, kind)| match kind {
+                ByProduct::Below(folder) => Some(folder.as_path()),
+                ByProduct::File => None,
+            })
+            .collect();
+        let tracked = self.tracked_folders(&folders).await?;
+        let named = self.state.read(NAMED)?.unwrap_or_default();
+        let is_named = |folder: &Path| {
+            let name = folder.file_name().unwrap_or_default().as_bytes();
+            named.split(|byte| *byte == b'\n').any(|known| known == name)
+        };
+        let is_work = |kind: &ByProduct| match kind {
+            ByProduct::Below(folder) => tracked.contains(folder) || is_named(folder),
+            ByProduct::File => false,
+        };
+        let made = kinds.iter().filter(|(_, kind)| !is_work(kind));
+        Ok(made.map(|(path, _)| (*path).to_owned()).collect())
+    }
+
+    async fn tracked_folders(&self, folders: &BTreeSet<&Path>) -> Result<BTreeSet<PathBuf>, Fault> {
+        if folders.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        self.git.folders_in(&self.base().await?, folders.iter().copied()).await
+    }
+}
+
+/// What a path holds, with its kind and whether it can be executed.
+fn digest_of(path: &Path) -> String {
+    let Ok(found) = fs::symlink_metadata(path) else { return GONE.to_owned() };
+    let mut hasher = blake3::Hasher::new();
+    let read = if found.is_symlink() {
+        fs::read_link(path).map(|to| to.as_os_str().as_bytes().to_vec())
+    } else if found.is_file() {
+        fs::read(path)
+    } else {
+        Ok(Vec::new())
+    };
+    let is_program = found.permissions().mode() & 0o111 != 0;
+    hasher.update(&[u8::from(found.is_symlink()), u8::from(found.is_file() && is_program)]);
+    hasher.update(&read.unwrap_or_default());
+    hasher.finalize().to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_bytes_and_come_back_as_they_were() {
+        let footprint = Footprint {
+            made: [OsStr::from_bytes(b"caf\xe9 x\n").into(), "a b".into()].into(),
+            held: [("with blank".into(), GONE.to_owned())].into(),
+        };
+        assert_eq!(Footprint::decode(&footprint.encode()), footprint);
+        assert_eq!(Footprint::decode(b"x\0=nothing\0"), Footprint::default());
+    }
+}

@@ -1,0 +1,133 @@
+//! What setup, checks, tools and git leave in a worktree is no work.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use unstuck_core::engine::{RunId, Start};
+use unstuck_world::scope::{Rules, Scope};
+use unstuck_world::workspace::{Committed, Preparation, Workspace};
+
+use super::repo::block_on;
+use super::stage::{NOW, Stage, changed, paths, put, text};
+use super::{commit, wording};
+
+fn set_up(stage: &Stage, commands: &[&str]) -> Workspace {
+    let setup = commands.iter().map(|&command| command.to_owned()).collect();
+    let wanted = Preparation { setup, ..stage.preparation(Start::Fresh, 1) };
+    stage.try_prepare(&wanted).unwrap()
+}
+
+fn check(stage: &Stage, workspace: &Workspace, command: &str) {
+    let shell = stage.shell();
+    let run = shell.run(workspace.directory(), command);
+    block_on(workspace.watch_check((RunId(1), NOW), run)).unwrap().unwrap();
+}
+
+// B31: what setup made is not the agent's, and neither is what it changed, until the agent changes it
+#[test]
+fn what_setup_leaves_is_not_the_agents() {
+    let stage = Stage::with(&[("lock", "1\n"), ("settings", "1\n")]);
+    let workspace =
+        set_up(&stage, &["mkdir -p deps/a && echo x > deps/a/x && echo 2 > lock && rm settings"]);
+    assert_eq!(changed(&workspace), paths(&[]));
+    put(&workspace, "work", "done\n");
+    assert_eq!(changed(&workspace), paths(&["work"]));
+    put(&workspace, "deps/mine", "the agent's own\n");
+    put(&workspace, "lock", "3\n");
+    assert_eq!(changed(&workspace), paths(&["deps/mine", "lock", "work"]));
+    let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
+    let Committed::As { commit, .. } = committed else { panic!("{committed:?}") };
+    let tree = stage.repo.run(["ls-tree", "-r", "--name-only", commit.as_str()]);
+    assert_eq!(tree, "deps/mine\nlock\nsettings\nwork");
+}
+
+// B31: a new file stays; a tracked one is as it was, and the agent's own changes are not touched
+#[test]
+fn what_a_check_leaves_is_not_the_agents() {
+    let stage = Stage::with(&[("tracked", "1\n"), ("mine", "1\n")]);
+    let workspace = stage.fresh();
+    put(&workspace, "mine", "2\n");
+    check(&stage, &workspace, "echo log > report.xml; echo 2 > tracked; echo 3 >> mine");
+    assert_eq!(changed(&workspace), paths(&["mine"]));
+    assert_eq!(text(&workspace, "tracked"), "1\n");
+    assert_eq!(text(&workspace, "mine"), "2\n3\n");
+    assert_eq!(text(&workspace, "report.xml"), "log\n", "the next check finds it");
+    // An agent that runs the same check itself does not make it work.
+    put(&workspace, "report.xml", "another log\n");
+    assert_eq!(changed(&workspace), paths(&["mine"]));
+}
+
+// B31: a kill between the two looks does not make the agent responsible
+#[test]
+fn a_check_that_was_killed_is_made_up_for() {
+    let stage = Stage::with(&[("a", "1\n")]);
+    let workspace = stage.fresh();
+    put(&workspace, "work", "done\n");
+    let killed = workspace.watch_check((RunId(1), NOW), async {
+        put(&workspace, "half.log", "x\n");
+        std::future::pending::<()>().await;
+    });
+    block_on(async {
+        tokio::select! {
+            biased;
+            _ = killed => panic!("it does not end"),
+            () = std::future::ready(()) => {}
+        }
+    });
+    let workspace = stage.prepare(Start::KeepTree, 2);
+    assert_eq!(changed(&workspace), paths(&["work"]));
+}
+
+// B31: what tools leave under the names they are known for is no work, whoever ran them
+#[test]
+fn by_products_of_known_kinds_are_no_work() {
+    let stage = Stage::with(&[
+        ("Cargo.toml", ""),
+        ("web/package.json", "{}"),
+        ("web/dist/index.js", "tracked\n"),
+        ("pkg/a.py", ""),
+    ]);
+    let workspace = stage.fresh();
+    for path in [
+        "target/debug/shop",
+        "pkg/__pycache__/a.cpython-312.pyc",
+        "pkg/b.pyc",
+        "web/node_modules/left-pad/index.js",
+        "web/coverage/lcov.info",
+        ".pytest_cache/README.md",
+    ] {
+        put(&workspace, path, "made by a tool\n");
+    }
+    assert_eq!(changed(&workspace), paths(&[]));
+    put(&workspace, "web/dist/new.js", "beside a tracked one\n");
+    put(&workspace, "target.txt", "work\n");
+    assert_eq!(changed(&workspace), paths(&["target.txt", "web/dist/new.js"]));
+    let rules = Rules { allowed: vec!["web/coverage/**".to_owned()], ..Rules::default() };
+    workspace.note_named(&Scope::new(&rules).unwrap()).unwrap();
+    let named = paths(&["target.txt", "web/coverage/lcov.info", "web/dist/new.js"]);
+    assert_eq!(changed(&workspace), named, "a scope that names the folder makes it work");
+}
+
+// B32: a file whose line endings or mode git itself shows as changed is not committed as work
+#[test]
+fn what_git_makes_of_a_file_by_itself_is_no_work() {
+    let stage = Stage::with(&[("windows.txt", "1\r\n2\r\n"), ("plain.txt", "1\n")]);
+    stage.repo.write(".gitattributes", "* text=auto\n");
+    stage.repo.run(["add", ".gitattributes"]);
+    stage.repo.run(["commit", "--quiet", "--message=attributes"]);
+    let head = stage.repo.oid("HEAD");
+    let wanted = Preparation { head: head.clone(), ..stage.preparation(Start::Fresh, 1) };
+    let workspace = stage.try_prepare(&wanted).unwrap();
+    // Git looks again at a file whose time is another one.
+    let file = workspace.directory().join("windows.txt");
+    fs::write(&file, "1\r\n2\r\n").unwrap();
+    assert_eq!(changed(&workspace), paths(&[]));
+    put(&workspace, "plain.txt", "2\n");
+    let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
+    let Committed::As { commit, .. } = committed else { panic!("{committed:?}") };
+    let stat = stage.repo.run(["diff", "--name-only", head.as_str(), commit.as_str()]);
+    assert_eq!(stat, "plain.txt");
+    // The agent's own change of a mode is work.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(changed(&workspace), paths(&["plain.txt", "windows.txt"]));
+}
