@@ -6,6 +6,7 @@ mod codes;
 mod config;
 mod ending;
 mod events;
+mod honest;
 mod killed;
 mod live;
 mod models;
