@@ -351,7 +351,7 @@ fn a_script_that_failed_over_an_unknown_outcome_runs_again_after_the_answer_and_
 #[test]
 fn a_script_that_died_of_an_action_that_a_probe_finds_is_not_repaired_either() {
     let mut stage = job_with_action();
-    script_fails(&mut stage, fault(Code::ToolCrash, "killed"));
+    script_fails(&mut stage, fault(Code::LogicError, "exit 120"));
     stage.settle("j", unknown());
     stage.applied("j");
     assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 });

@@ -47,6 +47,7 @@ async fn an_action_in_the_agents_shell_is_declared_and_runs_once_after_the_check
                 >> $HERE/published' >> $HERE/told; echo $? >> $HERE/told; done; cat $HERE/published \
                 >> $HERE/told 2>/dev/null; true";
     let stage = Stage::start(&[line]).await;
+    stage.let_go(&[]).await;
     stage.rests().await;
     assert_eq!(states(&stage).await, [TaskState::Done]);
     let told = stage.wrote("told");

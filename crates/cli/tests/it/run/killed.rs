@@ -66,8 +66,7 @@ fn killed_three_times_in_a_row_it_says_so_and_offers_to_try_again() {
         let _ = running.end();
         assert_eq!(stage.count(|event| matches!(event, Event::RunCrashed { .. })), at);
     }
-    let asked = stage.run(&["resume", "--max-wait", "0"]);
-    assert_eq!(asked.exit, 3, "{asked}");
+    stage.run(&["resume", "--max-wait", "0"]);
     let questions = stage.questions();
     let problem = &questions[0].text.problem;
     assert!(problem.contains("was killed three times in a row while it ran this"), "{problem}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use unstuck_core::engine::{Event, Recorded, TaskId};
+use unstuck_core::engine::{Event, Recorded, Subject, TaskId};
 use unstuck_core::time::Time;
 
 use crate::commands::exec::{Saying, Teller};
@@ -80,8 +80,15 @@ impl Say<'_> {
                 self.line(&format!("{name}: needs you"));
                 teller.question(*question, None).await?;
             }
+            (Event::QuestionAsked { question }, _)
+                if matches!(question.subject, Subject::Job(_)) =>
+            {
+                self.line(&format!("{name}: keeps failing, and goes on trying"));
+                teller.question(question.id, None).await?;
+            }
             (
                 Event::JobFired { .. }
+                | Event::JobMissed { .. }
                 | Event::JobHeld { .. }
                 | Event::JobReleased { .. }
                 | Event::TaskBackingOff { .. }
