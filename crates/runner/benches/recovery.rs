@@ -44,7 +44,9 @@ impl World for Fast {
             return None;
         }
         let outcome = match order.effect.what {
-            Work::Attempt { .. } => Outcome::Attempted { approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }) },
+            Work::Attempt { .. } => Outcome::Attempted {
+                approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
+            },
             Work::Commit => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
                 Outcome::Done

@@ -12,8 +12,8 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{
-    Command, EffectId, Event, MutationId, MutationState, Outcome, Reconciled, Rejected, State,
-    TaskId, Work,
+    Command, EffectId, Event, MutationId, MutationState, Outcome, Reconciled, Recorded, Rejected,
+    State, TaskId, Work,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
@@ -37,7 +37,7 @@ pub trait Action: Send + Sync {
     /// [`Outcome::CannotTell`]. Not asked where a command looks the action up
     /// ([`MutationSpec::look_up`]): whoever performs the task runs that, whether we live or not.
     async fn probe(&self, _idempotency_key: &str) -> Outcome {
-        Outcome::CannotTell
+        Outcome::CannotTell { said: None }
     }
 }
 
@@ -86,8 +86,13 @@ impl Handle {
         loop {
             let mutate = Command::Mutate { effect, mutation: spec.clone() };
             match self.command(mutate).await {
+                Ok(decided) => {
+                    if let Some(fault) = blamed(&decided.events) {
+                        return Ok(Settled::Failed(fault));
+                    }
+                }
                 // Somebody else finds out what became of it: that is waited for.
-                Ok(_) | Err(CommandError::Rejected(Rejected::NotNow { .. })) => {}
+                Err(CommandError::Rejected(Rejected::NotNow { .. })) => {}
                 Err(error) => return Err(error),
             }
             let key = spec.key.clone();
@@ -124,7 +129,7 @@ impl Handle {
                 Event::MutationApplied { mutation, result } if *mutation == id => {
                     return Ok(Some(Settled::Applied(Arc::clone(result))));
                 }
-                Event::MutationIndeterminate { mutation } if *mutation == id => {
+                Event::MutationIndeterminate { mutation, .. } if *mutation == id => {
                     return Ok(Some(Settled::NeedsPerson));
                 }
                 Event::MutationFailed { mutation } if *mutation == id => {
@@ -147,6 +152,14 @@ impl Handle {
         let task = self.look(move |state| task_of(state, effect)).await?;
         task.ok_or(CommandError::Rejected(Rejected::Stale(effect)))
     }
+}
+
+/// What the script is blamed for, because it may not do this at all.
+fn blamed(decided: &[Arc<Recorded>]) -> Option<Arc<Fault>> {
+    decided.iter().find_map(|recorded| match &recorded.event {
+        Event::Blamed { fault, .. } => Some(Arc::clone(fault)),
+        _ => None,
+    })
 }
 
 /// The action with this key that the task sees: its own, or one of the project.

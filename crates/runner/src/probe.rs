@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Effect, Mutation, Outcome};
 use unstuck_core::plan::ProbeCommand;
 use unstuck_world::connector::command;
-use unstuck_world::process::{Deadlines, Guard, How, Launch};
+use unstuck_world::process::{Deadlines, Guard, How, Launch, how_it_ended};
+use unstuck_world::redact::Redactor;
 
 use crate::results::Results;
 use crate::runs::Runs;
@@ -44,13 +45,15 @@ pub struct Prober {
     pub directory: PathBuf,
     /// Where long results are kept.
     pub results: Results,
+    /// Takes secrets out of what the command says.
+    pub redactor: Arc<Redactor>,
 }
 
 impl Prober {
     /// Looks an action up. Where nothing was kept to do it with, nobody can.
     pub(crate) async fn look_up(&self, order: &Order, stop: &CancellationToken) -> Option<Outcome> {
         let (Some(mutation), Some(command)) = (&order.mutation, order.look_up()) else {
-            return Some(Outcome::CannotTell);
+            return Some(Outcome::CannotTell { said: None });
         };
         let Effect { id, task, .. } = order.effect;
         // What sends it may be dying at this very moment: nothing of it is left when we look.
@@ -62,7 +65,10 @@ impl Prober {
         let mut launch = Launch::new(self.guard.clone(), &lock, &self.directory, "");
         let key = idempotency_key(&order.project, mutation);
         launch.environment = vec![(IDEMPOTENCY_KEY.into(), Some(key.into()))];
-        let outcome = look_up(launch, command, &self.results, stop).await;
+        let mut outcome = look_up(launch, command, &self.results, stop).await;
+        if let Some(Outcome::CannotTell { said: Some(said) }) = &mut outcome {
+            *said = self.redactor.text(said).into();
+        }
         // The tree is gone, and with it the need for its lock.
         let _ = fs::remove_file(lock);
         outcome
@@ -90,9 +96,9 @@ pub(crate) async fn look_up(
         (How::Exited(APPLIED), Some(result)) => Some(applied(&result, results)),
         (How::Exited(NOT_APPLIED), _) => Some(Outcome::NotApplied),
         (how, _) => {
-            let said = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+            let said = how_it_ended(&ended, "probe", &probe.program);
             tracing::warn!(?how, said, program = probe.program, "a look-up cannot tell");
-            Some(Outcome::CannotTell)
+            Some(Outcome::CannotTell { said: said.map(Arc::from) })
         }
     }
 }
@@ -103,7 +109,7 @@ fn applied(result: &[u8], results: &Results) -> Outcome {
         Ok(result) => Outcome::Applied { result },
         Err(error) => {
             tracing::error!(%error, "what a look-up told could not be kept");
-            Outcome::CannotTell
+            Outcome::CannotTell { said: None }
         }
     }
 }

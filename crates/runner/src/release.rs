@@ -50,6 +50,7 @@ impl Runner {
             mutation,
             context,
             nudged: task.nudged == Some(effect.run),
+            cut_off: cut_off(task, &effect),
             mended: mended(task, &effect),
             broke,
             task: spec,
@@ -67,6 +68,14 @@ impl Runner {
             narration: tell::narration(&self.state, &self.setup.policy, recorded).map(Arc::from),
         };
         events.iter().map(tell).collect()
+    }
+}
+
+/// What an agent was cut off from that worked on the task before.
+fn cut_off(task: &Task, effect: &Effect) -> Option<String> {
+    match effect.what {
+        Work::Attempt { .. } | Work::Repair { .. } => tell::cut_off(task),
+        _ => None,
     }
 }
 

@@ -57,6 +57,9 @@ pub struct Order {
     /// The agent ended without a change, and is asked to do the work or to say why none is needed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nudged: bool,
+    /// What an agent has to know about the commands that it was cut off from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<String>,
     /// What a script stood still over, which a person says is mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mended: Option<Arc<Fault>>,

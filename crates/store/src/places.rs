@@ -97,11 +97,11 @@ impl Places {
 /// The action an event is about, where it names nothing else.
 const fn mutation(event: &Event) -> Option<MutationId> {
     match event {
-        Event::MutationProbing { mutation }
+        Event::MutationProbing { mutation, .. }
         | Event::MutationSettling { mutation, .. }
         | Event::MutationApplied { mutation, .. }
         | Event::MutationFailed { mutation }
-        | Event::MutationIndeterminate { mutation }
+        | Event::MutationIndeterminate { mutation, .. }
         | Event::MutationReconciled { mutation, .. } => Some(*mutation),
         _ => None,
     }

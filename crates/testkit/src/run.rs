@@ -221,9 +221,11 @@ fn final_answer(
 /// The decision that asks for nothing more.
 pub const fn leave(kind: QuestionKind) -> Decision {
     match kind {
-        QuestionKind::Hands | QuestionKind::Choice | QuestionKind::Ours | QuestionKind::RedBase => {
-            Decision::SkipFeature
-        }
+        QuestionKind::Hands
+        | QuestionKind::Choice
+        | QuestionKind::Ours
+        | QuestionKind::RedBase
+        | QuestionKind::Passing => Decision::SkipFeature,
         QuestionKind::Ok => Decision::Deny,
         QuestionKind::Happened => Decision::Skip,
         QuestionKind::Paused => Decision::Stop,

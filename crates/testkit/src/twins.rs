@@ -117,6 +117,7 @@ fn named(sim: &Sim, subject: Subject) -> String {
     match subject {
         Subject::Error(signature) => signature.to_string(),
         Subject::Build(build) => build.to_string(),
+        Subject::Job(task) => task.to_string(),
         Subject::Action(id) => sim.state.mutation(id).map_or_else(String::new, |mutation| {
             format!("{:?} {}", mutation.occurrence, mutation.spec.key)
         }),

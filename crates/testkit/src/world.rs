@@ -131,7 +131,7 @@ impl World {
         let mut at = Scene::of(self, state, effect, now)?;
         let fault = faults::any(&self.profile, &mut at.chance, &at.name, now);
         let outcome = match at.chance.below(3) {
-            0 if at.fails && self.profile.foggy => Outcome::CannotTell,
+            0 if at.fails && self.profile.foggy => Outcome::CannotTell { said: None },
             1 if at.fails && self.profile.foggy => Outcome::Failed { fault, approach: None },
             2 if at.fails && self.profile.foggy => Outcome::Unknown { fault },
             _ if self.outside.happened(mutation) => Outcome::Applied { result: Arc::from("seen") },
@@ -255,7 +255,11 @@ impl<'a> Scene<'a> {
     fn note(&mut self) -> Note {
         match self.chance.below(3) {
             0 => Note::Thinking,
-            1 => Note::ToolCalled { tool: ToolKind::Command, label: Arc::from("make") },
+            1 => Note::ToolCalled {
+                tool: ToolKind::Command,
+                label: Arc::from("make"),
+                running: vec![Arc::from("make")],
+            },
             _ => Note::Narrated { text: Arc::from("I look around.") },
         }
     }

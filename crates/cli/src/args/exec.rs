@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use unstuck_core::time::Span;
 
 use super::value::span;
+use crate::settings::Phase;
 
 /// Keep a command alive: wait out what passes, ask about what does not
 #[derive(Debug, clap::Args)]
@@ -29,6 +30,10 @@ pub(crate) struct Exec {
     /// End it when it takes longer, and try again: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) timeout: Option<Span>,
+
+    /// What it is there for: one that reads or decides must not do what cannot be taken back
+    #[arg(long, value_name = "PHASE")]
+    pub(crate) phase: Option<Phase>,
 
     /// Give up waiting for a person after this long; 0 does not wait at all
     #[arg(long, value_name = "TIME", value_parser = span)]

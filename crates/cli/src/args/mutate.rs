@@ -16,9 +16,11 @@ use super::value::span;
         long or loses its connection, nobody knows whether it got through: then the probe looks, and \
         where there is none or it cannot tell, you are asked, and nothing is repeated until you \
         have said so.\n\n\
-        Its output is what came back, now or the first time. Inside `unstuck exec` and jobs a key \
-        belongs to one firing with all its retries; elsewhere, and with --scope project, it is used \
-        up for good. The command finds a key of our own in UNSTUCK_IDEMPOTENCY_KEY, the same \
+        Its output is what came back, now or the first time. A key is used up for good, in the whole \
+        project: `charge-$order` charges each order once, however often the script runs. Where an \
+        action is to happen once in every firing of a job, say --scope firing. Inside an agent's \
+        shell the action is declared, and happens once after the checks of its task. The command \
+        finds a key of our own in UNSTUCK_IDEMPOTENCY_KEY, the same \
         whenever this action is sent: hand it on where the other side takes one.",
     after_long_help = MUTATE_EXAMPLES
 )]
@@ -27,9 +29,9 @@ pub(crate) struct Mutate {
     #[arg(long, value_name = "KEY")]
     pub(crate) key: String,
 
-    /// How far the key counts
-    #[arg(long, value_name = "SCOPE", default_value = "firing")]
-    pub(crate) scope: KeyScope,
+    /// How far the key counts: for good in the whole project, unless an agent's task declares it
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<KeyScope>,
 
     /// A shell command that finds out whether it happened: 0 it did, 1 it did not, else it cannot
     /// tell; what it writes is then what came back
@@ -64,9 +66,10 @@ pub(crate) enum KeyScope {
 
 const MUTATE_EXAMPLES: &str = "\
 Examples:
+  receipt=$(unstuck mutate --key charge-$order -- curl -fsS -d order=$order https://pay.example/charges)
   unstuck mutate --key invoice-2026-11 --probe './invoices has 2026-11' -- ./invoices send 2026-11
-  receipt=$(unstuck mutate --key charge -- curl -fsS -d amount=5 https://pay.example/charges)
-  unstuck mutate --key release-1.4 --scope project --timeout 5m -- npm publish
+  unstuck mutate --key release-1.4 --timeout 5m -- npm publish
+  unstuck mutate --key nightly-mail --scope firing -- ./mail-the-team
 
 Exit codes: those of the command; 0 when it was done before; 120 when a person has to say whether
 it happened; 121 when it is refused: the key was used for something else, or a person left it out.";

@@ -286,7 +286,8 @@ impl Agents<'_> {
             Provider::CodexCli | Provider::OpenAiApi => &[OPENAI],
             Provider::Script => return String::new(),
         };
-        let holds = |name: &&&str| variable(name).is_some_and(|key| Credential::new(&key).is_some());
+        let holds =
+            |name: &&&str| variable(name).is_some_and(|key| Credential::new(&key).is_some());
         let usual = looked_at.iter().find(holds).copied();
         usual.unwrap_or(if looked_at == [OPENAI] { OPENAI } else { key }).to_owned()
     }

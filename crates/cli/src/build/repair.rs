@@ -102,7 +102,7 @@ impl RepairWanted {
             job: Some(JobSpec {
                 propose_only: self.mode == RepairMode::Propose,
                 repair_after_mutation: self.after_mutation,
-                ..JobSpec::default()
+                ..spec.job.unwrap_or_default()
             }),
             overrides: Overrides { repairs: Some(attempts), ..spec.overrides },
             ..spec
@@ -131,6 +131,7 @@ pub(crate) async fn repair_settings(
             // Nothing that belongs to the job is declared or done by whoever repairs it.
             control: None,
             remote: None,
+            pull_request: false,
             tasks: [(spec.name.clone(), task)].into(),
             ..work
         },

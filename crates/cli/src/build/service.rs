@@ -70,7 +70,9 @@ impl Agents<'_> {
             Provider::Script => None,
             Provider::ClaudeCli | Provider::CodexCli => match self.account(provider) {
                 Account::Login(_) => Some("your login".to_owned()),
-                Account::Key(_) => KEYS.contains(&&*variable).then(|| format!("the key in {variable}")),
+                Account::Key(_) => {
+                    KEYS.contains(&&*variable).then(|| format!("the key in {variable}"))
+                }
             },
             Provider::AnthropicApi | Provider::OpenAiApi => {
                 let is_vendors = KEYS.contains(&&*variable) && said(&variable).is_some();

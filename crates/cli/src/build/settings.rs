@@ -63,6 +63,7 @@ pub(crate) async fn build_settings(
         results: Results::new(project.results()),
         control: Some(control(project)?),
         remote: settings.run.push.then(|| settings.run.remote.clone()),
+        pull_request: settings.run.pull_request,
         tasks: tasks.collect::<Result<_, Error>>()?,
         project: repository,
     })

@@ -29,7 +29,7 @@ pub(crate) enum InboxError {
         question: QuestionId,
     },
     /// There is nothing that could be looked up again.
-    #[error("question {question} does not ask whether something happened")]
+    #[error("question {question} has nothing that could be looked up again")]
     NothingToCheck {
         /// The question.
         question: QuestionId,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use unstuck_core::engine::BuildId;
+use unstuck_core::fault::Code;
 
 use crate::exit::Exit;
 use crate::render::words::plain_line;
@@ -68,6 +69,20 @@ pub(crate) enum LandError {
         /// Its name.
         remote: String,
     },
+    /// A check is red on the commit that is to be sent.
+    #[error(
+        "{code}: {} is red on that commit, so no pull request was opened\n{}",
+        plain_line(.command),
+        last_lines(.output)
+    )]
+    Red {
+        /// Which gate said so.
+        code: Code,
+        /// The check.
+        command: String,
+        /// What it wrote.
+        output: String,
+    },
     /// A person decided to leave the pull request out.
     #[error("it was decided to leave this pull request out")]
     PullRequestLeftOut,
@@ -80,7 +95,7 @@ impl LandError {
     /// The exit code it leads to.
     pub(super) const fn exit(&self) -> Exit {
         match self {
-            Self::PullRequestLeftOut => Exit::SomeFailed,
+            Self::PullRequestLeftOut | Self::Red { .. } => Exit::SomeFailed,
             Self::NotAtGithub { .. } => Exit::Config,
             Self::NoToken { .. } => Exit::Denied,
             Self::PullRequestUnknown => Exit::Waiting,
@@ -126,6 +141,9 @@ impl LandError {
                 "set `github.repository` and `github.base_url` in unstuck.toml, or `run.remote`"
                     .to_owned(),
             ],
+            Self::Red { .. } => {
+                vec!["`unstuck run` with what is wrong as a task lets an agent mend it".to_owned()]
+            }
             Self::PullRequestLeftOut => {
                 vec!["`unstuck land --merge` brings the work into your branch".to_owned()]
             }
@@ -134,6 +152,17 @@ impl LandError {
             }
         }
     }
+}
+
+/// How much of a check's output says how it failed.
+const LINES_MAX: usize = 20;
+
+/// The end of an output, each line behind a bar.
+fn last_lines(output: &str) -> String {
+    let lines: Vec<String> =
+        output.lines().filter(|line| !line.trim().is_empty()).map(plain_line).collect();
+    let last = &lines[lines.len().saturating_sub(LINES_MAX)..];
+    last.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// How many files are enough to know what it is about.

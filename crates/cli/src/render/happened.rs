@@ -54,6 +54,13 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::JobReleased { .. } => "runs again when its time comes".to_owned(),
         Event::JobFireLater { .. } => "still runs, and runs once more afterwards".to_owned(),
 
+        Event::JobMissed { code, .. } => {
+            format!(
+                "gave up this time, because {} ({code}); the next one tries",
+                failed(*code, false)
+            )
+        }
+
         Event::Reported { .. } => "told what it met".to_owned(),
 
         Event::TaskBackingOff { until: Some(again), .. } => {
@@ -130,9 +137,13 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::Thinking { .. } => "the agent thinks".to_owned(),
         Event::ToolCalled { label, .. } => format!("the agent: {label}"),
+        Event::Refused { what, why, .. } => {
+            format!("the agent was not allowed to run `{what}`: {why}")
+        }
         Event::Narrated { text, .. } => format!("the agent says: {text}"),
         Event::Retrying { attempt, code, .. } => {
-            format!("tries another way, number {attempt}, because {}", failed(*code, false))
+            let number = attempt.saturating_add(1);
+            format!("tries another way, approach {number}, because {}", failed(*code, false))
         }
         Event::Recovered { signatures, .. } => {
             let errors = words::number(signatures.len(), "error", "errors");
@@ -164,13 +175,15 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("is about to do {} (action {mutation})", key(&spec.key))
         }
         Event::MutationInFlight { mutation, .. } => format!("action {mutation} is being done"),
-        Event::MutationProbing { mutation } => format!("looking up if action {mutation} happened"),
-        Event::MutationSettling { mutation, until: again } => {
+        Event::MutationProbing { mutation, .. } => {
+            format!("looking up if action {mutation} happened")
+        }
+        Event::MutationSettling { mutation, until: again, .. } => {
             format!("action {mutation} may still show; it is looked up again at {}", until(again))
         }
         Event::MutationApplied { mutation, .. } => format!("action {mutation} happened"),
         Event::MutationFailed { mutation } => format!("action {mutation} did not happen"),
-        Event::MutationIndeterminate { mutation } => {
+        Event::MutationIndeterminate { mutation, .. } => {
             format!("nobody can tell if action {mutation} happened")
         }
         Event::MutationReconciled { mutation, to, .. } => match to {

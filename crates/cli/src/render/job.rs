@@ -15,6 +15,7 @@ pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Opti
         Event::JobDefined { .. } => "is set up".to_owned(),
         Event::JobFired { .. } => "runs".to_owned(),
         Event::JobFireLater { .. } => "still runs; runs once more afterwards".to_owned(),
+        Event::JobMissed { .. } => format!("gave up this time{because}; the next one tries"),
         Event::JobHeld { .. } => "paused, as you asked".to_owned(),
         Event::JobReleased { .. } => "runs at its times again".to_owned(),
         Event::TaskBackingOff { until: Some(again), .. } => {

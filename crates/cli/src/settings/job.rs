@@ -8,10 +8,11 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use unstuck_core::plan::WorkPhase;
 use unstuck_core::policy::Amount;
 use unstuck_runner::jobs::Schedule;
 
-use super::sections::Cap;
+use super::sections::{AlertAfter, Cap};
 use super::units::{Length, Money};
 
 /// The longest name.
@@ -39,6 +40,13 @@ pub(crate) struct Job {
     /// How long it may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Length>,
+    /// When you hear of it while it fails for a passing reason. Without it, as for every job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) alert_after: Option<AlertAfter>,
+    /// What it is there for: `read`, `decide` or `act`. With one of the first two, `unstuck mutate` in
+    /// it is refused as LOGIC_PHASE_VIOLATION.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) phase: Option<Phase>,
     /// What one firing may spend: `"$2.50"`, or money, tokens and time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget: Option<Allowed>,
@@ -59,6 +67,30 @@ pub(crate) struct Job {
     pub(crate) directory: Option<String>,
     /// How an agent may repair it.
     pub(crate) repair: Repair,
+}
+
+/// What a script is there for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Phase {
+    /// It only reads.
+    Read,
+    /// It decides what is to be done.
+    Decide,
+    /// It may do what cannot be taken back.
+    Act,
+}
+
+impl From<Phase> for WorkPhase {
+    fn from(phase: Phase) -> Self {
+        match phase {
+            Phase::Read => Self::Read,
+            Phase::Decide => Self::Decide,
+            Phase::Act => Self::Act,
+        }
+    }
 }
 
 /// How an agent may repair a job.

@@ -15,7 +15,7 @@ mod server;
 mod units;
 mod wrong;
 
-pub(crate) use job::{Allowed, Job, Name, RepairMode, When, Zone};
+pub(crate) use job::{Allowed, Job, Name, Phase, RepairMode, When, Zone};
 pub(crate) use job_files::FOLDER as JOBS_FOLDER;
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;

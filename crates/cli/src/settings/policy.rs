@@ -17,6 +17,8 @@ impl Settings {
         limits.consecutive = retry.consecutive;
         limits.fresh_start_at = retry.fresh_start_at;
         limits.pause_after_questions = retry.pause_after_questions;
+        limits.alert_firings = retry.alert_after.firings;
+        limits.alert_after_ms = retry.alert_after.time.0;
         limits.iterations = run.max_iterations;
         limits.tool_calls = run.max_tool_calls;
         policy.backoff.base_ms = backoff.base.0;

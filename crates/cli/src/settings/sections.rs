@@ -370,6 +370,24 @@ pub(crate) struct Retry {
     pub(crate) fresh_start_at: u32,
     /// Open questions at which a build pauses.
     pub(crate) pause_after_questions: u32,
+    /// When you hear of a scheduled job that fails for a passing reason. It goes on trying.
+    pub(crate) alert_after: AlertAfter,
+}
+
+/// When you hear of a scheduled job that fails for a passing reason: whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AlertAfter {
+    /// Firings in a row that failed.
+    pub(crate) firings: u32,
+    /// How long it has been failing.
+    pub(crate) time: Length,
+}
+
+impl Default for AlertAfter {
+    fn default() -> Self {
+        Self { firings: 3, time: Length::mins(24 * 60) }
+    }
 }
 
 impl Default for Retry {
@@ -381,6 +399,7 @@ impl Default for Retry {
             consecutive: 10,
             fresh_start_at: 2,
             pause_after_questions: 5,
+            alert_after: AlertAfter::default(),
         }
     }
 }

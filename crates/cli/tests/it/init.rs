@@ -258,7 +258,6 @@ fn night(place: &Place, attempt: &str) -> crate::program::Ran {
     place.commit();
     let mut unstuck = place.command(&["run", "mend the page", "--max-wait", "0"]);
     unstuck.env("UNSTUCK_AGENT_PROVIDER", "script").env("UNSTUCK_AGENT_SCRIPT", "agent.toml");
-    unstuck.env("UNSTUCK_RUN_BASELINE", "off");
     crate::program::ran(unstuck.output().unwrap())
 }
 

@@ -136,6 +136,43 @@ fn a_red_check_keeps_it_here() {
     assert_eq!(here.github.pulls().len(), 1);
 }
 
+// A branch that is there already says nothing about its checks.
+#[test]
+fn a_red_check_keeps_a_pull_request_closed_that_was_pushed_before() {
+    let here = Landing::new(Mood::Well);
+    here.stage.git(&["push", "--quiet", "origin", "unstuck/b0"]);
+    let check = "[validate]\npre_pr = [\"echo the page is bad; grep -q excellent work/a.txt\"]\n";
+    let settings = std::fs::read_to_string(here.stage.path("unstuck.toml")).unwrap();
+    here.stage.write("unstuck.toml", &settings.replace("[validate]\n", check));
+    let ran = here.land(&[]);
+    assert_eq!(ran.exit, 1, "{ran}");
+    assert!(ran.stderr.contains("VALIDATION_PRE_PR"), "{ran}");
+    assert!(ran.stderr.contains("| the page is bad"), "{ran}");
+    assert_eq!(here.github.asked("POST"), 0);
+}
+
+// T4.11: a check before the pull request that is red goes back to the agent
+#[test]
+fn a_red_check_before_the_pull_request_is_mended_by_the_agent() {
+    let here = Landing::before_a_build(Mood::Well);
+    let settings = std::fs::read_to_string(here.stage.path("unstuck.toml")).unwrap();
+    let check = "[validate]\npre_pr = [\"grep -q excellent work/a.txt\"]\n";
+    let settings = settings.replace("[run]\n", "[run]\npull_request = true\npush = true\n");
+    here.stage.write("unstuck.toml", &settings.replace("[validate]\n", check));
+    let (fine, excellent) = (
+        r#"{write = "work/a.txt", text = "fine\n"}"#,
+        r#"{write = "work/a.txt", text = "excellent\n"}"#,
+    );
+    here.stage.agent("write-a", &[fine, excellent]);
+    here.stage.commit();
+    let mut run = here.stage.unstuck(&["run", "write a"]);
+    let ran = ran(run.env("GITHUB_TOKEN", TOKEN).output().unwrap());
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(here.stage.tasks()[0].moved.attempts, 2, "{ran}");
+    assert_eq!(here.github.pulls().len(), 1, "{ran}");
+    assert_eq!(here.stage.on_branch("unstuck/b0", "work/a.txt"), "excellent\n");
+}
+
 #[test]
 fn where_nobody_knows_of_pull_requests_it_says_what_to_set() {
     let here = Landing::new(Mood::Well);

@@ -291,7 +291,7 @@ fn outcome(order: &Order, nth: u32) -> Outcome {
             let fault = Fault::git_push_failed("git.push", "the connection was lost", context);
             Outcome::Unknown { fault: Arc::new(fault) }
         }
-        ("importer", Work::Probe { .. }) => Outcome::CannotTell,
+        ("importer", Work::Probe { .. }) => Outcome::CannotTell { said: None },
         ("backup", Work::Execute { .. }) => {
             let fault = Fault::network_unavailable("backup", "503", Http::default());
             failed(fault.retry_after(Span::from_mins(30)))

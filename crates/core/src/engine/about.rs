@@ -46,6 +46,7 @@ impl Event {
             | Self::JobHeld { task }
             | Self::JobReleased { task }
             | Self::JobFireLater { task }
+            | Self::JobMissed { task, .. }
             | Self::Reported { task, .. }
             | Self::TaskDone { task, .. }
             | Self::TaskFailed { task, .. }
@@ -94,6 +95,7 @@ impl Event {
             | Self::Nudged { run }
             | Self::Thinking { run }
             | Self::ToolCalled { run, .. }
+            | Self::Refused { run, .. }
             | Self::Narrated { run, .. }
             | Self::MutationIntended { run, .. }
             | Self::MutationInFlight { run, .. } => About { run: Some(*run), ..About::default() },
@@ -137,7 +139,8 @@ impl Event {
             Self::TaskParked { code, .. }
             | Self::RunPaused { code, .. }
             | Self::RunFailed { code, .. } => *code,
-            Self::TaskFailed { code, .. }
+            Self::JobMissed { code, .. }
+            | Self::TaskFailed { code, .. }
             | Self::ToolWaiting { code, .. }
             | Self::Warned { code, .. }
             | Self::Retrying { code, .. }

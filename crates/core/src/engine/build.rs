@@ -193,7 +193,16 @@ impl Build {
         self.live() + self.count(Standing::Parked)
     }
 
-    /// How many of its tasks go on by themselves.
+    /// Whether something of it goes on by itself: a task is at work or can begin. What needs a task
+    /// that waits for a person waits for that person, too.
+    pub fn goes_on(&self) -> bool {
+        let at_work = self.count(Standing::Running)
+            + self.count(Standing::BackingOff)
+            + self.count(Standing::Reconciling);
+        at_work > 0 || self.ready().next().is_some()
+    }
+
+    /// How many of its tasks have not ended and wait for no answer of their own.
     pub const fn live(&self) -> u32 {
         self.count(Standing::Pending)
             + self.count(Standing::Running)

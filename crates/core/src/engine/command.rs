@@ -245,7 +245,11 @@ pub enum Outcome {
         fault: Arc<Fault>,
     },
     /// It cannot be found out whether the action happened.
-    CannotTell,
+    CannotTell {
+        /// What the look-up said, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// The build's branch moved on before the merge.
     HeadMoved,
 }
@@ -323,6 +327,16 @@ pub enum Note {
         tool: ToolKind,
         /// The call in one short line.
         label: Arc<str>,
+        /// The commands that are running now, this one among them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        running: Vec<Arc<str>>,
+    },
+    /// It was not allowed to do something.
+    Refused {
+        /// What, in one line.
+        what: Arc<str>,
+        /// The rule or setting that does not allow it.
+        why: Arc<str>,
     },
     /// It said something to people.
     Narrated {

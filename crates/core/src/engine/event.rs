@@ -132,6 +132,10 @@ pub enum Event {
     #[serde(rename = "job.fire_later")]
     JobFireLater { task: TaskId },
 
+    /// A firing of a job gives up over something that passes by itself: the next one tries.
+    #[serde(rename = "job.missed")]
+    JobMissed { task: TaskId, code: Code },
+
     /// A runtime elsewhere reported on its session.
     #[serde(rename = "session.reported")]
     Reported { task: TaskId, request: Request },
@@ -288,7 +292,17 @@ pub enum Event {
     Thinking { run: RunId },
     /// The agent called a tool.
     #[serde(rename = "agent.tool.called")]
-    ToolCalled { run: RunId, tool: ToolKind, label: Arc<str> },
+    ToolCalled {
+        run: RunId,
+        tool: ToolKind,
+        label: Arc<str>,
+        /// The commands that ran from then on, this one among them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        running: Vec<Arc<str>>,
+    },
+    /// The agent was not allowed to do something.
+    #[serde(rename = "agent.refused")]
+    Refused { run: RunId, what: Arc<str>, why: Arc<str> },
     /// The agent said something.
     #[serde(rename = "agent.narrated")]
     Narrated { run: RunId, text: Arc<str> },
@@ -344,10 +358,24 @@ pub enum Event {
     MutationInFlight { mutation: MutationId, run: RunId },
     /// Whether an action happened is being found out.
     #[serde(rename = "mutation.probing")]
-    MutationProbing { mutation: MutationId },
+    MutationProbing {
+        mutation: MutationId,
+        /// When its call was decided, where this is the first look-up after it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        called_at: Option<Time>,
+        /// What the call or the look-up said that led here, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// An action may still appear; it is looked up again later.
     #[serde(rename = "mutation.settling")]
-    MutationSettling { mutation: MutationId, until: Time },
+    MutationSettling {
+        mutation: MutationId,
+        until: Time,
+        /// What the call or the look-up said that led here, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// An action happened.
     #[serde(rename = "mutation.applied")]
     MutationApplied { mutation: MutationId, result: Arc<str> },
@@ -356,7 +384,12 @@ pub enum Event {
     MutationFailed { mutation: MutationId },
     /// Nobody can tell whether an action happened.
     #[serde(rename = "mutation.indeterminate")]
-    MutationIndeterminate { mutation: MutationId },
+    MutationIndeterminate {
+        mutation: MutationId,
+        /// What the call or the look-up said that led here, redacted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Arc<str>>,
+    },
     /// A person or a probe said what became of an action.
     #[serde(rename = "mutation.reconciled")]
     MutationReconciled { mutation: MutationId, to: Reconciled, result: Arc<str> },

@@ -37,3 +37,10 @@ ids! {
     /// Something the outside owes: the position of the event that asked for it.
     EffectId(u64) "e";
 }
+
+impl RunId {
+    /// The git ref that holds what the run left in its worktree, once that is saved.
+    pub fn saved_ref(self) -> String {
+        format!("refs/unstuck/attempts/{self}")
+    }
+}

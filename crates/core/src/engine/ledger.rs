@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{EffectId, MutationId, RunId, TaskId};
+use super::question::ActionFacts;
 use super::table::Table;
 use super::task::Task;
 use crate::plan::MutationSpec;
@@ -87,10 +88,35 @@ pub struct Mutation {
     pub state: MutationState,
     /// By when it was last sent: a call that was decided may have been made a good deal later.
     pub sent_at: Time,
+    /// When the call that is looked up was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_at: Option<Time>,
+    /// What came back from that call, where it is not known whether it got through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came_back: Option<Arc<str>>,
     /// How often it was looked up in vain.
     pub probes: u32,
     /// When it was last looked up: what appeared after that was not seen.
     pub probed_at: Time,
+    /// What the latest look-up said, where it could not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_said: Option<Arc<str>>,
+}
+
+impl Mutation {
+    /// What a person needs to know to say whether it happened.
+    pub fn facts(&self) -> ActionFacts {
+        ActionFacts {
+            key: self.spec.key.clone(),
+            call: self.spec.shown(),
+            sent_at: self.called_at.unwrap_or(self.sent_at),
+            came_back: self.came_back.clone(),
+            probe: self.spec.shown_probe(),
+            probe_said: self.probe_said.clone(),
+            probed_at: (self.probes > 0).then_some(self.probed_at),
+            look_at: self.spec.look_at(),
+        }
+    }
 }
 
 /// All actions that still matter: those of living tasks and firings, and permanent ones.

@@ -53,6 +53,7 @@ mod question;
 mod react;
 mod repairs;
 mod run;
+mod setbacks;
 mod signatures;
 mod state;
 mod table;
@@ -74,13 +75,14 @@ pub use event::{Event, PauseCause, Raised, Reconciled, Recorded};
 pub use gate::{CLOSINGS_KEPT_MAX, Closing, Gate, GateState};
 pub use ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 pub use ledger::{Mutation, MutationState, Occurrence};
-pub use question::{Question, QuestionEnd, Subject, Tried};
+pub use question::{ActionFacts, Question, QuestionEnd, Subject, Tried};
 pub use repairs::Repairs;
 pub use run::{Next, Operation, Phase, Run, Status, Step};
+pub use setbacks::Setbacks;
 pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, Record, Signatures};
 pub use state::{State, Taken};
 pub use task::{
-    Allowance, Charged, Counters, Guidance, Left, Standing, Task, TaskState, Transient,
+    Allowance, Charged, Counters, Failing, Guidance, Left, Standing, Task, TaskState, Transient,
 };
 pub use why::{Count, Rule, Why};
 pub use wish::{Order, Wish};

@@ -23,6 +23,8 @@ pub enum Subject {
     Action(MutationId),
     /// One build that stands still.
     Build(BuildId),
+    /// One job that keeps failing for a passing reason, and goes on trying.
+    Job(TaskId),
 }
 
 /// An open question.
@@ -41,10 +43,41 @@ pub struct Question {
     pub why: Why,
     /// What was tried before, oldest first.
     pub attempts: Vec<Tried>,
-    /// The tasks that wait for the answer.
+    /// The tasks that wait for the answer; the job it is about where that goes on trying.
     pub tasks: Vec<TaskId>,
     /// When it was asked.
     pub asked_at: Time,
+    /// What is known of the action that it is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Box<ActionFacts>>,
+}
+
+/// What is known of an action of which it is not known whether it happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ActionFacts {
+    /// Its key.
+    pub key: String,
+    /// The command or request in one line, redacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// When it was sent.
+    pub sent_at: Time,
+    /// What came back; nothing where the process that sent it was gone before anything did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came_back: Option<Arc<str>>,
+    /// The command or address that looks it up. Without one it cannot be checked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<String>,
+    /// What the latest look-up said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_said: Option<Arc<str>>,
+    /// When it was last looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probed_at: Option<Time>,
+    /// The place where it would show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_at: Option<String>,
 }
 
 impl Question {

@@ -39,6 +39,9 @@ pub struct FailedApproach {
     pub tried: Tried,
     /// It was checked once more and failed again.
     pub confirmed: bool,
+    /// A person has answered since: the same approach may be checked again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered: bool,
 }
 
 /// What is known about all errors of a project.
@@ -78,25 +81,28 @@ impl Signatures {
     pub fn remember(&mut self, signature: Signature, approach: &Arc<Approach>, code: Code) {
         let Some(record) = self.0.get_mut(&signature) else { return };
         let digest = approach.digest;
-        let same = |failed: &FailedApproach| failed.tried.approach.digest == digest;
-        if digest.is_some() && record.failed.iter().any(|failed| same(failed) && failed.confirmed) {
+        let same = |failed: &FailedApproach| {
+            failed.tried.approach.digest == digest && failed.confirmed && !failed.answered
+        };
+        if digest.is_some() && record.failed.iter().any(same) {
             return;
         }
         if record.failed.len() == APPROACHES_KEPT_MAX {
             record.failed.remove(0);
         }
         let tried = Tried { approach: Arc::clone(approach), code };
-        record.failed.push(FailedApproach { tried, confirmed: false });
+        record.failed.push(FailedApproach { tried, confirmed: false, answered: false });
     }
 
-    /// The approach with this digest that failed with this error, and its number from 1.
+    /// The approach with this digest that failed with this error since a person last answered, and
+    /// its number from 1.
     pub fn failed_before(
         &self,
         signature: Signature,
         digest: Digest,
     ) -> Option<(u32, &FailedApproach)> {
         let record = self.get(signature)?;
-        (1..).zip(&record.failed).find(|(_, failed)| {
+        (1..).zip(record.failed.iter().filter(|failed| !failed.answered)).find(|(_, failed)| {
             failed.tried.approach.digest == Some(digest)
                 && failed.tried.code.row().class == Class::CodeError
         })
@@ -126,6 +132,15 @@ impl Signatures {
         if let Some(record) = self.0.get_mut(&signature) {
             record.count = 0;
             record.life = record.life.wrapping_add(1);
+        }
+    }
+
+    /// Lets the approaches that failed with this error be checked again.
+    pub fn let_repeat(&mut self, signature: Signature) {
+        if let Some(record) = self.0.get_mut(&signature) {
+            for failed in &mut record.failed {
+                failed.answered = true;
+            }
         }
     }
 

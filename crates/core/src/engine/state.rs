@@ -12,6 +12,7 @@ use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::{Ledger, Mutation};
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Run, Step};
+use super::setbacks::Unfinished;
 use super::signatures::Signatures;
 use super::table::Table;
 use super::task::Task;
@@ -30,6 +31,8 @@ pub struct State {
     pub(super) tasks: Table<TaskId, Task>,
     pub(super) runs: Table<RunId, Run>,
     pub(super) signatures: Signatures,
+    #[serde(default, skip_serializing_if = "Unfinished::is_empty")]
+    pub(super) unfinished: Unfinished,
     pub(super) gates: BTreeMap<GateKey, Gate>,
     pub(super) questions: BTreeMap<QuestionId, Question>,
     #[serde(with = "super::pairs")]
@@ -111,6 +114,7 @@ impl State {
             tasks: Table::default(),
             runs: Table::default(),
             signatures: Signatures::default(),
+            unfinished: Unfinished::default(),
             gates: BTreeMap::new(),
             questions: BTreeMap::new(),
             subjects: BTreeMap::new(),

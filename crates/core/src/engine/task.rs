@@ -10,6 +10,7 @@ use super::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
 use super::ledger::Occurrence;
 use super::repairs::Repairs;
 use super::run::{Next, Operation};
+use super::setbacks::Setbacks;
 use super::signatures::Signatures;
 use crate::attempt::Approach;
 use crate::fault::{Code, Fault, Work};
@@ -193,6 +194,15 @@ pub struct Transient {
     pub since: Time,
 }
 
+/// A scheduled job that has not succeeded since it met something that passes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// Firings in a row that gave up.
+    pub firings: u32,
+    /// When it began.
+    pub since: Time,
+}
+
 /// What a task has charged to an error and can give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charged {
@@ -252,6 +262,9 @@ pub struct Task {
     /// A job is left alone when its time comes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
+    /// How long a scheduled job has been failing for a passing reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Failing>,
     /// How often this firing's script was started.
     pub executions: u32,
     /// A job is to be fired again when it is done.
@@ -267,6 +280,9 @@ pub struct Task {
     /// The latest check that was red, whatever was met after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check_failure: Option<Arc<Fault>>,
+    /// What its next attempt has to get past, and what failed on the way.
+    #[serde(default, skip_serializing_if = "Setbacks::is_none")]
+    pub setbacks: Setbacks,
     /// How often an agent began on it anew.
     pub attempts: u32,
     /// What its agent did in the attempt that is being checked.
@@ -294,6 +310,9 @@ pub struct Task {
     pub declared: Vec<Arc<MutationSpec>>,
     /// Its entries in the ledger, for this task or firing.
     pub ledger: Vec<MutationId>,
+    /// Commands of its agent that were running when it was last heard of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub running_commands: Vec<Arc<str>>,
     /// What a person said last.
     pub guidance: Option<Arc<Guidance>>,
     /// What a person allowed for its next run.
@@ -329,6 +348,7 @@ impl Task {
             firing: 0,
             fired_at: Time::EPOCH,
             held: false,
+            failing: None,
             executions: 0,
             fire_later: false,
             counters: Counters::default(),
@@ -336,6 +356,7 @@ impl Task {
             retrying: None,
             failure: None,
             check_failure: None,
+            setbacks: Setbacks::default(),
             attempts: 0,
             approach: None,
             nudged: None,
@@ -346,6 +367,7 @@ impl Task {
             unsettled: None,
             declared: Vec::new(),
             ledger: Vec::new(),
+            running_commands: Vec::new(),
             guidance: None,
             allowance: None,
             allowed_commands: Vec::new(),
@@ -358,6 +380,11 @@ impl Task {
     /// Which of the two kinds of work it is.
     pub fn work(&self) -> Work {
         self.spec.work()
+    }
+
+    /// Whether it is a job that is fired by its schedule.
+    pub fn is_scheduled(&self) -> bool {
+        self.spec.job.is_some_and(|job| job.scheduled)
     }
 
     /// Whether a runtime elsewhere works on it.

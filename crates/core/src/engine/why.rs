@@ -97,6 +97,10 @@ rules! {
     TriesUsedUp,
     /// The operation was repeated as often and as long as allowed.
     MaxRetriesExceeded,
+    /// The next firing has come, so it tries instead.
+    NextFiringTries,
+    /// The job has failed for so many firings or so long that a person is told; it goes on trying.
+    KeepsFailing,
     /// The wait took longer than allowed.
     WaitedTooLong,
     /// Too many faults in a row, whatever they were.

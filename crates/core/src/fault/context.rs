@@ -102,6 +102,9 @@ contexts! {
         exit: Option<i32>,
         /// The branch or commit it was about.
         reference: Option<String>,
+        /// The remote that it was to reach.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remote: Option<String>,
     }
 
     /// Something that is not allowed.

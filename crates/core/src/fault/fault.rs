@@ -1,6 +1,7 @@
 //! A fault: one failure, typed where it was seen.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -60,6 +61,11 @@ impl Fault {
             classified_by: ClassifiedBy::Typed,
             signature,
         }
+    }
+
+    /// Its message, where it has one, for records that only people read.
+    pub fn words(&self) -> Option<Arc<str>> {
+        (!self.message.is_empty()).then(|| Arc::from(self.message.as_str()))
     }
 
     /// An error nobody gave a code, by who raised it.

@@ -140,6 +140,31 @@ impl Default for CommandCall {
 }
 
 impl Call {
+    /// The call in one line for people.
+    pub fn line(&self) -> String {
+        match self {
+            Self::PullRequest(wanted) => {
+                format!("open a pull request at {}: {}", wanted.repository, wanted.title)
+            }
+            Self::Http(call) => format!("{} {}", call.method, call.url),
+            Self::Command(command) => line_of(&command.program, &command.arguments),
+        }
+    }
+
+    /// The place where it would show.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::PullRequest(PullRequest { repository, base_url: None, .. }) => {
+                Some(format!("https://github.com/{repository}/pulls"))
+            }
+            Self::PullRequest(PullRequest { repository, base_url: Some(url), .. }) => {
+                Some(format!("{url} ({repository})"))
+            }
+            Self::Http(call) => Some(call.look_up_url.clone().unwrap_or_else(|| call.url.clone())),
+            Self::Command(_) => address_in(&self.line()),
+        }
+    }
+
     /// Recognises the same call again.
     pub fn digest(&self) -> u64 {
         // None of these types can fail to be written, and fields are written in their order.
@@ -148,6 +173,28 @@ impl Call {
         first.copy_from_slice(&blake3::hash(&written).as_bytes()[..8]);
         u64::from_le_bytes(first)
     }
+}
+
+/// A program with its arguments as it would be typed, words with blanks in quotes.
+pub fn line_of(program: &str, arguments: &[String]) -> String {
+    let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
+    let quoted = words.map(|word| {
+        if word.is_empty()
+            || word.contains(|c: char| c.is_whitespace() || "'\"$&|;<>()".contains(c))
+        {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        } else {
+            word.to_owned()
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// The first web address in a line, without what is asked of it.
+pub(super) fn address_in(line: &str) -> Option<String> {
+    let start = ["https://", "http://"].iter().filter_map(|scheme| line.find(scheme)).min()?;
+    let address = line[start..].split(|c: char| c.is_whitespace() || "'\"?#".contains(c)).next()?;
+    Some(address.to_owned())
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ mod order;
 mod reach;
 mod spec;
 
-pub use call::{Call, CommandCall, HttpCall, PullRequest, SecretHeader};
+pub use call::{Call, CommandCall, HttpCall, PullRequest, SecretHeader, line_of};
 pub use order::{Plan, PlanError};
 pub use reach::Reach;
 pub use spec::{
     GateKey, JobSpec, MutationKind, MutationSpec, ProbeCommand, Request, ScopeSpec, SessionSpec,
-    TaskSpec,
+    TaskSpec, UnknownPhase, WorkPhase,
 };

@@ -1,11 +1,12 @@
 //! One unit of work, as the outside describes it.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, HttpCall, address_in, line_of};
 use crate::fault::Work;
 use crate::policy::Overrides;
 use crate::time::Span;
@@ -66,6 +67,9 @@ pub struct TaskSpec {
     pub file: Option<String>,
     /// What is done with the result once it is checked: merge, push, pull request, actions.
     pub mutations: Vec<Arc<MutationSpec>>,
+    /// The phase that it belongs to, where it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<WorkPhase>,
     /// Set for a script that is kept alive.
     pub job: Option<JobSpec>,
     /// Set where a runtime elsewhere does the work and tells what comes of it.
@@ -91,6 +95,44 @@ impl TaskSpec {
     /// Whether its result is brought onto the build's branch, where one comes after the other.
     pub fn merges(&self) -> bool {
         self.mutations.iter().any(|mutation| mutation.kind == MutationKind::Merge)
+    }
+}
+
+/// A phase of planned work: first it reads, then it decides, then it acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WorkPhase {
+    /// It only reads.
+    Read,
+    /// It decides what is to be done.
+    Decide,
+    /// It may do what cannot be taken back.
+    Act,
+}
+
+impl WorkPhase {
+    /// The name as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Decide => "decide",
+            Self::Act => "act",
+        }
+    }
+}
+
+/// A word that names no phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a phase is read, decide or act")]
+pub struct UnknownPhase;
+
+impl FromStr for WorkPhase {
+    type Err = UnknownPhase;
+
+    fn from_str(word: &str) -> Result<Self, UnknownPhase> {
+        let all = [Self::Read, Self::Decide, Self::Act];
+        all.into_iter().find(|phase| phase.as_str() == word).ok_or(UnknownPhase)
     }
 }
 
@@ -122,6 +164,9 @@ pub struct JobSpec {
     pub propose_only: bool,
     /// A repair may be used even after an action of this firing was applied.
     pub repair_after_mutation: bool,
+    /// Its schedule fires it again and again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub scheduled: bool,
     /// It is a single action that somebody wanted done once, and no script.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_action: bool,
@@ -161,6 +206,9 @@ pub struct MutationSpec {
     /// sent it may be gone by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look_up: Option<ProbeCommand>,
+    /// The command in one line for people, redacted, where the command itself is not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
     /// What is called, where the action is not about git.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<Call>>,
@@ -196,6 +244,50 @@ impl MutationSpec {
     #[must_use]
     pub fn looked_up_by(self, command: ProbeCommand) -> Self {
         Self { probe: true, look_up: Some(command), ..self }
+    }
+
+    /// What is done, in one line for people.
+    pub fn shown(&self) -> Option<String> {
+        if let Some(call) = &self.call {
+            return Some(call.line());
+        }
+        match self.kind {
+            MutationKind::Merge => Some("git merge".to_owned()),
+            MutationKind::Push => Some("git push".to_owned()),
+            MutationKind::PullRequest | MutationKind::Http | MutationKind::Command => {
+                self.line.clone()
+            }
+        }
+    }
+
+    /// The command or address that looks it up, in one line for people.
+    pub fn shown_probe(&self) -> Option<String> {
+        if !self.probe {
+            return None;
+        }
+        if let Some(command) = &self.look_up {
+            return Some(match command.arguments.as_slice() {
+                [flag, script] if command.program == "sh" && flag == "-c" => script.clone(),
+                arguments => line_of(&command.program, arguments),
+            });
+        }
+        match self.call.as_deref() {
+            Some(Call::Http(HttpCall { look_up_url: Some(url), .. })) => Some(format!("GET {url}")),
+            Some(call) => call.place(),
+            None => match self.kind {
+                MutationKind::Merge => Some("git log".to_owned()),
+                MutationKind::Push => Some("git ls-remote".to_owned()),
+                MutationKind::PullRequest | MutationKind::Http | MutationKind::Command => None,
+            },
+        }
+    }
+
+    /// The place where it would show.
+    pub fn look_at(&self) -> Option<String> {
+        match self.call.as_deref() {
+            Some(call) => call.place(),
+            None => address_in(self.line.as_deref()?),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ impl Policy {
             ("retry.compactions", retry.compactions),
             ("retry.repairs", retry.repairs),
             ("retry.git", retry.git),
+            ("retry.alert_after", retry.alert_firings),
         ];
         for (field, value) in tries {
             require(value <= TRIES_MAX, field, || format!("{value} is more than {TRIES_MAX}"))?;
@@ -24,6 +25,7 @@ impl Policy {
         let counts = [
             ("retry.consecutive", retry.consecutive),
             ("retry.crashes", retry.crashes),
+            ("retry.alert_after", retry.alert_firings),
             ("retry.fresh_start_at", retry.fresh_start_at),
             ("retry.pause_after_questions", retry.pause_after_questions),
             ("retry.iterations", retry.iterations),

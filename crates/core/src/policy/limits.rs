@@ -42,6 +42,10 @@ pub struct Retry {
     pub repairs: u32,
     /// Immediate repetitions of one git operation.
     pub git: u32,
+    /// Firings of a job in a row that gave up over something passing before a person is told.
+    pub alert_firings: u32,
+    /// A person is told when a job has been failing like that for this long, however often it fired.
+    pub alert_after_ms: Span,
     /// Crashes in a row after which a person is asked.
     pub crashes: u32,
     /// From which failure of an error on the work starts over from its base.
@@ -64,6 +68,8 @@ impl Default for Retry {
             compactions: 2,
             repairs: 3,
             git: 1,
+            alert_firings: 3,
+            alert_after_ms: Span::from_hours(24),
             crashes: 3,
             fresh_start_at: 2,
             pause_after_questions: 5,
@@ -162,6 +168,12 @@ pub struct Overrides {
     pub consecutive: Option<u32>,
     /// Repairs of the job.
     pub repairs: Option<u32>,
+    /// Firings of the job that gave up before a person is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alert_firings: Option<u32>,
+    /// How long the job may have been failing before a person is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alert_after_ms: Option<Span>,
     /// Iterations of one run.
     pub iterations: Option<u32>,
     /// Tool calls of one run.

@@ -98,10 +98,6 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
         QuestionKind::Choice if asked.is_passing() => passing(code),
         QuestionKind::Choice if asked.work == Work::Job => script(reason),
         QuestionKind::Choice | QuestionKind::Happened => choice(code, reason),
-        QuestionKind::Ours if reason == Reason::TooManyCrashes => (
-            Decision::TryAgain,
-            "See if the machine has room and memory left, then let me try again.",
-        ),
         QuestionKind::Ours => (
             Decision::TryAgain,
             "Try again once. If it comes back, leave it out and show support the details.",
@@ -111,6 +107,17 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
             Decision::Belongs,
             "If you cannot tell, this choice is the safe one: nothing lands while a check fails.",
         ),
+        QuestionKind::Passing => match reason {
+            Reason::KeepsFailing { .. } => (
+                Decision::TryAgain,
+                "Please see if the service is up. If it is, let me try again now; if not, I go on \
+                 trying by myself.",
+            ),
+            _ => (
+                Decision::TryAgain,
+                "Please see why it was ended, such as too little memory. Then let me try again.",
+            ),
+        },
     }
 }
 

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Code;
+use crate::time::Time;
 
 /// How many lines of an output are shown.
 pub const OUTPUT_LINES_MAX: usize = 20;
@@ -45,6 +46,9 @@ pub struct Evidence {
     /// The command that logs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
+    /// The action of which it is not known whether it happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<ActionEvidence>,
     /// The budget that has no room for the next call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetFacts>,
@@ -68,6 +72,35 @@ pub struct AskedBy {
     /// The agent that works on it, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+}
+
+/// An action of which it is not known whether it happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ActionEvidence {
+    /// Its key.
+    pub key: String,
+    /// The command or request in one line, redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// When it was sent.
+    pub sent_at: Time,
+    /// What came back; nothing where the process that sent it was gone before anything did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came_back: Option<String>,
+    /// The command or address that looks it up. Without one it cannot be checked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<String>,
+    /// What the latest look-up said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_said: Option<String>,
+    /// When it was last looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probed_at: Option<Time>,
+    /// The place where it would show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_at: Option<String>,
 }
 
 /// A budget without room for the next call, in words with their units.
@@ -121,8 +154,10 @@ pub struct DiffFacts {
 pub struct EvidenceEntry {
     /// What it is.
     pub label: &'static str,
-    /// It, line by line.
+    /// It, line by line; none where it is a time.
     pub lines: Vec<String>,
+    /// The time that it is.
+    pub at: Option<Time>,
     /// Whether it is the words of a program, shown letter by letter.
     pub verbatim: bool,
 }
@@ -136,22 +171,19 @@ impl Evidence {
     /// What there is to show, in the order it is read.
     pub fn entries(&self) -> Vec<EvidenceEntry> {
         let mut entries = Vec::new();
-        let mut add = |label, lines: Vec<String>, verbatim| {
-            if !lines.is_empty() {
-                entries.push(EvidenceEntry { label, lines, verbatim });
-            }
-        };
-        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-        let maybe = |text: &Option<String>| text.as_deref().map(lines).unwrap_or_default();
-        add("Command", maybe(&self.command), true);
+        if let Some(action) = &self.action {
+            entries.extend(action.entries());
+        }
+        let mut add = |label, lines, verbatim| entries.extend(entry(label, lines, verbatim));
+        add("Command", lines_of(self.command.as_deref()), true);
         add("Exit status", self.exit.iter().map(i32::to_string).collect(), false);
-        add("Output", lines(&self.output), true);
+        add("Output", lines_of(Some(&self.output)), true);
         add("Failing tests", self.failing_tests.clone(), true);
         add("Files", self.paths.clone(), true);
-        add("Host", maybe(&self.host), true);
+        add("Host", lines_of(self.host.as_deref()), true);
         add("Asked by", self.asked_by.iter().map(AskedBy::line).collect(), false);
-        add("Variable", maybe(&self.variable), true);
-        add("Login", maybe(&self.login), true);
+        add("Variable", lines_of(self.variable.as_deref()), true);
+        add("Login", lines_of(self.login.as_deref()), true);
         add("Budget", self.budget.iter().map(BudgetFacts::line).collect(), false);
         add("Approaches", self.approach_lines(), false);
         add("Change", self.diff.iter().flat_map(DiffFacts::lines).collect(), false);
@@ -170,6 +202,38 @@ impl Evidence {
             lines.push(format!("{failures} failures in all"));
         }
         lines
+    }
+}
+
+fn entry(label: &'static str, lines: Vec<String>, verbatim: bool) -> Option<EvidenceEntry> {
+    (!lines.is_empty()).then_some(EvidenceEntry { label, lines, at: None, verbatim })
+}
+
+fn lines_of(text: Option<&str>) -> Vec<String> {
+    text.unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+impl ActionEvidence {
+    fn entries(&self) -> impl Iterator<Item = EvidenceEntry> {
+        let at =
+            |label, at| EvidenceEntry { label, lines: Vec::new(), at: Some(at), verbatim: false };
+        let said = |label, text: Option<&str>| entry(label, lines_of(text), true);
+        let nothing = "nothing: it was cut off before anything came back";
+        let came_back = match self.came_back.as_deref() {
+            Some(words) => said("What came back", Some(words)),
+            None => entry("What came back", vec![nothing.to_owned()], false),
+        };
+        let entries = [
+            said("Action", Some(&self.key)),
+            said("What was sent", self.call.as_deref()),
+            Some(at("Sent", self.sent_at)),
+            came_back,
+            said("Look-up", self.probe.as_deref()),
+            said("What the look-up said", self.probe_said.as_deref()),
+            self.probed_at.map(|time| at("Looked up", time)),
+            said("Where to look", self.look_at.as_deref()),
+        ];
+        entries.into_iter().flatten()
     }
 }
 

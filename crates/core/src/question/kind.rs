@@ -26,6 +26,9 @@ pub enum QuestionKind {
     Paused,
     /// A check fails as it did before the work: say whether that belongs to the work.
     RedBase,
+    /// Something that passes by itself has not passed for long, or what runs the work was killed: try
+    /// again or leave it.
+    Passing,
 }
 
 /// A person's choice.
@@ -77,6 +80,7 @@ impl QuestionKind {
         Self::Ours,
         Self::Paused,
         Self::RedBase,
+        Self::Passing,
     ];
 
     /// Every decision that can be taken on such a question; which of them are offered depends on
@@ -97,7 +101,7 @@ impl QuestionKind {
                 Decision::TryAgain,
             ],
             Self::Happened => &[Decision::ItHappened, Decision::ItDidNot, Decision::Skip],
-            Self::Ours => &[Decision::TryAgain, Decision::SkipFeature],
+            Self::Ours | Self::Passing => &[Decision::TryAgain, Decision::SkipFeature],
             Self::Paused => &[Decision::Continue, Decision::RaiseLimit, Decision::Stop],
             Self::RedBase => &[Decision::Unrelated, Decision::Belongs, Decision::SkipFeature],
         }
@@ -158,6 +162,16 @@ impl Decision {
             Self::Unrelated => "unrelated",
             Self::Belongs => "belongs",
         }
+    }
+
+    /// Whether it says how to go about the work, and not only that it can go on.
+    pub const fn is_about_the_approach(self) -> bool {
+        matches!(self, Self::ProvideGuidance | Self::SimplerVersion)
+    }
+
+    /// Whether it asks for another way than those that failed.
+    pub const fn asks_for_another_way(self) -> bool {
+        matches!(self, Self::SimplerVersion)
     }
 
     /// Whether it leaves the work out: the question then counts as skipped, not as resolved.

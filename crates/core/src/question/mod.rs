@@ -15,8 +15,8 @@ mod tried;
 
 pub use asked::{Asked, DefaultAnswer, TriedAttempt};
 pub use evidence::{
-    ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, EvidenceEntry, OUTPUT_BYTES_MAX,
-    OUTPUT_LINES_MAX, last_lines,
+    ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, EvidenceEntry,
+    OUTPUT_BYTES_MAX, OUTPUT_LINES_MAX, last_lines,
 };
 pub use kind::{Decision, QuestionKind, UnknownDecision};
 pub use options::{OptionsContext, QuestionOption, options};

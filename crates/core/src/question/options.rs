@@ -97,7 +97,7 @@ impl OptionsContext<'_> {
             },
             QuestionKind::Choice => self.ways_on(),
             QuestionKind::Happened => &[D::ItHappened, D::ItDidNot, D::Skip],
-            QuestionKind::Ours => &[D::TryAgain, D::SkipFeature],
+            QuestionKind::Ours | QuestionKind::Passing => &[D::TryAgain, D::SkipFeature],
             QuestionKind::Paused => &[D::Continue, D::RaiseLimit, D::Stop],
             QuestionKind::RedBase => &[D::Unrelated, D::Belongs, D::SkipFeature],
         }
@@ -187,6 +187,9 @@ impl OptionsContext<'_> {
             Decision::ProvideCredentials => {
                 format!("I go on where I stopped{scope}, and I see at once if it works now.")
             }
+            Decision::SkipFeature if matches!(self.reason, Reason::KeepsFailing { .. }) => {
+                "I leave it until its next time comes. It keeps its schedule.".to_owned()
+            }
             Decision::SkipFeature => {
                 format!("I leave out {left_out}. All other work goes on.")
             }
@@ -227,6 +230,9 @@ impl OptionsContext<'_> {
             }
             Decision::TryAgain if kind == QuestionKind::Choice && self.work == Work::Job => {
                 format!("I run it again{scope}, right away.")
+            }
+            Decision::TryAgain if kind == QuestionKind::Passing => {
+                format!("I try again now{scope}, from where it stood.")
             }
             Decision::TryAgain if kind == QuestionKind::Choice => {
                 format!("I go on where I stopped{scope}, right away and with a fresh set of tries.")

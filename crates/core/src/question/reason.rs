@@ -44,8 +44,18 @@ pub enum Reason {
     RetriedOnce,
     /// Many different errors in a row within one task.
     TooManyDifferentErrors,
-    /// Several crashes in a row.
-    TooManyCrashes,
+    /// What runs the work was killed several times in a row.
+    TooManyCrashes {
+        /// How often.
+        times: u32,
+    },
+    /// A job keeps failing for a passing reason, and goes on trying.
+    KeepsFailing {
+        /// Firings in a row that gave up.
+        firings: u32,
+        /// How long it has been failing.
+        span: Span,
+    },
     /// Too many questions are open at once.
     TooManyQuestions {
         /// How many are open.
@@ -81,7 +91,8 @@ impl Reason {
             | Self::WaitedTooLong { .. }
             | Self::ShortenedTooOften { .. }
             | Self::RetriedOnce
-            | Self::TooManyCrashes => true,
+            | Self::TooManyCrashes { .. }
+            | Self::KeepsFailing { .. } => true,
             Self::FirstOccurrence
             | Self::RepairProposed
             | Self::TooManyDifferentErrors
@@ -107,7 +118,10 @@ impl Reason {
             Self::ShortenedTooOften { times } => format!("Compaction budget exhausted ({times})"),
             Self::RetriedOnce => "The one retry failed".to_owned(),
             Self::TooManyDifferentErrors => "Too many consecutive faults".to_owned(),
-            Self::TooManyCrashes => "Too many crashes in a row".to_owned(),
+            Self::TooManyCrashes { times } => format!("Killed {times} times in a row"),
+            Self::KeepsFailing { firings, span } => {
+                format!("Failing for {span}, {firings} firings in a row")
+            }
             Self::TooManyQuestions { open } => format!("Too many open questions ({open})"),
             Self::BudgetSpent { span } => match span {
                 BudgetSpan::Task => "No room in the task budget".to_owned(),

@@ -27,10 +27,6 @@ const OURS: &str = "Internal error. Please contact support.";
 const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put it to use: your own \
                             files are as they were.";
 
-/// What a person is told when the process ended in the middle, several times in a row.
-const CUT_OFF: &str = "Unstuck or the machine went down several times in a row while I was at it. I \
-                       stopped, because the work itself may be what brings it down.";
-
 /// What is said of a command that nobody can allow.
 const NEVER: &str = "That never runs here, whoever allows it, unless the settings take it off the \
                      list.";
@@ -118,17 +114,14 @@ impl Problem<'_> {
         sentences.join(" ")
     }
 
-    /// Crashes in a row are seldom ours: a machine that goes down ends what runs on it.
     fn is_ours(&self) -> bool {
-        self.asked.reason != Reason::TooManyCrashes
-            && (self.asked.kind == QuestionKind::Ours
-                || matches!(self.asked.code, Some(Code::InternalError | Code::InternalStore)))
+        self.asked.kind == QuestionKind::Ours
+            || matches!(self.asked.code, Some(Code::InternalError | Code::InternalStore))
     }
 
     fn in_the_way(&self) -> Option<String> {
         let asked = self.asked;
         match (asked.kind, asked.code) {
-            _ if asked.reason == Reason::TooManyCrashes => Some(CUT_OFF.to_owned()),
             (QuestionKind::Happened, _) => Some(self.unknown_outcome()),
             (QuestionKind::Paused, _) => Some(self.limit()),
             // "Internal error" has said it; the details are for the operator.
@@ -196,6 +189,10 @@ impl Problem<'_> {
         }
         let them = if asked.tasks > 1 { "them" } else { "it" };
         let waiting = tasks(asked.dependants, asked.work);
+        if let Reason::KeepsFailing { .. } = asked.reason {
+            return "Nothing waits for you: this question goes away when it works again."
+                .to_owned();
+        }
         let rest = if asked.code.is_some_and(reaches_further) {
             "All work that this does not hold up goes on."
         } else {

@@ -31,8 +31,17 @@ pub(super) fn tried(asked: &Asked<'_>) -> Option<String> {
         Reason::TooManyDifferentErrors => {
             "Many things went wrong in a row here, and not all in the same way.".to_owned()
         }
-        Reason::TooManyCrashes
-        | Reason::RepairProposed
+        Reason::TooManyCrashes { times: killed } => format!(
+            "Unstuck or the machine went down {} while I was at it. I stopped, because the work \
+             itself may be what brings it down.",
+            in_a_row(killed)
+        ),
+        Reason::KeepsFailing { firings, span: failing } => format!(
+            "It has not worked for {}, and failed {}. I keep its schedule and try again each time.",
+            span(failing),
+            in_a_row(firings)
+        ),
+        Reason::RepairProposed
         | Reason::TooManyQuestions { .. }
         | Reason::BudgetSpent { .. }
         | Reason::OutcomeUnknown
@@ -52,6 +61,14 @@ fn attempts_used_up(tried: u32, ways: u32) -> String {
             said(ways)
         ),
         (tried, _) => format!("I tried {} different ways, and each one failed.", said(tried)),
+    }
+}
+
+/// `once`, `three times in a row`.
+fn in_a_row(number: u32) -> String {
+    match number {
+        0 | 1 => "once".to_owned(),
+        many => format!("{} in a row", times(many)),
     }
 }
 

@@ -25,6 +25,7 @@ pub const fn kind(kind: QuestionKind) -> &'static str {
         QuestionKind::Ours => "a fault of ours",
         QuestionKind::Paused => "paused",
         QuestionKind::RedBase => "an old failure",
+        QuestionKind::Passing => "try again?",
     }
 }
 

@@ -7,53 +7,153 @@ use crate::engine::{RunId, Start, State, Step, Task, Tried};
 use crate::fault::{Class, Fault, Kind, Work};
 use crate::policy::Policy;
 
-/// The replanning context of a run: none when nothing failed that calls for another way, and nobody
-/// said anything. What passed by itself is no reason to leave a way that was good.
+/// The replanning context of a run: none when nothing failed that calls for another way, and no
+/// person said anything. What passed by itself is no reason to leave a way that was good.
 pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
-    told(state, policy, run, tree)
+    let run = state.run(run)?;
+    let task = state.task(run.task)?;
+    let about = About { state, policy, task, step: Some(run.step), saved: saved(task) };
+    if task.work() == Work::Job {
+        let failure = breaking(task)?;
+        if failure.class() == Class::EnvError && task.guidance.is_none() {
+            return None;
+        }
+        return Some(about.repair(failure));
+    }
+    let setbacks = &task.setbacks;
+    match (setbacks.answered.as_deref(), setbacks.latest.as_deref()) {
+        (Some(asked), _) if task.guidance.is_some() => Some(about.attempt(Some(asked), true)),
+        (_, Some(latest)) => Some(about.attempt(Some(latest), false)),
+        (_, None) if setbacks.before.is_empty() => None,
+        (_, None) => Some(about.attempt(None, false)),
+    }
 }
 
 /// The same inside a run that goes on, as the result of what failed: the tree is as it is.
 pub fn result(state: &State, policy: &Policy, run: RunId) -> Option<String> {
-    told(state, policy, run, |_, _| Tree::Kept)
-}
-
-fn told(
-    state: &State,
-    policy: &Policy,
-    run: RunId,
-    tree: impl Fn(Step, &Fault) -> Tree<'_>,
-) -> Option<String> {
-    let run = state.run(run)?;
-    let task = state.task(run.task)?;
-    let failure = called_for(task)?;
-    if failure.class() == Class::EnvError && task.guidance.is_none() {
-        return None;
+    let task = state.task(state.run(run)?.task)?;
+    let about = About { state, policy, task, step: None, saved: None };
+    if task.work() == Work::Job {
+        let failure = breaking(task).filter(|failure| failure.class() != Class::EnvError)?;
+        return Some(about.repair(failure));
     }
-    let approaches = approaches(state, task, failure);
-    let limits = policy.limits(failure.code(), &task.spec.overrides);
-    let (attempt, of) = match task.work() {
-        Work::Task => (state.signatures().count(failure.signature), limits.per_signature),
-        Work::Job => (task.counters.repairs, limits.repairs),
-    };
-    let broke = task.repairs.broke.as_deref().filter(|broke| *broke != failure);
-    let (message, broke_message) = (words(failure), broke.map(words).unwrap_or_default());
-    Some(replan(&Replan {
-        work: task.work(),
-        guidance: guidance(task),
-        failed: u32::try_from(approaches.len()).unwrap_or(u32::MAX).max(1),
-        attempt: attempt.max(1),
-        of,
-        goal: &task.spec.goal,
-        approaches: &approaches,
-        broke: broke.map(|broke| failed(broke, &broke_message)),
-        failure: failed(failure, &message),
-        tree: if task.is_session() { Tree::Elsewhere } else { tree(run.step, failure) },
-    }))
+    let failure = task.failure.as_deref().filter(|failure| failure.class() != Class::EnvError)?;
+    Some(about.attempt(Some(failure), false))
 }
 
-/// What calls for another way. Whatever else got in the way of a repair, it is about the script.
-fn called_for(task: &Task) -> Option<&Fault> {
+/// Whom a text is for.
+struct About<'a> {
+    state: &'a State,
+    policy: &'a Policy,
+    task: &'a Task,
+    /// The step that begins; none inside one that goes on.
+    step: Option<Step>,
+    /// Where earlier work is kept.
+    saved: Option<String>,
+}
+
+impl About<'_> {
+    /// What an agent reads that works on a task.
+    fn attempt(&self, failure: Option<&Fault>, answered: bool) -> String {
+        let Self { state, policy, task, .. } = self;
+        let setbacks = &task.setbacks;
+        let (attempt, of) = failure.map_or((1, 0), |failure| {
+            let limits = policy.limits(failure.code(), &task.spec.overrides);
+            let met = state.signatures().count(failure.signature);
+            approach_after(task, met, limits.per_signature)
+        });
+        let first = setbacks.failed.saturating_sub(small(setbacks.tried.len())) + 1;
+        let approaches = numbered(first, setbacks.tried.iter());
+        let earlier = numbered(1, self.earlier(failure).into_iter());
+        let red = setbacks.red.as_deref().filter(|red| Some(*red) != failure);
+        let (message, red_message) =
+            (failure.map(words).unwrap_or_default(), red.map(words).unwrap_or_default());
+        replan(&Replan {
+            work: Work::Task,
+            guidance: guidance(task),
+            answered,
+            failed: attempt.saturating_sub(1),
+            attempt,
+            of,
+            goal: &task.spec.goal,
+            approaches: &approaches,
+            earlier: &earlier,
+            broke: None,
+            failure: failure.map(|failure| failed_with(failure, &message)),
+            red: red.map(|red| failed_with(red, &red_message)),
+            tree: self.tree(failure),
+        })
+    }
+
+    /// What failed before the approaches that count: before an answer, in an earlier build, or with
+    /// the same error in another task.
+    fn earlier(&self, failure: Option<&Fault>) -> Vec<&Tried> {
+        let setbacks = &self.task.setbacks;
+        let record = failure.and_then(|failure| self.state.signatures().get(failure.signature));
+        let elsewhere = record.into_iter().flat_map(|record| &record.failed);
+        let mut earlier: Vec<&Tried> = setbacks.before.iter().collect();
+        for tried in elsewhere.map(|known| &known.tried) {
+            let same = |known: &Tried| known.approach == tried.approach;
+            if !setbacks.tried.iter().any(same) && !earlier.iter().any(|known| same(known)) {
+                earlier.push(tried);
+            }
+        }
+        earlier
+    }
+
+    /// What an agent reads that repairs a job's script.
+    fn repair(&self, failure: &Fault) -> String {
+        let Self { policy, task, .. } = self;
+        let approaches = numbered(1, task.repairs.failed.iter());
+        let broke = task.repairs.broke.as_deref().filter(|broke| *broke != failure);
+        let (message, broke_message) = (words(failure), broke.map(words).unwrap_or_default());
+        replan(&Replan {
+            work: Work::Job,
+            guidance: guidance(task),
+            answered: task.guidance.is_some() && task.setbacks.answered.is_some(),
+            failed: small(approaches.len()).max(1),
+            attempt: task.counters.repairs.max(1),
+            of: policy.limits(failure.code(), &task.spec.overrides).repairs,
+            goal: &task.spec.goal,
+            approaches: &approaches,
+            earlier: &[],
+            broke: broke.map(|broke| failed_with(broke, &broke_message)),
+            failure: Some(failed_with(failure, &message)),
+            red: None,
+            tree: self.tree(Some(failure)),
+        })
+    }
+
+    /// What the agent finds.
+    fn tree<'b>(&'b self, failure: Option<&'b Fault>) -> Tree<'b> {
+        let taken_back = failure.and_then(|failure| match &failure.kind {
+            Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files) => {
+                Some(files.patch.as_deref())
+            }
+            _ => None,
+        });
+        match (self.step, taken_back) {
+            _ if self.task.is_session() => Tree::Elsewhere,
+            (Some(Step::Attempt { start: Start::FromBase | Start::NewWorktree }), _) => {
+                Tree::Reset { patch: self.saved.as_deref() }
+            }
+            (Some(Step::Attempt { start: Start::Fresh }), _) => Tree::Base,
+            (Some(Step::Repair { .. }), patch) => Tree::CheckedOut { patch: patch.flatten() },
+            (Some(_), Some(patch)) => Tree::TakenBack { patch },
+            (Some(_), None) | (None, _) => Tree::Kept,
+        }
+    }
+}
+
+/// The number of the approach that a task takes after a failure that its error has `met` so often,
+/// and of how many. The tries belong to the error: approaches that met another one come on top.
+pub(super) fn approach_after(task: &Task, met: u32, limit: u32) -> (u32, u32) {
+    let failed = task.setbacks.failed.max(1);
+    (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met.max(1)))
+}
+
+/// What a repair is about: whatever else got in its way, that is the script.
+fn breaking(task: &Task) -> Option<&Fault> {
     let failure = task.failure.as_deref()?;
     let broke = task.repairs.broke.as_deref();
     match failure.class() {
@@ -62,23 +162,19 @@ fn called_for(task: &Task) -> Option<&Fault> {
     }
 }
 
-fn failed<'a>(fault: &'a Fault, message: &'a str) -> ReplanFailure<'a> {
-    ReplanFailure { code: fault.code(), source: &fault.source, message }
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// What was tried against the error; of a job, all repairs of this firing that did not help.
-fn approaches<'a>(state: &'a State, task: &'a Task, failure: &Fault) -> Vec<TriedApproach<'a>> {
-    let tried: Vec<&Tried> = match task.work() {
-        Work::Task => {
-            let record = state.signatures().get(failure.signature);
-            record.into_iter().flat_map(|record| &record.failed).map(|known| &known.tried).collect()
-        }
-        Work::Job => task.repairs.failed.iter().collect(),
-    };
-    let numbered = (1..).zip(tried);
-    numbered
+fn numbered<'a>(first: u32, tried: impl Iterator<Item = &'a Tried>) -> Vec<TriedApproach<'a>> {
+    (first..)
+        .zip(tried)
         .map(|(number, Tried { approach, code })| TriedApproach { number, approach, code: *code })
         .collect()
+}
+
+fn failed_with<'a>(fault: &'a Fault, message: &'a str) -> ReplanFailure<'a> {
+    ReplanFailure { code: fault.code(), source: &fault.source, message }
 }
 
 fn guidance(task: &Task) -> Option<Guidance<'_>> {
@@ -102,18 +198,10 @@ fn words(failure: &Fault) -> Cow<'_, str> {
     }
 }
 
-fn tree(step: Step, failure: &Fault) -> Tree<'_> {
-    match (step, &failure.kind) {
-        (Step::Attempt { start: Start::FromBase | Start::NewWorktree | Start::Fresh }, _) => {
-            Tree::Reset { patch: None }
-        }
-        (Step::Repair { .. }, Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files)) => {
-            Tree::CheckedOut { patch: files.patch.as_deref() }
-        }
-        (Step::Repair { .. }, _) => Tree::CheckedOut { patch: None },
-        (_, Kind::ScopeForbidden(files) | Kind::ScopeOutsideAllowed(files)) => {
-            Tree::TakenBack { patch: files.patch.as_deref() }
-        }
-        _ => Tree::Kept,
-    }
+/// Where the work of the run that failed last is kept, if that run changed anything.
+fn saved(task: &Task) -> Option<String> {
+    let setbacks = &task.setbacks;
+    let last = setbacks.tried.last().or(setbacks.before.last())?;
+    let run = setbacks.run.filter(|_| last.approach.files_changed > 0)?;
+    Some(run.saved_ref())
 }

@@ -1,13 +1,21 @@
 //! What a question rests on, from what the engine keeps.
 
-use crate::engine::{Question, State, Subject, Task, Tried};
+use std::sync::Arc;
+
+use crate::engine::{ActionFacts, Question, State, Subject, Task, Tried};
+use crate::failing::Failures;
 use crate::fault::{Auth, BudgetSpent, Fault, Files, Kind, Permission, Tool, Validation};
 use crate::policy::Amount;
-use crate::question::{ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, last_lines};
+use crate::question::{
+    ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, last_lines,
+};
 use crate::tell::brief;
 use crate::text::brief::{length, money, thousands};
 use crate::text::{failed, provider_called};
 use crate::time::Span;
+
+/// How many failing tests are named.
+const FAILING_TESTS_MAX: usize = 20;
 
 /// What an open question rests on.
 pub fn evidence(state: &State, question: &Question) -> Evidence {
@@ -16,6 +24,7 @@ pub fn evidence(state: &State, question: &Question) -> Evidence {
         failures: failures(state, question),
         approaches: approaches(&question.attempts),
         diff: diff(question),
+        action: question.action.as_deref().map(action),
         ..Evidence::default()
     };
     if let Some(fault) = &question.fault {
@@ -35,6 +44,20 @@ pub fn evidence(state: &State, question: &Question) -> Evidence {
     evidence
 }
 
+fn action(of: &ActionFacts) -> ActionEvidence {
+    let text = |words: &Option<Arc<str>>| words.as_deref().map(last_lines);
+    ActionEvidence {
+        key: of.key.clone(),
+        call: of.call.clone(),
+        sent_at: of.sent_at,
+        came_back: text(&of.came_back),
+        probe: of.probe.clone(),
+        probe_said: text(&of.probe_said),
+        probed_at: of.probed_at,
+        look_at: of.look_at.clone(),
+    }
+}
+
 fn asked_by(task: &Task, agent: Option<String>) -> AskedBy {
     let agent = agent.or_else(|| task.spec.provider.clone());
     let agent = agent.map(|name| provider_called(&name).map_or(name.clone(), str::to_owned));
@@ -44,9 +67,10 @@ fn asked_by(task: &Task, agent: Option<String>) -> AskedBy {
 /// The facts of one fault, each in its field.
 fn facts(evidence: &mut Evidence, fault: &Fault) {
     match &fault.kind {
-        Kind::ValidationPreCommit(of) | Kind::ValidationPrePush(of) | Kind::ValidationPrePr(of) => {
-            check(evidence, of)
-        }
+        Kind::ValidationPreCommit(of)
+        | Kind::ValidationPrePush(of)
+        | Kind::ValidationPrePr(of)
+        | Kind::ValidationRedBase(of) => check(evidence, of),
         Kind::PermissionSkipDenied(of) | Kind::PermissionCommandBlocked(of) => {
             command(evidence, of)
         }
@@ -92,6 +116,8 @@ fn check(evidence: &mut Evidence, of: &Validation) {
     evidence.command = given(&of.command);
     evidence.exit = of.exit;
     evidence.output = last_lines(&of.output);
+    let failing = Failures::read(of.output.as_bytes(), "");
+    evidence.failing_tests = failing.tests.into_iter().take(FAILING_TESTS_MAX).collect();
 }
 
 fn command(evidence: &mut Evidence, of: &Permission) {

@@ -34,19 +34,47 @@ pub(super) const fn meaning(decision: Decision) -> &'static str {
 
 /// What is now asked of the agent.
 pub(super) fn instruction(context: &Replan<'_>) -> String {
-    let Replan { failure, work, attempt, of, tree, .. } = context;
+    let Replan { failure, work, attempt, of, tree, guidance, .. } = context;
     let checked = !matches!(tree, Tree::Elsewhere);
-    told(failure.code, *work, (*attempt, *of), checked)
+    let Some(failure) = failure else { return REBUILD.to_owned() };
+    if let Some(guidance) = guidance.filter(|_| context.answered) {
+        return after_answer(guidance.decision, failure.code, *work, checked);
+    }
+    let last = match work {
+        Work::Task => attempt > of,
+        Work::Job => attempt >= of,
+    };
+    let told = told(failure.code, *work, *attempt, last, checked);
+    match guidance {
+        Some(guidance) if !guidance.words.trim().is_empty() => format!("{told}\n{WITHIN}"),
+        _ => told,
+    }
 }
 
 /// What is asked of an agent after this failure: at which attempt it is, and of how many.
-pub fn advice(code: Code, work: Work, tries: (u32, u32)) -> String {
-    told(code, work, tries, true)
+pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
+    told(code, work, attempt, attempt >= of, true)
+}
+
+/// What is asked while nothing has failed since a person answered.
+fn after_answer(decision: Decision, code: Code, work: Work, checked: bool) -> String {
+    let told = match (decision, work) {
+        (Decision::ProvideGuidance, Work::Task) => GUIDED.to_owned(),
+        (Decision::ProvideGuidance, Work::Job) => format!("{REPAIR} {GUIDED}\n{REPAIRING}"),
+        (Decision::SimplerVersion, _) if checked => format!("{SIMPLER}\n{REFUSED}"),
+        (Decision::SimplerVersion, _) => SIMPLER.to_owned(),
+        (_, Work::Task) => return GO_ON.to_owned(),
+        (_, Work::Job) => return format!("{REPAIR}\n{REPAIRING}"),
+    };
+    match hint(code).filter(|_| checked || !is_about_our_checks(code)) {
+        Some(hint) => format!("{told}\n{hint}"),
+        None => told,
+    }
 }
 
 /// What is asked, with what holds for work that is `checked` here.
-fn told(code: Code, work: Work, (attempt, of): (u32, u32), checked: bool) -> String {
-    let last = if attempt >= of {
+fn told(code: Code, work: Work, attempt: u32, last: bool, checked: bool) -> String {
+    let last = if last {
         "\nThis is the last attempt. If you see no way that is really different, say so plainly \
          and name what you would need from a person; that is a good result too."
     } else {
@@ -115,6 +143,28 @@ const fn hint(code: Code) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+/// Where a person gave guidance.
+const GUIDED: &str = "\
+Follow the person's words. Where they keep an approach, keep it and change only what they name; where \
+they want another one, take another one. The work is checked anew, also where it is the same as before.";
+
+/// Where a person wants less.
+const SIMPLER: &str = "\
+Build the smallest version that meets the heart of the goal, in another way than those listed above, \
+and say what you left out.";
+
+/// Where a person fixed or allowed something.
+const GO_ON: &str = "\
+Go on with the task from where it stands. What stopped you is settled: you may do the same again.";
+
+/// Where only an earlier build failed.
+const REBUILD: &str = "\
+An earlier build tried this task in the ways listed above, and none of them passed. Find out why before \
+you begin, and do not start with one of them again unless what stood in its way is gone.";
+
+/// Where a person's words are older than the failure.
+const WITHIN: &str = "The guidance above still holds: choose a way that follows it.";
 
 const DIFFERENT: &str = "\
 Step back and choose a fundamentally different approach. Do not retry the same call, and do not \

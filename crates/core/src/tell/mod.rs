@@ -9,6 +9,7 @@
 
 pub mod brief;
 mod context;
+mod cut_off;
 mod direction;
 mod evidence;
 mod instruct;
@@ -23,6 +24,7 @@ mod waited;
 mod wanted;
 
 pub use context::{context, result};
+pub use cut_off::cut_off;
 pub use direction::{Decision, Direction, direction};
 pub use evidence::evidence;
 pub use instruct::advice;

@@ -18,8 +18,8 @@ pub enum Narration<'a> {
     Started { title: &'a str },
     /// The agent's own remark about what it does.
     Remark { title: &'a str, words: &'a str },
-    /// A new attempt with another approach, counted from 1 after the first failure; `code` is how
-    /// the last one failed.
+    /// A new attempt with the approach of this number, of so many and a last one; `code` is how the
+    /// one before it failed.
     Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
     /// A job's script is being repaired.
     Repairing { title: &'a str, attempt: u32, of: u32, code: Code },
@@ -94,8 +94,9 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         N::Started { title } => format!("I am starting on {}.", name(title)),
         N::Remark { title, words } => remark(&start(title), words),
         N::Retrying { title, attempt, of, code } => format!(
-            "I am trying another way for {} (approach {attempt} of {of}), because {}.",
+            "I am trying another way for {} ({}), because {}.",
             name(title),
+            approach(attempt, of),
             failed(code, false)
         ),
         N::Repairing { title, attempt, of, code } => format!(
@@ -209,6 +210,14 @@ fn red_base(command: &str, tests: &[String]) -> String {
     format!(
         "`{command}` fails before any work has begun{failing}. It has to pass when the work is done."
     )
+}
+
+fn approach(number: u32, of: u32) -> String {
+    if number > of {
+        format!("approach {number}, the last one")
+    } else {
+        format!("approach {number} of {of}")
+    }
 }
 
 fn remark(start: &str, words: &str) -> String {

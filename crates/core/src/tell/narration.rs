@@ -1,5 +1,6 @@
 //! What a person sees happen, one plain sentence at a time.
 
+use super::context::approach_after;
 use super::narrate::{Narration, narrate};
 use crate::engine::{
     Event, Left, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task, TaskId,
@@ -24,9 +25,10 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             Narration::Started { title: title(*task) }
         }
         Event::Retrying { task, attempt, code, .. } => {
-            let own = &state.task(*task)?.spec.overrides;
-            let of = policy.limits(*code, own).per_signature;
-            Narration::Retrying { title: title(*task), attempt: *attempt, of, code: *code }
+            let known = state.task(*task)?;
+            let limit = policy.limits(*code, &known.spec.overrides).per_signature;
+            let (attempt, of) = approach_after(known, *attempt, limit);
+            Narration::Retrying { title: title(*task), attempt, of, code: *code }
         }
         Event::TaskReady { task, .. } => match rule? {
             Rule::RecoveredAfterCrash => Narration::CrashedAndResumed { title: title(*task) },

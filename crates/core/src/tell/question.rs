@@ -55,7 +55,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         attempts: &attempts,
         account: hints.account.as_deref(),
         what: hints.what.as_deref(),
-        look_at: None,
+        look_at: question.action.as_ref().and_then(|action| action.look_at.as_deref()),
         variable: hints.variable,
         login: hints.login,
         budget: budget.as_ref(),
@@ -91,7 +91,8 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         }
         Rule::RepairProposed => Reason::RepairProposed,
         Rule::TooManyInARow => Reason::TooManyDifferentErrors,
-        Rule::CrashedTooOften => Reason::TooManyCrashes,
+        Rule::CrashedTooOften => Reason::TooManyCrashes { times: crashes(state, question) },
+        Rule::KeepsFailing => keeps_failing(state, question, now),
         Rule::TooManyQuestions => {
             Reason::TooManyQuestions { open: open_questions(state, question) }
         }
@@ -114,6 +115,22 @@ fn ways(question: &Question) -> u32 {
     u32::try_from(seen.len()).unwrap_or(u32::MAX)
 }
 
+/// How often what ran the first of its tasks was killed.
+fn crashes(state: &State, question: &Question) -> u32 {
+    let task = question.tasks.first().and_then(|task| state.task(*task));
+    task.map_or(0, |task| task.counters.crashes)
+}
+
+/// How long a job has been failing.
+fn keeps_failing(state: &State, question: &Question, now: Time) -> Reason {
+    let task = question.tasks.first().and_then(|task| state.task(*task));
+    let failing = task.and_then(|task| task.failing);
+    Reason::KeepsFailing {
+        firings: failing.map_or(0, |failing| failing.firings),
+        span: failing.map_or(Span::ZERO, |failing| now.since(failing.since)),
+    }
+}
+
 /// How long the error has been around: from its first sight to the question.
 fn waited(state: &State, question: &Question, now: Time) -> Span {
     let Subject::Error(signature) = question.subject else { return Span::ZERO };
@@ -124,7 +141,7 @@ fn waited(state: &State, question: &Question, now: Time) -> Span {
 fn open_questions(state: &State, question: &Question) -> u32 {
     match question.subject {
         Subject::Build(build) => state.build(build).map_or(0, |build| build.open_questions),
-        Subject::Error(_) | Subject::Action(_) => 0,
+        Subject::Error(_) | Subject::Action(_) | Subject::Job(_) => 0,
     }
 }
 
@@ -181,7 +198,10 @@ impl<'a> Hints<'a> {
 /// What the fault's own facts say about whom and what it is about.
 fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
     if let Subject::Action(id) = question.subject {
-        return state.mutation(id).map_or_else(Hints::default, |of| Hints::what(&of.spec.key));
+        // The command itself says more than the name that somebody gave it.
+        let call = question.action.as_ref().and_then(|action| action.call.as_deref());
+        let key = || state.mutation(id).map(|of| of.spec.key.as_str());
+        return call.or_else(key).map_or_else(Hints::default, Hints::what);
     }
     match question.fault.as_ref().map(|fault| &fault.kind) {
         Some(Kind::AuthInvalid(of) | Kind::AuthExpired(of) | Kind::AuthMissing(of)) => {
@@ -198,7 +218,10 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
             Hints { account: account(&c.name, None), ..Hints::default() }
         }
         Some(
-            Kind::ValidationPreCommit(of) | Kind::ValidationPrePush(of) | Kind::ValidationPrePr(of),
+            Kind::ValidationPreCommit(of)
+            | Kind::ValidationPrePush(of)
+            | Kind::ValidationPrePr(of)
+            | Kind::ValidationRedBase(of),
         ) => Hints::what(&of.command),
         Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => files(of),
         Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),

@@ -1,7 +1,9 @@
-//! What an agent reads after a failure: the head of its next prompt, or the result of its tool.
+//! What an agent reads after a failure or an answer: the head of its next prompt, or the result of
+//! its tool.
 //!
-//! Order: a person's guidance, what failed, the goal, every approach so far, the failure, the tree
-//! it finds, and what is now asked of it. It is technical on purpose and bounded in every part.
+//! Order: a person's guidance, what failed, the goal, every approach so far, the failure, what the
+//! latest check said, the tree it finds, and what is now asked of it. While nothing has failed since
+//! a person answered, the answer rules: nothing calls an approach failed or forbids it. It is technical on purpose and bounded in every part.
 //! Foreign text (messages, summaries) is quoted line by line with a bar in front, so that no output
 //! can pass for an instruction of ours.
 
@@ -15,7 +17,7 @@ use crate::text::bounded::{cut, cut_plain, one_line, quoted, tail};
 
 /// The whole text is never longer. The limits of its parts add up to less, bars and labels
 /// included, so that the instruction at its end is never cut off.
-pub const REPLAN_BYTES_MAX: usize = 56 * 1_024;
+pub const REPLAN_BYTES_MAX: usize = 64 * 1_024;
 
 /// A person's words are kept verbatim up to this length.
 const GUIDANCE_BYTES_MAX: usize = 8 * 1_024;
@@ -26,6 +28,8 @@ const PATCH_BYTES_MAX: usize = 240;
 const FILES_NAMED_MAX: usize = 6;
 /// Older approaches are counted, not listed.
 const APPROACHES_MAX: usize = 8;
+/// Of those before an answer or in an earlier build, fewer are enough.
+const EARLIER_MAX: usize = 4;
 
 /// Everything the replanning context is made from.
 #[derive(Clone, Copy, Debug)]
@@ -34,21 +38,27 @@ pub struct Replan<'a> {
     pub work: Work,
     /// A person's answer, where one was given.
     pub guidance: Option<Guidance<'a>>,
+    /// Nothing has failed since that answer, so it decides what happens to the approaches.
+    pub answered: bool,
     /// The number of the approach that failed last, counted from 1.
     pub failed: u32,
-    /// The number of the attempt that begins now, counted from 1 after the first failure: with
-    /// three, failures 1 to 3 lead to attempts 1 to 3.
+    /// Of a task, the number of the approach that begins now. Of a job, the number of the repair.
     pub attempt: u32,
-    /// How many such attempts there are.
+    /// How many there are. A task has one last approach beyond them.
     pub of: u32,
     /// The goal as it was given.
     pub goal: &'a str,
     /// Every approach so far, oldest first.
     pub approaches: &'a [TriedApproach<'a>],
+    /// Those before them: until a person answered, in another task, or in an earlier build.
+    pub earlier: &'a [TriedApproach<'a>],
     /// How a job's script itself failed, where the last failure is that of a repair.
     pub broke: Option<ReplanFailure<'a>>,
-    /// How the last one failed.
-    pub failure: ReplanFailure<'a>,
+    /// How the last one failed, or what the person was asked about; none where only an earlier
+    /// build failed.
+    pub failure: Option<ReplanFailure<'a>>,
+    /// What the latest red check said, where that is not the failure itself.
+    pub red: Option<ReplanFailure<'a>>,
     /// What the next attempt finds.
     pub tree: Tree<'a>,
 }
@@ -87,6 +97,8 @@ pub struct ReplanFailure<'a> {
 /// What the next attempt finds in its worktree.
 #[derive(Clone, Copy, Debug)]
 pub enum Tree<'a> {
+    /// The base: no attempt of this build has worked in it.
+    Base,
     /// The tree as the last attempt left it.
     Kept,
     /// The tree of the base; the earlier work is saved.
@@ -112,14 +124,23 @@ pub enum Tree<'a> {
 pub fn replan(context: &Replan<'_>) -> String {
     let mut text = String::new();
     guidance(&mut text, context.guidance);
-    headline(&mut text, context);
+    if !context.answered && context.failure.is_some() {
+        headline(&mut text, context);
+    }
     section(&mut text, "ORIGINAL GOAL", &cut(context.goal, GOAL_BYTES_MAX));
-    approaches(&mut text, context.approaches);
+    approaches(&mut text, context);
     if let Some(broke) = &context.broke {
         failure(&mut text, "HOW THE SCRIPT FAILED", broke);
     }
-    failure(&mut text, "THE FAILURE", &context.failure);
-    if let Some(found) = tree(context.tree) {
+    let asked_about = "WHAT THE PERSON WAS ASKED ABOUT";
+    let name = if context.answered { asked_about } else { "THE FAILURE" };
+    if let Some(failed) = &context.failure {
+        failure(&mut text, name, failed);
+    }
+    if let Some(red) = &context.red {
+        failure(&mut text, "WHAT THE LATEST CHECK SAID", red);
+    }
+    if let Some(found) = tree(context.tree, context.answered) {
         section(&mut text, "YOUR WORKTREE", &found);
     }
     section(&mut text, "WHAT TO DO NOW", &instruction(context));
@@ -149,7 +170,8 @@ fn headline(text: &mut String, context: &Replan<'_>) {
     let Replan { failed, attempt, of, .. } = context;
     let _ = match context.work {
         Work::Task => {
-            write!(text, "APPROACH {failed} FAILED\nThis is attempt {attempt} of {of}.\n\n")
+            let this = approach_number(*attempt, *of);
+            write!(text, "APPROACH {failed} FAILED\nThis is {this}.\n\n")
         }
         Work::Job => {
             let what = match context.approaches {
@@ -165,11 +187,35 @@ fn headline(text: &mut String, context: &Replan<'_>) {
     };
 }
 
-fn approaches(text: &mut String, approaches: &[TriedApproach<'_>]) {
+/// `approach 2 of 3`, or that it is the last one: when those are used up, there is one more.
+pub(super) fn approach_number(number: u32, of: u32) -> String {
+    if number > of {
+        format!("approach {number}, the last one before a person is asked")
+    } else {
+        format!("approach {number} of {of}, with one last one to follow")
+    }
+}
+
+fn approaches(text: &mut String, context: &Replan<'_>) {
+    let earlier = match context.guidance.filter(|_| context.answered) {
+        // What was fixed or allowed since says nothing against an approach.
+        Some(said) if !said.decision.is_about_the_approach() => return,
+        Some(_) => "APPROACHES BEFORE THE ANSWER (the person knows of them)",
+        None if context.failure.is_none() => "APPROACHES THAT FAILED IN AN EARLIER BUILD",
+        None => {
+            "APPROACHES BEFORE THAT (in an earlier build, in another task, or before an answer)"
+        }
+    };
+    listed(text, earlier, context.earlier, EARLIER_MAX);
+    let so_far = "APPROACHES SO FAR (all failed; do not repeat any of them)";
+    listed(text, so_far, context.approaches, APPROACHES_MAX);
+}
+
+fn listed(text: &mut String, name: &str, approaches: &[TriedApproach<'_>], max: usize) {
     if approaches.is_empty() {
         return;
     }
-    let skipped = approaches.len().saturating_sub(APPROACHES_MAX);
+    let skipped = approaches.len().saturating_sub(max);
     let mut body = String::new();
     if skipped > 0 {
         let _ = writeln!(body, "({skipped} older ones are not listed)");
@@ -177,7 +223,7 @@ fn approaches(text: &mut String, approaches: &[TriedApproach<'_>]) {
     for tried in &approaches[skipped..] {
         let _ = writeln!(body, "{}", line(tried));
     }
-    section(text, "APPROACHES SO FAR (all failed; do not repeat any of them)", body.trim_end());
+    section(text, name, body.trim_end());
 }
 
 /// `2. “moved the check” · changed 3 files (a.rs, b.rs) · ran 4 commands · failed: LOGIC_ERROR`
@@ -222,22 +268,23 @@ fn failure(text: &mut String, name: &str, failure: &ReplanFailure<'_>) {
     section(text, name, &body);
 }
 
-fn tree(tree: Tree<'_>) -> Option<String> {
+fn tree(tree: Tree<'_>, answered: bool) -> Option<String> {
+    // A person may want just that.
+    let unchanged = if answered { "" } else { ", but do not apply it as it is" };
     let saved = |patch: Option<&str>, what: &str| match patch {
         Some(patch) => format!(
-            " {what} is saved as {}: read it if it helps, but do not apply it as it is.",
+            " {what} is saved as {}: read it if it helps{unchanged}.",
             one_line(patch, PATCH_BYTES_MAX)
         ),
         None => String::new(),
     };
     Some(match tree {
-        Tree::Elsewhere => return None,
+        Tree::Base | Tree::Elsewhere => return None,
         Tree::Kept => "The tree was kept: your changes are still there. Look at them before you \
                        build on them."
             .to_owned(),
         Tree::Reset { patch } => format!(
-            "The tree was reset to the base: the changes of the failed approaches are gone from \
-             it.{}",
+            "The tree was reset to the base: earlier changes are gone from it.{}",
             saved(patch, "The earlier work")
         ),
         Tree::CheckedOut { patch } => format!(

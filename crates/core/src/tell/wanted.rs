@@ -20,6 +20,7 @@ pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'sta
         QuestionKind::Ours => "look at a fault of ours".into(),
         QuestionKind::Paused => "let it go on".into(),
         QuestionKind::RedBase => "say if an old failure belongs to the work".into(),
+        QuestionKind::Passing => "say if it should try again".into(),
     }
 }
 

@@ -208,3 +208,20 @@ fn what_was_refused_is_not_taken() {
     stage.must(Command::Pause { build: id });
     assert!(!stage.must(order.wants(Command::Resume { build: id })).is_empty());
 }
+
+// TX12: what needs a task that waits for a person waits for that person, too
+#[test]
+fn a_build_whose_last_tasks_need_a_parked_one_waits_for_a_person() {
+    let mut stage = Stage::new();
+    let id = stage.build(vec![task("a"), needing("b", &["a"]), needing("c", &["b"]), task("d")]);
+    stage.fails("a", fault(Code::AuthInvalid, "the key was refused"));
+    assert_eq!(stage.state.build(id).unwrap().state, BuildState::Running, "d is at work");
+    stage.succeed("d");
+    assert_eq!(stage.state.build(id).unwrap().state, BuildState::Waiting);
+    stage.answer(Decision::ProvideCredentials);
+    assert_eq!(stage.state.build(id).unwrap().state, BuildState::Running);
+    for name in ["a", "b", "c"] {
+        stage.succeed(name);
+    }
+    assert_eq!(stage.state.build(id).unwrap().state, BuildState::Completed);
+}

@@ -77,7 +77,7 @@ fn began(stage: &mut Stage) {
     stage.must(Command::Progress { effect, report });
 }
 
-// T4.9, TX11: an agent program that starts has not shown that its account works.
+// T4.9, TX11, B40: an agent program that starts has not shown that its account works.
 #[test]
 fn the_start_of_an_agent_does_not_end_the_trouble_of_its_account() {
     let mut stage = Stage::tasks(&["a"]);
@@ -90,7 +90,8 @@ fn the_start_of_an_agent_does_not_end_the_trouble_of_its_account() {
     assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "{waits:?}");
     began(&mut stage);
     assert!(matches!(gate(&stage).state, GateState::Probing { .. }), "no answer has come yet");
-    let (effect, report) = (stage.effect_id("a"), Progress { tool_calls: 1, ..Progress::default() });
+    let (effect, report) =
+        (stage.effect_id("a"), Progress { tool_calls: 1, ..Progress::default() });
     stage.must(Command::Progress { effect, report });
     assert_eq!((gate(&stage).state, gate(&stage).limited), (GateState::Passing, 0));
 }

@@ -112,3 +112,27 @@ fn a_lock_passes_and_a_conflict_calls_for_another_approach() {
     stage.fails("b", fault(Code::GitConflict, "both changed it"));
     assert!(matches!(stage.owed("b").what, Work::Attempt { .. }));
 }
+
+// T4.16: a push may be repeated, so an unreachable remote is nobody's question
+#[test]
+fn a_push_that_cannot_be_looked_up_is_sent_again_and_then_warned_about() {
+    let push = MutationSpec { kind: MutationKind::Push, ..action("push") };
+    let mut stage = Stage::new();
+    stage.build(vec![with_actions("a", vec![push])]);
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    let lost = || Arc::new(fault(Code::GitPushFailed, "could not resolve host"));
+    let mut warned = false;
+    for _ in 0..2 {
+        assert!(matches!(stage.owed("a").what, Work::Perform { .. }));
+        stage.settle("a", Outcome::Unknown { fault: lost() });
+        assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+        let events = stage.settle("a", Outcome::Failed { fault: lost(), approach: None });
+        warned |= happened(&events, "run.warned");
+    }
+    assert!(warned);
+    assert_eq!(stage.state.questions().count(), 0);
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+}

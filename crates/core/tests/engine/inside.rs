@@ -9,6 +9,7 @@ use unstuck_core::engine::{
 };
 use unstuck_core::fault::{Category, Class, Code, Fault, Gate, Kind};
 use unstuck_core::signature::Signature;
+use unstuck_core::tell;
 use unstuck_core::time::Span;
 
 use crate::stage::{Stage, action, fault, happened, with_actions};
@@ -160,8 +161,12 @@ fn what_an_agent_does_is_noted_and_decides_nothing() {
     let cases = [
         (Note::Thinking, Event::Thinking { run }),
         (
-            Note::ToolCalled { tool: ToolKind::Command, label: Arc::clone(&label) },
-            Event::ToolCalled { run, tool: ToolKind::Command, label },
+            Note::ToolCalled {
+                tool: ToolKind::Command,
+                label: Arc::clone(&label),
+                running: Vec::new(),
+            },
+            Event::ToolCalled { run, tool: ToolKind::Command, label, running: Vec::new() },
         ),
         (
             Note::Narrated { text },
@@ -229,4 +234,30 @@ fn what_the_checks_said_stays_with_the_attempt_they_were_about() {
     stage.done("a");
     assert_eq!(*stage.task_state("a"), TaskState::Done);
     assert_eq!(verdicts(&stage), kept);
+}
+
+// T3.12
+#[test]
+fn a_command_that_runs_when_an_agent_is_cut_off_is_told_to_the_next_one() {
+    let mut stage = Stage::tasks(&["a"]);
+    let told = |stage: &Stage| tell::cut_off(stage.state.task(stage.id("a")).unwrap());
+    let call = |stage: &mut Stage, commands: &[&str]| {
+        let effect = stage.effect_id("a");
+        let running = commands.iter().map(|line| Arc::from(*line)).collect();
+        let note = Note::ToolCalled { tool: ToolKind::Command, label: Arc::from("x"), running };
+        stage.must(Command::Note { effect, note });
+    };
+    call(&mut stage, &["make"]);
+    let effect = stage.effect_id("a");
+    stage.must(Command::Note { effect, note: Note::Thinking });
+    assert_eq!(told(&stage), None, "it came back");
+    call(&mut stage, &["make", "curl https://pay.example"]);
+    stage.must(Command::Recover { task: None, clean: false });
+    assert!(told(&stage).unwrap().contains("curl https://pay.example"));
+    call(&mut stage, &["ls"]);
+    stage.fails("a", fault(Code::OperationTimeout, "too long"));
+    stage.wait();
+    assert!(told(&stage).unwrap().contains("ls"), "whatever cut it off");
+    stage.attempt("a");
+    assert_eq!(told(&stage), None, "its work is over");
 }

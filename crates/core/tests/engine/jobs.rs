@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Counters, Outcome, Rule, TaskId, TaskState, Work};
+use unstuck_core::engine::{Command, Counters, Outcome, Rule, Subject, TaskId, TaskState, Work};
 use unstuck_core::fault::{Code, RunFailure};
 use unstuck_core::plan::{JobSpec, TaskSpec};
-use unstuck_core::question::Decision;
+use unstuck_core::policy::Overrides;
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::tell::question_text;
+use unstuck_core::time::Span;
 
 use crate::stage::{Stage, action, fault, happened, task};
 
@@ -50,6 +53,147 @@ fn a_passing_fault_is_retried_five_times_and_then_asked_about() {
     }
     stage.fails("j", fault(Code::NetworkUnavailable, "503"));
     assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
+}
+
+fn scheduled(stage: &mut Stage) -> TaskId {
+    stage.job("j", JobSpec { scheduled: true, ..JobSpec::default() })
+}
+
+fn outage() -> unstuck_core::fault::Fault {
+    fault(Code::NetworkUnavailable, "503")
+}
+
+// T3.7
+#[test]
+fn a_scheduled_job_in_an_outage_retries_until_its_next_firing_which_then_tries() {
+    let mut stage = Stage::new();
+    let task = scheduled(&mut stage);
+    for n in 1..=20 {
+        stage.fails("j", outage());
+        stage.wait();
+        assert_eq!(stage.owed("j").what, Work::Execute { retry: n }, "as often as there is time");
+    }
+    stage.fails("j", outage());
+    let events = stage.must(Command::JobDue { task });
+    assert!(happened(&events, "job.missed") && happened(&events, "job.fired"), "{events:?}");
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    run_to_its_end(&mut stage);
+    assert_eq!(stage.state.questions().count(), 0, "it passed, and nobody had to know");
+    assert_eq!(stage.state.task(task).unwrap().failing, None);
+}
+
+#[test]
+fn a_firing_that_comes_while_the_script_runs_takes_over_when_that_fails() {
+    let mut stage = Stage::new();
+    let task = scheduled(&mut stage);
+    stage.must(Command::JobDue { task });
+    stage.fails("j", outage());
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    assert_eq!(stage.state.task(task).unwrap().firing, 2);
+}
+
+// T3.7
+#[test]
+fn after_three_failed_firings_a_person_hears_of_it_and_the_job_goes_on_trying() {
+    let mut stage = Stage::new();
+    let task = scheduled(&mut stage);
+    for firing in 1..=3 {
+        assert_eq!(stage.state.questions().count(), 0, "before firing {firing} failed");
+        stage.fails("j", outage());
+        stage.must(Command::JobDue { task });
+    }
+    let asked = stage.question().clone();
+    assert_eq!((asked.kind, asked.subject), (QuestionKind::Passing, Subject::Job(task)));
+    assert_eq!(asked.why.rule, Rule::KeepsFailing);
+    assert_eq!(stage.state.build(stage.state.jobs().unwrap()).unwrap().open_questions, 0);
+    let told = question_text(&stage.state, &asked, stage.now);
+    assert!(told.options.iter().any(|option| option.value == Decision::TryAgain));
+    assert!(matches!(stage.owed("j").what, Work::Execute { .. }), "it still runs");
+    stage.fails("j", outage());
+    stage.must(Command::JobDue { task });
+    let events = {
+        stage.done("j");
+        stage.done("j")
+    };
+    assert!(happened(&events, "question.withdrawn"), "{events:?}");
+    assert_eq!(stage.state.questions().count(), 0);
+}
+
+#[test]
+fn a_job_that_has_been_failing_for_a_day_tells_before_its_third_firing() {
+    let mut stage = Stage::new();
+    scheduled(&mut stage);
+    stage.fails("j", outage());
+    stage.now = stage.now + Span::from_hours(23);
+    stage.wait();
+    stage.fails("j", outage());
+    assert_eq!(stage.state.questions().count(), 0);
+    stage.now = stage.now + Span::from_hours(1);
+    stage.wait();
+    stage.fails("j", outage());
+    assert_eq!(stage.question().why.rule, Rule::KeepsFailing);
+    assert!(matches!(stage.task_state("j"), TaskState::BackingOff { .. }));
+}
+
+#[test]
+fn how_soon_a_person_hears_of_a_job_is_set_for_it_alone() {
+    let mut stage = Stage::new();
+    let overrides = Overrides { alert_firings: Some(1), ..Overrides::default() };
+    let job = Some(JobSpec { scheduled: true, ..JobSpec::default() });
+    let spec = TaskSpec { job, overrides, ..task("j") };
+    stage.must(Command::DefineJob { spec: Arc::new(spec) });
+    let id = stage.id("j");
+    stage.must(Command::JobDue { task: id });
+    stage.fails("j", outage());
+    stage.must(Command::JobDue { task: id });
+    assert_eq!(stage.question().kind, QuestionKind::Passing);
+}
+
+#[test]
+fn a_person_who_is_told_of_a_failing_job_can_have_it_try_now_or_leave_it_for_its_next_time() {
+    for decision in [Decision::TryAgain, Decision::SkipFeature] {
+        let mut stage = Stage::new();
+        let task = scheduled(&mut stage);
+        for _ in 0..3 {
+            stage.fails("j", outage());
+            stage.must(Command::JobDue { task });
+        }
+        stage.fails("j", outage());
+        stage.answer(decision);
+        match decision {
+            Decision::TryAgain => assert!(matches!(stage.owed("j").what, Work::Execute { .. })),
+            _ => assert!(matches!(stage.task_state("j"), TaskState::Skipped { .. })),
+        }
+        stage.must(Command::JobDue { task });
+        assert!(matches!(stage.owed("j").what, Work::Execute { .. }), "its schedule is kept");
+        assert_eq!(stage.state.questions().count(), 0, "it is not asked again at once");
+    }
+}
+
+#[test]
+fn a_scheduled_job_that_needs_a_login_waits_for_a_person_all_the_same() {
+    let mut stage = Stage::new();
+    let task = scheduled(&mut stage);
+    stage.fails("j", fault(Code::AuthExpired, "token"));
+    stage.must(Command::JobDue { task });
+    assert!(matches!(stage.task_state("j"), TaskState::Parked { .. }));
+}
+
+#[test]
+fn a_job_that_was_asked_about_before_it_had_a_schedule_runs_at_its_next_time() {
+    let mut stage = Stage::new();
+    let id = stage.job("j", JobSpec::default());
+    for _ in 0..5 {
+        stage.fails("j", outage());
+        stage.wait();
+    }
+    stage.fails("j", outage());
+    assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
+    let job = Some(JobSpec { scheduled: true, ..JobSpec::default() });
+    stage.must(Command::DefineJob { spec: Arc::new(TaskSpec { job, ..task("j") }) });
+    stage.must(Command::JobDue { task: id });
+    assert!(matches!(stage.owed("j").what, Work::Execute { .. }));
+    assert_eq!(stage.state.questions().count(), 0, "its question is withdrawn");
 }
 
 // T3.3, T3.8, T3.11

@@ -6,11 +6,11 @@ use unstuck_core::engine::{
     Command, Event, MutationState, Outcome, Phase, Rejected, Status, Step, TaskState, Work,
 };
 use unstuck_core::fault::{Code, Fault};
-use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec};
+use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, TaskSpec, WorkPhase};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::time::Span;
 
-use crate::stage::{Stage, action, fault, happened, with_actions};
+use crate::stage::{Stage, action, fault, happened, task, with_actions};
 
 fn unknown() -> Outcome {
     Outcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }
@@ -110,7 +110,7 @@ fn what_nobody_can_tell_is_asked_and_never_repeated_by_itself() {
         let mut stage = mutating(vec![spec.clone()]);
         stage.settle("a", unknown());
         if spec.probe {
-            stage.settle("a", Outcome::CannotTell);
+            stage.settle("a", Outcome::CannotTell { said: None });
         }
         assert_eq!(stage.question().kind, QuestionKind::Happened);
         assert_eq!(stage.question().code(), None);
@@ -154,7 +154,7 @@ fn an_action_can_be_left_out_and_a_merge_takes_its_task_with_it() {
 fn a_person_can_have_it_looked_up_again() {
     let mut stage = mutating(vec![action("pay")]);
     stage.settle("a", unknown());
-    stage.settle("a", Outcome::CannotTell);
+    stage.settle("a", Outcome::CannotTell { said: None });
     let question = stage.question().id;
     stage.must(Command::CheckAgain { question });
     assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
@@ -314,13 +314,47 @@ fn a_script_that_dies_with_an_action_in_flight_is_looked_up_before_its_fault_is_
     assert!(matches!(stage.owed("j").what, Work::Perform { .. }), "the call is still under way");
     stage.settle("j", unknown());
     assert!(matches!(stage.owed("j").what, Work::Probe { .. }));
-    stage.settle("j", Outcome::CannotTell);
+    stage.settle("j", Outcome::CannotTell { said: None });
     assert_eq!(stage.question().kind, QuestionKind::Happened);
     stage.answer(Decision::ItHappened);
-    assert!(matches!(stage.task_state("j"), TaskState::BackingOff { .. }), "now its own fault");
-    stage.wait();
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 }, "it goes on from there");
     let effect = stage.effect_id("j");
     assert!(stage.must(Command::Mutate { effect, mutation: action("charge") }).is_empty());
+}
+
+// T3.12
+#[test]
+fn a_script_that_failed_over_an_unknown_outcome_runs_again_after_the_answer_and_is_not_repaired() {
+    for (decision, performed) in [(Decision::ItHappened, 1), (Decision::ItDidNot, 2)] {
+        let mut stage = job_with_action();
+        stage.settle("j", unknown());
+        stage.settle("j", Outcome::CannotTell { said: Some(Arc::from("503")) });
+        script_fails(&mut stage, fault(Code::LogicError, "exit 120"));
+        let facts = stage.question().action.clone().unwrap();
+        assert_eq!((&*facts.key, facts.probe_said.as_deref()), ("charge", Some("503")));
+        assert!(facts.came_back.is_some() && facts.sent_at <= stage.now);
+        let events = stage.answer(decision);
+        assert!(!happened(&events, "run.fault"), "{events:?}");
+        assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 }, "{decision}");
+        let effect = stage.effect_id("j");
+        stage.must(Command::Mutate { effect, mutation: action("charge") });
+        if decision == Decision::ItDidNot {
+            stage.applied("j");
+        }
+        assert_eq!(performs(&stage), performed, "{decision}");
+        stage.done("j");
+        stage.done("j");
+        assert_eq!(*stage.task_state("j"), TaskState::Done);
+    }
+}
+
+#[test]
+fn a_script_that_died_of_an_action_that_a_probe_finds_is_not_repaired_either() {
+    let mut stage = job_with_action();
+    script_fails(&mut stage, fault(Code::ToolCrash, "killed"));
+    stage.settle("j", unknown());
+    stage.applied("j");
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 1 });
 }
 
 #[test]
@@ -419,7 +453,7 @@ fn a_word_about_an_action_ends_a_row_of_crashes() {
     let mut stage = mutating(vec![action("push"), action("mail")]);
     stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 1);
-    stage.settle("a", Outcome::CannotTell);
+    stage.settle("a", Outcome::CannotTell { said: None });
     stage.answer(Decision::ItHappened);
     assert_eq!(stage.state.task(stage.id("a")).unwrap().counters.crashes, 0);
 }
@@ -434,4 +468,44 @@ fn an_attempt_declares_so_many_actions_and_no_more() {
     }
     let refused = stage.try_to(declare(64));
     assert!(matches!(refused, Err(Rejected::NotNow { .. })), "{refused:?}");
+}
+
+// T3.3
+#[test]
+fn a_script_that_acts_in_a_phase_that_only_reads_or_decides_violates_it_however_it_ends() {
+    for phase in [WorkPhase::Read, WorkPhase::Decide] {
+        for swallows in [false, true] {
+            let mut stage = Stage::new();
+            let job = Some(JobSpec::default());
+            let spec = TaskSpec { job, phase: Some(phase), ..task("j") };
+            stage.must(Command::DefineJob { spec: Arc::new(spec) });
+            stage.must(Command::FireJob { task: stage.id("j") });
+            let effect = stage.effect_id("j");
+            let events = stage.must(Command::Mutate { effect, mutation: action("charge") });
+            assert!(happened(&events, "run.blamed"), "{events:?}");
+            assert_eq!(stage.state.mutations().count(), 0, "nothing is even intended");
+            if swallows {
+                stage.done("j");
+            } else {
+                script_fails(&mut stage, fault(Code::LogicError, "exit 1"));
+            }
+            let failure = stage.state.task(stage.id("j")).unwrap().failure.clone().unwrap();
+            assert_eq!(failure.code(), Code::LogicPhaseViolation);
+            assert_eq!(stage.owed("j").what, Work::Repair { propose: false });
+        }
+    }
+}
+
+// T3.3
+#[test]
+fn a_task_that_only_reads_cannot_declare_an_action_and_one_that_acts_can() {
+    for (phase, may) in
+        [(WorkPhase::Read, false), (WorkPhase::Decide, false), (WorkPhase::Act, true)]
+    {
+        let mut stage = Stage::new();
+        stage.build(vec![TaskSpec { phase: Some(phase), ..task("a") }]);
+        let effect = stage.effect_id("a");
+        let declared = stage.try_to(Command::Mutate { effect, mutation: action("mail") });
+        assert_eq!(declared.is_ok(), may, "{phase:?}: {declared:?}");
+    }
 }

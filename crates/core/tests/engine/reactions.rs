@@ -64,7 +64,9 @@ fn every_code_leads_to_what_the_table_says() {
                     QuestionKind::Ours => "asks Ours",
                     QuestionKind::Paused => "asks Paused",
                     QuestionKind::RedBase => "asks RedBase",
-                    QuestionKind::Happened => panic!("{code} asks what only the ledger asks"),
+                    QuestionKind::Happened | QuestionKind::Passing => {
+                        panic!("{code} asks what no code asks")
+                    }
                 }
             }
             Reaction::Repair => panic!("{code}: a task is never repaired"),

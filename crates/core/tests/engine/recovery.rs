@@ -3,6 +3,7 @@
 use unstuck_core::engine::{Command, Event, Rule, Start, State, TaskState, Work};
 use unstuck_core::fault::Code;
 use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::tell::question_text;
 
 use crate::stage::{Stage, fault, happened, red};
 
@@ -74,9 +75,12 @@ fn three_crashes_in_a_row_ask_and_one_settled_effect_starts_the_count_over() {
     stage.must(Command::Recover { task: None, clean: false });
     assert_eq!(stage.state.questions().count(), 0);
     stage.must(Command::Recover { task: None, clean: false });
-    assert_eq!(stage.question().kind, QuestionKind::Ours);
-    assert_eq!(stage.question().why.rule, Rule::CrashedTooOften);
-    assert_eq!(stage.question().code(), Some(Code::InternalError));
+    let asked = stage.question().clone();
+    assert_eq!((asked.kind, asked.code()), (QuestionKind::Passing, None), "no fault of ours");
+    assert_eq!(asked.why.rule, Rule::CrashedTooOften);
+    let told = question_text(&stage.state, &asked, stage.now);
+    assert!(told.problem.contains("was killed three times in a row"), "{}", told.problem);
+    assert!(!told.problem.contains("support"), "{}", told.problem);
     stage.answer(Decision::TryAgain);
     assert_eq!(stage.owed("a").what, Work::Check);
 }
@@ -117,7 +121,7 @@ fn eventful() -> Stage {
     stage.done("a");
     let lost = std::sync::Arc::new(fault(Code::NetworkTimeout, "lost"));
     stage.settle("a", unstuck_core::engine::Outcome::Unknown { fault: lost });
-    stage.settle("a", unstuck_core::engine::Outcome::CannotTell);
+    stage.settle("a", unstuck_core::engine::Outcome::CannotTell { said: None });
     stage.answer(Decision::ItHappened);
     stage.job("j", unstuck_core::plan::JobSpec::default());
     stage.fails("j", fault(Code::AuthExpired, "log in"));

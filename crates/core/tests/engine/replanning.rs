@@ -276,3 +276,152 @@ fn the_last_approaches_are_remembered_and_older_ones_let_go() {
     let expected: Vec<String> = (3..=10).map(|n| format!("approach {n}")).collect();
     assert_eq!(kept, expected);
 }
+
+/// A red check that wrote this.
+fn red_check(output: &str) -> Fault {
+    let check =
+        Validation { command: "check".to_owned(), exit: Some(1), output: output.to_owned() };
+    Fault::validation_pre_commit("validate:pre_commit#1", "red", check)
+}
+
+/// The agent takes the approach of this number, and the check is red.
+fn red_as(stage: &mut Stage, approach: u64, output: &str) {
+    stage.attempt_as("a", approach);
+    let fault = std::sync::Arc::new(red_check(output));
+    stage.settle("a", unstuck_core::engine::Outcome::Failed { fault, approach: None });
+}
+
+// T0.17: whatever the approaches failed with, they are numbered as they came
+#[test]
+fn the_next_prompt_numbers_the_approaches_of_the_task() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.red("a", "boom");
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("APPROACH 1 FAILED\nThis is approach 2 of 3"), "{text}");
+    stage.red("a", "another error");
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("APPROACH 2 FAILED\nThis is approach 3 of 4"), "{text}");
+    assert!(text.contains("1. “approach 1”") && text.contains("2. “approach 2”"), "{text}");
+    stage.red("a", "boom");
+    stage.red("a", "boom");
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("APPROACH 4 FAILED\nThis is approach 5, the last one"), "{text}");
+}
+
+// B1, T4.11: a repeated approach does not hide what the check said
+#[test]
+fn after_a_repeated_approach_the_latest_output_of_the_check_is_still_told() {
+    let mut stage = Stage::tasks(&["a"]);
+    for _ in 0..2 {
+        red_as(&mut stage, 7, "error: the page is bad");
+    }
+    stage.attempt_as("a", 7);
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("LOGIC_REPEATED_APPROACH"), "{text}");
+    assert!(text.contains("WHAT THE LATEST CHECK SAID"), "{text}");
+    assert!(text.contains("error: the page is bad"), "{text}");
+}
+
+// T4.11: neither does an agent that goes in circles, nor a wait
+#[test]
+fn after_no_progress_or_a_wait_the_latest_output_of_the_check_is_still_told() {
+    let mut stage = Stage::tasks(&["a"]);
+    red_as(&mut stage, 1, "error: the page is bad");
+    stage.fails("a", fault(Code::ProviderRateLimit, "slow down"));
+    stage.wait();
+    assert_eq!(stage.owed("a").what, Work::Attempt { start: Start::Resume });
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("error: the page is bad") && text.contains("approach 2 of 3"), "{text}");
+    stage.fails("a", fault(Code::LogicNoProgress, "the same call eight times"));
+    let text = told(&stage, "a").unwrap();
+    assert!(
+        text.contains("LOGIC_NO_PROGRESS") && text.contains("error: the page is bad"),
+        "{text}"
+    );
+    // A green check takes it back.
+    stage.attempt("a");
+    stage.done("a");
+    stage.fails("a", fault(Code::GitConflict, "both changed it"));
+    let text = told(&stage, "a").unwrap();
+    assert!(!text.contains("error: the page is bad"), "{text}");
+}
+
+// B1, T2.3: after an answer the same change is checked again
+#[test]
+fn an_answer_lets_the_same_change_be_checked_again() {
+    for (decision, checked) in
+        [(Decision::ProvideGuidance, true), (Decision::SimplerVersion, false)]
+    {
+        let mut stage = Stage::tasks(&["a"]);
+        for _ in 0..2 {
+            red_as(&mut stage, 7, "boom");
+        }
+        stage.attempt_as("a", 7);
+        stage.attempt_as("a", 7);
+        let question = stage.question().id;
+        stage.answer_to(question, decision, Some("keep it; I have fixed the check"));
+        let text = told(&stage, "a").unwrap();
+        assert!(text.starts_with("GUIDANCE FROM A PERSON"), "{text}");
+        assert!(text.contains("keep it; I have fixed the check"), "{text}");
+        assert_eq!(text.contains("fundamentally different"), false, "{text}");
+        stage.attempt_as("a", 7);
+        let is_checked = stage.owed("a").what == Work::Check;
+        assert_eq!(is_checked, checked, "{decision}");
+    }
+}
+
+#[test]
+fn a_change_that_fails_again_after_the_answer_is_confirmed_once_and_then_refused() {
+    let mut stage = Stage::tasks(&["a"]);
+    for _ in 0..2 {
+        red_as(&mut stage, 7, "boom");
+    }
+    stage.attempt_as("a", 7);
+    stage.attempt_as("a", 7);
+    stage.answer(Decision::ProvideGuidance);
+    red_as(&mut stage, 7, "boom");
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("APPROACH 1 FAILED\nThis is approach 2 of 3"), "{text}");
+    red_as(&mut stage, 7, "boom");
+    let events = stage.attempt_as("a", 7);
+    let refused = events.iter().any(|event| {
+        matches!(event, Event::FaultMet { fault, .. }
+            if fault.code() == Code::LogicRepeatedApproach)
+    });
+    assert!(refused, "{events:?}");
+}
+
+// TX3: what was fixed or allowed is no failed approach
+#[test]
+fn after_fixed_no_line_says_that_the_approach_failed() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.fails("a", fault(Code::AuthInvalid, "the key was refused"));
+    stage.answer(Decision::ProvideCredentials);
+    let text = told(&stage, "a").unwrap();
+    assert!(text.starts_with("GUIDANCE FROM A PERSON"), "{text}");
+    assert!(!text.contains("APPROACH") && !text.contains("not retry"), "{text}");
+    // Nor does a wait after it.
+    stage.fails("a", fault(Code::ProviderRateLimit, "slow down"));
+    stage.wait();
+    assert_eq!(told(&stage, "a").unwrap(), text);
+}
+
+// T2.2: a new build of the same task knows what failed before it
+#[test]
+fn the_first_prompt_of_a_rebuild_names_the_approaches_that_failed() {
+    let mut stage = Stage::new();
+    let build = stage.build(vec![task("a")]);
+    stage.red("a", "boom");
+    stage.red("a", "boom");
+    stage.must(Command::Cancel { build });
+    stage.build(vec![task("other")]);
+    assert_eq!(told(&stage, "other"), None);
+    stage.build(vec![task("a")]);
+    let text = told(&stage, "a").unwrap();
+    assert!(text.contains("FAILED IN AN EARLIER BUILD"), "{text}");
+    assert!(text.contains("“approach 1”") && text.contains("“approach 2”"), "{text}");
+    assert!(!text.contains("APPROACH 1 FAILED"), "{text}");
+    stage.succeed("a");
+    stage.build(vec![task("a")]);
+    assert_eq!(told(&stage, "a"), None, "it was done");
+}

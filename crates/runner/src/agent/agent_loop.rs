@@ -168,7 +168,10 @@ impl AgentLoop {
             let worktree = given.workspace.directory().display().to_string();
             let prompt = prompt::task(given.order, given.notes);
             let watch = Watch::new(StuckLimits::default(), worktree);
-            return Ok(Memory::new(&self.redactor.text(&prompt), watch));
+            let mut memory = Memory::new(&self.redactor.text(&prompt), watch);
+            let context = given.order.context.as_deref();
+            memory.knows(context.map(|context| self.redactor.text(context).into_owned()));
+            return Ok(memory);
         };
         memory.repair();
         if start == Start::Compacted {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use unstuck_core::attempt::{Action, Observation, Outcome, Step, Verdict, diff_digest};
 use unstuck_core::engine::{Note, Progress};
-use unstuck_core::fault::{Code, Fault, Input, Logic};
+use unstuck_core::fault::{Code, Fault, Input, Kind, Logic};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::tool::{Act, Declaration, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten};
 
@@ -73,7 +73,8 @@ impl Working<'_> {
         let mut action = Action { tool, input, observation: unseen };
         let worktree = self.workspace.directory().display().to_string();
         let label = Arc::from(action.label(&worktree));
-        self.desk.note(Note::ToolCalled { tool, label }).await;
+        let running = action.command().map(Arc::from).into_iter().collect();
+        self.desk.note(Note::ToolCalled { tool, label, running }).await;
         let mut answered = match Wish::read(&call.name, &call.input) {
             Err(fault) => self.failed(call, *fault, None).await?,
             Ok(Wish::Speak(speak)) => self.spoken(call, speak, failed).await?,
@@ -125,6 +126,11 @@ impl Working<'_> {
         output: Option<String>,
     ) -> Result<Answered, Over> {
         let fault = Arc::new(clean::fault(self.redactor, &fault));
+        if let Kind::PermissionCommandBlocked(refused) = &fault.kind {
+            let why = fault.message.strip_prefix(&refused.what).unwrap_or(&fault.message);
+            let why = Arc::from(why.trim_start_matches(": "));
+            self.desk.note(Note::Refused { what: Arc::from(refused.what.as_str()), why }).await;
+        }
         let seen = output.clone().unwrap_or_else(|| format!("{}: {}", fault.code(), fault.message));
         // The decision may end the run: whoever goes on has to know how this call came out.
         self.memory.answer(&call.id, &self.redactor.text(&seen), true);

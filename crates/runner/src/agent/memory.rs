@@ -140,6 +140,11 @@ impl Memory {
         self.ours().push(text(words));
     }
 
+    /// The first prompt holds this text of ours already.
+    pub(super) fn knows(&mut self, words: Option<String>) {
+        self.told = words;
+    }
+
     /// Says something that was not the last thing said this way.
     pub(super) fn tell_once(&mut self, words: &str) {
         if !words.is_empty() && self.told.as_deref() != Some(words) {

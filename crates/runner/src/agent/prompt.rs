@@ -27,7 +27,8 @@ pub(super) const GO_ON: &str = "Go on with a tool. If the task is done, call tas
 pub(super) const WIND_DOWN: &str = "The budget of this task is nearly spent. Bring what you have to a good end and call task_done.";
 
 /// A call was under way when the process ended.
-pub(super) const INTERRUPTED: &str = "interrupted; look before you repeat it";
+pub(super) const INTERRUPTED: &str =
+    "interrupted: it may have taken effect. Look whether it did before you repeat it.";
 
 /// A call was not reached.
 pub(super) const NOT_RUN: &str = "not run: the attempt ended before it";
@@ -56,6 +57,9 @@ pub(super) fn task(order: &Order, notes: &str) -> String {
         Some(context) => context.trim_end().to_owned(),
         None => format!("TASK: {}\n\n{}", task.title, task.goal.trim_end()),
     };
+    if let Some(cut_off) = &order.cut_off {
+        text = format!("{cut_off}\n\n{text}");
+    }
     if !notes.trim().is_empty() {
         text = format!("{text}\n\n{}", notes.trim_end());
     }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::Outcome;
-use unstuck_core::fault::{Fault, Missing};
+use unstuck_core::fault::{Fault, GitOperation, Kind, Missing};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::git::Oid;
-use unstuck_world::workspace::{Landed, Project};
+use unstuck_world::workspace::{Landed, Project, Workspace};
 
 use super::world::{Shared, failed};
 use crate::world::Order;
@@ -46,7 +46,11 @@ impl Shared {
     async fn merge(&self, order: &Order) -> Result<Outcome, Fault> {
         let workspace = self.workspace(order).await?;
         let commit = workspace.commit_made().await?;
-        let brought = brought(&commit, &workspace.base().await?);
+        let base = workspace.base().await?;
+        if commit != base {
+            self.pass_before_request(order, &workspace).await?;
+        }
+        let brought = brought(&commit, &base);
         match workspace.fast_forward(&commit).await? {
             Landed::Done => Ok(brought),
             Landed::HeadMoved { .. } => Ok(Outcome::HeadMoved),
@@ -70,6 +74,16 @@ impl Shared {
         Ok(brought(&commit, &workspace.base().await?))
     }
 
+    /// Where a pull request is opened for the build, what lands is what it will hold: a check that
+    /// is red before it goes back to the agent, like any other.
+    async fn pass_before_request(&self, order: &Order, workspace: &Workspace) -> Result<(), Fault> {
+        if !self.settings.pull_request || self.settings.in_place {
+            return Ok(());
+        }
+        let task = self.task(order)?;
+        self.pass(order, task, &task.gates.pre_pr, workspace).await
+    }
+
     /// Sends the build's branch. What went wrong on the way says nothing about whether it arrived.
     async fn push(&self, order: &Order) -> Result<Outcome, Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
@@ -80,7 +94,11 @@ impl Shared {
         workspace.pass_push_hook(remote, &commit, &branch, &self.shell(order)).await?;
         match self.settings.project.git().push(remote, &commit, &branch).await {
             Ok(()) => Ok(applied(&commit)),
-            Err(fault) => Ok(Outcome::Unknown { fault: Arc::new(fault) }),
+            // The answer may have been lost on its way back: it is looked up.
+            Err(fault) => {
+                let fault = Arc::new(not_pushed(fault, remote, &branch));
+                Ok(Outcome::Unknown { fault })
+            }
         }
     }
 
@@ -116,6 +134,17 @@ fn brought(commit: &Oid, base: &Oid) -> Outcome {
     } else {
         applied(commit)
     }
+}
+
+/// Whatever kept a push from arriving, the work is done without it.
+fn not_pushed(fault: Fault, remote: &str, branch: &str) -> Fault {
+    let exit = match &fault.kind {
+        Kind::GitPushFailed(known) => known.exit,
+        _ => None,
+    };
+    let (operation, reference) = ("push".to_owned(), Some(branch.to_owned()));
+    let context = GitOperation { operation, exit, reference, remote: Some(remote.to_owned()) };
+    Fault::git_push_failed("git.push", fault.message, context)
 }
 
 fn applied(commit: &Oid) -> Outcome {

@@ -82,6 +82,7 @@ impl Shared {
             end = End::Failed(Box::new(fault));
         }
         self.denied.note(order.effect.task, &end);
+        self.note_denials(order, &end).await;
         let approach = self.approach(&end, &actions, &workspace).await?;
         // Asking for the work once more would end at the same wall.
         if approach.files_changed == 0
@@ -194,7 +195,7 @@ impl Shared {
     }
 
     /// The variables by which the agent's own processes reach us, to report for this attempt only.
-    fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
+    pub(super) fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
         let Some(Control { socket, key, declarable }) = &self.settings.control else {
             return Ok(Vec::new());
         };
@@ -281,7 +282,11 @@ fn outcome(end: End, approach: Approach) -> Outcome {
     match end {
         End::Finished { said, .. } if blocked(&said).is_some() => {
             let asked = blocked(&said).unwrap_or_default().to_owned();
-            let fault = Fault::precondition_input("agent", asked.clone(), Input { asked, ..Input::default() });
+            let fault = Fault::precondition_input(
+                "agent",
+                asked.clone(),
+                Input { asked, ..Input::default() },
+            );
             Outcome::Failed { fault: Arc::new(fault), approach: Some(approach) }
         }
         End::Finished { .. } | End::Stopped => Outcome::Attempted { approach },

@@ -47,7 +47,7 @@ impl Shared {
             let launch = self.launch(order, mutation).await?;
             let never = tokio_util::sync::CancellationToken::new();
             let told = look_up(launch, probe, &self.settings.results, &never).await;
-            return Ok(told.unwrap_or(Outcome::CannotTell));
+            return Ok(told.unwrap_or(Outcome::CannotTell { said: None }));
         }
         match call {
             Call::PullRequest(wanted) => {
@@ -55,7 +55,7 @@ impl Shared {
                 Ok(connector.look_up_pull_request(wanted, &head(wanted, order)).await)
             }
             Call::Http(call) => Ok(self.connector()?.look_up_request(call).await),
-            Call::Command(_) => Ok(Outcome::CannotTell),
+            Call::Command(_) => Ok(Outcome::CannotTell { said: None }),
         }
     }
 

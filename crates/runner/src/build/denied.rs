@@ -4,18 +4,24 @@
 //! the work does not pass. A crash in between loses them: the work is then judged by itself.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::engine::TaskId;
+use unstuck_core::engine::{Command, Note, TaskId};
 use unstuck_core::fault::{Fault, Permission};
 use unstuck_world::agent::{Denial, End};
 use unstuck_world::commands::Commands;
 
+use super::world::Shared;
 use crate::lock::lock;
+use crate::world::Order;
 
 /// How many denials of one attempt are named.
 const NAMED_MAX: usize = 5;
+/// How many are noted.
+const NOTED_MAX: usize = 20;
+/// Why an agent program refuses a call of its own.
+const NOT_PERMITTED: &str = "commands.allow does not list it";
 
 /// The denials of attempts whose work was not checked yet.
 #[derive(Debug, Default)]
@@ -35,6 +41,24 @@ impl Denied {
     /// `list` says what never runs.
     pub(super) fn take(&self, task: TaskId, list: &Commands) -> Option<Fault> {
         fault(&lock(&self.0).remove(&task)?, list)
+    }
+}
+
+impl Shared {
+    /// Everybody who reads the log sees what an agent was not allowed to do.
+    pub(super) async fn note_denials(&self, order: &Order, end: &End) {
+        let End::Finished { denials, .. } = end else { return };
+        let mut what: Vec<&str> = denials.iter().map(|denial| denial.what.as_str()).collect();
+        what.sort_unstable();
+        what.dedup();
+        for what in what.into_iter().take(NOTED_MAX) {
+            let what = Arc::from(self.settings.redactor.text(what));
+            let note = Note::Refused { what, why: Arc::from(NOT_PERMITTED) };
+            let note = Command::Note { effect: order.effect.id, note };
+            if let Err(error) = self.decider.command(note).await {
+                tracing::debug!(%error, "a refusal could not be noted");
+            }
+        }
     }
 }
 

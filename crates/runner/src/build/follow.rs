@@ -174,8 +174,19 @@ impl Follower {
         let unknown = Observation::of(Outcome::Waiting, "", "");
         let action = Action { tool, input: input.clone(), observation: unknown };
         let label = action.label(&self.worktree).into();
-        self.note(Note::ToolCalled { tool, label }).await;
         self.open.insert(call, (tool, input));
+        self.note(Note::ToolCalled { tool, label, running: self.running() }).await;
+    }
+
+    /// The commands whose results have not come yet.
+    fn running(&self) -> Vec<Arc<str>> {
+        let unknown = || Observation::of(Outcome::Waiting, "", "");
+        let open = self.open.values().map(|(tool, input)| Action {
+            tool: *tool,
+            input: input.clone(),
+            observation: unknown(),
+        });
+        open.filter_map(|action| action.command()).map(Arc::from).collect()
     }
 
     fn returned(&mut self, call: &str, observation: Observation) {

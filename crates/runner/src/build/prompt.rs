@@ -28,13 +28,14 @@ need.";
 
 /// Everything an agent is told.
 pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) -> String {
-    let mut parts = Vec::new();
+    // A person's word comes first in it.
+    let mut parts: Vec<String> = order.context.iter().cloned().collect();
     if order.nudged {
         parts.push(NUDGE.to_owned());
     } else if matches!(start, Start::Resume | Start::Compacted) {
         parts.push("You were interrupted. Look at what is there before you go on.".to_owned());
     }
-    parts.extend(order.context.clone());
+    parts.extend(order.cut_off.clone());
     parts.push(format!("# Task: {}\n\n{}", order.task.title, order.task.goal));
     if !brief.is_empty() {
         parts.push(brief.to_owned());

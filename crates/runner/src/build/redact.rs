@@ -22,7 +22,11 @@ pub(super) fn outcome(redactor: &Redactor, outcome: &mut Outcome) {
         }
         Outcome::Unknown { fault: met } => *met = Arc::new(clean::fault(redactor, met)),
         Outcome::Applied { result } => *result = redactor.text(result).into(),
-        Outcome::Done | Outcome::NotApplied | Outcome::CannotTell | Outcome::HeadMoved => {}
+        Outcome::CannotTell { said: Some(said) } => *said = redactor.text(said).into(),
+        Outcome::Done
+        | Outcome::NotApplied
+        | Outcome::CannotTell { said: None }
+        | Outcome::HeadMoved => {}
     }
 }
 

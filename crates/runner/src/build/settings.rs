@@ -61,6 +61,8 @@ pub struct BuildSettings {
     pub results: Results,
     /// Where the build's branch is pushed to.
     pub remote: Option<String>,
+    /// A pull request is opened for the build's branch.
+    pub pull_request: bool,
     /// How agents that are programs talk to whoever decides; without it they cannot.
     pub control: Option<Control>,
     /// The tasks, by their name in the plan.

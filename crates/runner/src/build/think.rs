@@ -75,6 +75,8 @@ impl Shared {
             let message = format!("{} cannot be used", folder.display());
             Fault::internal_error("build", message, context).caused_by(error)
         })?;
+        let way_to_us = self.way_to_us(order)?.into_iter();
+        let way_to_us: Vec<_> = way_to_us.map(|(name, value)| (name, Some(value))).collect();
         let allowed = self.allowed_commands(order).await;
         let also = &worker.commands.environment;
         let narrowed = Environment::narrowed(all.iter().cloned(), also, shims.folder());
@@ -84,7 +86,7 @@ impl Shared {
             commands: Commands::new(&worker.commands).permitting(allowed),
             guard: settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, run),
-            environment: narrowed.with(workspace.environment(run).await?),
+            environment: narrowed.with(workspace.environment(run).await?).with(way_to_us),
             shims,
             writable: workspace.fence(all).writable.unwrap_or_default(),
             network: worker.network,

@@ -119,7 +119,7 @@ impl Action for RemoteAction {
         let found = self.tell(idempotency_key, true).await;
         match found {
             Some(outcome @ (Outcome::Applied { .. } | Outcome::NotApplied)) => outcome,
-            _ => Outcome::CannotTell,
+            _ => Outcome::CannotTell { said: None },
         }
     }
 }

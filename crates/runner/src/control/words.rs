@@ -36,7 +36,11 @@ fn noted(redactor: &Redactor, note: Note) -> Note {
     let clean = |text: Arc<str>| Arc::from(&*redactor.text(&text));
     match note {
         Note::Thinking => Note::Thinking,
-        Note::ToolCalled { tool, label } => Note::ToolCalled { tool, label: clean(label) },
+        Note::ToolCalled { tool, label, running } => {
+            let running = running.into_iter().map(clean).collect();
+            Note::ToolCalled { tool, label: clean(label), running }
+        }
+        Note::Refused { what, why } => Note::Refused { what: clean(what), why: clean(why) },
         Note::Narrated { text } => Note::Narrated { text: clean(text) },
         // The worker has put it together without secrets.
         checked @ (Note::Checked { .. } | Note::BaseChecked { .. }) => checked,

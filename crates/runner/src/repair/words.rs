@@ -118,6 +118,7 @@ mod tests {
             mutation: None,
             context: Some("THE SCRIPT FAILED".to_owned()),
             nudged: false,
+            cut_off: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error(
                 "exec:nightly",

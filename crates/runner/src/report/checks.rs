@@ -10,6 +10,8 @@ use super::report::{Action, Actions, ChecksTold, Landed, Outcome};
 use super::words::{capital, listed};
 use crate::build::NOTHING_MERGED;
 
+/// What is said of a push that did not arrive.
+const NOT_SENT: &str = "It was not pushed.";
 /// The shortest a whole commit id can be.
 const COMMIT_CHARS_MIN: usize = 40;
 /// More checks than this are counted, not named.
@@ -108,7 +110,10 @@ pub(super) fn actions(task: &TaskFacts) -> Actions {
     }
     let outcomes = [Outcome::Done, Outcome::NotDone, Outcome::Unknown];
     let said = outcomes.into_iter().filter_map(|outcome| action_sentence(&each, outcome));
-    Actions { said: said.collect(), each }
+    let not_sent =
+        |action: &Action| action.kind == MutationKind::Push && action.outcome == Outcome::NotDone;
+    let not_sent = each.iter().any(not_sent).then(|| NOT_SENT.to_owned());
+    Actions { said: said.chain(not_sent).collect(), each }
 }
 
 const fn outcome(status: MutationStatus) -> Outcome {
@@ -131,8 +136,7 @@ fn action_sentence(each: &[Action], wanted: Outcome) -> Option<String> {
         let fits = |action: &&Action| action.kind == kind && action.outcome == wanted;
         each.iter().filter(fits).count()
     };
-    let sent = of(MutationKind::Push);
-    if sent > 0 {
+    if of(MutationKind::Push) > 0 && wanted != Outcome::NotDone {
         parts.push("it was sent on".to_owned());
     }
     if of(MutationKind::PullRequest) > 0 {

@@ -13,6 +13,7 @@ mod checks;
 mod cost;
 mod facts;
 mod healed;
+mod push;
 #[expect(clippy::module_inception, reason = "the file is named after the thing")]
 mod report;
 mod waits;
@@ -22,6 +23,7 @@ mod words;
 mod tests;
 
 pub use facts::{Facts, TaskFacts};
+pub use push::{PushLeft, push_left};
 pub use report::{
     Action, Actions, Answered, ChecksTold, Cost, Counts, Healed, Landed, NotDone, Outcome, Priced,
     Report, Shipped, Spending, Still, Unchanged, Wait, Waiting,

@@ -4,6 +4,7 @@ use unstuck_core::engine::{BuildState, Left, PauseCause, TaskId, TaskState};
 use unstuck_core::text::{VALUE_CHARS_MAX, failed, quoted, verbatim};
 
 use super::facts::{Facts, TaskFacts};
+use super::push::push_left;
 use super::report::Counts;
 
 /// What tasks are called in front of everybody.
@@ -79,7 +80,10 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
     };
     let idle = !facts.at_work && matches!(state, BuildState::Running | BuildState::Sleeping { .. });
     let idle = idle.then(|| "Nobody is at work on it now, and the next start goes on.".to_owned());
-    stands.into_iter().chain(idle).collect()
+    let push = push_left(facts).map(|left| {
+        format!("The work is not at the remote {}. To push it: {}", left.remote, left.command())
+    });
+    stands.into_iter().chain(idle).chain(push).collect()
 }
 
 /// Why a task was not done.

@@ -72,8 +72,8 @@ impl Script {
 
     /// Looks actions of it up.
     pub(super) fn prober(&self) -> Prober {
-        let Script { guard, runs, directory, results, .. } = self.clone();
-        Prober { guard, runs, directory, results }
+        let Script { guard, runs, directory, results, redactor, .. } = self.clone();
+        Prober { guard, runs, directory, results, redactor }
     }
 }
 

@@ -47,6 +47,7 @@ impl Mind {
             base_url: Some(self.server.url()),
             credential: Credential::new("key-of-the-test"),
             variable: None,
+            proxies: provider::Proxies::default(),
             deadlines: Deadlines::default(),
             prices: prices::Prices::default(),
         })

@@ -183,6 +183,7 @@ impl Stage {
             credentials: [("TOKEN".to_owned(), Credential::new(TOKEN).unwrap())].into(),
             results: Results::new(self.repo.beside("results")),
             remote: Some("origin".to_owned()),
+            pull_request: false,
             control: None,
             tasks: self.jobs.iter().map(|job| (job.name.to_owned(), self.task(job))).collect(),
         }

@@ -54,7 +54,9 @@ impl Action for Payment {
 
     async fn probe(&self, _idempotency_key: &str) -> Outcome {
         match self.paid.load(Ordering::SeqCst) {
-            _ if self.trouble.load(Ordering::SeqCst) == NOBODY_KNOWS => Outcome::CannotTell,
+            _ if self.trouble.load(Ordering::SeqCst) == NOBODY_KNOWS => {
+                Outcome::CannotTell { said: None }
+            }
             0 => Outcome::NotApplied,
             _ => Outcome::Applied { result: Arc::from("receipt 1") },
         }

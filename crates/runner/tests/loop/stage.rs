@@ -115,7 +115,9 @@ impl World for Told {
 /// What an effect that goes well comes to.
 pub(crate) fn goes_well(order: &Order) -> Outcome {
     match order.effect.what {
-        Work::Attempt { .. } => Outcome::Attempted { approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }) },
+        Work::Attempt { .. } => Outcome::Attempted {
+            approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
+        },
         Work::Perform { .. } => Outcome::Applied { result: Arc::from("ok") },
         Work::Probe { .. } => Outcome::NotApplied,
         _ => Outcome::Done,

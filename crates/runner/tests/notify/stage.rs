@@ -140,7 +140,13 @@ impl Stage {
 
     /// A task does all it has to.
     pub(crate) async fn succeeds(&mut self, name: &str) {
-        self.settle(name, Outcome::Attempted { approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }) }).await;
+        self.settle(
+            name,
+            Outcome::Attempted {
+                approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
+            },
+        )
+        .await;
         for _ in ["check", "commit", "emit"] {
             self.settle(name, Outcome::Done).await;
         }

@@ -146,6 +146,7 @@ impl Stage {
             mutation: None,
             context: None,
             nudged: false,
+            cut_off: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
         };
@@ -200,6 +201,7 @@ impl Stage {
             credentials: [].into(),
             results: Results::new(self.repo.beside("results")),
             remote: None,
+            pull_request: false,
             control: None,
             tasks: [(JOB.to_owned(), self.task())].into(),
         }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 use unstuck_core::engine::{Command, QuestionId};
-use unstuck_core::question::{Decision, EvidenceEntry, QuestionKind, QuestionOption};
+use unstuck_core::question::{Decision, EvidenceEntry, QuestionOption};
 use unstuck_core::tell::brief;
 use unstuck_core::text::brief::plain_line;
 use unstuck_store::QuestionPage;
@@ -59,7 +59,7 @@ pub(super) struct Card {
     pub(super) problem: String,
     pub(super) attempts: Vec<String>,
     /// What it rests on.
-    pub(super) evidence: Vec<EvidenceEntry>,
+    pub(super) evidence: Vec<Rests>,
     /// That is shown without being asked for.
     pub(super) unfolded: bool,
     pub(super) advice: String,
@@ -72,6 +72,21 @@ pub(super) struct Card {
     pub(super) ended: Option<Ended>,
     /// It can be looked up once more.
     pub(super) checks: bool,
+}
+
+/// One thing that a question rests on.
+pub(super) struct Rests {
+    pub(super) label: &'static str,
+    pub(super) lines: Vec<String>,
+    pub(super) at: Option<When>,
+    pub(super) verbatim: bool,
+}
+
+impl Rests {
+    fn on(entry: EvidenceEntry, frame: &Frame) -> Self {
+        let at = entry.at.map(|at| When::new(at, frame.now));
+        Self { label: entry.label, lines: entry.lines, at, verbatim: entry.verbatim }
+    }
 }
 
 /// One choice.
@@ -124,7 +139,7 @@ impl Card {
             title: title(room, asked, names),
             problem: text.problem.clone(),
             attempts: text.attempts.clone(),
-            evidence: row.evidence.entries(),
+            evidence: row.evidence.entries().into_iter().map(|one| Rests::on(one, frame)).collect(),
             unfolded: room.audience == Audience::Developer,
             advice: text.recommended_text.clone(),
             options: text.options.iter().enumerate().map(choosable).collect(),
@@ -132,7 +147,7 @@ impl Card {
             asked: When::new(row.created_at, frame.now),
             open: asked.is_open(),
             ended: ended(asked, frame),
-            checks: row.kind == QuestionKind::Happened,
+            checks: row.can_check(),
         }
     }
 }

@@ -223,7 +223,7 @@ impl Draft<'_> {
             Event::MutationInFlight { mutation, run } => {
                 self.mutation(*mutation, MutationStatus::InFlight, None, Some(*run), None, at);
             }
-            Event::MutationProbing { mutation } => {
+            Event::MutationProbing { mutation, .. } => {
                 self.mutation(*mutation, MutationStatus::Probing, None, None, None, at);
             }
             Event::MutationSettling { mutation, .. } => {
@@ -235,7 +235,7 @@ impl Draft<'_> {
             Event::MutationFailed { mutation } => {
                 self.mutation(*mutation, MutationStatus::Failed, None, None, None, at);
             }
-            Event::MutationIndeterminate { mutation } => {
+            Event::MutationIndeterminate { mutation, .. } => {
                 self.mutation(*mutation, MutationStatus::Indeterminate, None, None, None, at);
             }
             Event::MutationReconciled { mutation, to, result } => {

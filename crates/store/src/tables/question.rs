@@ -104,6 +104,12 @@ pub struct QuestionEnding {
 }
 
 impl QuestionRow {
+    /// Whether it can be looked up again what a person is asked: something says how.
+    pub fn can_check(&self) -> bool {
+        let action = self.evidence.action.as_ref();
+        self.kind == QuestionKind::Happened && action.is_none_or(|of| of.probe.is_some())
+    }
+
     /// Whether a person can choose this.
     pub fn offers(&self, decision: Decision) -> bool {
         self.text.options.iter().any(|option| option.value == decision)
@@ -113,7 +119,7 @@ impl QuestionRow {
         let text = tell::question_text(state, question, at);
         let build = match question.subject {
             Subject::Build(build) => Some(build),
-            Subject::Error(_) | Subject::Action(_) => {
+            Subject::Error(_) | Subject::Action(_) | Subject::Job(_) => {
                 question.tasks.first().and_then(|task| state.task(*task)).map(|task| task.build)
             }
         };
@@ -147,6 +153,7 @@ fn key(state: &State, subject: Subject) -> String {
     match subject {
         Subject::Error(signature) => signature.key(project),
         Subject::Build(build) => format!("{project}:build:{build}"),
+        Subject::Job(task) => format!("{project}:job:{task}"),
         Subject::Action(id) => {
             let name = state.mutation(id).map_or("", |mutation| mutation.spec.key.as_str());
             format!("{project}:mutation:{name}")

@@ -78,7 +78,7 @@ pub fn released(
 pub const fn action_of(question: &Question) -> Option<MutationId> {
     match question.subject {
         Subject::Action(mutation) => Some(mutation),
-        Subject::Error(_) | Subject::Build(_) => None,
+        Subject::Error(_) | Subject::Build(_) | Subject::Job(_) => None,
     }
 }
 

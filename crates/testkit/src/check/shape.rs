@@ -69,6 +69,8 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
     let going = !build.standing && !build.state.has_ended();
     let left = build.live() + build.count(Standing::Parked);
     require(!going || left > 0, "a build without work has ended", || build.id.to_string())?;
+    let stuck = going && build.state == BuildState::Running && !build.goes_on();
+    require(!stuck, "a build that only waits for a person says so", || build.id.to_string())?;
     let pending = build.count(Standing::Pending) + build.count(Standing::BackingOff);
     require(!build.state.has_ended() || pending == 0, "nothing waits in a build that ended", || {
         format!("{} has {pending}", build.id)
@@ -249,6 +251,11 @@ fn questions(state: &State) -> Result<(), Violation> {
         })?;
         if let Subject::Build(build) = question.subject {
             require(state.build(build).is_some(), "I5", || format!("{build} is asked about"))?;
+            continue;
+        }
+        if let Subject::Job(task) = question.subject {
+            let known = state.task(task).is_some() && question.tasks == [task];
+            require(known, "I5", || format!("{task} is asked about: {:?}", question.tasks))?;
             continue;
         }
         require(!question.tasks.is_empty(), "I5", || format!("{} parks nobody", question.id))?;

@@ -224,7 +224,7 @@ impl Node {
                     Outcome::NotApplied
                 };
                 moves.push(settle(truth, None));
-                moves.push(settle(Outcome::CannotTell, None));
+                moves.push(settle(Outcome::CannotTell { said: None }, None));
             }
             Work::Repair { propose } => {
                 let approach =

@@ -322,7 +322,7 @@ fn looking_up_one_action_again_does_not_forget_the_next() {
         let spent = Amount::ZERO;
         desk.give(Command::Settle { effect: call.id, outcome: lost, spent });
         let probe = desk.state.outstanding().into_iter().find(|e| e.id > call.id).unwrap().id;
-        let outcome = Outcome::CannotTell;
+        let outcome = Outcome::CannotTell { said: None };
         desk.give(Command::Settle { effect: probe, outcome, spent });
     }
     desk.settle(T0, Outcome::Done);

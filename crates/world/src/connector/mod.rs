@@ -105,7 +105,7 @@ fn looked_up(found: Result<Found, Unsuccessful>) -> Outcome {
     match found {
         Ok(Found::There(result)) => Outcome::Applied { result: result.into() },
         Ok(Found::Absent) => Outcome::NotApplied,
-        Ok(Found::CannotTell) => Outcome::CannotTell,
+        Ok(Found::CannotTell) => Outcome::CannotTell { said: None },
         // It was not looked up at all: that can be tried again.
         Err(Unsuccessful::Refused(fault) | Unsuccessful::Lost(fault)) => failed(fault),
     }

@@ -78,6 +78,7 @@ impl Operation {
             operation: self.name().to_owned(),
             exit,
             reference: reference.map(str::to_owned),
+            remote: None,
         };
         let (source, message) = (self.source(), message.into());
         match self {
@@ -166,6 +167,7 @@ impl Operation {
             operation: self.name().to_owned(),
             exit: Some(exit),
             reference: reference.map(str::to_owned),
+            remote: None,
         };
         let remote = matches!(self, Self::Push | Self::AskRemote);
         Some(match code {

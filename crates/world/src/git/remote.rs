@@ -55,6 +55,13 @@ impl Git {
         Ok(if done.status == NO_REMOTE { remote.to_owned() } else { url.into_owned() })
     }
 
+    /// Whether a remote goes by this name, or it is an address itself.
+    pub async fn knows_remote(&self, remote: &str) -> Result<bool, Fault> {
+        let call = self.call(Operation::Look).args(["remote", "get-url", "--push"]);
+        let done = call.args(["--end-of-options", remote]).run_expecting(&[0, NO_REMOTE]).await?;
+        Ok(done.status != NO_REMOTE || remote.contains(['/', ':']))
+    }
+
     /// The refs of `remote` that go by exactly this full name: one or none.
     pub async fn ls_remote(&self, remote: &str, reference: &str) -> Result<Option<Oid>, Fault> {
         let call = self.call(Operation::AskRemote).args(["ls-remote", "--refs"]);

@@ -40,6 +40,6 @@ pub(crate) use output::last_lines;
 pub use process::{Process, Stop};
 pub use reap::reap;
 pub use turn::Turn;
-pub use verdict::verdict;
 pub(crate) use verdict::with_facts;
+pub use verdict::{how_it_ended, verdict};
 pub use waiting::Waiting;

@@ -53,6 +53,19 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
     }
 }
 
+/// How a command that did not succeed ended, in words: its status with its last lines, or what
+/// ended it.
+pub fn how_it_ended(ended: &Ended, source: &str, command: &str) -> Option<String> {
+    let said = verdict(ended, source, command)?.message;
+    Some(match ended.how {
+        How::Exited(status) if said.trim().is_empty() => {
+            format!("{command} ended with status {status} and wrote nothing")
+        }
+        How::Exited(status) => format!("{command} ended with status {status}: {said}"),
+        _ => said,
+    })
+}
+
 fn not_started(reason: NotStarted, source: &str, command: &str) -> Fault {
     let tool = Tool { command: Some(command.to_owned()), ..Tool::default() };
     match reason {

@@ -16,8 +16,7 @@ const NO_NETWORK: &str = "commands of this project have no network (commands.net
 const CONNECTING: [&str; 5] = ["connect", "resolve", "network", "socket", "host"];
 
 /// Words with which the system refuses a path.
-const CLOSED: [&str; 3] =
-    ["permission denied", "operation not permitted", "read-only file system"];
+const CLOSED: [&str; 3] = ["permission denied", "operation not permitted", "read-only file system"];
 
 /// What our fence kept a command from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +47,10 @@ impl Kept {
                 "A command was kept from the network, because commands.network is off.".to_owned()
             }
             Self::FromPath(path) => {
-                format!("A command was kept from writing to {}, outside the worktree.", path.display())
+                format!(
+                    "A command was kept from writing to {}, outside the worktree.",
+                    path.display()
+                )
             }
         }
     }
@@ -104,7 +106,7 @@ mod tests {
         Fault::new(Kind::bare(code), "shell", "x")
     }
 
-    // 10-honest-nights 2.4: what our fence does is never taken for an outage.
+    // B45: what our fence does is never taken for an outage.
     #[test]
     fn a_closed_network_is_no_outage() {
         let output = "curl: (6) Could not resolve host: example.org";

@@ -176,9 +176,7 @@ impl Checks {
         }
         workspace.take_back(&paths, run, now).await.map(Some)
     }
-}
 
-impl Checks {
     /// Manifests with scripts that the checks run, and that say something else now.
     async fn changed_manifests(
         &self,

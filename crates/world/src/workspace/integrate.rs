@@ -66,8 +66,8 @@ fn conflict(files: &[PathBuf], head: Option<&Oid>) -> Fault {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let context = GitOperation {
         operation: "merge".to_owned(),
-        exit: None,
         reference: head.map(ToString::to_string),
+        ..GitOperation::default()
     };
     let message = format!("conflict in {}", names.join(", "));
     Fault::git_conflict("git.merge", message, context)

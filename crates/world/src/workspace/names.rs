@@ -23,7 +23,7 @@ pub(super) fn build_start(build: BuildId) -> String {
 
 /// The commit of a run's attempt.
 pub(super) fn attempt(run: RunId) -> String {
-    format!("refs/unstuck/attempts/{run}")
+    run.saved_ref()
 }
 
 /// The address an agent commits under, so that the logs of refs tell what it moved.

@@ -105,6 +105,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         credentials: [].into(),
         results: Results::new(folder.join("results")),
         remote: Some(shop.remote().display().to_string()),
+        pull_request: false,
         control: None,
         tasks: tasks.collect(),
         guard,

@@ -13,6 +13,7 @@ use super::repair::Repair;
 use super::tell::Teller;
 use crate::error::Error;
 use crate::project::{Project, Seat, job};
+use crate::settings::Phase;
 
 /// What a command is called that was given no name: as it would be typed, shortened.
 pub(super) fn name(command: &[OsString]) -> String {
@@ -26,11 +27,12 @@ pub(super) fn name(command: &[OsString]) -> String {
 }
 
 /// What a command is to the engine.
-pub(super) fn spec(name: &str) -> TaskSpec {
+pub(super) fn spec(name: &str, phase: Option<Phase>) -> TaskSpec {
     let title = Path::new(name.split(' ').next().unwrap_or(name));
     let title = title.file_name().unwrap_or(title.as_os_str()).to_string_lossy().into_owned();
     let (name, goal) = (name.to_owned(), name.to_owned());
-    TaskSpec { name, title, goal, job: Some(JobSpec::default()), ..TaskSpec::default() }
+    let (phase, job) = (phase.map(Into::into), Some(JobSpec::default()));
+    TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }
 }
 
 /// The job with this name, performed by `world` as soon as nobody else performs it, and fired unless

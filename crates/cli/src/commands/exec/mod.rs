@@ -53,7 +53,7 @@ async fn keep_alive(
     let name = redactor.text(&name).into_owned();
     refuse_defined(project, &name)?;
     let store = project.make_store()?;
-    let repair = Repair::find(&args, project, dir, (job::spec(&name), &guard)).await?;
+    let repair = Repair::find(&args, project, dir, (job::spec(&name, args.phase), &guard)).await?;
     let world = ScriptWorld::new(script(&args, guard, (project, redactor), dir)?, ahead);
     let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
     let job = Job { project, store: &store, repair: &repair, world: &world, teller: &teller };

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use unstuck_core::engine::{Command, QuestionId, Recorded};
-use unstuck_core::question::QuestionKind;
 use unstuck_store::AnswerError;
 use unstuck_store::tables::QuestionStatus;
 
@@ -37,7 +36,7 @@ pub(super) async fn look_up(
         }
         QuestionStatus::Withdrawn => return Err(AnswerError::Withdrawn(question).into()),
     }
-    if row.kind != QuestionKind::Happened {
+    if !row.can_check() {
         return Err(InboxError::NothingToCheck { question }.into());
     }
     let held = project::current_holder(&desk.project).await.is_some();

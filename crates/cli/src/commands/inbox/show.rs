@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use unstuck_core::engine::QuestionId;
-use unstuck_core::question::Decision;
 use unstuck_store::tables::QuestionStatus;
 
 use super::{Asked, Desk, list};
 use crate::error::Error;
 use crate::project;
-use crate::render::{self, style, words, wrapped};
+use crate::render::{self, style, when, words, wrapped};
 
 /// How many names are enough to know what it is about.
 const NAMES_MAX: usize = 5;
@@ -92,6 +91,9 @@ impl Page<'_> {
         }
         for entry in entries {
             writeln!(out, "  {dim}{}{dim:#}", entry.label)?;
+            if let Some(at) = entry.at {
+                writeln!(out, "    {}", when::minute(at))?;
+            }
             for line in &entry.lines {
                 // A program's own lines are not folded: they are compared letter by letter.
                 let line = words::shown_line(line);
@@ -120,7 +122,7 @@ impl Page<'_> {
             if text.recommended.is_some() { "What I would do" } else { "Before you choose" };
         writeln!(out, "\n{title}{first}{title:#}")?;
         writeln!(out, "  {}", wrapped(&text.recommended_text, 2, self.width))?;
-        if text.options.iter().any(|option| option.value == Decision::ItHappened) {
+        if self.asked.row.can_check() {
             let check = format!("unstuck inbox check {}", id.0);
             writeln!(out, "  {dim}Have it looked up once more:{dim:#} {code}{check}{code:#}")?;
         }

@@ -73,10 +73,13 @@ pub(super) fn spec(job: &Job, redactor: &Redactor) -> TaskSpec {
         title,
         goal: goal.unwrap_or_else(|| name.to_owned()),
         validate: (!job.validate.is_empty()).then(|| job.validate.clone()),
+        phase: job.phase.map(Into::into),
         // Who repairs it says how.
-        job: Some(JobSpec::default()),
+        job: Some(JobSpec { scheduled: job.schedule.is_some(), ..JobSpec::default() }),
         overrides: Overrides {
             budget: job.budget.map(crate::settings::Allowed::amount),
+            alert_firings: job.alert_after.map(|after| after.firings),
+            alert_after_ms: job.alert_after.map(|after| after.time.0),
             ..Overrides::default()
         },
         ..TaskSpec::default()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::Command;
+use unstuck_core::plan::JobSpec;
 use unstuck_core::time::Span;
 use unstuck_runner::ScriptWorld;
 use unstuck_store::Store;
@@ -62,7 +63,9 @@ impl Wanted<'_> {
         let script = workshop.script(self.project, self.job)?;
         let ahead = Waiting::ahead(None, &workshop.guard);
         let world = ScriptWorld::caring(script, ahead, care(self.project, self.job, false));
-        let spec = spec(self.job, &workshop.redactor);
+        // Nobody keeps its times here, so it is tried as often as any command and then asked about.
+        let mut spec = spec(self.job, &workshop.redactor);
+        spec.job = spec.job.map(|job| JobSpec { scheduled: false, ..job });
         let repair = Repair::of_job(self.project, self.job, spec, &workshop.guard).await?;
         let teller = self.teller();
         let job = exec::Job {

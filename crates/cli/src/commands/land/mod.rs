@@ -97,8 +97,12 @@ async fn send(
     let wanted = request::wanted(project, store.as_ref(), settings, coming).await?;
     let Found { git, tip, .. } = &coming.found;
     let (remote, branch) = (&settings.run.remote, format!("{HEADS}{}", coming.branch));
-    if git.ls_remote(remote, &branch).await?.as_ref() != Some(tip) {
+    let is_sent = git.ls_remote(remote, &branch).await?.as_ref() == Some(tip);
+    // One that is open for this very commit was checked before it was opened.
+    if !is_sent || !pull::is_open(project, store.as_ref(), &wanted).await? {
         ready::pass(project, settings, git, tip).await?;
+    }
+    if !is_sent {
         git.push_with_hook(remote, tip, &branch).await?;
     }
     Ok(Some((wanted, [(settings.github.token_env.clone(), token)].into())))

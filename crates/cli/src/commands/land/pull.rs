@@ -14,6 +14,7 @@ use unstuck_store::Store;
 use unstuck_store::tables::{MutationRow, MutationStatus};
 use unstuck_world::connector::{Connector, Credentials};
 
+use crate::build::redactor;
 use crate::commands::jobs;
 use crate::error::{Error, LandError};
 use crate::project::once::{self, Once};
@@ -72,6 +73,16 @@ pub(super) async fn open(
     }
 }
 
+/// Whether we have opened it before.
+pub(super) async fn is_open(
+    project: &Project,
+    store: &dyn Store,
+    wanted: &PullRequest,
+) -> Result<bool, Error> {
+    let known = known(project, store, &key(wanted)).await?;
+    Ok(known.as_ref().and_then(opened_before).is_some())
+}
+
 /// One pull request from a branch to another at one place.
 fn key(wanted: &PullRequest) -> String {
     let head = wanted.head.as_deref().unwrap_or_default();
@@ -116,6 +127,7 @@ fn prober(project: &Project) -> Result<Prober, Error> {
         runs: project.runs(),
         directory: project.root().to_owned(),
         results: Results::new(project.results()),
+        redactor: redactor(project),
     })
 }
 

@@ -5,13 +5,13 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-use unstuck_core::fault::Gate;
+use unstuck_core::fault::{Fault, Gate, Kind};
 use unstuck_world::commands::Environment;
 use unstuck_world::git::{Git, Oid};
 use unstuck_world::validate::Checks;
 use unstuck_world::workspace::{self, Shell};
 
-use crate::error::Error;
+use crate::error::{Error, LandError};
 use crate::project::{Project, own_guard};
 use crate::settings::Settings;
 
@@ -72,9 +72,22 @@ impl Place<'_> {
         for (gate, commands) in gates {
             // Nothing is put back in a commit that is made, so no pattern is needed.
             let Ok(checks) = Checks::new(*gate, commands, &[]) else { continue };
-            checks.run_at(&self.path, &shell).await?;
+            checks.run_at(&self.path, &shell).await.map_err(red)?;
         }
         Ok(())
+    }
+}
+
+/// What a check said belongs to what is told of it.
+fn red(fault: Fault) -> Error {
+    match &fault.kind {
+        Kind::ValidationPrePush(check) | Kind::ValidationPrePr(check) => LandError::Red {
+            code: fault.code(),
+            command: check.command.clone(),
+            output: check.output.clone(),
+        }
+        .into(),
+        _ => fault.into(),
     }
 }
 

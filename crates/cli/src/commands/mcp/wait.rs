@@ -75,7 +75,7 @@ impl World for Waits {
         match order.effect.what {
             Work::Attempt { .. } => self.attempt(order.effect, &stop).await,
             Work::Check | Work::Commit | Work::Emit | Work::TakeBack => Some(Outcome::Done.into()),
-            Work::Probe { .. } => Some(Outcome::CannotTell.into()),
+            Work::Probe { .. } => Some(Outcome::CannotTell { said: None }.into()),
             Work::Perform { .. }
             | Work::Repair { .. }
             | Work::Execute { .. }

@@ -7,6 +7,7 @@ use unstuck_core::time::Time;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::desk::Desk;
+use crate::render::when;
 
 /// What people call the work of a client's session.
 pub(super) const TITLE: &str = "A session of an AI helper";
@@ -124,7 +125,8 @@ pub(super) fn stands(row: &QuestionRow) -> String {
         QuestionStatus::Pending => {
             let mut said = format!("Question {id} is not answered yet.\n{}", row.text.problem);
             for entry in row.evidence.entries() {
-                said.push_str(&format!("\n{}: {}", entry.label, entry.lines.join("\n")));
+                let at = entry.at.map(when::minute).unwrap_or_default();
+                said.push_str(&format!("\n{}: {at}{}", entry.label, entry.lines.join("\n")));
             }
             said
         }

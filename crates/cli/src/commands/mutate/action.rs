@@ -13,7 +13,7 @@ use unstuck_world::connector::command;
 use unstuck_world::process::guard::Forked;
 use unstuck_world::process::{
     Deadlines, Ended, Guard, How, Input, Launch, NotStarted, Output, Process, Session, Waiting,
-    verdict,
+    how_it_ended, verdict,
 };
 
 use crate::args::Mutate;
@@ -142,7 +142,8 @@ impl CommandAction {
             let message = format!("{program} wrote more than a result may be, and was ended");
             Fault::tool_crash(SOURCE, message, Crash::default())
         });
-        fault.message = redactor(&self.project).text(&fault.message).into_owned();
+        let said = how_it_ended(ended, SOURCE, &program).unwrap_or_else(|| fault.message.clone());
+        fault.message = redactor(&self.project).text(&said).into_owned();
         fault
     }
 }

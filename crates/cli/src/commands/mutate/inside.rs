@@ -1,32 +1,70 @@
-//! Inside a run: whoever holds the project keeps the ledger, and we do what we are told.
+//! Inside a run: whoever holds the project keeps the ledger. A script's action is performed now; an
+//! agent's is declared, and performed after the checks of its task.
 
 use std::sync::Arc;
 
-use unstuck_core::engine::Work;
+use unstuck_core::engine::{Command, Effect, Work};
 use unstuck_core::plan::MutationSpec;
-use unstuck_runner::{Settled, Undecided};
+use unstuck_runner::control::Client;
+use unstuck_runner::{Look, Settled, Undecided};
 
 use super::action::CommandAction;
+use super::wanted;
+use crate::args::Mutate;
 use crate::error::Error;
-use crate::project::Child;
+use crate::project::{Child, Project};
 
-/// An agent only says what is to be done; it is done when the checks have passed.
-const AFTER_THE_CHECKS: &str = "what an agent wants done runs after the checks of its task; declare it \
-    with the tool `mutate` of `unstuck mcp`";
+/// Whoever repairs a script changes it and does nothing else.
+const ONLY_REPAIRS: &str = "a repair changes the script and does nothing outside. Put this command into \
+    the script, with `unstuck mutate` before it: it is done when the script runs";
+
+/// What came of an action inside a run.
+pub(super) enum Came {
+    /// It was settled, or could not be.
+    Settled(Arc<Result<Settled, Undecided>>),
+    /// It is performed once, after the checks.
+    Declared,
+}
+
+impl From<Result<Settled, Undecided>> for Came {
+    fn from(settled: Result<Settled, Undecided>) -> Self {
+        Self::Settled(Arc::new(settled))
+    }
+}
 
 pub(super) async fn settle(
+    (args, project): (&Mutate, &Project),
     child: &Child,
     spec: MutationSpec,
     action: &Arc<CommandAction>,
-) -> Result<Arc<Result<Settled, Undecided>>, Error> {
+) -> Result<Came, Error> {
     let client = child.connect().await?;
-    let Some(effect) = client.belongs() else { return Ok(Arc::new(Err(Undecided::Stale))) };
+    let Some(effect) = client.belongs().cloned() else { return Ok(Err(Undecided::Stale).into()) };
     match effect.what {
         Work::Execute { .. } => {
             action.belongs_to(effect.task);
             let settled = client.mutate(effect.id, spec, Arc::clone(action) as _).await;
-            Ok(Arc::new(settled.map_err(Undecided::from)))
+            Ok(settled.map_err(Undecided::from).into())
         }
-        _ => Ok(Arc::new(Err(Undecided::Refused(AFTER_THE_CHECKS.to_owned())))),
+        Work::Attempt { .. } => {
+            let declared = wanted::declared(args, &spec, project)?;
+            declare(&client, &effect, declared).await
+        }
+        _ => Ok(Err(Undecided::Refused(ONLY_REPAIRS.to_owned())).into()),
     }
+}
+
+/// Declares it. One that was performed before answers with what came back then.
+async fn declare(client: &Client, effect: &Effect, spec: MutationSpec) -> Result<Came, Error> {
+    let key = spec.key.clone();
+    let mutate = Command::Mutate { effect: effect.id, mutation: spec };
+    if let Err(error) = client.command(mutate).await {
+        return Ok(Err(Undecided::from(error)).into());
+    }
+    let known = client.look(Look::Action { task: effect.task, key }).await;
+    Ok(match known.map(|known| known.text()) {
+        Ok(Some(result)) => Ok(Settled::Applied(result)).into(),
+        Ok(None) => Came::Declared,
+        Err(error) => Err(Undecided::from(error)).into(),
+    })
 }

@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::project::{self, Child, Project};
 use crate::render;
 use action::CommandAction;
+use inside::Came;
 
 /// Carries it out: for the run around us, or for the project itself.
 pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
@@ -29,12 +30,27 @@ pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
     project::runtime()?.block_on(async {
         let action = Arc::new(CommandAction::new(args, &project, dir, forked)?);
         let spec = wanted::spec(args, child.is_none(), &project)?;
-        let settled = match &child {
-            Some(child) => inside::settle(child, spec, &action).await?,
-            None => outside::settle(&project, spec, &action).await?,
+        let came = match &child {
+            Some(child) => inside::settle((args, &project), child, spec, &action).await?,
+            None => Came::Settled(outside::settle(&project, spec, &action).await?),
         };
-        tell(args, &project, &settled, &action)
+        match came {
+            Came::Settled(settled) => tell(args, &project, &settled, &action),
+            Came::Declared => tell_declared(&args.key),
+        }
     })
+}
+
+/// Says that it will be done. An agent reads it in the output of its command.
+fn tell_declared(key: &str) -> Result<Exit, Error> {
+    let mut out = io::stdout();
+    writeln!(
+        out,
+        "unstuck: {key:?} is declared. Nothing has run yet: it runs once, after the checks of this \
+         task have passed. Go on as if it were done, and do not run it yourself."
+    )?;
+    out.flush()?;
+    Ok(Exit::Done)
 }
 
 /// Says what came of it, and how we end.

@@ -7,6 +7,7 @@ use unstuck_core::policy::Overrides;
 use unstuck_runner::{Prober, Results, Settled, Undecided};
 
 use super::action::CommandAction;
+use crate::build::redactor;
 use crate::error::Error;
 use crate::project::{Project, once};
 
@@ -21,6 +22,7 @@ pub(super) async fn settle(
         runs: project.runs(),
         directory: launch.directory.clone(),
         results: Results::new(project.results()),
+        redactor: redactor(project),
     };
     let job = TaskSpec {
         name: format!("mutate {}", spec.key),

@@ -2,13 +2,18 @@
 
 use std::ffi::OsString;
 
-use unstuck_core::plan::{Call, CommandCall, MutationKind, MutationSpec, ProbeCommand};
+use unstuck_core::plan::{Call, CommandCall, MutationKind, MutationSpec, ProbeCommand, line_of};
 use unstuck_core::time::Span;
+use unstuck_world::commands::{Commands, Rules};
+use unstuck_world::mcp::DECLARABLE;
+use unstuck_world::tool::{Declarable, Declaration, Irreversible};
 
 use crate::args::{KeyScope, Mutate};
 use crate::build::redactor;
 use crate::error::{Error, ScriptError};
 use crate::project::Project;
+use crate::render::words;
+use crate::settings::variable;
 
 /// The longest key.
 const KEY_BYTES_MAX: usize = 200;
@@ -17,7 +22,14 @@ const SETTLE: Span = Span::from_mins(1);
 /// How long a probe may take.
 const PROBE_MAX: Span = Span::from_mins(1);
 
-/// The action. `alone`: it belongs to no run, so its key counts for the project.
+/// The longest command line that is shown.
+const LINE_COLUMNS_MAX: usize = 500;
+
+/// A command that is kept until the checks have passed is kept as it is.
+const SPELLS_A_SECRET: &str = "its command spells a secret out that would be kept; quote the variable, \
+    so that it is put in when the command runs";
+
+/// The action. `alone`: it belongs to no run, so its key counts for the project in any case.
 pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<MutationSpec, Error> {
     let key = args.key.trim();
     let unfit = |why: &'static str| Error::from(ScriptError::UnfitKey { why });
@@ -42,10 +54,63 @@ pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<Muta
         arguments: digest(&args.command),
         probe: look_up.is_some(),
         look_up,
+        line: Some(line(args, project)),
         settle_ms: args.settle.or(args.timeout).unwrap_or(SETTLE),
-        permanent: alone || args.scope == KeyScope::Project,
+        permanent: alone || args.scope != Some(KeyScope::Firing),
         ..MutationSpec::default()
     })
+}
+
+/// The same action as an agent's task declares it: a line of shell that is run after the checks, in
+/// the folder that the agent is in. Its key counts for the task unless the agent says otherwise.
+pub(super) fn declared(
+    args: &Mutate,
+    spec: &MutationSpec,
+    project: &Project,
+) -> Result<MutationSpec, Error> {
+    let words: Vec<String> =
+        args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(ScriptError::NoCommand.into());
+    };
+    let line = line_of(program, arguments);
+    if *redactor(project).text(&line) != *line {
+        return Err(ScriptError::UnfitKey { why: SPELLS_A_SECRET }.into());
+    }
+    let command = match folder_in_worktree() {
+        Some(folder) => format!("cd {} && {line}", line_of(&folder, &[])),
+        None => line,
+    };
+    let timeout_seconds = args.timeout.map(|timeout| timeout.as_millis().div_ceil(1_000));
+    let declaration = Declaration {
+        key: spec.key.clone(),
+        action: Irreversible::Command { command, secrets: Vec::new(), timeout_seconds },
+        probe: args.probe.clone(),
+        after: None,
+    };
+    let told = variable(DECLARABLE).and_then(|told| serde_json::from_str(&told).ok());
+    let declarable: Declarable = told.unwrap_or_default();
+    let commands = Commands::new(&Rules::default());
+    let declared = declarable.action(&declaration, &commands).map_err(Error::Fault)?;
+    let permanent = args.scope == Some(KeyScope::Project);
+    Ok(MutationSpec { permanent, ..declared })
+}
+
+/// The folder that we are in, from the root of its worktree; none at the root.
+fn folder_in_worktree() -> Option<String> {
+    let here = std::env::current_dir().ok()?;
+    let root = here.ancestors().find(|folder| folder.join(".git").exists())?;
+    let folder = here.strip_prefix(root).ok()?.to_str()?;
+    (!folder.is_empty()).then(|| folder.to_owned())
+}
+
+/// The command as people see it where its outcome is not known. Secrets are taken out of it.
+fn line(args: &Mutate, project: &Project) -> String {
+    let words: Vec<String> =
+        args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some((program, arguments)) = words.split_first() else { return String::new() };
+    let line = line_of(program, arguments);
+    words::cut(&redactor(project).text(&line), LINE_COLUMNS_MAX)
 }
 
 /// Recognises the same command again; the command itself is not kept.

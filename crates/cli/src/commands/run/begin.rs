@@ -131,6 +131,20 @@ impl Crew {
         commands
     }
 
+    /// What is to be said where the work is to be pushed to a remote that git does not know.
+    pub(super) async fn missing_remote(&self) -> Result<Option<String>, Error> {
+        let run = &self.settings.run;
+        let remote = &run.remote;
+        let wanted = run.push || run.pull_request;
+        if !wanted || self.repository.git().knows_remote(remote).await? {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "unstuck: there is no remote {remote}, so nothing will be pushed. `git remote add \
+             {remote} URL` adds it, `run.remote` in unstuck.toml names another."
+        )))
+    }
+
     /// What starts a build of the plan.
     pub(in crate::commands) fn start(&self, plan: Plan) -> Command {
         let run = &self.settings.run;

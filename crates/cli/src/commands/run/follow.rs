@@ -30,10 +30,25 @@ pub(super) struct Patience {
 }
 
 /// What everything that is left waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Waiting {
+    /// An answer, while the build stands still over its questions or its budget.
+    Pause,
+    /// An answer.
     Person,
+    /// An account, or tomorrow.
     Account,
+}
+
+impl Waiting {
+    /// How it ends when it was waited for long enough.
+    const fn ending(self) -> Ending {
+        match self {
+            Self::Pause => Ending::Paused,
+            Self::Person => Ending::NeedsPerson,
+            Self::Account => Ending::Limited,
+        }
+    }
 }
 
 impl Patience {
@@ -93,14 +108,18 @@ pub(super) async fn until_they_end(
                 patience.until = None;
                 pause(seat, builds).await;
             }
-            () = at(over) => return Ok(match patience.waiting {
-                Some((Waiting::Account, _)) => Ending::Limited,
-                _ => Ending::NeedsPerson,
-            }),
+            () = at(over) => {
+                let waiting = patience.waiting.map(|(whom, _)| whom);
+                return Ok(waiting.map_or(Ending::NeedsPerson, Waiting::ending));
+            }
             wanted = view.wanted() => match wanted? {
                 Act::Look => view.draw().await?,
                 Act::Kick => view.kick(seat).await?,
                 Act::Answer => view.answer().await?,
+                Act::JudgeBase { build, belongs } => {
+                    // A build that ended meanwhile needs no word any more.
+                    let _ = seat.command(Command::JudgeBase { build, belongs }).await;
+                }
                 Act::Pause => pause(seat, builds).await,
                 Act::Background => return Ok(Ending::Background),
                 Act::End(signal) => {
@@ -150,6 +169,11 @@ fn is_a_turn(notice: &Notice) -> bool {
             | Event::TaskBackingOff { .. }
             | Event::TaskParked { .. }
             | Event::TaskReady { .. }
+            | Event::TaskDone { .. }
+            | Event::TaskSkipped { .. }
+            | Event::TaskFailed { .. }
+            | Event::TaskCancelled { .. }
+            | Event::GateWaiting { .. }
             | Event::RunStarted { .. }
             | Event::RunResumed { .. }
     )
@@ -188,15 +212,8 @@ impl Stand<'_> {
             return Ok(Some(Ending::Paused));
         }
         self.wait(seat, &open, patience).await?;
-        Ok(match patience.waiting {
-            Some((Waiting::Person, _)) if patience.max_wait == Some(Span::ZERO) => {
-                Some(Ending::NeedsPerson)
-            }
-            Some((Waiting::Account, _)) if patience.max_wait == Some(Span::ZERO) => {
-                Some(Ending::Limited)
-            }
-            _ => None,
-        })
+        let waits_no_longer = patience.max_wait == Some(Span::ZERO);
+        Ok(patience.waiting.filter(|_| waits_no_longer).map(|(whom, _)| whom.ending()))
     }
 
     /// Notes since when nothing but waiting is left.
@@ -206,16 +223,13 @@ impl Stand<'_> {
         open: &[&BuildRow],
         patience: &mut Patience,
     ) -> Result<(), Error> {
-        let mut waiting = None;
+        let mut waiting: Option<Waiting> = None;
         for row in open {
-            match self.waits_for(seat, row).await? {
-                None => {
-                    patience.waiting = None;
-                    return Ok(());
-                }
-                Some(Waiting::Person) if waiting.is_some() => {}
-                Some(whom) => waiting = Some(whom),
-            }
+            let Some(whom) = self.waits_for(seat, row).await? else {
+                patience.waiting = None;
+                return Ok(());
+            };
+            waiting = waiting.max(Some(whom));
         }
         if let Some(whom) = waiting {
             let since = patience.waiting.map_or_else(Instant::now, |(_, since)| since);
@@ -227,7 +241,8 @@ impl Stand<'_> {
     /// What everything that is left of a build waits for; none while something is at work.
     async fn waits_for(&self, seat: &Seat, row: &BuildRow) -> Result<Option<Waiting>, Error> {
         Ok(match row.state {
-            BuildState::Waiting | BuildState::Paused { .. } => Some(Waiting::Person),
+            BuildState::Waiting => Some(Waiting::Person),
+            BuildState::Paused { .. } => Some(Waiting::Pause),
             BuildState::Sleeping { .. } => Some(Waiting::Account),
             BuildState::Running => {
                 let at_work = seat.at_work(self.store, self.project.name(), row.id).await?;

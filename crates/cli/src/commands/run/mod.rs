@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::engine::BuildId;
+use unstuck_runner::report::{Facts, push_left};
 use unstuck_store::Store;
 use unstuck_world::process::Guard;
 
@@ -47,6 +48,9 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
         }
         for concern in crew.check(&plan).await? {
             render::note(&format!("unstuck: {}", concern.line()));
+        }
+        if let Some(line) = crew.missing_remote().await? {
+            render::note(&line);
         }
         if args.detach {
             return detach::start(&project, terminal);
@@ -183,6 +187,30 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Says which branches did not reach their remote, with the command that sends them.
+    async fn tell_pushes(
+        &self,
+        store: &Arc<dyn Store>,
+        builds: &[BuildId],
+        view: &mut View<'_>,
+    ) -> Result<(), Error> {
+        if !self.crew.settings().run.push {
+            return Ok(());
+        }
+        for build in builds {
+            let (name, seen) = (self.project.name(), (false, project::now()));
+            let facts = Facts::read(store.as_ref(), name, Some(*build), seen).await?;
+            if let Some(left) = facts.as_ref().and_then(push_left) {
+                view.say(&format!(
+                    "unstuck: {build} was not pushed to {}. `{}` pushes it.",
+                    left.remote,
+                    left.command()
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Opens the pull requests that the settings ask for. What is in their way takes nothing back of
     /// what was done.
     async fn send(
@@ -193,6 +221,7 @@ impl Work<'_> {
         view: &mut View<'_>,
         mut ending: Ending,
     ) -> Result<Ending, Error> {
+        self.tell_pushes(store, builds, view).await?;
         if !self.crew.settings().run.pull_request {
             return Ok(ending);
         }

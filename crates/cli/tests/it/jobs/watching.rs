@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use unstuck_core::question::QuestionKind;
+
 use super::{Watcher, jobs, project};
 
 const EVERY_SECOND: &str = "\
@@ -101,5 +103,48 @@ fn a_change_of_the_settings_is_taken_over_and_what_runs_goes_on() {
     watcher.hear("third: done");
     write("");
     watcher.hear("gone: long, more.");
+    assert_eq!(watcher.interrupt(), Some(130));
+}
+
+/// A job that needs a service, which is not there until the file `up` is.
+const NEEDS_A_SERVICE: &str = "\
+[[job]]
+name = \"sync\"
+run = \"[ -f up ] || exec unstuck fail --code NETWORK_UNAVAILABLE; echo x >>synced\"
+schedule = \"every second\"
+";
+
+// T3.7: it keeps its times in an outage, says so after three firings, and goes on by itself.
+#[test]
+fn a_job_in_an_outage_keeps_its_schedule_and_goes_on_when_the_outage_ends() {
+    let stage = project(NEEDS_A_SERVICE);
+    let mut watcher = Watcher::start(&stage);
+    for _ in 0..3 {
+        watcher.hear("sync: gave up this time, because");
+    }
+    watcher.hear("sync: runs");
+    let question = stage.question();
+    assert_eq!(question.kind, QuestionKind::Passing);
+    let shown = stage.unstuck(&["inbox", "show", &question.id.to_string()]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("Try again") && shown.contains("I keep its schedule"), "{shown}");
+    fs::write(stage.path("up"), "").unwrap();
+    watcher.hear("sync: done");
+    watcher.hear("sync: done");
+    assert_eq!(stage.questions().len(), 0, "the first success withdraws it");
+    assert_eq!(watcher.interrupt(), Some(130));
+    assert!(stage.wrote("synced").starts_with("x\nx\n"));
+}
+
+#[test]
+fn a_short_outage_is_no_question_and_how_soon_there_is_one_can_be_set() {
+    let stage = project(&format!("{NEEDS_A_SERVICE}alert_after = {{ firings = 50 }}\n"));
+    let mut watcher = Watcher::start(&stage);
+    for _ in 0..4 {
+        watcher.hear("sync: gave up this time, because");
+    }
+    assert_eq!(stage.questions().len(), 0);
+    fs::write(stage.path("up"), "").unwrap();
+    watcher.hear("sync: done");
     assert_eq!(watcher.interrupt(), Some(130));
 }

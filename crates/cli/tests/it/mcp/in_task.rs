@@ -40,6 +40,22 @@ async fn an_agent_tells_declares_and_says_that_it_is_done() {
     assert_eq!(stage.wrote("published"), SECRET, "it ran after the checks, with its secret");
 }
 
+// TX6: in the agent's shell it is declared as with the tool.
+#[tokio::test]
+async fn an_action_in_the_agents_shell_is_declared_and_runs_once_after_the_checks() {
+    let line = "echo red > colour; for n in 1 2; do unstuck mutate --key publish -- sh -c 'echo out \
+                >> $HERE/published' >> $HERE/told; echo $? >> $HERE/told; done; cat $HERE/published \
+                >> $HERE/told 2>/dev/null; true";
+    let stage = Stage::start(&[line]).await;
+    stage.rests().await;
+    assert_eq!(states(&stage).await, [TaskState::Done]);
+    let told = stage.wrote("told");
+    assert_eq!(told.matches("is declared. Nothing has run yet").count(), 2, "{told}");
+    assert_eq!(told.matches("\n0\n").count(), 2, "{told}");
+    assert!(!told.contains("out\n"), "{told}");
+    assert_eq!(stage.wrote("published"), "out\n", "once, after the checks");
+}
+
 #[tokio::test]
 async fn a_question_parks_the_task_and_the_answer_takes_it_on() {
     let ask = "test -e $HERE/asked || { touch $HERE/asked; unstuck mcp < $HERE/in > $HERE/out; }";

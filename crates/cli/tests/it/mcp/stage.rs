@@ -162,6 +162,7 @@ impl Stage {
             .into(),
             results: Results::new(results),
             remote: None,
+            pull_request: false,
             control: Some(control),
             tasks: [("a".to_owned(), task(agent))].into(),
         }

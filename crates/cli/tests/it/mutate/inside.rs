@@ -1,4 +1,6 @@
-//! Inside a script: the key counts for one firing with all its retries.
+//! Inside a script: a key counts for good, or for one firing with all its retries.
+
+use unstuck_core::fault::Code;
 
 use crate::exec::stage::{Stage, text};
 
@@ -6,7 +8,7 @@ use crate::exec::stage::{Stage, text};
 #[test]
 fn a_retry_gets_what_came_back_the_first_time() {
     let stage = Stage::new();
-    let script = "r=$(unstuck mutate --key charge -- sh -c 'echo x >>charges; echo receipt-$$'); \
+    let script = "r=$(unstuck mutate --key charge --scope firing -- sh -c 'echo x >>charges; echo receipt-$$'); \
                   echo $r >>receipts; [ -f up ] && exit 0; touch up; \
                   exec unstuck fail --code NETWORK_UNAVAILABLE";
     for firings in 1..=2 {
@@ -22,10 +24,11 @@ fn a_retry_gets_what_came_back_the_first_time() {
     assert_ne!(receipts[1], receipts[2]);
 }
 
+// TX8
 #[test]
-fn a_key_of_the_project_is_used_up_for_good() {
+fn a_key_is_used_up_for_good_unless_it_is_said_to_count_for_one_firing() {
     let stage = Stage::new();
-    let script = "unstuck mutate --key tell --scope project -- sh -c 'echo x >>told; echo told'";
+    let script = "unstuck mutate --key tell -- sh -c 'echo x >>told; echo told'";
     for _ in 0..2 {
         let ran = stage.run(&["--name", "pay"], script);
         assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(0), "told\n"));
@@ -83,4 +86,20 @@ fn what_a_script_leaves_behind_does_nothing_for_it() {
     assert!(!stage.path("done").exists());
     stage.let_go("go");
     assert_eq!(other.status().code(), Some(0));
+}
+
+// T3.3: acting in a phase that reads or decides is a violation, and nothing happens.
+#[test]
+fn a_script_acts_only_in_the_phase_that_acts() {
+    for (phase, status) in [("read", 3), ("decide", 3), ("act", 0)] {
+        let stage = Stage::new();
+        let options = ["--name", "pay", "--phase", phase, "--max-wait", "0"];
+        let ran = stage.run(&options, "unstuck mutate --key k -- touch done || true");
+        assert_eq!(ran.status.code(), Some(status), "{phase}: {}", text(&ran.stderr));
+        assert_eq!(stage.path("done").exists(), status == 0, "{phase}");
+        if status == 3 {
+            assert_eq!(stage.question().code, Some(Code::LogicPhaseViolation));
+            assert!(text(&ran.stderr).contains("only the phase"), "{}", text(&ran.stderr));
+        }
+    }
 }

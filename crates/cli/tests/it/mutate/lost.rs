@@ -101,3 +101,23 @@ fn a_command_that_takes_too_long_is_gone_before_anybody_looks() {
     assert_eq!(stage.wrote("ended").lines().next(), Some("124"), "{}", text(&ran.stderr));
     assert!(stage.wrote("alive").contains("o such process"), "{}", stage.wrote("alive"));
 }
+
+// T3.12: a script that stops over an unknown outcome is healthy; it goes on from the answer.
+#[test]
+fn after_the_answer_the_script_goes_on_and_is_not_called_broken() {
+    for (answer, tries) in [("it_happened", "try\n"), ("it_did_not", "try\ntry\n")] {
+        let stage = stage("echo try >>tries; [ -f up ] && exit 0; touch up; kill -9 $$");
+        let script = "set -e; unstuck mutate --key charge -- sh charge.sh; echo after >>after";
+        let options = ["--name", "pay", "--max-wait", "0"];
+        let ran = stage.run(&options, script);
+        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+        let question = stage.question();
+        assert_eq!(question.kind, QuestionKind::Happened);
+        assert!(stage.answer(&question, answer).status.success());
+        let ran = stage.run(&options, script);
+        assert_eq!(ran.status.code(), Some(0), "{answer}: {}", text(&ran.stderr));
+        assert_eq!(stage.wrote("after"), "after\n", "{answer}");
+        assert_eq!(stage.wrote("tries"), tries, "{answer}");
+        assert_eq!(stage.questions().len(), 0, "{answer}");
+    }
+}

@@ -288,11 +288,11 @@ fn told_of(stage: &Stage, key: &str) -> Vec<String> {
     let of = |event: &Event| match event {
         Event::MutationIntended { mutation, .. }
         | Event::MutationInFlight { mutation, .. }
-        | Event::MutationProbing { mutation }
+        | Event::MutationProbing { mutation, .. }
         | Event::MutationSettling { mutation, .. }
         | Event::MutationApplied { mutation, .. }
         | Event::MutationFailed { mutation }
-        | Event::MutationIndeterminate { mutation }
+        | Event::MutationIndeterminate { mutation, .. }
         | Event::MutationReconciled { mutation, .. } => Some(*mutation) == id,
         _ => false,
     };

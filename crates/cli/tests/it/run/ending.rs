@@ -130,3 +130,46 @@ fn a_limited_account_is_not_waited_for_longer_than_wanted() {
     assert_eq!(stage.count(|event| matches!(event, Event::GateWaiting { .. })), 1);
     assert_eq!(stage.questions().len(), 0, "a wait asks nobody");
 }
+
+fn task(stage: &Stage, name: &str, front: &str, steps: &str) {
+    let text = format!("---\n{front}\n---\n# Do {name}\n\n## Goal\nThe file is written.\n");
+    stage.write(&format!("tasks/{name}.md"), &text);
+    stage.agent(name, &[steps]);
+}
+
+// TX12: what needs a task that waits for a person waits for a person (3), and nothing hangs
+#[test]
+fn a_parked_task_with_others_that_need_it_ends_as_waiting_for_a_person() {
+    let stage = Stage::new();
+    task(&stage, "one", "priority: 1", r#"{blocked = "which colour?"}"#);
+    task(&stage, "two", "depends_on: one", r#"{write = "work/two.txt", text = "fine\n"}"#);
+    task(&stage, "three", "depends_on: two", r#"{write = "work/three.txt", text = "fine\n"}"#);
+    task(&stage, "four", "priority: 0", r#"{write = "work/four.txt", text = "fine\n"}"#);
+    stage.commit();
+    let ran = stage.run(&["run", "tasks/", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let done: Vec<String> = stage
+        .states()
+        .into_iter()
+        .filter(|(_, state)| *state == "done")
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(done, ["four"], "what needs nobody is done first");
+    // Going on with it says the same at once.
+    let ran = stage.run(&["resume", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+}
+
+// TX12: a build that its open questions have paused is 4
+#[test]
+fn a_build_that_is_paused_by_its_questions_ends_as_paused() {
+    let stage = Stage::new();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        let blocked = format!(r#"{{blocked = "which colour has {name}?"}}"#);
+        task(&stage, name, "priority: 1", &blocked);
+    }
+    stage.set("[retry]\npause_after_questions = 2\n");
+    let ran = stage.run(&["run", "tasks/", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 4, "{ran}");
+    assert!(stage.questions().len() >= 3, "two of tasks and that of the build");
+}

@@ -28,7 +28,7 @@ fn retries_questions_pauses_and_answers_are_events() {
     stage.agent("write-a", &[RED, RED, GREEN]);
     stage.set("[retry]\nper_signature = 1\npause_after_questions = 1\n");
     let ran = stage.run(&["run", "write a", "--json", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    assert_eq!(ran.exit, 4, "{ran}");
     let told = events(&ran.stdout);
     let [fault, retrying, asked, parked, paused] = [
         "run.fault",

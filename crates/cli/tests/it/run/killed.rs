@@ -54,3 +54,25 @@ fn interrupted_from_the_keyboard_it_ends_what_it_began() {
     goes_on(&stage);
     assert_eq!(stage.count(|event| matches!(event, Event::RunCrashed { clean: true, .. })), 1);
 }
+
+// B6: whoever kills us is no fault of ours.
+#[test]
+fn killed_three_times_in_a_row_it_says_so_and_offers_to_try_again() {
+    let stage = stage();
+    for (at, verb) in [&["run", "write a"][..], &["resume"], &["resume"]].into_iter().enumerate() {
+        let running = stage.start(verb);
+        stage.hear("up");
+        running.signal(Signal::KILL);
+        let _ = running.end();
+        assert_eq!(stage.count(|event| matches!(event, Event::RunCrashed { .. })), at);
+    }
+    let asked = stage.run(&["resume", "--max-wait", "0"]);
+    assert_eq!(asked.exit, 3, "{asked}");
+    let questions = stage.questions();
+    let problem = &questions[0].text.problem;
+    assert!(problem.contains("was killed three times in a row while it ran this"), "{problem}");
+    assert!(!problem.contains("support"), "{problem}");
+    let answered = stage.run(&["inbox", "answer", &questions[0].id.to_string(), "try_again"]);
+    assert_eq!(answered.exit, 0, "{answered}");
+    goes_on(&stage);
+}

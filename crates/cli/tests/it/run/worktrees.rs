@@ -38,7 +38,7 @@ fn only_the_agents_work_is_committed() {
         "mkdir -p reports && date > reports/junit.xml; echo x >> notes.txt; test -f work/a.txt\n",
     );
     stage.write("notes.txt", "mine\n");
-    stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"agents/{task}.toml\"\n[validate]\npre_commit = [\"sh check.sh\"]\n[scope]\nallowed = [\"work/**\"]\n[run]\nbaseline = \"off\"\nsetup = [\"mkdir -p node_modules/left-pad deps && echo x > node_modules/left-pad/x && echo x > deps/x\"]\n");
+    stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"agents/{task}.toml\"\n[validate]\npre_commit = [\"sh check.sh\"]\n[scope]\nallowed = [\"work/**\"]\n[run]\nsetup = [\"mkdir -p node_modules/left-pad deps && echo x > node_modules/left-pad/x && echo x > deps/x\"]\n");
     stage.commit();
     let ran = stage.run(&["run", "write a"]);
     assert_eq!(ran.exit, 0, "{ran}");

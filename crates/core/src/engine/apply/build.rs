@@ -26,6 +26,9 @@ impl State {
             let needs_left = u32::try_from(needs.len()).unwrap_or(u32::MAX);
             let mut task = Task::new(TaskId(at), id, Arc::new(spec.clone()), needs_left);
             task.beside = beside;
+            if !task.is_session() {
+                task.setbacks.before = self.unfinished.of(&spec.name);
+            }
             build.tasks.push(task.id);
             build.counts[Standing::Pending as usize] += 1;
             if needs.is_empty() {

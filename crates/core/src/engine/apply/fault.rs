@@ -7,8 +7,8 @@ use crate::engine::ids::{RunId, TaskId};
 use crate::engine::question::{Subject, Tried};
 use crate::engine::run::{Operation, Step};
 use crate::engine::state::State;
-use crate::engine::task::{Charged, Transient};
-use crate::fault::{Category, Charge, Code, Fault, Work};
+use crate::engine::task::{Charged, Failing, Transient};
+use crate::fault::{Category, Charge, Class, Code, Fault, Work};
 use crate::signature::Signature;
 use crate::time::Time;
 
@@ -33,21 +33,23 @@ impl State {
             task.counters.crashes = 0;
         }
         task.failure = Some(Arc::clone(fault));
+        task.setbacks.meet(id, fault, ends);
         let code = fault.code();
         if fault.category() == Category::Validation {
             task.check_failure = Some(Arc::clone(fault));
         }
         // What an agent meets on its way while it repairs a script is no failed repair.
         let charges = code.charges(if ends { task.work() } else { Work::Task });
-        let counters = &mut task.counters;
         for charge in charges {
             match charge {
-                Charge::Transient => count_one(&mut counters.transient[operation as usize], at),
-                Charge::Consecutive => counters.consecutive += 1,
-                Charge::Compaction => counters.compactions += 1,
-                Charge::Git => counters.git += 1,
+                Charge::Transient => {
+                    count_one(&mut task.counters.transient[operation as usize], at);
+                }
+                Charge::Consecutive => task.counters.consecutive += 1,
+                Charge::Compaction => task.counters.compactions += 1,
+                Charge::Git => task.counters.git += 1,
                 Charge::Repair => {
-                    counters.repairs += 1;
+                    task.counters.repairs += 1;
                     task.repairs.called_for += 1;
                 }
                 // Tries are counted below; waiting is counted at the gate.
@@ -60,8 +62,11 @@ impl State {
         if let Some(approach) = approach.filter(|_| charges.contains(&Charge::Repair)) {
             task.repairs.remember(Tried { approach: Arc::clone(approach), code });
         }
+        if ends && task.is_scheduled() && (passing || charges.contains(&Charge::Transient)) {
+            task.failing.get_or_insert(Failing { firings: 0, since: at });
+        }
         if passing {
-            count_one(&mut counters.transient[operation as usize], at);
+            count_one(&mut task.counters.transient[operation as usize], at);
         }
         let gate = task.spec.gate;
         if code == Code::ProviderApiError {
@@ -70,6 +75,19 @@ impl State {
         self.count_try(task_id, fault.signature, charges.contains(&Charge::Signature), at);
         if let Some(approach) = approach {
             self.signatures.remember(fault.signature, approach, code);
+            if fault.class() == Class::CodeError {
+                self.approach_failed(task_id, Tried { approach: Arc::clone(approach), code });
+            }
+        }
+    }
+
+    fn approach_failed(&mut self, id: TaskId, tried: Tried) {
+        let Some(task) = self.tasks.get_mut(&id).filter(|task| task.work() == Work::Task) else {
+            return;
+        };
+        task.setbacks.fail(&tried);
+        if !task.is_session() {
+            self.unfinished.fail(&task.spec.name, &tried);
         }
     }
 
@@ -106,6 +124,7 @@ impl State {
     pub(super) fn recovered(&mut self, task: TaskId) {
         let Some(task) = self.tasks.get_mut(&task) else { return };
         task.retrying = None;
+        task.setbacks.get_past();
         task.counters.consecutive = 0;
         for charged in std::mem::take(&mut task.charged) {
             self.signatures.give_back(charged.signature, charged.life, charged.count);

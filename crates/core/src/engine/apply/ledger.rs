@@ -34,8 +34,11 @@ impl State {
             spec: Arc::clone(spec),
             state: MutationState::Intended,
             sent_at: Time::EPOCH,
+            called_at: None,
+            came_back: None,
             probes: 0,
             probed_at: Time::EPOCH,
+            probe_said: None,
         };
         self.ledger.mutations.insert(id, mutation);
         if let Some(task) = self.tasks.get_mut(&task) {
@@ -51,7 +54,10 @@ impl State {
         let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
         mutation.run = run;
         mutation.sent_at = at;
+        mutation.called_at = None;
         mutation.probes = 0;
+        mutation.came_back = None;
+        mutation.probe_said = None;
         if let Some(task) = task {
             let from = std::mem::replace(&mut mutation.task, task);
             self.hand_over(id, from, task);
@@ -68,11 +74,19 @@ impl State {
         }
     }
 
-    pub(super) fn mutation_probing(&mut self, id: MutationId, seq: u64, at: Time) {
+    pub(super) fn mutation_probing(
+        &mut self,
+        id: MutationId,
+        (said, called_at): (Option<&Arc<str>>, Option<Time>),
+        seq: u64,
+        at: Time,
+    ) {
+        self.mutation_said(id, said);
         let effect = EffectId(seq);
         self.set_mutation(id, MutationState::Probing { effect });
         self.owed.insert(effect, Owner::Mutation(id));
         if let Some(mutation) = self.ledger.mutations.get_mut(&id) {
+            mutation.called_at = called_at.or(mutation.called_at);
             if mutation.probes == 0 {
                 mutation.sent_at = at;
             }
@@ -81,7 +95,13 @@ impl State {
         }
     }
 
-    pub(super) fn mutation_settling(&mut self, id: MutationId, until: Time) {
+    pub(super) fn mutation_settling(
+        &mut self,
+        id: MutationId,
+        until: Time,
+        said: Option<&Arc<str>>,
+    ) {
+        self.mutation_said(id, said);
         self.set_mutation(id, MutationState::Settling { until });
         self.timers.insert((until, Timer::Mutation(id)));
     }
@@ -95,8 +115,19 @@ impl State {
         self.set_mutation(id, MutationState::NotApplied);
     }
 
-    pub(super) fn mutation_indeterminate(&mut self, id: MutationId) {
+    pub(super) fn mutation_indeterminate(&mut self, id: MutationId, said: Option<&Arc<str>>) {
+        self.mutation_said(id, said);
         self.set_mutation(id, MutationState::Indeterminate);
+    }
+
+    /// Keeps what the call or the look-up said that just ended.
+    fn mutation_said(&mut self, id: MutationId, said: Option<&Arc<str>>) {
+        let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
+        match mutation.state {
+            MutationState::InFlight { .. } => mutation.came_back = said.cloned(),
+            MutationState::Probing { .. } => mutation.probe_said = said.cloned(),
+            _ => {}
+        }
     }
 
     pub(super) fn mutation_reconciled(

@@ -46,6 +46,7 @@ impl State {
             Event::JobHeld { task } => self.job_held(*task, true),
             Event::JobReleased { task } => self.job_held(*task, false),
             Event::JobFireLater { task } => self.job_fire_later(*task),
+            Event::JobMissed { task, code } => self.job_missed(*task, *code),
 
             Event::Reported { task, request } => self.reported(*task, request),
             Event::TaskBackingOff { task, until, gate, run, next } => {
@@ -101,14 +102,16 @@ impl State {
             Event::ToolWaiting { .. }
             | Event::Ordered { request: None, .. }
             | Event::Warned { .. }
-            | Event::Thinking { .. }
-            | Event::ToolCalled { .. }
+            | Event::Refused { .. }
             | Event::Narrated { .. } => {}
+            // What it ran before has come back, or it would not think.
+            Event::Thinking { run } => self.commands_running(*run, &[]),
+            Event::ToolCalled { run, running, .. } => self.commands_running(*run, running),
 
             Event::QuestionAsked { question } => self.question_asked(question),
             Event::QuestionJoined { question, task } => self.question_joined(*question, *task),
-            Event::QuestionResolved { question, end, .. } => {
-                self.question_closed(*question, *end);
+            Event::QuestionResolved { question, end, decision, .. } => {
+                self.question_closed(*question, *end, *decision);
             }
             Event::QuestionWithdrawn { question } => self.question_withdrawn(*question),
 
@@ -118,15 +121,19 @@ impl State {
             Event::MutationInFlight { mutation, run } => {
                 self.mutation_in_flight(*mutation, *run, seq, at);
             }
-            Event::MutationProbing { mutation } => self.mutation_probing(*mutation, seq, at),
-            Event::MutationSettling { mutation, until } => {
-                self.mutation_settling(*mutation, *until);
+            Event::MutationProbing { mutation, called_at, said } => {
+                self.mutation_probing(*mutation, (said.as_ref(), *called_at), seq, at);
+            }
+            Event::MutationSettling { mutation, until, said } => {
+                self.mutation_settling(*mutation, *until, said.as_ref());
             }
             Event::MutationApplied { mutation, result } => {
                 self.mutation_applied(*mutation, result);
             }
             Event::MutationFailed { mutation } => self.mutation_failed(*mutation),
-            Event::MutationIndeterminate { mutation } => self.mutation_indeterminate(*mutation),
+            Event::MutationIndeterminate { mutation, said } => {
+                self.mutation_indeterminate(*mutation, said.as_ref());
+            }
             Event::MutationReconciled { mutation, to, result } => {
                 self.mutation_reconciled(*mutation, *to, result);
             }

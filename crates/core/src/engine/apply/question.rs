@@ -3,6 +3,7 @@
 use crate::engine::ids::{BuildId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::state::State;
+use crate::question::Decision;
 
 impl State {
     pub(super) fn question_asked(&mut self, question: &Question) {
@@ -11,6 +12,11 @@ impl State {
         self.question_ends.resize(id.0 as usize, Some(QuestionEnd::Withdrawn));
         self.question_ends.push(None);
         let mut question = question.clone();
+        if let Subject::Job(_) = question.subject {
+            // Its job waits for nobody.
+            self.questions.insert(id, question);
+            return;
+        }
         let tasks = std::mem::take(&mut question.tasks);
         self.questions.insert(id, question);
         for task in tasks {
@@ -49,11 +55,21 @@ impl State {
         })
     }
 
-    pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd) {
-        if let Some(subject) = self.close(id, end)
-            && let Subject::Error(signature) = subject
-        {
-            self.signatures.reset(signature);
+    pub(super) fn question_closed(&mut self, id: QuestionId, end: QuestionEnd, said: Decision) {
+        match self.close(id, end) {
+            Some(Subject::Error(signature)) => {
+                self.signatures.reset(signature);
+                if !said.asks_for_another_way() {
+                    self.signatures.let_repeat(signature);
+                }
+            }
+            // A person knows of it: what comes now counts anew.
+            Some(Subject::Job(task)) => {
+                if let Some(task) = self.tasks.get_mut(&task) {
+                    task.failing = None;
+                }
+            }
+            Some(Subject::Action(_) | Subject::Build(_)) | None => {}
         }
     }
 
@@ -66,6 +82,9 @@ impl State {
         self.subjects.remove(&question.subject);
         if let Some(slot) = self.question_ends.get_mut(id.0 as usize) {
             *slot = Some(end);
+        }
+        if let Subject::Job(_) = question.subject {
+            return Some(question.subject);
         }
         let mut builds: Vec<BuildId> = question
             .tasks

@@ -121,9 +121,20 @@ impl State {
         let Some(run) = self.runs.get(&id) else { return };
         let operation = run.step.operation();
         if let Some(task) = self.tasks.get_mut(&run.task) {
+            task.running_commands.clear();
             task.counters.crashes = 0;
             task.counters.git = 0;
             task.counters.transient[operation as usize] = Transient::default();
+            if run.step == Step::Check {
+                task.setbacks.red = None;
+            }
+        }
+    }
+
+    /// What the agent of a run has running; it may take effect whatever becomes of the agent.
+    pub(super) fn commands_running(&mut self, id: RunId, commands: &[Arc<str>]) {
+        if let Some(task) = self.task_of_run(id) {
+            task.running_commands = commands.to_vec();
         }
     }
 

@@ -9,6 +9,7 @@ use crate::engine::effect::Start;
 use crate::engine::ids::{BuildId, QuestionId, RunId, TaskId};
 use crate::engine::repairs::Repairs;
 use crate::engine::run::{Next, Step};
+use crate::engine::setbacks::Setbacks;
 use crate::engine::state::{State, Timer};
 use crate::engine::task::{Allowance, Counters, Guidance, Left, Task, TaskState};
 use crate::fault::{Code, Fault, Work};
@@ -59,6 +60,7 @@ impl State {
         task.counters = Counters::default();
         task.repairs = Repairs::default();
         task.failure = None;
+        task.setbacks = Setbacks::default();
         task.raised = task.spent;
         task.next = Next::EXECUTE;
         self.tasks.insert(id, task);
@@ -75,6 +77,14 @@ impl State {
         if let Some(task) = self.tasks.get_mut(&id) {
             task.fire_later = true;
         }
+    }
+
+    /// The firing is over without success, and over something that passes.
+    pub(super) fn job_missed(&mut self, id: TaskId, code: Code) {
+        if let Some(failing) = self.tasks.get_mut(&id).and_then(|task| task.failing.as_mut()) {
+            failing.firings += 1;
+        }
+        self.set_task(id, TaskState::Failed { code });
     }
 
     pub(super) fn task_backing_off(
@@ -108,6 +118,11 @@ impl State {
             task.unchanged = unchanged.cloned();
             task.counters = Counters::default();
             task.guidance = None;
+            task.failing = None;
+            task.setbacks = Setbacks::default();
+            if task.work() == Work::Task {
+                self.unfinished.finish(&task.spec.name);
+            }
         }
         self.set_task(id, TaskState::Done);
         self.meet_needs_of_dependants(id);
@@ -163,6 +178,7 @@ impl State {
         let run = task.state.run();
         if guidance.is_some() {
             task.guidance = guidance;
+            task.setbacks.answer(task.failure.clone());
         }
         if fresh {
             task.counters = Counters::default();

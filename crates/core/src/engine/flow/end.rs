@@ -3,17 +3,35 @@
 use crate::engine::event::Event;
 use crate::engine::ids::{QuestionId, TaskId};
 use crate::engine::question::Subject;
+use crate::engine::react::withdraw_question;
 use crate::engine::task::{Left, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
 /// A task came to an end by `event`; a job that was fired meanwhile starts over.
 pub(in crate::engine) fn finish(turn: &mut Turn<'_>, event: Event, task: TaskId) {
+    finish_because(turn, event, task, None);
+}
+
+/// The same, for a reason.
+pub(in crate::engine) fn finish_because(
+    turn: &mut Turn<'_>,
+    event: Event,
+    task: TaskId,
+    why: Option<Why>,
+) {
     let question = match turn.state.task(task).map(|task| &task.state) {
         Some(TaskState::Parked { question, .. }) => Some(*question),
         _ => None,
     };
-    turn.emit(event);
+    let succeeded = matches!(event, Event::TaskDone { .. });
+    match why {
+        Some(why) => turn.decide(event, why),
+        None => turn.emit(event),
+    }
+    if succeeded {
+        withdraw_question(turn, task);
+    }
     if let Some(question) = question {
         withdraw_if_idle(turn, question);
     }
@@ -56,7 +74,8 @@ pub(in crate::engine) fn cancel_task(turn: &mut Turn<'_>, task: TaskId) {
 /// Withdraws a question that parks nobody any more.
 pub(in crate::engine) fn withdraw_if_idle(turn: &mut Turn<'_>, question: QuestionId) {
     let idle = turn.state.question(question).is_some_and(|question| {
-        question.tasks.is_empty() && !matches!(question.subject, Subject::Build(_))
+        question.tasks.is_empty()
+            && !matches!(question.subject, Subject::Build(_) | Subject::Job(_))
     });
     if idle {
         turn.emit(Event::QuestionWithdrawn { question });

@@ -8,11 +8,11 @@ use crate::engine::event::Event;
 use crate::engine::ids::{MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::react::{ask_about_action, react};
-use crate::engine::run::{Next, Phase, Status, Step};
+use crate::engine::run::{Next, Phase, Run, Status, Step};
 use crate::engine::task::TaskState;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Fault, Work};
+use crate::fault::{Class, Fault, Work};
 
 /// How many actions of the task may have happened without us knowing.
 pub(in crate::engine) fn open_mutations(turn: &Turn<'_>, task: TaskId) -> usize {
@@ -61,13 +61,17 @@ fn find_out(turn: &mut Turn<'_>, id: MutationId) {
     }
 }
 
-/// Looks an action up, or asks a person where it cannot be looked up.
-pub(in crate::engine) fn probe(turn: &mut Turn<'_>, id: MutationId) {
+/// Looks an action up, or asks a person where it cannot be looked up. `said` is what came back from
+/// its call, where something did.
+pub(in crate::engine) fn probe(turn: &mut Turn<'_>, id: MutationId, said: Option<Arc<str>>) {
     let Some(mutation) = turn.state.mutation(id) else { return };
     if mutation.spec.probe {
-        turn.decide(Event::MutationProbing { mutation: id }, Why::rule(Rule::ProbeFirst));
+        let called_at = (mutation.probes == 0).then_some(mutation.sent_at);
+        let probing = Event::MutationProbing { mutation: id, called_at, said };
+        turn.decide(probing, Why::rule(Rule::ProbeFirst));
     } else {
-        turn.decide(Event::MutationIndeterminate { mutation: id }, Why::rule(Rule::CannotTell));
+        let unclear = Event::MutationIndeterminate { mutation: id, said };
+        turn.decide(unclear, Why::rule(Rule::CannotTell));
         ask_about_action(turn, id);
     }
 }
@@ -80,7 +84,12 @@ fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
         return;
     }
     let Some(task) = turn.state.task(id) else { return };
-    let (fault, build, work) = (task.unsettled.clone(), task.build, task.work());
+    let (build, work) = (task.build, task.work());
+    // A script that ended while the outcome of its action was not known need not be broken: it runs
+    // again, and gets what is known now.
+    let is_script = work == Work::Job && turn.state.run(run).is_some_and(at_script);
+    let fault = task.unsettled.clone();
+    let fault = fault.filter(|fault| !(is_script && fault.class() == Class::CodeError));
     let next = if work == Work::Job { after_script(turn, id) } else { task.next };
     let run = turn.state.run(run).map(|run| run.id);
     if turn.build_state(build).is_some_and(BuildState::has_ended) {
@@ -96,6 +105,10 @@ fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
             turn.decide(Event::TaskReady { task: id, run, next }, Why::rule(Rule::WaitOver));
         }
     }
+}
+
+fn at_script(run: &Run) -> bool {
+    run.step == Step::Execute
 }
 
 /// Where a job goes on whose script ended while an action was open.

@@ -114,15 +114,15 @@ fn look_for_the_end(turn: &mut Turn<'_>, id: BuildId) {
     if build.standing || build.state.has_ended() {
         return;
     }
-    match (build.live(), build.count(Standing::Parked)) {
-        (0, 0) => {
+    match (build.left(), build.goes_on()) {
+        (0, _) => {
             build::withdraw_pause(turn, id);
             turn.emit(Event::BuildCompleted { build: id });
         }
-        (0, _) if build.state == BuildState::Running => {
+        (_, false) if build.state == BuildState::Running => {
             turn.emit(Event::BuildWaiting { build: id });
         }
-        (1.., _) if build.state == BuildState::Waiting => {
+        (_, true) if build.state == BuildState::Waiting => {
             turn.emit(Event::BuildResumed { build: id });
         }
         _ => {}

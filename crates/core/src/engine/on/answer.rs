@@ -11,7 +11,7 @@ use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::react::proposes_only;
 use crate::engine::run::{Next, Phase, Step};
-use crate::engine::task::{Allowance, Guidance, Left};
+use crate::engine::task::{Allowance, Guidance, Left, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Kind, Reaction, Work};
@@ -38,6 +38,7 @@ pub(super) fn on(
     match question.subject {
         Subject::Build(build) => about_build(turn, build, decision),
         Subject::Action(mutation) => about_action(turn, &question, mutation, decision, guidance),
+        Subject::Job(task) => about_job(turn, task, decision),
         Subject::Error(_) => about_error(turn, &question, decision, guidance.as_ref()),
     }
     Ok(())
@@ -88,7 +89,9 @@ fn about_error(
                 };
                 unpark(turn, task, question, &guidance, how);
             }
-            Decision::TryAgain if question.kind == QuestionKind::Choice => {
+            Decision::TryAgain
+                if matches!(question.kind, QuestionKind::Choice | QuestionKind::Passing) =>
+            {
                 unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::Unrelated => unpark(turn, task, question, &guidance, as_it_was),
@@ -260,11 +263,25 @@ fn about_action(
         else {
             continue;
         };
-        // What the call reported is no failure of an action that happened or is left out.
-        let at_it = matches!(turn.state.run(run).map(|run| run.step), Some(Step::Mutate { .. }));
-        let fault = if at_it { None } else { fault };
+        // What the call reported is no failure of an action that happened or is left out, and a
+        // script that ended because of it goes on from there.
+        let step = turn.state.run(run).map(|run| run.step);
+        let of_action = matches!(step, Some(Step::Mutate { .. } | Step::Execute));
+        let fault = fault.filter(|_| !of_action);
         turn.decide(Event::TaskReconciling { task, run, fault, next }, why.clone());
         flow::reconcile_rest(turn, task);
+    }
+}
+
+/// A person decided about a job that goes on trying: it tries now, or not before its next time.
+fn about_job(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
+    let Some(task) = turn.state.task(id) else { return };
+    let TaskState::BackingOff { run, .. } = task.state else { return };
+    let next = task.next;
+    if decision.leaves_out() {
+        leave_out(turn, id);
+    } else {
+        turn.decide(Event::TaskReady { task: id, run, next }, Why::rule(Rule::PersonDecided));
     }
 }
 

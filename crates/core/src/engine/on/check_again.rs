@@ -22,6 +22,6 @@ pub(super) fn on(turn: &mut Turn<'_>, id: QuestionId) -> Result<(), Rejected> {
     turn.emit(Event::QuestionWithdrawn { question: id });
     let why = Why::rule(Rule::PersonAsked);
     turn.decide(Event::TaskReconciling { task, run, fault, next }, why.clone());
-    turn.decide(Event::MutationProbing { mutation }, why);
+    turn.decide(Event::MutationProbing { mutation, called_at: None, said: None }, why);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
+use crate::engine::react::{let_next_try, only_waits};
 use crate::engine::task::Task;
 use crate::engine::turn::Turn;
 use crate::fault::Work;
@@ -12,6 +13,8 @@ pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = job(turn, id)?;
     if task.state.has_ended() {
         turn.emit(Event::JobFired { task: id });
+    } else if only_waits(turn, task) {
+        let_next_try(turn, id);
     } else if !task.fire_later {
         turn.emit(Event::JobFireLater { task: id });
     }

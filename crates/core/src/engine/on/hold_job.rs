@@ -4,11 +4,13 @@ use super::fire_job::job;
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;
 use crate::engine::ids::TaskId;
+use crate::engine::react::withdraw_question;
 use crate::engine::turn::Turn;
 
 pub(super) fn on(turn: &mut Turn<'_>, task: TaskId) -> Result<(), Rejected> {
     if !job(turn, task)?.held {
         turn.emit(Event::JobHeld { task });
+        withdraw_question(turn, task);
     }
     Ok(())
 }

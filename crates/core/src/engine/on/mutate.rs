@@ -9,7 +9,8 @@ use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
 use crate::engine::run::{Phase, Step};
 use crate::engine::turn::Turn;
-use crate::plan::MutationSpec;
+use crate::fault::{Fault, Logic};
+use crate::plan::{MutationSpec, WorkPhase};
 
 pub(super) fn on(
     turn: &mut Turn<'_>,
@@ -18,10 +19,41 @@ pub(super) fn on(
 ) -> Result<(), Rejected> {
     let run = turn.run_owed(effect)?;
     let (id, task) = (run.id, run.task);
+    if let Some(phase) = turn.task(task)?.spec.phase.filter(|phase| *phase != WorkPhase::Act) {
+        return violate(turn, effect, (id, phase), &mutation);
+    }
+    let run = turn.run_owed(effect)?;
     match run.step {
         Step::Attempt { .. } => declare(turn, id, task, mutation),
         Step::Execute => perform(turn, id, task, mutation),
         _ => Err(Rejected::Misfit(effect)),
+    }
+}
+
+/// An action in a phase that does not act. A script fails of it, however it ends; an agent is told.
+fn violate(
+    turn: &mut Turn<'_>,
+    effect: EffectId,
+    (id, phase): (RunId, WorkPhase),
+    wanted: &MutationSpec,
+) -> Result<(), Rejected> {
+    match turn.run_owed(effect)?.step {
+        Step::Execute => {
+            let message = format!(
+                "{:?} was to be done in the phase {:?}; only the phase \"act\" does what cannot be \
+                 taken back",
+                wanted.key,
+                phase.as_str(),
+            );
+            let context = Logic { step: Some(wanted.key.clone()), exit: None };
+            let fault = Arc::new(Fault::logic_phase_violation("ledger", message, context));
+            turn.emit(Event::Blamed { run: id, fault });
+            Ok(())
+        }
+        _ => Err(Rejected::NotNow {
+            what: wanted.key.clone(),
+            state: "not allowed: this task only reads or decides, and acts in no way",
+        }),
     }
 }
 

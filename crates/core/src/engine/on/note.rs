@@ -9,19 +9,26 @@ use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
 use crate::engine::turn::Turn;
 
+/// How many commands that run at the same time are remembered.
+const RUNNING_MAX: usize = 8;
+
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<(), Rejected> {
     let run = match &note {
         // A push and a pull request have checks of their own.
         Note::Checked { .. } => turn.run_behind(effect)?,
         Note::Thinking
         | Note::ToolCalled { .. }
+        | Note::Refused { .. }
         | Note::Narrated { .. }
         | Note::BaseChecked { .. } => turn.run_owed(effect)?,
     };
     let agent = run.step.needs_gate();
     let fits = match &note {
         // Whoever checks the work may have something to say about it; only an agent thinks and acts.
-        Note::Thinking | Note::ToolCalled { .. } | Note::BaseChecked { .. } => agent,
+        Note::Thinking
+        | Note::ToolCalled { .. }
+        | Note::Refused { .. }
+        | Note::BaseChecked { .. } => agent,
         Note::Narrated { .. } => true,
         // No agent tells what the checks said.
         Note::Checked { .. } => !agent,
@@ -37,7 +44,11 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
             Event::BaseChecked { build, run, red }
         }
         Note::Thinking => Event::Thinking { run },
-        Note::ToolCalled { tool, label } => Event::ToolCalled { run, tool, label: short(label) },
+        Note::ToolCalled { tool, label, running } => {
+            let running = running.into_iter().take(RUNNING_MAX).map(short).collect();
+            Event::ToolCalled { run, tool, label: short(label), running }
+        }
+        Note::Refused { what, why } => Event::Refused { run, what: short(what), why: short(why) },
         Note::Narrated { text } => Event::Narrated { run, text: short(text) },
         Note::Checked { checked } => Event::Checked { run, checked: Arc::new(checked.bounded()) },
     });

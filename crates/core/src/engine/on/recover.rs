@@ -1,7 +1,5 @@
 //! The process was started: whatever was running is gone.
 
-use std::sync::Arc;
-
 use crate::engine::build::BuildState;
 use crate::engine::event::Event;
 use crate::engine::flow;
@@ -14,8 +12,9 @@ use crate::engine::state::State;
 use crate::engine::task::Task;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Fault, Internal};
+use crate::fault::Code;
 use crate::question::QuestionKind;
+use crate::signature::Signature;
 
 /// A process that takes up one job only leaves everything else to whoever can go on with it: to
 /// mark it as crashed each time would count crashes nobody had.
@@ -26,7 +25,7 @@ pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>, clean: bool) {
     };
     // Calls and look-ups that were under way are gone; whether they got through is looked up.
     for mutation in gone.sent {
-        flow::probe(turn, mutation);
+        flow::probe(turn, mutation, None);
     }
     for run in gone.active {
         crashed(turn, run, clean);
@@ -110,12 +109,9 @@ fn crashed_too_often(turn: &mut Turn<'_>, id: TaskId, next: Next) -> bool {
     if crashes < turn.policy.retry.crashes {
         return false;
     }
-    let context = Internal { component: "run".to_owned() };
-    let message = format!("the run ended without a word {crashes} times in a row");
-    let fault = Arc::new(Fault::internal_error("crash", message, context));
-    let why = Why::code(Rule::CrashedTooOften, fault.code());
-    let subject = Subject::Error(fault.signature);
-    let kind = QuestionKind::Ours;
-    ask(turn, Ask { task: id, run: None, next, subject, kind, fault: Some(&fault), why });
+    // What killed it is not known, and need not be a fault of ours: no code is blamed.
+    let subject = Subject::Error(Signature::of_parts(Code::InternalError, "crash", &["killed"]));
+    let (kind, why) = (QuestionKind::Passing, Why::rule(Rule::CrashedTooOften));
+    ask(turn, Ask { task: id, run: None, next, subject, kind, fault: None, why });
     true
 }

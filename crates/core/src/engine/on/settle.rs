@@ -60,6 +60,13 @@ fn settle_run(
                 None => flow::step_done(turn, id, step),
             }
         }
+        // It went on after an action that its phase does not allow.
+        (Outcome::Done, Step::Execute) if violation(turn, id).is_some() => {
+            pay(turn, id, spent);
+            if let Some(fault) = violation(turn, id) {
+                fail(turn, id, &fault, None);
+            }
+        }
         (Outcome::Done, Step::Execute) if flow::open_mutations(turn, task) > 0 => {
             pay(turn, id, spent);
             turn.emit(Event::StepDone { run: id });
@@ -92,6 +99,12 @@ fn settle_run(
         _ => return Err(Rejected::Misfit(effect)),
     }
     Ok(())
+}
+
+/// The action in a phase that does not act, where the script wanted one.
+fn violation(turn: &Turn<'_>, run: RunId) -> Option<Arc<Fault>> {
+    let blamed = turn.state.run(run)?.blamed.clone()?;
+    (blamed.code() == Code::LogicPhaseViolation).then_some(blamed)
 }
 
 /// Whether a fault can only have come after the account had answered: it is about what a model did

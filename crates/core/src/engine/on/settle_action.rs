@@ -64,6 +64,10 @@ fn is_merge(turn: &Turn<'_>, id: MutationId) -> bool {
     turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Merge)
 }
 
+fn is_push(turn: &Turn<'_>, id: MutationId) -> bool {
+    turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Push)
+}
+
 /// The run whose step this action is. A job's script hears of its actions by itself.
 fn run_at_it(turn: &Turn<'_>, id: MutationId) -> Option<RunId> {
     let run = turn.state.run(turn.state.mutation(id)?.run)?;
@@ -81,7 +85,7 @@ fn did_not_happen(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
 fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     let Some(run) = run_at_it(turn, id) else {
         stand_still(turn, id);
-        flow::probe(turn, id);
+        flow::probe(turn, id, fault.words());
         return;
     };
     let Some((task, next)) = turn.state.run(run).map(|run| (run.task, run.place().resumed()))
@@ -90,7 +94,7 @@ fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     };
     meet(turn, run, fault, None, true);
     flow::reconcile(turn, task, run, Some(Arc::clone(fault)), next);
-    flow::probe(turn, id);
+    flow::probe(turn, id, fault.words());
 }
 
 /// A session goes on when it is known whether its action happened; a job's script is not held up.
@@ -120,22 +124,31 @@ fn probed(
             flow::action_settled(turn, id);
         }
         Outcome::NotApplied => match settles_at(turn, id) {
-            Some(until) => turn.decide(Event::MutationSettling { mutation: id, until }, why),
+            Some(until) => {
+                turn.decide(Event::MutationSettling { mutation: id, until, said: None }, why);
+            }
             None => {
                 let (to, result) = (Reconciled::NotApplied, Arc::from(""));
                 turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
                 flow::action_settled(turn, id);
             }
         },
-        Outcome::CannotTell => cannot_tell(turn, id),
-        Outcome::Failed { .. } | Outcome::Unknown { .. } => {
+        Outcome::CannotTell { said } => cannot_tell(turn, id, said),
+        // The same commit may be sent to the same ref again, so it need not be known.
+        Outcome::Failed { .. } | Outcome::Unknown { .. } if is_push(turn, id) => {
+            let (to, result) = (Reconciled::NotApplied, Arc::from(""));
+            turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
+            flow::action_settled(turn, id);
+        }
+        Outcome::Failed { fault, .. } | Outcome::Unknown { fault } => {
+            let said = fault.words();
             let probes = turn.state.mutation(id).map_or(0, |mutation| mutation.probes);
             if probes >= PROBES_MAX {
-                cannot_tell(turn, id);
+                cannot_tell(turn, id, said);
             } else {
                 let wait = turn.policy.backoff.wait(probes.saturating_sub(1), turn.rng);
                 let until = turn.now + wait;
-                turn.decide(Event::MutationSettling { mutation: id, until }, why);
+                turn.decide(Event::MutationSettling { mutation: id, until, said }, why);
             }
         }
         _ => return Err(Rejected::Misfit(effect)),
@@ -158,8 +171,9 @@ fn forgive(turn: &mut Turn<'_>, id: MutationId) {
     }
 }
 
-fn cannot_tell(turn: &mut Turn<'_>, id: MutationId) {
-    turn.decide(Event::MutationIndeterminate { mutation: id }, Why::rule(Rule::CannotTell));
+fn cannot_tell(turn: &mut Turn<'_>, id: MutationId, said: Option<Arc<str>>) {
+    let unclear = Event::MutationIndeterminate { mutation: id, said };
+    turn.decide(unclear, Why::rule(Rule::CannotTell));
     ask_about_action(turn, id);
 }
 

@@ -30,6 +30,6 @@ fn ring(turn: &mut Turn<'_>, timer: Timer) {
         Timer::Gate(key) => flow::reopen(turn, key, why),
         Timer::Release(key) => flow::release(turn, key),
         Timer::Build(build) => flow::resume(turn, build, Event::Waking { build }, why),
-        Timer::Mutation(id) => flow::probe(turn, id),
+        Timer::Mutation(id) => flow::probe(turn, id, None),
     }
 }

@@ -6,7 +6,7 @@ use super::stand_still;
 use crate::engine::event::Event;
 use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, RunId, TaskId};
-use crate::engine::question::{Question, Subject, Tried};
+use crate::engine::question::{ActionFacts, Question, Subject, Tried};
 use crate::engine::run::{Next, Step};
 use crate::engine::task::{Task, TaskState};
 use crate::engine::turn::Turn;
@@ -72,7 +72,7 @@ pub(in crate::engine) fn ask(turn: &mut Turn<'_>, asked: Ask<'_>) {
     }
 }
 
-fn open(
+pub(super) fn open(
     turn: &mut Turn<'_>,
     subject: Subject,
     kind: QuestionKind,
@@ -90,9 +90,16 @@ fn open(
         attempts: attempts(turn, subject, fault.map(|fault| &**fault), &tasks),
         tasks,
         asked_at: turn.now,
+        action: action_facts(turn, subject),
     };
     turn.decide(Event::QuestionAsked { question: Box::new(question) }, why);
     id
+}
+
+/// What is known of the action that is asked about.
+fn action_facts(turn: &Turn<'_>, subject: Subject) -> Option<Box<ActionFacts>> {
+    let Subject::Action(id) = subject else { return None };
+    turn.state.mutation(id).map(|mutation| Box::new(mutation.facts()))
 }
 
 /// The attempts that failed with this error since its counter last started over.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::ask::ask_after;
-use super::gate;
+use super::{firing, gate};
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
-use crate::engine::ids::RunId;
+use crate::engine::ids::{RunId, TaskId};
 use crate::engine::run::{Operation, Status};
-use crate::engine::task::Transient;
+use crate::engine::task::{Task, Transient};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Charge, Fault, Origin, Reaction, Work};
@@ -23,9 +23,20 @@ pub(super) fn back_off(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         return;
     };
     let operation = next.step.operation();
-    let Some((until, why)) = repeat_or_ask(turn, run, operation, fault) else { return };
+    let is_scheduled = turn.state.task(task).is_some_and(Task::is_scheduled);
+    let again = if is_scheduled {
+        firing::tell_when_due(turn, task, fault);
+        repeat(turn, task, operation, fault)
+    } else {
+        repeat_or_ask(turn, run, operation, fault)
+    };
+    let Some((until, why)) = again else { return };
     let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
     turn.end_run(run, Status::PausedTransient, fault.code());
+    if is_scheduled && turn.state.task(task).is_some_and(|task| task.fire_later) {
+        firing::let_next_try(turn, task);
+        return;
+    }
     let errors = turn.state.gate(key).map_or(0, |gate| gate.errors);
     let closes = fault.code().row().reaction == Reaction::BackoffThenGate
         && errors >= ERRORS_THAT_CLOSE
@@ -47,6 +58,7 @@ pub(in crate::engine) fn repeat_or_ask(
     fault: &Arc<Fault>,
 ) -> Option<(Time, Why)> {
     let task = turn.state.task(turn.state.run(run)?.task)?;
+    let id = task.id;
     let Transient { count, since } = task.transient(operation);
     let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
     // An agent's task can afford to wait out an outage; a job's next firing comes anyway, and a
@@ -54,13 +66,29 @@ pub(in crate::engine) fn repeat_or_ask(
     let waited = task.work() == Work::Job
         || fault.origin == Origin::Connector
         || turn.now.since(since) >= turn.policy.retry.transient_for_ms;
-    let counted = |rule| Why::code(rule, fault.code()).counted(Charge::Transient, count, limit);
     if count > limit && waited {
-        ask_after(turn, run, fault, counted(Rule::MaxRetriesExceeded));
+        let why = Why::code(Rule::MaxRetriesExceeded, fault.code());
+        ask_after(turn, run, fault, why.counted(Charge::Transient, count, limit));
         return None;
     }
+    repeat(turn, id, operation, fault)
+}
+
+/// When an operation that failed for a passing reason is repeated, and why.
+fn repeat(
+    turn: &mut Turn<'_>,
+    task: TaskId,
+    operation: Operation,
+    fault: &Fault,
+) -> Option<(Time, Why)> {
+    let task = turn.state.task(task)?;
+    let count = task.transient(operation).count;
+    let limit = turn.policy.limits(fault.code(), &task.spec.overrides).transient;
+    let why = Why::code(Rule::PassesByItself, fault.code());
+    // Whoever keeps its times repeats it for as long as there is time.
+    let why = if task.is_scheduled() { why } else { why.counted(Charge::Transient, count, limit) };
     let nth = count.saturating_sub(1);
     let (after, at) = (fault.retry_after, fault.resets_at);
     let until = turn.policy.backoff.until(nth, after, at, turn.now, turn.rng);
-    Some((until, counted(Rule::PassesByItself)))
+    Some((until, why))
 }

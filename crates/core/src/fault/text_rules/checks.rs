@@ -11,6 +11,8 @@ use crate::signature::{Diagnosis, Fact, Line, Role};
 mod runners;
 mod words;
 
+pub(super) use words::client as names_client;
+
 /// The verdict on the surroundings, if the output of a check has one.
 pub(super) fn surroundings(plain: &[u8], diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let about = |verdict: &Verdict| verdict.code.row().class == Class::EnvError;

@@ -1,6 +1,7 @@
 //! Step 1: a finding of a compiler, a linter or a test runner is about the code.
 
 use super::Verdict;
+use super::checks::names_client;
 use super::hit::Hit;
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact, Line, Role, denies, is_settings};
@@ -15,6 +16,7 @@ const ROOM: &str = "finding.no-room";
 const COMMAND: &str = "said.command-missing";
 const REFUSED: &str = "said.refused";
 const SETTINGS_FILE: &str = "said.settings";
+const CLIENT: &str = "said.client";
 const VARIABLE: &str = "exception.variable";
 
 pub(super) const RULES: &[&str] = &[
@@ -29,6 +31,7 @@ pub(super) const RULES: &[&str] = &[
     COMMAND,
     REFUSED,
     SETTINGS_FILE,
+    CLIENT,
 ];
 
 /// A finding wins over everything but a full disk and a tool that died.
@@ -149,6 +152,7 @@ fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
 
 /// `sh: 1: tool: not found`, `env: 'tool': No such file or directory`, `spawn tool ENOENT`.
 fn is_missing_command(line: &Line<'_>) -> bool {
+    const MISSING: &[u8] = b"[Errno 2] No such file or directory: ";
     let text = line.text;
     let single =
         |name: &[u8]| !name.is_empty() && !name.iter().any(|b| matches!(b, b' ' | b'/' | b'.'));
@@ -168,7 +172,6 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"error: cannot run ");
     }
     // A bare name was to be run; data has an extension or a directory.
-    const MISSING: &[u8] = b"[Errno 2] No such file or directory: ";
     if let Some(at) = memchr::memmem::find(text, MISSING) {
         let name = &text[at + MISSING.len()..];
         return single(name.strip_prefix(b"b").unwrap_or(name));
@@ -186,6 +189,13 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         |line: &Line<'_>| is_said(line) && denies(line.text) && !has_line_number(line.text);
     let verdict = || Verdict { code: Code::ToolConfig, rule: REFUSED };
     settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
+}
+
+/// What a client says about its own work is about how it was called, as long as nothing was raised.
+pub(super) fn of_client(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    let said = |line: &Line<'_>| is_said(line) && names_client(line.text);
+    let named = !diagnosis.raises() && diagnosis.lines().iter().any(said);
+    named.then_some(Verdict { code: Code::ToolConfig, rule: CLIENT })
 }
 
 /// What a program says about a file of settings. That its grammar is wrong makes it no code.

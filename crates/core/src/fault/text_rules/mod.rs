@@ -120,6 +120,7 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         .or(own_code)
         .or_else(|| findings::refused(diagnosis))
         .or_else(|| aside_of(diagnosis).verdict())
+        .or_else(|| findings::of_client(diagnosis))
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
 }
 

@@ -144,6 +144,10 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
         // A package that is not in the registry is no trouble of the registry.
         return prose[..found.start()].ends_with(b"in the ");
     }
+    if rule == vocabulary::HELD_ELSEWHERE {
+        // A version that is locked is no lock.
+        return prose[found.end()..].starts_with(b" to ");
+    }
     if rule == "phrase.quota" {
         // `subscription id 'x'` names an account, not its plan.
         let after = &prose[found.end()..];

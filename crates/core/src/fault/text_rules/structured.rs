@@ -214,6 +214,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
         () if words == 0 => return None,
         () if all(EXPIRED) && any(TOKEN | CREDENTIALS | SESSION | SIGNATURE) => Code::AuthExpired,
         () if any(NO | MISSING) && any(CREDENTIALS | TOKEN | AUTHENTICATION) => Code::AuthMissing,
+        () if class.ends_with(b"UnauthorizedOperation") => Code::ToolAccessDenied,
         () if any(UNAUTHORIZED | AUTHENTICATION | CREDENTIALS) => Code::AuthInvalid,
         () if all(INVALID) && any(TOKEN | KEY | PASSWORD | SIGNATURE | GRANT) => Code::AuthInvalid,
         () if all(INSUFFICIENT | QUOTA) || any(PAYMENT) => Code::ToolQuota,

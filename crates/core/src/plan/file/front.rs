@@ -5,13 +5,14 @@ use super::name::is_name;
 use super::problem::{Wrong, shown};
 use super::yaml::{self, Node, Value};
 use crate::nearest::nearest;
+use crate::plan::WorkPhase;
 use crate::policy::Amount;
 
 /// Front matter is a few lines; what is longer belongs into the text.
 pub(super) const FRONT_BYTES_MAX: usize = 16 * 1024;
 
 /// Every key there is.
-pub(super) const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 10] = [
     "id",
     "title",
     "depends_on",
@@ -21,6 +22,7 @@ pub(super) const KEYS: [&str; 9] = [
     "model",
     "validate",
     "budget",
+    "phase",
 ];
 
 /// What others call our keys.
@@ -35,6 +37,7 @@ const CALLED: [(&str, &str); 5] = [
 const TEXT: &str = "write one line of text";
 const TEXTS: &str = "write one line of text, or a list of them";
 const NUMBER: &str = "write a whole number; the highest goes first";
+const PHASE: &str = "write read, decide or act";
 const YES_OR_NO: &str = "write true or false";
 
 /// What front matter says, and what is wrong with it.
@@ -50,6 +53,7 @@ pub(super) struct Keys {
     pub(super) model: Option<String>,
     pub(super) validate: Option<Vec<String>>,
     pub(super) budget: Option<Amount>,
+    pub(super) phase: Option<WorkPhase>,
     pub(super) problems: Vec<(u32, Wrong)>,
 }
 
@@ -114,6 +118,7 @@ impl Keys {
             "serialize" => {
                 self.serialize = self.parsed("serialize", value, YES_OR_NO).unwrap_or(false);
             }
+            "phase" => self.phase = self.parsed("phase", value, PHASE),
             "budget" => self.budget = budget::read(value, self),
             _ => self.wrong(key.line, unknown(name)),
         }

@@ -88,6 +88,7 @@ pub(super) fn read(path: &str, keys: Keys, body: &Body<'_>, outline: &Outline) -
         serialize: keys.serialize,
         validate: keys.validate,
         provider: keys.provider,
+        phase: keys.phase,
         model: keys.model,
         file: Some(path.to_owned()),
         ..TaskSpec::default()

@@ -26,7 +26,9 @@ const REASONS: &[Reason] = &[
     Reason::ShortenedTooOften { times: 2 },
     Reason::RetriedOnce,
     Reason::TooManyDifferentErrors,
-    Reason::TooManyCrashes,
+    Reason::TooManyCrashes { times: 3 },
+    Reason::KeepsFailing { firings: 1, span: Span::from_mins(1) },
+    Reason::KeepsFailing { firings: 3, span: Span::from_mins(125) },
     Reason::TooManyQuestions { open: 5 },
     Reason::BudgetSpent { span: BudgetSpan::Task },
     Reason::BudgetSpent { span: BudgetSpan::Build },
@@ -220,7 +222,7 @@ fn questions_read_like_a_colleague() {
         },
         Asked {
             titles: &["Payment webhook"],
-            ..Asked::new(QuestionKind::Ours, Some(Code::InternalError), Reason::TooManyCrashes)
+            ..Asked::new(QuestionKind::Passing, None, Reason::TooManyCrashes { times: 3 })
         },
         Asked::new(QuestionKind::Paused, None, Reason::TooManyQuestions { open: 5 }),
         Asked {

@@ -19,12 +19,13 @@ fn each_kind_offers_exactly_its_choices() {
     // T0.18
     use Decision as D;
     let context = OptionsContext { always_allow: true, ..context() };
-    let exact: [(QuestionKind, &[Decision]); 6] = [
+    let exact: [(QuestionKind, &[Decision]); 7] = [
         (QuestionKind::Hands, &[D::ProvideCredentials, D::SkipFeature]),
         (QuestionKind::Ok, &[D::AllowOnce, D::AlwaysAllow, D::Deny]),
         (QuestionKind::Choice, &[D::ProvideGuidance, D::SimplerVersion, D::SkipFeature]),
         (QuestionKind::Happened, &[D::ItHappened, D::ItDidNot, D::Skip]),
         (QuestionKind::Ours, &[D::TryAgain, D::SkipFeature]),
+        (QuestionKind::Passing, &[D::TryAgain, D::SkipFeature]),
         (QuestionKind::Paused, &[D::Continue, D::RaiseLimit, D::Stop]),
     ];
     for (kind, expected) in exact {

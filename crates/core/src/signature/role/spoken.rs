@@ -95,6 +95,8 @@ fn by_words<'a>(text: &'a [u8], word: &[u8], after: &[u8], hint: u8) -> (Role, &
     let role = match found {
         found if found & ACUTE != 0 => Role::Acute,
         _ if bad || program => Role::Weak,
+        // The reason of a status, where a line was broken before it.
+        _ if contains(text, b"Too Many Requests") => Role::Acute,
         // `[2/5] Building application...`: it goes on.
         _ if text.ends_with(b"...") => Role::Progress,
         _ => Role::Plain,

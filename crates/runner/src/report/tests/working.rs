@@ -76,10 +76,7 @@ fn what_else_was_done_is_told_by_its_outcome() {
             ],
             vec!["It was sent on and it was put up for review."],
         ),
-        (
-            vec![action(Push, MutationStatus::Failed, "")],
-            vec!["This did not happen: it was sent on."],
-        ),
+        (vec![action(Push, MutationStatus::Failed, "")], vec!["It was not pushed."]),
         // A second attempt has its own push.
         (
             vec![

@@ -104,9 +104,11 @@ impl Person {
 /// The answer that ends it.
 const fn leaves_out(kind: QuestionKind) -> Decision {
     match kind {
-        QuestionKind::Hands | QuestionKind::Choice | QuestionKind::Ours | QuestionKind::RedBase => {
-            Decision::SkipFeature
-        }
+        QuestionKind::Hands
+        | QuestionKind::Choice
+        | QuestionKind::Ours
+        | QuestionKind::RedBase
+        | QuestionKind::Passing => Decision::SkipFeature,
         QuestionKind::Ok => Decision::Deny,
         QuestionKind::Happened => Decision::Skip,
         QuestionKind::Paused => Decision::Stop,
@@ -122,7 +124,7 @@ impl Read {
             Subject::Action(id) => state
                 .mutation(id)
                 .and_then(|mutation| Some((named(mutation.task)?, mutation.spec.key.clone()))),
-            Subject::Error(_) | Subject::Build(_) => None,
+            Subject::Error(_) | Subject::Build(_) | Subject::Job(_) => None,
         };
         Some(Self { question, tasks, action })
     }

@@ -51,7 +51,8 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
         // A name that came after this was written, or none.
         _ => Kind::ProviderCrash(Crash::default()),
     };
-    let asked = if matches!(kind, Kind::ProviderRateLimit(_)) { asked(&error.message) } else { None };
+    let asked =
+        if matches!(kind, Kind::ProviderRateLimit(_)) { asked(&error.message) } else { None };
     let fault = Fault::new(kind, NAME, said(error));
     match asked {
         Some(wait) => fault.retry_after(wait),
@@ -181,8 +182,11 @@ fn usage_limit(error: &TurnError, limits: &RateLimits) -> Fault {
 /// Whether Codex's own words for an error of this name say that there is no credit, or no plan: it
 /// has one name for those and for a window, and a key has no standing to look at.
 fn is_about_money(error: &TurnError) -> bool {
-    const WORDS: [&str; 3] =
-        ["Quota exceeded", "To use Codex with your ChatGPT plan", "Your workspace is out of credits"];
+    const WORDS: [&str; 3] = [
+        "Quota exceeded",
+        "To use Codex with your ChatGPT plan",
+        "Your workspace is out of credits",
+    ];
     WORDS.iter().any(|words| error.message.starts_with(words))
 }
 
@@ -324,7 +328,7 @@ mod tests {
         }
     }
 
-    // T4.9: a wait is taken where it is named, and only from what the type says is a limit.
+    // T4.9, B41: a wait is taken where it is named, and only from what the type says is a limit.
     #[test]
     fn the_wait_that_a_limit_names_is_taken() {
         let cases = [
@@ -347,7 +351,7 @@ mod tests {
         }
     }
 
-    // T4.8
+    // B42
     #[test]
     fn no_money_is_no_window() {
         let cases = [
@@ -356,8 +360,10 @@ mod tests {
             ("You\u{2019}ve hit your usage limit. Try again at 1:35 AM.", Code::ProviderUsageLimit),
         ];
         for (message, code) in cases {
-            let error =
-                TurnError { message: message.to_owned(), ..turn_error(json!("usageLimitExceeded")) };
+            let error = TurnError {
+                message: message.to_owned(),
+                ..turn_error(json!("usageLimitExceeded"))
+            };
             assert_eq!(fault(&error, &RateLimits::default()).code(), code, "{message}");
         }
     }

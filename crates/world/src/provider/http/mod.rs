@@ -17,9 +17,9 @@ use crate::model::Part;
 pub(super) use exchange::{body, replay};
 pub(crate) use head::Head;
 pub(super) use problem::{Problem, Trouble};
+pub use proxies::Proxies;
 pub(crate) use service::client;
 pub(super) use service::{Service, Vendor};
-pub use proxies::Proxies;
 
 /// How a model is reached.
 #[derive(Clone, Debug)]

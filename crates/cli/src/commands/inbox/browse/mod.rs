@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project;
 use crate::render::screen::{Input, Screen};
-use crate::render::words;
+use crate::render::{when, words};
 
 /// Shows the questions and takes answers until the person leaves or nothing waits any more.
 pub(super) async fn run(desk: &Desk<'_>, mut screen: Screen) -> Result<Exit, Error> {
@@ -107,7 +107,7 @@ fn card(asked: &Asked, names: &[String], unfolded: bool) -> Card {
         evidence: if unfolded { evidence(row) } else { Vec::new() },
         choices,
         advice: line(&text.recommended_text),
-        can_check: text.options.iter().any(|option| option.value == Decision::ItHappened),
+        can_check: row.can_check(),
     }
 }
 
@@ -115,7 +115,8 @@ fn card(asked: &Asked, names: &[String], unfolded: bool) -> Card {
 fn evidence(row: &QuestionRow) -> Vec<String> {
     let lines = |entry: EvidenceEntry| {
         let rest = entry.lines.into_iter().map(|line| format!("  {}", words::shown_line(&line)));
-        std::iter::once(entry.label.to_owned()).chain(rest).collect::<Vec<_>>()
+        let at = entry.at.map(|at| format!("  {}", when::minute(at)));
+        std::iter::once(entry.label.to_owned()).chain(at).chain(rest).collect::<Vec<_>>()
     };
     row.evidence.entries().into_iter().flat_map(lines).collect()
 }

@@ -106,9 +106,11 @@ fn marked(line: &[u8]) -> bool {
 
 /// `2 failed, 1 passed in 0.1s`, `3 examples, 1 failure`, `# fail 1`, `Failures: 1`.
 fn counts_failures(line: &[u8]) -> bool {
+    const WORDS_MAX: usize = 40;
     const AFTER: &[&[u8]] = &[b"failed", b"failing", b"failure", b"failures"];
     const BEFORE: &[&[u8]] = &[b"fail", b"failed", b"failures", b"errors"];
     const COUNTED: &[&[u8]] = &[
+        b"Executed",
         b"passed",
         b"passing",
         b"test",
@@ -131,20 +133,22 @@ fn counts_failures(line: &[u8]) -> bool {
         b"run",
         b"pass",
     ];
-    let mut words = line.split(|b| !b.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let mut previous: &[u8] = b"";
-    let (mut failures, mut tests, mut words_seen) = (false, false, 0);
-    for word in words.by_ref().take(40) {
-        words_seen += 1;
+    let words = line.split(|b| !b.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let (mut before, mut previous): (&[u8], &[u8]) = (b"", b"");
+    let (mut failures, mut tests, mut seen) = (false, false, 0);
+    for word in words.take(WORDS_MAX) {
         let is = |known: &&[u8]| word.eq_ignore_ascii_case(known);
-        failures |= is_some_number(previous) && AFTER.iter().any(is);
-        failures |=
-            is_some_number(word) && BEFORE.iter().any(|known| previous.eq_ignore_ascii_case(known));
+        let was = |known: &&[u8]| previous.eq_ignore_ascii_case(known);
+        let counted =
+            is_some_number(previous) || (is_some_number(before) && previous.starts_with(b"test"));
+        failures |= counted && AFTER.iter().any(is);
+        failures |= is_some_number(word) && BEFORE.iter().any(was);
         tests |= COUNTED.contains(&word);
-        previous = word;
+        (before, previous) = (previous, word);
+        seen += 1;
     }
     // Mocha and node count alone on a line.
-    failures && (tests || (words_seen == 2 && find(line, b"fail").is_some()))
+    failures && (tests || (seen == 2 && find(line, b"fail").is_some()))
 }
 
 fn is_some_number(word: &[u8]) -> bool {

@@ -44,7 +44,7 @@ pub(super) fn compare(text: &[u8]) -> bool {
 
 /// `curl: (7) …`, `/usr/bin/ld: …`, `fatal: …` of git, `E: …` of apt: the diagnosis of a program
 /// that talks to other machines, or that a build cannot do without.
-pub(super) fn client(text: &[u8]) -> bool {
+pub(in super::super) fn client(text: &[u8]) -> bool {
     const CLIENTS: &[&[u8]] = &[
         b"curl",
         b"wget",

@@ -35,6 +35,9 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::AuthMissing,
         narrow: false,
         phrases: &[
+            "no subscriptions found",
+            "no accounts found",
+            "authentication agent",
             "no vault secrets found",
             "to setup account",
             "to set up account",
@@ -115,6 +118,10 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::AuthInvalid,
         narrow: false,
         phrases: &[
+            "incorrect sudo password",
+            "not allowed to connect",
+            "multi-factor authentication",
+            "invalid jwt",
             "authorization failed",
             "invalid client secret",
             "bad username or password",
@@ -232,6 +239,9 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolAccessDenied,
         narrow: false,
         phrases: &[
+            "connections only",
+            "in protected mode",
+            "correct permissions",
             "--read-only option",
             "has no permissions",
             "no permission",

@@ -154,6 +154,8 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolCrash,
         narrow: false,
         phrases: &[
+            "internal clr error",
+            "internal vm error",
             "invalid page in block",
             "heap space",
             "garbage collector is thrashing",

@@ -12,6 +12,7 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolRateLimit,
         narrow: true,
         phrases: &[
+            "abuse detection",
             "too many requests",
             "toomanyrequests",
             "pull rate limit",
@@ -36,7 +37,6 @@ pub(super) static RULES: &[Rule] = &[
             "rate exceeded",
             "please retry after",
             "request rate is too high",
-            "abuse detection",
         ],
     },
     Rule {
@@ -136,6 +136,7 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::EnvConnection,
         narrow: false,
         phrases: &[
+            "no agent running",
             "has gone away",
             "error connecting",
             "terminating connection",

@@ -77,6 +77,10 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolConfig,
         narrow: true,
         phrases: &[
+            "x509",
+            "failed to verify certificate",
+            "local issuer certificate",
+            "pkix path building failed",
             "certificate verify failed",
             "certificate verification failed",
             "ssl certificate problem",
@@ -220,6 +224,9 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolConfig,
         narrow: false,
         phrases: &[
+            "only supports",
+            "but your",
+            "error in libcrypto",
             "inappropriate ioctl",
             "configuration changed",
             "problems with the configuration",
@@ -269,7 +276,6 @@ pub(super) static RULES: &[Rule] = &[
             "configuration is invalid",
             "cannot execute binary file",
             "exec format error",
-            "x509",
             "certificate has expired",
             "certificate is not trusted",
             "wrong version number",

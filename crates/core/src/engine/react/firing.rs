@@ -1,0 +1,67 @@
+//! A scheduled job that meets something passing keeps its times: a firing that is still trying when
+//! the next one comes gives up for it, and a person is told when that has gone on for long.
+
+use std::sync::Arc;
+
+use super::ask::open;
+use crate::engine::event::Event;
+use crate::engine::flow;
+use crate::engine::ids::TaskId;
+use crate::engine::question::Subject;
+use crate::engine::task::{Task, TaskState};
+use crate::engine::turn::Turn;
+use crate::engine::why::{Rule, Why};
+use crate::fault::{Charge, Fault};
+use crate::question::QuestionKind;
+
+/// Whether a firing that is not over only waits for something that passes by itself.
+pub(in crate::engine) fn only_waits(turn: &Turn<'_>, task: &Task) -> bool {
+    if !task.is_scheduled() {
+        return false;
+    }
+    match task.state {
+        TaskState::BackingOff { until: Some(_), gate: None, run: None } => true,
+        TaskState::Parked { question, run: None } => {
+            let fault = turn.state.question(question).and_then(|asked| asked.fault.as_ref());
+            fault
+                .is_some_and(|fault| fault.code().charges(task.work()).contains(&Charge::Transient))
+        }
+        _ => false,
+    }
+}
+
+/// The firing gives up, and the next one begins.
+pub(in crate::engine) fn let_next_try(turn: &mut Turn<'_>, id: TaskId) {
+    let Some(task) = turn.state.task(id) else { return };
+    let (fault, later) = (task.failure.clone(), task.fire_later);
+    let Some(fault) = fault else { return };
+    let code = fault.code();
+    let why = Why::code(Rule::NextFiringTries, code);
+    flow::finish_because(turn, Event::JobMissed { task: id, code }, id, Some(why));
+    tell_when_due(turn, id, &fault);
+    if !later {
+        turn.emit(Event::JobFired { task: id });
+    }
+}
+
+/// Asks about a job that has been failing for long. It goes on trying all the same.
+pub(super) fn tell_when_due(turn: &mut Turn<'_>, id: TaskId, fault: &Arc<Fault>) {
+    let Some(task) = turn.state.task(id) else { return };
+    let Some(failing) = task.failing else { return };
+    let (own, general) = (&task.spec.overrides, &turn.policy.retry);
+    let firings = own.alert_firings.unwrap_or(general.alert_firings);
+    let span = own.alert_after_ms.unwrap_or(general.alert_after_ms);
+    let subject = Subject::Job(id);
+    let is_due = failing.firings >= firings || turn.now.since(failing.since) >= span;
+    if is_due && turn.state.question_about(subject).is_none() {
+        let why = Why::code(Rule::KeepsFailing, fault.code());
+        open(turn, subject, QuestionKind::Passing, Some(fault), vec![id], why);
+    }
+}
+
+/// The job works again, or nobody wants to know: the question about it goes.
+pub(in crate::engine) fn withdraw_question(turn: &mut Turn<'_>, id: TaskId) {
+    if let Some(question) = turn.state.question_about(Subject::Job(id)).map(|asked| asked.id) {
+        turn.emit(Event::QuestionWithdrawn { question });
+    }
+}

@@ -1,0 +1,127 @@
+//! What a task's next attempt has to get past, and the approaches that failed on the way: what the
+//! agent's next prompt is made from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::RunId;
+use super::question::Tried;
+use super::signatures::APPROACHES_KEPT_MAX;
+use crate::fault::{Class, Fault, Kind};
+
+/// What stood in the way of one task so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Setbacks {
+    /// The latest failure of the work itself, until the work got past it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latest: Option<Arc<Fault>>,
+    /// What the latest red check said, until a check is green.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red: Option<Arc<Fault>>,
+    /// What a person was asked about, while the work has not failed since the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Arc<Fault>>,
+    /// How many approaches failed since a person last answered.
+    pub failed: u32,
+    /// The latest of those approaches, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
+    /// Approaches that failed before a person's answer or in an earlier build, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Tried>,
+    /// The run that failed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+}
+
+impl Setbacks {
+    /// Whether nothing has stood in the way.
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A run of the task met a fault; `ends` it or not.
+    pub(super) fn meet(&mut self, run: RunId, fault: &Arc<Fault>, ends: bool) {
+        if ends {
+            self.run = Some(run);
+        }
+        if fault.class() == Class::CodeError {
+            self.latest = Some(Arc::clone(fault));
+            self.answered = None;
+        }
+        if is_red_check(fault) {
+            self.red = Some(Arc::clone(fault));
+        }
+    }
+
+    /// An approach failed. One that was only checked again is no other one.
+    pub(super) fn fail(&mut self, tried: &Tried) {
+        if remember(&mut self.tried, tried) {
+            self.failed = self.failed.saturating_add(1);
+        }
+    }
+
+    /// A person answered what `asked` was about: approaches are numbered anew.
+    pub(super) fn answer(&mut self, asked: Option<Arc<Fault>>) {
+        self.answered = asked;
+        self.failed = 0;
+        for tried in std::mem::take(&mut self.tried) {
+            remember(&mut self.before, &tried);
+        }
+    }
+
+    /// The work got past its failures.
+    pub(super) fn get_past(&mut self) {
+        self.latest = None;
+        self.red = None;
+    }
+}
+
+fn is_red_check(fault: &Fault) -> bool {
+    matches!(
+        fault.kind,
+        Kind::ValidationPreCommit(_) | Kind::ValidationPrePush(_) | Kind::ValidationPrePr(_)
+    )
+}
+
+/// Adds an approach to the latest ones, and tells whether it is another one.
+fn remember(known: &mut Vec<Tried>, tried: &Tried) -> bool {
+    let digest = tried.approach.digest;
+    let same = |known: &&mut Tried| digest.is_some() && known.approach.digest == digest;
+    if let Some(known) = known.iter_mut().find(same) {
+        known.code = tried.code;
+        return false;
+    }
+    if known.len() == APPROACHES_KEPT_MAX {
+        known.remove(0);
+    }
+    known.push(tried.clone());
+    true
+}
+
+/// The approaches that failed in tasks that have not been done since, by the task's name: a new
+/// build of the same task begins with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Unfinished(BTreeMap<String, Vec<Tried>>);
+
+impl Unfinished {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn fail(&mut self, task: &str, tried: &Tried) {
+        remember(self.0.entry(task.to_owned()).or_default(), tried);
+    }
+
+    pub(super) fn of(&self, task: &str) -> Vec<Tried> {
+        self.0.get(task).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn finish(&mut self, task: &str) {
+        self.0.remove(task);
+    }
+}
