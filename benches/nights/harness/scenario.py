@@ -69,7 +69,7 @@ class Step:
     exit: Any = None
     says: tuple[str, ...] = ()
     never_says: tuple[str, ...] = ()
-    timeout: float = 60.0
+    timeout: float = 120.0
     meanwhile: tuple[When, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     agents: tuple[str, ...] = ()
@@ -212,7 +212,7 @@ def _step(raw: dict[str, Any]) -> Step:
         exit=raw.get("exit"),
         says=tuple(raw.get("says", [])),
         never_says=tuple(raw.get("never_says", [])),
-        timeout=float(raw.get("timeout", 60.0)),
+        timeout=float(raw.get("timeout", 120.0)),
         meanwhile=meanwhile,
         env=raw.get("env", {}),
         agents=tuple(raw.get("agents", [])),

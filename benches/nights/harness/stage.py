@@ -106,7 +106,7 @@ class Stage:
             if value == "-":
                 env.pop(name, None)
             else:
-                env[name] = self.fill(value)
+                env[name] = self.fill(value).replace("@PATH@", env["PATH"])
         return env
 
     def _path(self) -> list[Path | str]:
