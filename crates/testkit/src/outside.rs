@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use unstuck_core::engine::{Mutation, Occurrence};
+use unstuck_core::plan::MutationKind;
 use unstuck_core::time::{Span, Time};
 
 /// One action as the other side knows it.
@@ -21,12 +22,12 @@ pub struct Outside {
 impl Outside {
     /// The other side does it now.
     pub fn apply(&mut self, mutation: &Mutation) {
-        self.take_effect(name(mutation), mutation.spec.idempotent);
+        self.take_effect(name(mutation), is_repeatable(mutation));
     }
 
     /// The other side does it later.
     pub fn apply_at(&mut self, mutation: &Mutation, at: Time) {
-        self.late.push((at, name(mutation), mutation.spec.idempotent));
+        self.late.push((at, name(mutation), is_repeatable(mutation)));
     }
 
     fn take_effect(&mut self, name: Name, idempotent: bool) {
@@ -75,6 +76,12 @@ impl Outside {
     pub const fn all(&self) -> &BTreeMap<Name, u32> {
         &self.applied
     }
+}
+
+/// Whether the other side takes a repeated call for the same one: it recognises it, or the call sends
+/// the same commit to the same ref.
+fn is_repeatable(mutation: &Mutation) -> bool {
+    mutation.spec.idempotent || mutation.spec.kind == MutationKind::Push
 }
 
 fn name(mutation: &Mutation) -> Name {

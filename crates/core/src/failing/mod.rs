@@ -24,8 +24,9 @@ const LINES_MAX: usize = 4_000;
 pub struct Failures {
     /// The failed tests by name, where the output names them.
     pub tests: BTreeSet<String>,
-    /// The lines that state what went wrong, in the same form for the same failure.
-    lines: BTreeSet<String>,
+    /// The lines that state what went wrong, in the same form for the same failure: their hashes, so
+    /// that nothing of an output is kept.
+    lines: BTreeSet<u64>,
 }
 
 impl Failures {
@@ -36,7 +37,8 @@ impl Failures {
         let tests = runners::failed_tests(&text);
         let states = |line: &&str| tests.is_empty() || steady::states_a_value(line);
         let lines = text.lines().filter(states).map(steady::steady_line);
-        let lines = lines.filter(|line| !line.is_empty()).take(LINES_MAX).collect();
+        let lines = lines.filter(|line| !line.is_empty()).take(LINES_MAX);
+        let lines = lines.map(|line| hash_of(&line)).collect();
         Self { tests, lines }
     }
 
@@ -45,16 +47,26 @@ impl Failures {
         self.tests == other.tests && self.lines == other.lines
     }
 
-    /// Whether words of a person are about one of the failed tests: they hold its name, or every
-    /// word that its name is made of.
-    pub fn are_named_in(&self, words: &str) -> bool {
-        let words: BTreeSet<String> = words_of(words).collect();
+    /// Whether words of a person are about one of the failed tests: they hold its name, or they speak
+    /// of tests and hold every word that its name is made of.
+    pub fn are_named_in(&self, text: &str) -> bool {
+        let words: BTreeSet<String> = words_of(text).collect();
+        let is_about_tests = words.iter().any(|word| is_about_tests(word));
         self.tests.iter().any(|test| {
-            let leaf = test.rsplit([':', '.', '>', '/', '\\', '#']).next().unwrap_or(test);
+            let leaf = test.rsplit([':', '.', '>', '/', '\\', '#']).next().unwrap_or(test).trim();
+            if leaf.contains('_') && text.contains(leaf) {
+                return true;
+            }
             let mut own = words_of(leaf).filter(|word| !is_filler(word)).peekable();
-            own.peek().is_some() && own.all(|word| words.contains(&word))
+            is_about_tests && own.peek().is_some() && own.all(|word| words.contains(&word))
         })
     }
+}
+
+fn hash_of(line: &str) -> u64 {
+    let mut first = [0; 8];
+    first.copy_from_slice(&blake3::hash(line.as_bytes()).as_bytes()[..8]);
+    u64::from_be_bytes(first)
 }
 
 /// Lower-case words, cut at everything that is no letter or digit and at capitals inside a name.
@@ -74,6 +86,23 @@ fn words_of(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_owned)
         .collect();
     words.into_iter()
+}
+
+/// Words of a goal that is about making a check pass.
+fn is_about_tests(word: &str) -> bool {
+    matches!(
+        word,
+        "test"
+            | "tests"
+            | "spec"
+            | "check"
+            | "checks"
+            | "failing"
+            | "fails"
+            | "red"
+            | "green"
+            | "pass"
+    )
 }
 
 /// Words of a test's name that say nothing about what it tests.

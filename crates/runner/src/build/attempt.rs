@@ -103,7 +103,8 @@ impl Shared {
         workspace: &Workspace,
     ) -> Result<(), Fault> {
         let (shell, at) = (self.shell(order), (order.effect.run, self.clock.now()));
-        let measured = self.baselines.measure(&task.gates, workspace, &shell, at).await?;
+        let means = (&shell, &*self.settings.redactor);
+        let measured = self.baselines.measure(&task.gates, workspace, means, at).await?;
         let Some(baseline) = measured else { return Ok(()) };
         let redactor = &self.settings.redactor;
         let red = baseline.red().map(|(command, red)| RedCheck {

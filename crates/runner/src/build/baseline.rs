@@ -11,6 +11,7 @@ use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_world::git::Oid;
+use unstuck_world::redact::Redactor;
 use unstuck_world::validate::{Baseline, Checks};
 use unstuck_world::workspace::{Shell, Workspace};
 
@@ -62,7 +63,7 @@ impl Baselines {
         &self,
         gates: &Gates,
         workspace: &Workspace,
-        shell: &Shell,
+        (shell, redactor): (&Shell, &Redactor),
         (run, now): (RunId, Time),
     ) -> Result<Option<Arc<Baseline>>, Fault> {
         let _measuring = self.measuring.lock().await;
@@ -72,6 +73,7 @@ impl Baselines {
         let all = gates.all();
         let measure = Baseline::measure(workspace, &all, shell);
         let baseline = workspace.watch_check((run, now), measure).await??;
+        let baseline = baseline.cleaned(|text| redactor.text(text).into_owned());
         let name = name(gates);
         if let Ok(bytes) = serde_json::to_vec(&baseline)
             && let Err(error) = fs::write(self.file(&name), bytes)

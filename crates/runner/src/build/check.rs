@@ -145,8 +145,8 @@ impl Shared {
     }
 
     /// What fails exactly as it did at the base passes where the settings or a person say so. Without
-    /// their word it belongs to a task that names the test, changed the check or changed nothing; else
-    /// a person is asked.
+    /// their word it belongs to a task that names the test, brings the check along, changed it, or
+    /// changed nothing; else a person is asked.
     async fn judge_red_base(
         &self,
         order: &Order,
@@ -165,6 +165,7 @@ impl Shared {
                 let words = format!("{}\n{}", order.task.title, order.task.goal);
                 let named = |red: &RedAtBase| red.failures.are_named_in(&words);
                 seen.restored.is_some()
+                    || order.task.validate.is_some()
                     || seen.red_at_base.iter().any(named)
                     || workspace.changes().await?.is_empty()
             }

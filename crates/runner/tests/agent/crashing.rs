@@ -22,7 +22,10 @@ async fn whoever_goes_on_knows_what_may_have_happened() {
     assert_eq!(asked.len(), 3, "nothing is asked twice");
     check(&asked[2]);
     let last = results(&asked[2]);
-    assert_eq!((last[0].1.as_str(), last[0].2), ("interrupted; look before you repeat it", true));
+    assert!(
+        last[0].1.starts_with("interrupted: it may have taken effect.") && last[0].2,
+        "{last:?}"
+    );
     assert_eq!(asked[2].as_array().unwrap().len(), 5, "the whole conversation");
     assert_eq!(stage.file(0, "src/greeting"), "Hi\n");
     assert_eq!(stage.faults(), []);

@@ -41,7 +41,8 @@ async fn a_wait_that_the_service_asks_for_is_kept_to() {
     stage.completed().await;
     let waited = stage.clock.now().since(began);
     assert!((Span::from_secs(30)..=Span::from_secs(33)).contains(&waited), "{waited:?}");
-    assert_eq!(stage.asked_of("a").len(), 2);
+    // Once more, because it changed nothing.
+    assert_eq!(stage.asked_of("a").len(), 3);
 }
 
 // TX11: the time that may be waited ends it, not the number of calls.
@@ -99,7 +100,8 @@ async fn a_conversation_that_is_too_long_is_shortened_and_goes_on() {
     let mut stage = Stage::new(script).await;
     stage.completed().await;
     let asked = stage.asked_of("a");
-    assert_eq!(asked.len(), 8);
+    // Once more, because it changed nothing.
+    assert_eq!(asked.len(), 9);
     let (before, after) = (asked[6].to_string(), asked[7].to_string());
     assert!(after.len() < before.len() * 7 / 10, "{} of {}", after.len(), before.len());
     assert!(text(&asked[7]).contains("Make the greeting friendly."));

@@ -29,7 +29,7 @@ async fn a_red_check_is_in_the_next_prompt_and_the_tree_is_kept_once() {
         for part in ["error: the page is bad", "the goal of page", tree] {
             assert!(prompt.contains(part), "{part} is not in {prompt}");
         }
-        assert!(prompt.contains(&format!("attempt {attempt} of 3")), "{prompt}");
+        assert!(prompt.contains(&format!("approach {} of 3", attempt + 1)), "{prompt}");
         assert_eq!(told[attempt].thread, None, "the conversation is a new one");
     }
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["fresh.txt", "page.txt"]);
@@ -54,8 +54,9 @@ async fn an_approach_that_failed_is_named_and_not_paid_for_again() {
         assert!(told.prompt.contains("checked-by-hand"), "{}", told.prompt);
     }
     let checks = std::fs::read_to_string(stage.repo.root.join("checks")).unwrap();
-    // Once before any agent worked, two times the same and each of them twice, once the other.
-    assert_eq!(checks.lines().count(), 6);
+    // A red check is run twice: before any agent worked, and for the same approach two times. Then
+    // the other one.
+    assert_eq!(checks.lines().count(), 7);
 }
 
 // B12: every attempt that failed is kept, and its patch applies.

@@ -54,11 +54,15 @@ async fn a_report_names_the_commits_and_the_checks_that_really_ran() {
             (Gate::PreCommit, old, CheckVerdict::RedBefore),
         ]
     );
-    let said = "One check passed and one check failed before the work began and still fails.";
+    let said = "One check passed (“test -s a -o ! -e a”) and one check failed before the work began \
+                and still fails.";
     assert_eq!(a.checked.said, said);
     assert_eq!(b.checked.said, "Nothing was checked, because no checks are set.");
     let [c] = &report.unchanged[..] else { panic!("{report:?}") };
-    assert_eq!((c.title.as_str(), c.checked.said.as_str()), ("Do c", "One check passed."));
+    assert_eq!(
+        (c.title.as_str(), c.checked.said.as_str()),
+        ("Do c", "One check passed (“test [hidden] = [hidden]”).")
+    );
     let written = serde_json::to_string(&report).unwrap();
     assert!(!written.contains(CANARY), "{written}");
     let landed = [commits(a), commits(b)].concat();

@@ -125,7 +125,10 @@ async fn after_a_kill_a_model_goes_on_from_its_conversation() {
     assert_eq!(asked.len(), 4, "nothing is asked twice");
     check(&asked[3]);
     let last = results(&asked[3]);
-    assert_eq!((last[0].1.as_str(), last[0].2), ("interrupted; look before you repeat it", true));
+    assert!(
+        last[0].1.starts_with("interrupted: it may have taken effect.") && last[0].2,
+        "{last:?}"
+    );
     assert_eq!(std::fs::read_to_string(stage.repo.beside("count")).unwrap(), "once\n");
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["greeting"]);
     let journal = serde_json::to_string(&stage.events().await).unwrap();

@@ -61,7 +61,9 @@ impl Desk {
     /// The task's outside succeeds at what it is at.
     pub(crate) fn done(&mut self, task: TaskId) -> Vec<Event> {
         let outcome = match self.owed(task).what {
-            Work::Attempt { .. } => Outcome::Attempted { approach: Arc::new(Approach::default()) },
+            Work::Attempt { .. } => Outcome::Attempted {
+                approach: Arc::new(Approach { files_changed: 1, ..Approach::default() }),
+            },
             Work::Perform { .. } => Outcome::Applied { result: Arc::from("") },
             _ => Outcome::Done,
         };

@@ -24,10 +24,13 @@ fn journal(profile: Profile) -> Vec<Value> {
     sim.journal.iter().map(write).map(without_messages).collect()
 }
 
+/// Where the words of a fault are kept for people.
+const TEXTS: [&str; 4] = ["message", "said", "came_back", "probe_said"];
+
 fn without_messages(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let kept = fields.into_iter().filter(|(name, _)| name != "message");
+            let kept = fields.into_iter().filter(|(name, _)| !TEXTS.contains(&name.as_str()));
             Value::Object(kept.map(|(name, value)| (name, without_messages(value))).collect())
         }
         Value::Array(values) => Value::Array(values.into_iter().map(without_messages).collect()),

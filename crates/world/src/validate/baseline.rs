@@ -82,6 +82,16 @@ impl Baseline {
         Ok(baseline)
     }
 
+    /// The same with `clean` over everything that a check wrote.
+    #[must_use]
+    pub fn cleaned(mut self, clean: impl Fn(&str) -> String) -> Self {
+        for red in self.red.values_mut() {
+            red.output = clean(&red.output);
+            red.failures.tests = red.failures.tests.iter().map(|test| clean(test)).collect();
+        }
+        self
+    }
+
     /// The checks that were red, by their command.
     pub fn red(&self) -> impl Iterator<Item = (&str, &BaselineCheck)> {
         self.red.iter().map(|(command, red)| (command.as_str(), red))

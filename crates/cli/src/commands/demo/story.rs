@@ -112,6 +112,7 @@ impl Chapter {
             goal: format!("{}.", self.title),
             depends_on: self.needs.iter().map(|&need| need.to_owned()).collect(),
             gate: ACCOUNT,
+            validate: Some(vec![self.check.to_owned()]),
             mutations: mutations.into_iter().map(Arc::new).collect(),
             ..TaskSpec::default()
         }

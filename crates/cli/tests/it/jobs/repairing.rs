@@ -31,7 +31,8 @@ fn when_no_repair_passes_its_dry_run_a_person_is_asked_and_nothing_is_changed() 
     assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
     let question = shop.0.question();
     assert!(question.operator_text.starts_with("Repair budget exhausted (2)"), "{question:?}");
-    assert_eq!(question.text.attempts[0], "Repair 1 changed one file and a check failed.");
+    let tried = "Repair 1: “changed sync.sh”. It changed one file and a check failed.";
+    assert_eq!(question.text.attempts[0], tried);
     let failure = format!("{:?}", shop.0.job("job").moved.failure);
     assert!(failure.contains("dry 1"), "it knows that it is only tried: {failure}");
     assert_eq!(shop.log(), ["first"]);

@@ -41,7 +41,7 @@ fn a_question_comes_into_the_inbox_and_its_answer_goes_back() {
     let (said, failed) = client.call("ask_human", asked);
     assert!(said.contains("question q0") && !failed, "{said}");
     let (said, _) = client.call("check_answer", json!({"question": "q0"}));
-    assert_eq!(said, "Question q0 is not answered yet.");
+    assert!(said.starts_with("Question q0 is not answered yet."), "{said}");
 
     let question = stage.question();
     assert_eq!(

@@ -31,7 +31,7 @@ fn a_question_shows_the_title_the_check_its_output_and_the_change() {
     let show = stage.run(&["inbox", "show", "0"]);
     for part in [
         &format!("“{title}”"),
-        "“sh check.sh”",
+        "sh check.sh",
         "What it rests on",
         "work/a.txt",
         "each time the same way",
@@ -76,7 +76,7 @@ fn a_login_question_lists_the_attempt_that_was_made() {
     let question = shown(&stage);
     assert_eq!(
         question["attempts"],
-        serde_json::json!(["Approach 1: the account refused the key."])
+        serde_json::json!(["Approach 1: “changed nothing”. Then the account refused the key."])
     );
     assert!(question["evidence"]["output"].as_str().unwrap().contains("invalid x-api-key"));
 }

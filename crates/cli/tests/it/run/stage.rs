@@ -22,6 +22,7 @@ script = \"agents/{task}.toml\"
 [validate]
 pre_commit = [\"sh check.sh\"]
 protect = [\"check.sh\"]
+[run]
 [backoff]
 base = \"10ms\"
 cap = \"20ms\"

@@ -51,7 +51,10 @@ fn a_build_that_stands_still_or_broke_says_why() {
         (BuildState::Cancelled, vec!["The build was ended, as you asked."]),
         (BuildState::Waiting, vec!["All that is left waits for you."]),
         (pause(PauseCause::Person), vec!["The build is paused, as you asked."]),
-        (pause(PauseCause::Budget), vec!["The build is paused, because its budget is used up."]),
+        (
+            pause(PauseCause::Budget),
+            vec!["The build is paused, because its budget has no room left."],
+        ),
         (BuildState::Running, vec!["Nobody is at work on it now, and the next start goes on."]),
         (
             BuildState::Failed,

@@ -23,7 +23,7 @@ pub async fn questions_come_back_as_they_were_asked(place: &dyn Place) -> Checke
     same("it is open", &row.status, &QuestionStatus::Pending)?;
     let ends = (row.decision, row.guidance.as_ref(), row.answered_by.as_ref(), row.resolved_at);
     same("nothing is decided", &ends, &(None, None, None, None))?;
-    same("nothing was tried before", &row.text.attempts, &Vec::new())?;
+    same("the one attempt is listed", &row.text.attempts.len(), &1)?;
     same("it names its task", &row.tasks, &vec![stage.id("a")?])?;
     same("its error is apart from its words", &row.raw_error.as_str(), &"403 from api-7f3")?;
     holds("its words do not show it", !row.text.problem.contains("api-7f3"))?;

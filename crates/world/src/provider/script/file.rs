@@ -43,6 +43,16 @@ pub(super) enum Step {
     Blocked(String),
 }
 
+impl Step {
+    /// What it says, where that is what it does.
+    pub(super) fn said(&self) -> Option<&str> {
+        match self {
+            Self::Say(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawScript {

@@ -46,7 +46,10 @@ impl Agent for ScriptedAgent {
     ) -> Ended {
         let mut place = Place::read(assignment.thread.as_deref(), assignment.attempt);
         let steps = self.script.steps(place.attempt);
-        let (said, usage) = (String::new(), Usage::default());
+        // One that goes on has said what it said before.
+        let before = steps.iter().take(place.next as usize).rev();
+        let said = before.filter_map(Step::said).next().unwrap_or_default().to_owned();
+        let usage = Usage::default();
         let mut acting =
             Acting { guard: &self.guard, assignment: &assignment, tell, stop, said, usage };
         let mut end = None;
