@@ -263,8 +263,8 @@ impl Looked {
         matches!(self, Self::Is(true))
     }
 
-    /// The text that was looked up, where there is one.
-    pub fn text(self) -> Option<Arc<str>> {
+    /// The text, where there is one.
+    pub(crate) fn text(self) -> Option<Arc<str>> {
         match self {
             Self::Text(text) => text,
             Self::Is(_)

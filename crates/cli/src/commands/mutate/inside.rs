@@ -6,7 +6,7 @@ use std::sync::Arc;
 use unstuck_core::engine::{Command, Effect, Work};
 use unstuck_core::plan::MutationSpec;
 use unstuck_runner::control::Client;
-use unstuck_runner::{Look, Settled, Undecided};
+use unstuck_runner::{Settled, Undecided};
 
 use super::action::CommandAction;
 use super::wanted;
@@ -48,23 +48,17 @@ pub(super) async fn settle(
         }
         Work::Attempt { .. } => {
             let declared = wanted::declared(args, &spec, project)?;
-            declare(&client, &effect, declared).await
+            Ok(declare(&client, &effect, declared).await)
         }
         _ => Ok(Err(Undecided::Refused(ONLY_REPAIRS.to_owned())).into()),
     }
 }
 
-/// Declares it. One that was performed before answers with what came back then.
-async fn declare(client: &Client, effect: &Effect, spec: MutationSpec) -> Result<Came, Error> {
-    let key = spec.key.clone();
+/// Declares it, as the tool does. One that was performed before is not performed again.
+async fn declare(client: &Client, effect: &Effect, spec: MutationSpec) -> Came {
     let mutate = Command::Mutate { effect: effect.id, mutation: spec };
-    if let Err(error) = client.command(mutate).await {
-        return Ok(Err(Undecided::from(error)).into());
-    }
-    let known = client.look(Look::Action { task: effect.task, key }).await;
-    Ok(match known.map(|known| known.text()) {
-        Ok(Some(result)) => Ok(Settled::Applied(result)).into(),
-        Ok(None) => Came::Declared,
+    match client.command(mutate).await {
+        Ok(_) => Came::Declared,
         Err(error) => Err(Undecided::from(error)).into(),
-    })
+    }
 }
