@@ -25,6 +25,7 @@ fn read(bytes: &[u8], piece: usize) -> (Option<End>, Vec<Activity>, Vec<u8>) {
         turns_max: Some(3),
         access: Access::Workspace,
         allowed_commands: std::collections::BTreeSet::new(),
+        zone: unstuck_world::notify::TimeZone::UTC,
     });
     let (mut activities, mut reply, mut lines) = (Vec::new(), session.first(), Lines::default());
     for chunk in bytes.chunks(piece) {

@@ -61,6 +61,7 @@ fn session() -> Session {
         turns_max: None,
         access: Access::Workspace,
         allowed_commands: std::collections::BTreeSet::new(),
+        zone: unstuck_world::notify::TimeZone::UTC,
     })
 }
 

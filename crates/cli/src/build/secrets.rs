@@ -42,10 +42,21 @@ fn of_values(secrets: &[String]) -> Redactor {
 }
 
 fn of_environment() -> Vec<String> {
-    let named = |(name, value): (String, String)| is_secret(&name, &value).then_some(value);
+    let named = |(name, value): (String, String)| {
+        if is_secret(&name, &value) { Some(value) } else { password_of_proxy(&name, &value) }
+    };
     let readable = env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     readable.filter_map(named).collect()
+}
+
+/// The password in the address of a proxy.
+fn password_of_proxy(name: &str, value: &str) -> Option<String> {
+    let is_proxy = name.to_uppercase().ends_with("_PROXY");
+    let (_, rest) = value.split_once("://").filter(|_| is_proxy)?;
+    let (person, _) = rest.rsplit_once('@')?;
+    let (_, password) = person.split_once(':')?;
+    (password.len() >= VALUE_BYTES_MIN).then(|| password.to_owned())
 }
 
 fn is_secret(name: &str, value: &str) -> bool {
@@ -63,5 +74,14 @@ mod tests {
         assert!(is_secret("db_password", "correct horse"));
         assert!(!is_secret("PATH", "/usr/local/bin"));
         assert!(!is_secret("API_KEY", "none"));
+    }
+
+    #[test]
+    fn the_password_of_a_proxy_is_a_secret() {
+        let of = |name, value| password_of_proxy(name, value);
+        let address = "http://ada:canary-77aa@proxy.example:3128";
+        assert_eq!(of("https_proxy", address).as_deref(), Some("canary-77aa"));
+        assert_eq!(of("HTTPS_PROXY", "http://proxy.example:3128"), None);
+        assert_eq!(of("SOME_URL", address), None);
     }
 }

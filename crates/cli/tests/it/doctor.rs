@@ -106,7 +106,15 @@ fn a_model_behind_an_api_needs_its_key_and_the_key_is_told_to_nobody() {
     let ran = with_key("canary-2b7c");
     assert_eq!(ran.exit, 0, "{ran}");
     assert!(ran.stdout.contains("anthropic-api, some-model, with the key in ANTHROPIC_API_KEY"));
+    assert!(ran.stdout.contains("ANTHROPIC_API_KEY, at api.anthropic.com"), "{ran}");
     assert!(!ran.to_string().contains("canary"), "{ran}");
+    let mut elsewhere = place.command(&["doctor"]);
+    elsewhere.env("ANTHROPIC_AUTH_TOKEN", "canary-2b7c");
+    elsewhere.env("ANTHROPIC_BASE_URL", "https://gateway.example:8443/claude");
+    let elsewhere = crate::program::ran(elsewhere.output().unwrap());
+    let says =
+        "with the key in ANTHROPIC_AUTH_TOKEN, at gateway.example as ANTHROPIC_BASE_URL says";
+    assert!(elsewhere.stdout.contains(says), "{elsewhere}");
     let empty = with_key(" ");
     assert_eq!(empty.exit, 77, "{empty}");
     assert!(empty.stdout.contains("! keys        ANTHROPIC_API_KEY is set to nothing"), "{empty}");

@@ -77,7 +77,7 @@ fn began(stage: &mut Stage) {
     stage.must(Command::Progress { effect, report });
 }
 
-// T4.9, TX11: an agent program that starts has not shown that its account works.
+// T4.9, TX11, B40: an agent program that starts has not shown that its account works.
 #[test]
 fn the_start_of_an_agent_does_not_end_the_trouble_of_its_account() {
     let mut stage = Stage::tasks(&["a"]);

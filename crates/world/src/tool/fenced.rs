@@ -106,7 +106,7 @@ mod tests {
         Fault::new(Kind::bare(code), "shell", "x")
     }
 
-    // 10-honest-nights 2.4: what our fence does is never taken for an outage.
+    // B45: what our fence does is never taken for an outage.
     #[test]
     fn a_closed_network_is_no_outage() {
         let output = "curl: (6) Could not resolve host: example.org";

@@ -205,7 +205,7 @@ fn what_it_says_about_a_rate_limit_means_nothing() {
     assert_eq!(says(&lines(&[said, failed])), Says::Failed(ProviderApiError));
 }
 
-// T4.9: what it would wait beyond its own patience is what the service asked for. Where it gives up
+// T4.9, B41: what it would wait beyond its own patience is what the service asked for. Where it gives up
 // at a limit although it may try again, the service asked for more than a minute.
 #[test]
 fn the_wait_that_the_service_asked_for_is_taken() {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::fault::Code::*;
-use unstuck_core::time::Span;
+use unstuck_core::time::{Span, Time};
 use unstuck_world::agent::{Activity, Denial, End, Usage};
 use unstuck_world::provider::Lines;
 use unstuck_world::provider::codex_cli::{Access, Order, Session};
@@ -39,6 +39,7 @@ fn order() -> Order {
         turns_max: None,
         access: Access::Workspace,
         allowed_commands: std::collections::BTreeSet::new(),
+        zone: unstuck_world::notify::TimeZone::UTC,
     }
 }
 
@@ -92,13 +93,22 @@ fn every_capture_ends_as_it_really_did() {
     assert_eq!(captures, cases.len(), "a capture has no row");
 }
 
-// T4.9: it keeps to the wait that the service asks for and does not say how long it is.
+// T4.9, B41: it keeps to the wait that the service asks for and does not say how long it is.
 #[test]
 fn how_long_it_waited_is_what_the_service_asked_for() {
     let read = capture(order(), "e429");
     let Some(End::Failed(fault)) = read.session.end() else { panic!("it failed") };
     let waited = fault.retry_after.map(Span::as_millis).unwrap();
     assert!((2_000..2_100).contains(&waited), "{waited}");
+}
+
+// B41
+#[test]
+fn when_a_window_opens_is_read_from_its_words() {
+    let read = capture(order(), "e429_usage");
+    let Some(End::Failed(fault)) = read.session.end() else { panic!("it failed") };
+    // 2026-11-15 01:35 UTC, an hour after it was written.
+    assert_eq!(fault.resets_at.map(Time::as_millis), Some(1_794_706_500_000));
 }
 
 #[test]

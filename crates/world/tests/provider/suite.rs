@@ -179,7 +179,7 @@ async fn asked_to_wait(which: Which, asked: u32) -> Option<u64> {
     fault.retry_after.map(|wait| wait.as_millis().div_ceil(1_000))
 }
 
-// T4.9: the wait that a service asks for is not lost on the way through a program.
+// T4.9, B41: the wait that a service asks for is not lost on the way through a program.
 #[tokio::test]
 #[ignore = "needs the real Claude Code: ./scripts/test --agents"]
 async fn claude_code_shows_how_long_to_wait() {
@@ -214,6 +214,7 @@ async fn time_to_end(which: Which) -> Duration {
     over.duration_since(last)
 }
 
+// B46
 #[tokio::test]
 #[ignore = "needs the real Codex: ./scripts/test --agents"]
 async fn codex_ends_soon_after_its_last_message() {

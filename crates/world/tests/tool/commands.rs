@@ -173,7 +173,7 @@ fn without_a_network_nothing_is_reached_or_it_is_said() {
     assert_eq!(listener.accept().is_ok(), !network.is_off());
 }
 
-// A fence of ours is no outage: nothing is waited for, and it is said what it was.
+// B45: a fence of ours is no outage: nothing is waited for, and it is said what it was.
 #[test]
 fn what_fails_for_want_of_a_network_is_said_to_be_ours() {
     let network = block_on(Network::of(&Rules::default()));

@@ -59,7 +59,8 @@ fn a_red_check_carries_its_facts() {
     }
 }
 
-// T4.25: what is no verdict on the change has a code of its own, and a rejected login in a test none.
+// T4.25, B3: what is no verdict on the change has a code of its own, and a rejected login or an
+// outage in a test none.
 #[test]
 fn each_end_has_its_code() {
     let stage = Stage::with(&[("a", "1")]);
@@ -71,6 +72,9 @@ fn each_end_has_its_code() {
         ("echo 'write error: No space left on device'; exit 1", Code::EnvDiskFull),
         ("echo '401 Unauthorized: invalid credentials'; exit 1", Code::ValidationPreCommit),
         ("echo 'permission denied'; exit 1", Code::ValidationPreCommit),
+        ("echo 'expected 200 got 500'; exit 1", Code::ValidationPreCommit),
+        ("echo 'AssertionError: 503 != 200'; exit 1", Code::ValidationPreCommit),
+        ("echo 'FAILED t.py::test_limit - rate limit exceeded'; exit 1", Code::ValidationPreCommit),
     ];
     for (command, code) in table {
         let fault = red(&stage, command);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use unstuck_core::engine::{
-    Event, GateState, QuestionId, Recorded, RunId, Step, TaskId, TaskState,
+    BuildId, Event, GateState, QuestionId, Recorded, RunId, Step, TaskId, TaskState,
 };
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
@@ -28,6 +28,8 @@ pub(super) struct Board {
     /// Which approach a task is at, of how many.
     approach: HashMap<TaskId, u32>,
     began: HashMap<TaskId, Time>,
+    /// A check that is red before any work, and the build whose work it may belong to.
+    red_base: Option<(BuildId, String)>,
 }
 
 impl Board {
@@ -58,6 +60,11 @@ impl Board {
                 self.approach.insert(*task, *attempt);
                 self.said.remove(task);
             }
+            Event::BaseChecked { build, red, .. } => {
+                let first = red.first().map(|red| words::plain_line(&red.command));
+                self.red_base = first.map(|command| (*build, command));
+            }
+            Event::BaseJudged { .. } => self.red_base = None,
             Event::Narrated { text, .. } => {
                 if let Some(task) = task {
                     self.said.insert(task, words::plain_line(text));
@@ -73,6 +80,11 @@ impl Board {
         tasks.into_iter().any(|row| matches!(row.moved.state, TaskState::BackingOff { .. }))
     }
 
+    /// The build that a person is asked about whether its red base belongs to the work.
+    pub(super) fn red_base(&self) -> Option<BuildId> {
+        self.red_base.as_ref().map(|(build, _)| *build)
+    }
+
     /// Whether a person is asked.
     pub(super) fn asks(&self) -> bool {
         !self.questions.is_empty()
@@ -82,7 +94,8 @@ impl Board {
     pub(super) fn lines(&self, now: Time, columns: usize, rows: usize) -> Vec<String> {
         let (title, dim) = (style::TITLE, style::DIM);
         let mut lines = Vec::new();
-        let room = rows.saturating_sub(OTHER_LINES * self.builds.len().max(1)).max(1);
+        let other = OTHER_LINES * self.builds.len().max(1) + usize::from(self.red_base.is_some());
+        let room = rows.saturating_sub(other).max(1);
         for (build, tasks) in &self.builds {
             let stands = stand::build(build, true, now);
             let cost = words::amount(build.spent);
@@ -93,6 +106,11 @@ impl Board {
             lines.push(format!("{title}{head}{title:#}{dim}{rest}{dim:#}"));
             lines.extend(self.tasks(tasks, now, columns, room / self.builds.len()));
         }
+        if let Some((_, command)) = &self.red_base {
+            let asked =
+                format!("`{command}` fails before any work has begun. Should the tasks fix it?");
+            lines.push(words::cut(&asked, columns));
+        }
         lines.push(format!("{dim}{}{dim:#}", words::cut(&self.keys(), columns)));
         lines
     }
@@ -100,7 +118,11 @@ impl Board {
     fn keys(&self) -> String {
         let kick = if self.waits() { "k try now · " } else { "" };
         let answer = if self.asks() { "a answer · " } else { "" };
-        format!("{answer}{kick}p pause · b background · Ctrl-C end")
+        let base = match &self.red_base {
+            Some(_) => "y they should · n it has nothing to do with them · ",
+            None => "",
+        };
+        format!("{base}{answer}{kick}p pause · b background · Ctrl-C end")
     }
 
     fn tasks(&self, tasks: &[TaskRow], now: Time, columns: usize, room: usize) -> Vec<String> {
@@ -190,7 +212,7 @@ impl Board {
 mod tests {
     use std::sync::Arc;
 
-    use unstuck_core::engine::{BuildId, BuildState, Counters, Next, Start, TaskState as State};
+    use unstuck_core::engine::{BuildState, Counters, Next, RedCheck, Start, TaskState as State};
     use unstuck_core::plan::TaskSpec;
     use unstuck_core::policy::Amount;
     use unstuck_store::tables::TaskChange;
@@ -300,5 +322,21 @@ mod tests {
         let keys = |board: &Board| plain(&board.lines(NOW, 80, 30)).pop().unwrap();
         assert!(keys(&board()).starts_with("a answer · k try now"));
         assert!(keys(&Board::default()).starts_with("p pause"));
+        // A check that is red before the work is asked about once.
+        let mut board = Board::default();
+        let red = RedCheck {
+            command: "make test".into(),
+            exit: 2,
+            output: "no".into(),
+            tests: Vec::new(),
+        };
+        let (build, run) = (BuildId(7), RunId(5));
+        board.happened(&at(Event::BaseChecked { build, run, red: vec![red] }), None);
+        assert!(keys(&board).starts_with("y they should · n it has nothing to do with them"));
+        assert_eq!(board.red_base(), Some(build));
+        let asked = plain(&board.lines(NOW, 80, 30)).join("\n");
+        assert!(asked.contains("`make test` fails before any work has begun."), "{asked}");
+        board.happened(&at(Event::BaseJudged { build, belongs: true }), None);
+        assert!(keys(&board).starts_with("p pause"));
     }
 }

@@ -116,6 +116,10 @@ pub(super) async fn until_they_end(
                 Act::Look => view.draw().await?,
                 Act::Kick => view.kick(seat).await?,
                 Act::Answer => view.answer().await?,
+                Act::JudgeBase { build, belongs } => {
+                    // A build that ended meanwhile needs no word any more.
+                    let _ = seat.command(Command::JudgeBase { build, belongs }).await;
+                }
                 Act::Pause => pause(seat, builds).await,
                 Act::Background => return Ok(Ending::Background),
                 Act::End(signal) => {

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use unstuck_core::engine::{Recorded, TaskId};
+use unstuck_core::engine::{BuildId, Recorded, TaskId};
 
 use super::board::Board;
 use crate::error::Error;
@@ -35,6 +35,13 @@ pub(super) enum Act {
     Kick,
     /// To answer questions.
     Answer,
+    /// To say whether what is red before the work belongs to it.
+    JudgeBase {
+        /// Of this build.
+        build: BuildId,
+        /// Whether it does.
+        belongs: bool,
+    },
     /// That everything stands still.
     Pause,
     /// That it goes on in the background.
@@ -67,6 +74,12 @@ impl Live {
             match input {
                 Input::Key(Key::Char('k')) if self.board.waits() => return Ok(Act::Kick),
                 Input::Key(Key::Char('a')) if self.board.asks() => return Ok(Act::Answer),
+                Input::Key(Key::Char(key @ ('y' | 'n'))) if self.board.red_base().is_some() => {
+                    let belongs = key == 'y';
+                    let judge =
+                        self.board.red_base().map(|build| Act::JudgeBase { build, belongs });
+                    return Ok(judge.unwrap_or(Act::Look));
+                }
                 Input::Key(Key::Char('p')) => return Ok(Act::Pause),
                 Input::Key(Key::Char('b')) => return Ok(Act::Background),
                 Input::Key(_) => {}

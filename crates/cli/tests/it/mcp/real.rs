@@ -97,16 +97,29 @@ async fn asks(start: impl AsyncFnOnce(&Server) -> Stage) {
     assert!(last.contains("Which colour?") && last.contains("Blue, like the door."), "{last}");
 }
 
+/// A model that says again and again that it is done: once is enough.
+async fn repeats(start: impl AsyncFnOnce(&Server) -> Stage) {
+    let done = call("task_done", &json!({"summary": "There was nothing to do."}));
+    let server = Server::start(done).await.unwrap();
+    let stage = start(&server).await;
+    stage.rests().await;
+    assert_eq!(states(&stage).await, [TaskState::Done]);
+    let calls = server.calls().len();
+    assert!(calls <= 3, "{calls} calls");
+}
+
 async fn states(stage: &Stage) -> Vec<TaskState> {
     stage.look(|state| state.tasks().map(|task| task.state.clone()).collect()).await
 }
 
+// B43
 #[tokio::test]
 #[ignore = "needs the real Claude Code: ./scripts/test --agents"]
 async fn claude_code_uses_our_tools_within_its_permissions() {
     let start = async |server: &Server| Stage::start_with(|home| claude(home, server.url())).await;
     tells(start).await;
     asks(start).await;
+    repeats(start).await;
 }
 
 #[tokio::test]
@@ -118,5 +131,6 @@ async fn codex_uses_our_tools_with_and_without_its_sandbox() {
         };
         tells(start).await;
         asks(start).await;
+        repeats(start).await;
     }
 }

@@ -28,6 +28,8 @@ fn supervisor() {
     launch.input = Input::Inherit;
     launch.output = Output::PassThrough;
     launch.session = Session::Caller;
+    // Whoever is killed has nothing left to give: the tree gets none of it.
+    launch.grace = PATIENCE * 10;
     run(launch);
 }
 
@@ -63,7 +65,7 @@ fn nothing_outlives_a_killed_supervisor() {
     supervisor.wait().unwrap();
 }
 
-// B13: the guard needs nobody's help for it.
+// B13, B46: the guard needs nobody's help for it, and waits for nothing.
 #[test]
 fn a_guard_ends_its_tree_by_itself() {
     let stage = Stage::new();

@@ -328,7 +328,7 @@ mod tests {
         }
     }
 
-    // T4.9: a wait is taken where it is named, and only from what the type says is a limit.
+    // T4.9, B41: a wait is taken where it is named, and only from what the type says is a limit.
     #[test]
     fn the_wait_that_a_limit_names_is_taken() {
         let cases = [
@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    // T4.8
+    // B42
     #[test]
     fn no_money_is_no_window() {
         let cases = [

@@ -5,6 +5,7 @@
 mod failure;
 mod items;
 mod requests;
+mod reset;
 mod session;
 mod spawn;
 mod wire;
@@ -13,6 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
@@ -125,6 +127,7 @@ impl Agent for CodexCli {
             turns_max: assignment.limits.turns_max,
             access: self.settings.access,
             allowed_commands: assignment.allowed_commands,
+            zone: TimeZone::system(),
         });
         let closed = Run { launch, limits: assignment.limits, tell, stop }.with(&mut session).await;
         Ended {

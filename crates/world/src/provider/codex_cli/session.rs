@@ -6,19 +6,20 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 use unstuck_core::attempt::ToolKind;
-use unstuck_core::fault::Fault;
-use unstuck_core::time::Span;
+use unstuck_core::fault::{Code, Fault};
+use unstuck_core::time::{Span, Time};
 
 use super::requests::{number, written};
 use super::wire::{
     Answer, Item, Message, Outcome, Params, RateLimits, ThreadResult, TokenUsage, Tokens, Turn,
     TurnError, TurnResult,
 };
-use super::{Access, failure, items, requests};
+use super::{Access, failure, items, requests, reset};
 use crate::agent::{Activity, Denial, End, Usage};
 use crate::provider::program::{Calls, Conversation, Heard, clip, less, shown};
 
@@ -56,6 +57,8 @@ pub struct Order {
     pub access: Access,
     /// The very commands that it may run beside that.
     pub allowed_commands: BTreeSet<String>,
+    /// Where the person is, whose clock it tells the time by.
+    pub zone: TimeZone,
 }
 
 /// A session with Codex.
@@ -310,10 +313,22 @@ impl Session {
             (_, Some(error)) => {
                 let since_ms = self.waiting.take().and_then(|waiting| waiting.since_ms);
                 let waited = since_ms.zip(at_ms).map(|(since, now)| now.saturating_sub(since));
-                let fault = failure::fault(error, &self.limits);
+                let fault = self.with_reset(failure::fault(error, &self.limits), error, at_ms);
                 self.fail(failure::after_waiting(fault, waited.map(Span::from_millis)));
             }
             (_, None) => self.fail(failure::broken_off()),
+        }
+    }
+
+    /// When a window opens, where only the words of its error say so.
+    fn with_reset(&self, fault: Fault, error: &TurnError, at_ms: Option<u64>) -> Fault {
+        if fault.code() != Code::ProviderUsageLimit || fault.resets_at.is_some() {
+            return fault;
+        }
+        let now = at_ms.map(Time::from_millis);
+        match now.and_then(|now| reset::said_in(&error.message, now, &self.order.zone)) {
+            Some(time) => fault.resets_at(time),
+            None => fault,
         }
     }
 

@@ -1,0 +1,136 @@
+//! "Done" is never said wrongly: what is red before, what is flaky, and work that changes nothing,
+//! with the defaults of a new project.
+
+use unstuck_core::engine::Event;
+use unstuck_core::fault::Code;
+
+use super::stage::Stage;
+
+/// Red as long as `add` is wrong, in the words of a test runner.
+const TEST: &str = "\
+got=$(cat add)
+test \"$got\" = 5 && exit 0
+echo 'FAIL: test_login (calc.Case.test_login)'
+echo \"AssertionError: expected 5, got $got\"
+exit 1
+";
+
+fn with_red_base() -> Stage {
+    let stage = Stage::new();
+    stage.write("check.sh", TEST);
+    stage.write("add", "-1");
+    stage.commit();
+    stage
+}
+
+// B15: a red test and an agent that does nothing never end in "done".
+#[test]
+fn an_agent_that_does_nothing_about_a_red_test_ends_in_a_question() {
+    let stage = with_red_base();
+    stage.agent("make-the-login-test-pass", &[r#"{say = "All done."}"#]);
+    stage.commit();
+    let ran = stage.run(&["run", "make the login test pass", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let said = "`sh check.sh` fails before any work has begun (calc.Case.test_login).";
+    assert!(ran.stdout.contains(said) && ran.stdout.contains("0 of 1 task done"), "{ran}");
+    let report = stage.run(&["report"]);
+    for part in ["Red before the work began", "expected 5, got -1", "nothing of 1 task has shipped"]
+    {
+        assert!(report.stdout.contains(part), "{part}: {report}");
+    }
+    assert_eq!(stage.questions()[0].code, Some(Code::ValidationPreCommit));
+}
+
+// B15: another value in the same message is another failure, and the agent is told of it.
+#[test]
+fn a_wrong_fix_goes_back_to_the_agent_and_the_right_one_lands() {
+    let stage = with_red_base();
+    let wrong = r#"{write = "add", text = "6"}, {say = "Multiplied."}"#;
+    let right = r#"{write = "add", text = "5"}, {say = "Added."}"#;
+    stage.agent("add-numbers", &[wrong, right]);
+    stage.commit();
+    let ran = stage.run(&["run", "add numbers"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(stage.on_branch("unstuck/b0", "add"), "5");
+    assert_eq!(stage.tasks()[0].moved.attempts, 2);
+    assert_eq!(stage.questions().len(), 0);
+}
+
+// B15: exactly the old failures are one question for all tasks, and its answer holds for the build.
+#[test]
+fn work_beside_an_old_failure_waits_for_one_answer() {
+    for (answer, lands) in [("unrelated", true), ("skip_feature", false)] {
+        let stage = with_red_base();
+        for task in ["dark-mode", "light-mode"] {
+            let write = format!(r#"{{write = "work/{task}", text = "x"}}, {{say = "Made it."}}"#);
+            stage.agent(task, &[&write]);
+        }
+        stage.write("plan.md", "- [ ] Dark mode\n- [ ] Light mode\n");
+        stage.commit();
+        let ran = stage.run(&["run", "plan.md", "--max-wait", "0"]);
+        assert_eq!(ran.exit, 3, "{ran}");
+        let questions = stage.questions();
+        assert_eq!(questions.len(), 1, "{questions:?}");
+        assert_eq!(questions[0].tasks.len(), 2);
+        let shown = stage.run(&["inbox", "show", "0"]);
+        for part in ["sh check.sh", "expected 5, got -1", "It belongs to the work"] {
+            assert!(shown.stdout.contains(part), "{part}: {shown}");
+        }
+        stage.run(&["inbox", "answer", "0", answer]);
+        let ran = stage.run(&["resume", "--max-wait", "0"]);
+        assert_eq!(ran.exit, if lands { 0 } else { 1 }, "{ran}");
+        let branch = stage.git(&["ls-tree", "-r", "--name-only", "unstuck/b0"]);
+        assert_eq!(branch.contains("work/light-mode"), lands, "{branch}");
+    }
+}
+
+// B35: nothing changed is no shipment, and has a mark of its own.
+#[test]
+fn a_task_that_needs_no_change_says_so_everywhere() {
+    let stage = Stage::new();
+    stage.agent("log-in", &[r#"{say = "The login is there already."}"#]);
+    stage.write("plan.md", "- [ ] Log in\n");
+    stage.commit();
+    let ran = stage.run(&["run", "plan.md"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(ran.stdout.contains("“Log in” needs no change."), "{ran}");
+    assert_eq!(stage.count(|event| matches!(event, Event::Nudged { .. })), 1);
+    let report = stage.run(&["report"]);
+    for part in ["Nothing shipped. 1 needed no change.", "The login is there already."] {
+        assert!(report.stdout.contains(part), "{part}: {report}");
+    }
+    let plan = std::fs::read_to_string(stage.path("plan.md")).unwrap();
+    assert_eq!(plan, "- [-] Log in\n");
+}
+
+// B35: an agent that says it is blocked asks in its own words.
+#[test]
+fn an_agent_that_ends_blocked_asks_a_person() {
+    let stage = Stage::new();
+    let blocked = r#"{say = "BLOCKED: Which database should README.md name?"}"#;
+    stage.agent("write-a", &[blocked]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let shown = stage.run(&["inbox", "show", "0"]);
+    assert!(shown.stdout.contains("Which database should README.md name?"), "{shown}");
+}
+
+// B36: red and then green on the same files is green, and said to be flaky.
+#[test]
+fn a_flaky_check_costs_no_attempt() {
+    let stage = Stage::new();
+    let once = stage.path(".unstuck/was-red");
+    let flaky = format!(
+        "test ! -e work/a.txt || test -e {0} || {{ touch {0}; echo 'not ok 1 - timing'; exit 1; }}\n",
+        once.display()
+    );
+    stage.write("check.sh", &flaky);
+    stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(stage.tasks()[0].moved.attempts, 1);
+    let report = stage.run(&["report"]);
+    assert!(report.stdout.contains("passed only when run again"), "{report}");
+}
