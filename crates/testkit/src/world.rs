@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Approach, Digest, ToolKind};
 use unstuck_core::engine::{
-    Command, Effect, Mutation, MutationId, Note, Occurrence, Outcome, Progress, State, TaskId, Work,
+    Command, Effect, Mutation, MutationId, Note, Occurrence, Outcome, Progress, RedCheck, State,
+    TaskId, Work,
 };
 use unstuck_core::plan::MutationKind;
 use unstuck_core::policy::Amount;
@@ -253,8 +254,10 @@ impl<'a> Scene<'a> {
     }
 
     fn note(&mut self) -> Note {
-        match self.chance.below(3) {
+        match self.chance.below(5) {
             0 => Note::Thinking,
+            3 => Note::Refused { what: Arc::from("git push"), why: Arc::from("commands.deny") },
+            4 => Note::BaseChecked { red: vec![red()] },
             1 => Note::ToolCalled {
                 tool: ToolKind::Command,
                 label: Arc::from("make"),
@@ -314,5 +317,15 @@ pub const fn kind(what: Work) -> &'static str {
         Work::Execute { .. } => "execute",
         Work::TakeBack => "take back",
         Work::Stop { .. } => "stop",
+    }
+}
+
+/// A check that is red before any work.
+fn red() -> RedCheck {
+    RedCheck {
+        command: Arc::from("make test"),
+        exit: 2,
+        output: Arc::from("not ok 1 - adds"),
+        tests: vec!["adds".to_owned()],
     }
 }

@@ -10,7 +10,7 @@ use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::react::proposes_only;
-use crate::engine::run::{Next, Phase, Step};
+use crate::engine::run::{Next, Phase, Status, Step};
 use crate::engine::task::{Allowance, Guidance, Left, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
@@ -95,7 +95,10 @@ fn about_error(
                 unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::Unrelated => unpark(turn, task, question, &guidance, as_it_was),
-            Decision::Belongs => unpark(turn, task, question, &guidance, in_kept_tree),
+            Decision::Belongs => {
+                unpark(turn, task, question, &guidance, as_it_was);
+                attempt_anew(turn, task, question);
+            }
             Decision::TryAgain => {
                 let how = if is_set_aside(question) { out_of_quarantine } else { new_worktree };
                 unpark(turn, task, question, &guidance, how);
@@ -137,12 +140,15 @@ fn denied(question: &Question) -> &[String] {
     }
 }
 
-/// The work stays, and the agent goes on with it.
-const fn in_kept_tree(work: Work, next: Next) -> Next {
-    match work {
-        Work::Task => Next::attempt(Start::KeepTree),
-        Work::Job => next,
+/// The work stays, and a new run goes on with it: the old one may have come further than an attempt.
+fn attempt_anew(turn: &mut Turn<'_>, id: TaskId, question: &Question) {
+    let Some(task) = turn.state.task(id).filter(|task| task.work() == Work::Task) else { return };
+    if let (Some(run), Some(code)) = (task.state.run(), question.code()) {
+        turn.end_run(run, Status::FailedLogic, code);
     }
+    let next = Next::attempt(Start::KeepTree);
+    let ready = Event::TaskReady { task: id, run: None, next };
+    turn.decide(ready, Why::rule(Rule::PersonDecided));
 }
 
 const fn take_back(_: Work, next: Next) -> Next {

@@ -18,11 +18,11 @@ fn what_was_checked_is_said_and_so_is_what_was_not() {
     let cases = [
         (vec![], "It is not known what was checked."),
         (gate(vec![]), "Nothing was checked, because no checks are set."),
-        (gate(vec![check("sh tests/a.sh", passed)]), "One check passed."),
+        (gate(vec![check("sh tests/a.sh", passed)]), "One check passed (“sh tests/a.sh”)."),
         (gate(vec![check("make check", passed)]), "One check passed (“make check”)."),
         (
             gate(vec![check("sh a.sh", passed), check("sh b.sh", before)]),
-            "One check passed and one check failed before the work began and still fails.",
+            "One check passed (“sh a.sh”) and one check failed before the work began and still fails.",
         ),
         (
             gate(vec![check("sh a.sh", before), check("sh b.sh", before)]),
