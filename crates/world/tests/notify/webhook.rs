@@ -40,7 +40,7 @@ async fn a_webhook_gets_category_code_and_choices_signed() {
         ]
     );
     assert!(body["title"].as_str().unwrap().starts_with("[TIMEOUT] "));
-    assert_eq!(body["options"][0]["value"], json!("provide_guidance"));
+    assert_eq!(body["options"][0]["value"], json!("try_again"));
 }
 
 #[tokio::test]
