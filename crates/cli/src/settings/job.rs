@@ -44,7 +44,7 @@ pub(crate) struct Job {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) alert_after: Option<AlertAfter>,
     /// What it is there for: `read`, `decide` or `act`. With one of the first two, `unstuck mutate` in
-    /// it is refused as LOGIC_PHASE_VIOLATION.
+    /// it is refused as `LOGIC_PHASE_VIOLATION`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phase: Option<Phase>,
     /// What one firing may spend: `"$2.50"`, or money, tokens and time.

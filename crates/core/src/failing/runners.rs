@@ -80,7 +80,7 @@ fn nextest(line: &str) -> Option<String> {
     (name.contains(' ')).then(|| name.to_owned())
 }
 
-/// `--- FAIL: TestA/case (0.00s)`, `FAIL	example.com/pkg [build failed]`.
+/// `--- FAIL: TestA/case (0.00s)`, or `FAIL`, a tab and `example.com/pkg [build failed]`.
 fn go_test(line: &str) -> Option<String> {
     if let Some(rest) = line.trim_start().strip_prefix("--- FAIL: ") {
         return rest.split(" (").next().map(str::to_owned);
@@ -198,7 +198,7 @@ fn phpunit(line: &str) -> Option<String> {
     (name.contains("::") && !name.contains(' ')).then(|| name.to_owned())
 }
 
-/// `	  3 - name (Failed)`.
+/// `3 - name (Failed)` behind a tab.
 fn ctest(line: &str) -> Option<String> {
     let line = line.trim();
     let (number, rest) = line.split_once(" - ")?;

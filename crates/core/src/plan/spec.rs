@@ -159,6 +159,7 @@ impl ScopeSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct JobSpec {
     /// A repair is only ever proposed, never used by itself.
     pub propose_only: bool,

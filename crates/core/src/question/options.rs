@@ -91,9 +91,8 @@ impl OptionsContext<'_> {
             QuestionKind::Hands => &[D::ProvideCredentials, D::SkipFeature],
             QuestionKind::Ok => match self.risk {
                 Risk::Never => &[D::ProvideGuidance, D::Deny],
-                Risk::Destructive | Risk::Outside => &[D::AllowOnce, D::Deny],
                 Risk::Usual if self.always_allow => &[D::AllowOnce, D::AlwaysAllow, D::Deny],
-                Risk::Usual => &[D::AllowOnce, D::Deny],
+                Risk::Destructive | Risk::Outside | Risk::Usual => &[D::AllowOnce, D::Deny],
             },
             QuestionKind::Choice => self.ways_on(),
             QuestionKind::Happened => &[D::ItHappened, D::ItDidNot, D::Skip],

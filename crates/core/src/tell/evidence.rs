@@ -72,7 +72,7 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
         | Kind::ValidationPrePr(of)
         | Kind::ValidationRedBase(of) => check(evidence, of),
         Kind::PermissionSkipDenied(of) | Kind::PermissionCommandBlocked(of) => {
-            command(evidence, of)
+            command(evidence, of);
         }
         Kind::PermissionFileAccess(Permission { what, .. }) if !what.is_empty() => {
             evidence.paths = what.split(", ").map(str::to_owned).collect();

@@ -86,6 +86,7 @@ pub enum Narration<'a> {
 }
 
 /// The sentence for it. Titles stand in it as they are, in quotation marks.
+#[expect(clippy::too_many_lines, reason = "a table: one sentence for each thing")]
 pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
     use Narration as N;
     let name = |given: &str| title(given, work);

@@ -250,11 +250,10 @@ impl Shared {
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));
         let end = match (ended.end, seen.done, seen.stuck) {
             (End::Stopped, ..) if stop.is_cancelled() => return None,
-            (end @ End::Finished { .. }, Some(_), _) => end,
+            (end @ End::Finished { .. }, Some(_), _) | (end, None, None) => end,
             // However it ended after that, its work was done before.
             (_, Some(said), _) => End::Finished { said, denials: Vec::new() },
             (_, None, Some(evidence)) => End::Failed(Box::new(evidence.fault("agent"))),
-            (end, None, None) => end,
         };
         let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let spent = Amount { time_ms, ..Amount::ZERO };

@@ -119,7 +119,7 @@ impl Shared {
         let known = self.baselines.known(&task.gates);
         let at = (order.effect.run, self.clock.now());
         let shell = self.shell(order);
-        let run = checks.run(workspace, &task.scope, known.as_deref(), &shell, at);
+        let run = Box::pin(checks.run(workspace, &task.scope, known.as_deref(), &shell, at));
         let verdict = if checks.commands().is_empty() {
             run.await?
         } else {

@@ -54,9 +54,9 @@ const fn did_not_arrive(push: &MutationRow) -> bool {
 fn remote(facts: &Facts) -> Option<&str> {
     let faults =
         facts.tasks.iter().flat_map(|task| &task.runs).filter_map(|run| run.fault.as_ref());
-    let pushes = faults.filter_map(|fault| match &fault.kind {
+    let mut pushes = faults.filter_map(|fault| match &fault.kind {
         Kind::GitPushFailed(operation) => operation.remote.as_deref(),
         _ => None,
     });
-    pushes.last()
+    pushes.next_back()
 }

@@ -129,6 +129,7 @@ fn entry<'a>(record: &'a [u8], next: &mut impl Iterator<Item = &'a [u8]>) -> Opt
 }
 
 /// Four characters: `N...`, or `S` with a letter or a dot for each way to differ.
+#[expect(clippy::option_option, reason = "no status, no submodule, and a submodule")]
 fn inside(field: &[u8]) -> Option<Option<Inside>> {
     match field {
         [b'N', ..] => Some(None),

@@ -75,7 +75,7 @@ impl Baseline {
                         let red = BaselineCheck { gate: checks.gate(), exit, output, failures };
                         baseline.red.insert(command, red);
                     }
-                    Checked::Failed(fault) => return Err(cannot_run(&command, fault)),
+                    Checked::Failed(fault) => return Err(cannot_run(&command, *fault)),
                 }
             }
         }

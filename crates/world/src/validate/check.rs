@@ -29,7 +29,7 @@ pub(super) enum Checked {
     /// The check itself is red.
     Red(Box<Red>),
     /// It could not run, and says nothing about the change.
-    Failed(Fault),
+    Failed(Box<Fault>),
 }
 
 /// A red check.
@@ -66,7 +66,7 @@ impl Check<'_> {
     async fn run_once(self, directory: &Path, shell: &Shell) -> Checked {
         match shell.run(directory, self.command).await {
             Ok(ended) => self.judge(&ended, directory),
-            Err(fault) => Checked::Failed(fault),
+            Err(fault) => Checked::Failed(Box::new(fault)),
         }
     }
 
@@ -86,15 +86,16 @@ impl Check<'_> {
                 let crash = Crash { exit: None, signal: Some(exit - SIGNAL_BASE) };
                 let message =
                     format!("{} was ended by signal {}", self.command, exit - SIGNAL_BASE);
-                Checked::Failed(Fault::tool_crash(self.source(), message, crash))
+                Checked::Failed(Box::new(Fault::tool_crash(self.source(), message, crash)))
             }
             How::Exited(exit) => self.ended_red(ended, exit, directory),
             _ => {
-                Checked::Failed(verdict(ended, &self.source(), self.command).unwrap_or_else(|| {
+                let fault = verdict(ended, &self.source(), self.command).unwrap_or_else(|| {
                     let component = "validate".to_owned();
                     let message = format!("{} was stopped", self.command);
                     Fault::internal_error(self.source(), message, Internal { component })
-                }))
+                });
+                Checked::Failed(Box::new(fault))
             }
         }
     }
@@ -106,14 +107,15 @@ impl Check<'_> {
             let tool = Tool { command: Some(missing.clone()), exit: Some(exit), ..Tool::default() };
             let end = last_lines(&output, OUTPUT_BYTES_MAX);
             let message = format!("{missing} is not there\n{end}");
-            return Checked::Failed(Fault::tool_missing(self.source(), message, tool));
+            let missing = Fault::tool_missing(self.source(), message, tool);
+            return Checked::Failed(Box::new(missing));
         }
         match text_rules::classify(&bytes, Applies::ValidationOutput) {
             Some((code, rule)) => {
                 let signature = Signature::of_output(code, &self.place(), &output, Some(exit));
                 let kind = with_facts(Kind::bare(code), exit, self.command);
                 let fault = Fault::new(kind, self.source(), last_lines(&output, OUTPUT_BYTES_MAX));
-                Checked::Failed(fault.by_rule(rule, signature))
+                Checked::Failed(Box::new(fault.by_rule(rule, signature)))
             }
             None => Checked::Red(Box::new(Red {
                 fault: self.red(exit, &output),

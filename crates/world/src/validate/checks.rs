@@ -134,7 +134,7 @@ impl Checks {
                     seen.red_at_base.push(RedAtBase { command, failures, fault });
                 }
                 Checked::Failed(fault) => {
-                    return Ok(Verdict::Red { fault: Box::new(fault), seen });
+                    return Ok(Verdict::Red { fault, seen });
                 }
             }
         }
@@ -148,7 +148,7 @@ impl Checks {
             match check.run(directory, shell).await {
                 Checked::Green | Checked::Flaky => {}
                 Checked::Red(red) => return Err(red.fault),
-                Checked::Failed(fault) => return Err(fault),
+                Checked::Failed(fault) => return Err(*fault),
             }
         }
         Ok(())
@@ -183,7 +183,7 @@ impl Checks {
         workspace: &Workspace,
         changes: &[Change],
     ) -> Result<Vec<PathBuf>, Fault> {
-        let mut changed = Vec::new();
+        let mut differing = Vec::new();
         for (manifest, script) in scripts_run(&self.commands) {
             let path = PathBuf::from(manifest);
             if !changes.iter().any(|change| change.path == path) {
@@ -192,9 +192,9 @@ impl Checks {
             let now = std::fs::read(workspace.directory().join(&path)).unwrap_or_default();
             let base = workspace.base_file(&path).await?;
             if base.is_some_and(|base| scripts_differ(&script, &base, &now)) {
-                changed.push(path);
+                differing.push(path);
             }
         }
-        Ok(changed)
+        Ok(differing)
     }
 }

@@ -92,7 +92,7 @@ pub(super) enum ByProduct {
 /// Why a path within the worktree `root` is a tool's and nobody's work; nothing where it is not.
 pub(super) fn by_product(root: &Path, path: &Path) -> Option<ByProduct> {
     let mut above = PathBuf::new();
-    for part in path.iter() {
+    for part in path {
         let here = above.join(part);
         if is_folder_of_a_tool(&root.join(&above), part) && (here != path || is_folder(root, path))
         {

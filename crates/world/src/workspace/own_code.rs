@@ -3,7 +3,7 @@
 //! A person's environment may lead back into their own checkout: variables with paths, packages that
 //! Python finds there because they were installed from it (`pip install -e`), links of Node.js
 //! workspaces that are found by walking up. Commands in a worktree then test code that nobody
-//! changed. Variables are rewritten, Python is led by a `sitecustomize` module of ours, and links
+//! changed. Variables are rewritten, Python is pointed by a `sitecustomize` module of ours, and links
 //! are made in the worktree.
 
 use std::ffi::{OsStr, OsString};
@@ -61,15 +61,15 @@ impl Project {
     ) -> Vec<(OsString, OsString)> {
         let worktree = self.worktree(place);
         let lead = Lead { root: &self.root, worktree: &worktree };
-        let mut led: Vec<(OsString, OsString)> = environment
+        let mut pointed: Vec<(OsString, OsString)> = environment
             .iter()
             .filter_map(|(name, value)| Some((name.clone(), lead.variable(name, value)?)))
             .collect();
         let site = self.state(place).site();
         if site.is_dir() {
-            prepend(&mut led, "PYTHONPATH", site.as_os_str());
+            prepend(&mut pointed, "PYTHONPATH", site.as_os_str());
         }
-        led
+        pointed
     }
 }
 
@@ -127,19 +127,19 @@ impl Lead<'_> {
 
     /// A list of paths with the worktree's in place of the checkout's, or before it where `both`.
     fn entries(&self, value: &OsStr, both: impl Fn(&Path) -> bool) -> OsString {
-        let mut led: Vec<&[u8]> = Vec::new();
+        let mut pointed: Vec<&[u8]> = Vec::new();
         let entries: Vec<&[u8]> = value.as_bytes().split(|byte| *byte == b':').collect();
         let own: Vec<Option<PathBuf>> = entries
             .iter()
             .map(|entry| self.to(Path::new(OsStr::from_bytes(entry))).filter(|_| !entry.is_empty()))
             .collect();
         for (entry, own) in entries.iter().zip(&own) {
-            led.extend(own.as_ref().map(|path| path.as_os_str().as_bytes()));
+            pointed.extend(own.as_ref().map(|path| path.as_os_str().as_bytes()));
             if own.is_none() || both(Path::new(OsStr::from_bytes(entry))) {
-                led.push(entry);
+                pointed.push(entry);
             }
         }
-        OsString::from_vec(led.join(&b':'))
+        OsString::from_vec(pointed.join(&b':'))
     }
 
     /// A line of options with the worktree's paths in place of the checkout's: `-mod=/shop/go.mod`.
@@ -267,8 +267,8 @@ mod tests {
             ("PYTHONPATH", "/shop/.unstuck/x", Some("/shop/.unstuck/x".to_owned())),
         ];
         for (name, value, expected) in cases {
-            let led = lead.variable(OsStr::new(name), OsStr::new(value));
-            assert_eq!(led, expected.map(OsString::from), "{name}={value}");
+            let pointed = lead.variable(OsStr::new(name), OsStr::new(value));
+            assert_eq!(pointed, expected.map(OsString::from), "{name}={value}");
         }
     }
 }

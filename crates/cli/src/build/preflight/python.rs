@@ -157,10 +157,14 @@ async fn leading_back(root: &Path, python: &Path) -> Vec<PathBuf> {
 
 /// What setuptools writes.
 fn is_finder(name: &str) -> bool {
-    name.starts_with("__editable__") && name.ends_with(".py")
+    name.starts_with("__editable__") && is_python(name)
 }
 
 /// What other build tools write.
 fn is_loader(name: &str) -> bool {
-    name.starts_with('_') && name.contains("editable") && name.ends_with(".py") && !is_finder(name)
+    name.starts_with('_') && name.contains("editable") && is_python(name) && !is_finder(name)
+}
+
+fn is_python(name: &str) -> bool {
+    Path::new(name).extension() == Some("py".as_ref())
 }

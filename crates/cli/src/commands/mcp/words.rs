@@ -1,5 +1,7 @@
 //! What an agent reads: before it begins, and about what was decided.
 
+use std::fmt::Write as _;
+
 use unstuck_core::engine::{Event, QuestionId, Recorded};
 use unstuck_core::fault::{Charge, Code, Work as Kind};
 use unstuck_core::tell;
@@ -126,7 +128,7 @@ pub(super) fn stands(row: &QuestionRow) -> String {
             let mut said = format!("Question {id} is not answered yet.\n{}", row.text.problem);
             for entry in row.evidence.entries() {
                 let at = entry.at.map(when::minute).unwrap_or_default();
-                said.push_str(&format!("\n{}: {at}{}", entry.label, entry.lines.join("\n")));
+                let _ = write!(said, "\n{}: {at}{}", entry.label, entry.lines.join("\n"));
             }
             said
         }

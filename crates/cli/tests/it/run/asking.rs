@@ -86,7 +86,8 @@ fn a_login_question_lists_the_attempt_that_was_made() {
 fn what_may_pass_by_itself_can_be_tried_again() {
     let down = r#"{fail = "ENV_CONNECTION", message = "connection refused"}"#;
     let green = r#"{write = "work/a.txt", text = "fine\n"}"#;
-    let stage = stage(&[down, down, green], "[retry]\ntransient = 1\ntransient_for = \"0s\"\n");
+    let steps = format!("{down}, {down}, {green}");
+    let stage = stage(&[&steps], "[retry]\ntransient = 1\ntransient_for = \"0s\"\n");
     let ran = stage.run(&["run", "paint it", "--max-wait", "2s"]);
     assert_eq!(ran.exit, 3, "{ran}");
     let question = shown(&stage);

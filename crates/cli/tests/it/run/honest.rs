@@ -78,7 +78,7 @@ fn work_beside_an_old_failure_waits_for_one_answer() {
         }
         stage.run(&["inbox", "answer", "0", answer]);
         let ran = stage.run(&["resume", "--max-wait", "0"]);
-        assert_eq!(ran.exit, if lands { 0 } else { 1 }, "{ran}");
+        assert_eq!(ran.exit, i32::from(!lands), "{ran}");
         let branch = stage.git(&["ls-tree", "-r", "--name-only", "unstuck/b0"]);
         assert_eq!(branch.contains("work/light-mode"), lands, "{branch}");
     }

@@ -30,7 +30,7 @@ fn unstuck(stage: &Stage, script: &str, args: &[&str]) -> Command {
 }
 
 fn says(lines: &[&str]) -> String {
-    lines.iter().map(|line| format!("echo '{line}'\n")).collect()
+    lines.iter().flat_map(|line| ["echo '", line, "'\n"]).collect()
 }
 
 fn run(mut unstuck: Command) -> Ran {

@@ -97,8 +97,8 @@ fn checks_import_the_worktrees_own_package() {
     assert!(venv.status().unwrap().success());
     let library = stage.path("env/lib");
     let python = fs::read_dir(&library).unwrap().next().unwrap().unwrap().path();
-    let pth = format!("{}\n", stage.path("src").display());
-    fs::write(python.join("site-packages/shop.pth"), pth).unwrap();
+    let link = format!("{}\n", stage.path("src").display());
+    fs::write(python.join("site-packages/shop.pth"), link).unwrap();
     for task in ["rename total", "move shop"] {
         let mut unstuck = stage.unstuck(&["run", task, "--max-wait", "0"]);
         let path = format!("{}:/usr/bin:/bin", stage.path("env/bin").display());

@@ -76,18 +76,18 @@ impl State {
         if let Some(approach) = approach {
             self.signatures.remember(fault.signature, approach, code);
             if fault.class() == Class::CodeError {
-                self.approach_failed(task_id, Tried { approach: Arc::clone(approach), code });
+                self.approach_failed(task_id, &Tried { approach: Arc::clone(approach), code });
             }
         }
     }
 
-    fn approach_failed(&mut self, id: TaskId, tried: Tried) {
+    fn approach_failed(&mut self, id: TaskId, tried: &Tried) {
         let Some(task) = self.tasks.get_mut(&id).filter(|task| task.work() == Work::Task) else {
             return;
         };
-        task.setbacks.fail(&tried);
+        task.setbacks.fail(tried);
         if !task.is_session() {
-            self.unfinished.fail(&task.spec.name, &tried);
+            self.unfinished.fail(&task.spec.name, tried);
         }
     }
 

@@ -81,7 +81,7 @@ proptest! {
             what: Some(&what),
             agent_question: Some(&asks),
             attempts: &[attempt],
-            agent_options: &[summary.clone()],
+            agent_options: std::slice::from_ref(&summary),
             ..Asked::new(kind, code, Reason::AttemptsUsedUp { tried: tasks, ways: 1 })
         };
         let text = text(&asked);

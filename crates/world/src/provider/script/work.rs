@@ -47,8 +47,8 @@ impl Agent for ScriptedAgent {
         let mut place = Place::read(assignment.thread.as_deref(), assignment.attempt);
         let steps = self.script.steps(place.attempt);
         // One that goes on has said what it said before.
-        let before = steps.iter().take(place.next as usize).rev();
-        let said = before.filter_map(Step::said).next().unwrap_or_default().to_owned();
+        let mut before = steps.iter().take(place.next as usize).rev();
+        let said = before.find_map(Step::said).unwrap_or_default().to_owned();
         let usage = Usage::default();
         let mut acting =
             Acting { guard: &self.guard, assignment: &assignment, tell, stop, said, usage };
