@@ -35,6 +35,10 @@ class Night:
     agent: str
 
 
+# Folders that Codex's sandbox makes to hide them, and removes again unless it is killed.
+CODEX_LEFTOVERS = [Path("/tmp") / name for name in (".git", ".codex", ".agents", ".aws")]
+
+
 def main(arguments: list[str]) -> int:
     """Runs the suite; 0 when everything is as it has to be."""
     options = _options(arguments)
@@ -59,13 +63,26 @@ def main(arguments: list[str]) -> int:
     if missing:
         print(f"nights: {missing}", file=sys.stderr)
         return 2
-    verdicts, peers = _run_all(nights, tools, options)
+    absent = [path for path in CODEX_LEFTOVERS if not path.exists()]
+    try:
+        verdicts, peers = _run_all(nights, tools, options)
+    finally:
+        _remove_empty(absent)
     print()
     print(table.totals(verdicts))
     if peers:
         print(f"a shell loop: {sum(not each.wrong for each in peers)} of {len(peers)}")
     _write_down(scenarios, verdicts, peers, options)
     return 1 if any(verdict.wrong for verdict in verdicts) else 0
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Removes what a killed Codex leaves: an empty `.git` above other repositories confuses git."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            continue
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
