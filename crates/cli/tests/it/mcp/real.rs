@@ -104,8 +104,9 @@ async fn repeats(start: impl AsyncFnOnce(&Server) -> Stage) {
     let stage = start(&server).await;
     stage.rests().await;
     assert_eq!(states(&stage).await, [TaskState::Done]);
+    // Twice, because it changed nothing and is asked once more.
     let calls = server.calls().len();
-    assert!(calls <= 3, "{calls} calls");
+    assert!(calls <= 2 * 3, "{calls} calls");
 }
 
 async fn states(stage: &Stage) -> Vec<TaskState> {
