@@ -47,6 +47,9 @@ fn where_nothing_was_ever_run_there_is_no_inbox() {
 #[test]
 fn a_question_is_shown_in_full() {
     let shop = Shop::left_alone();
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r"\b\d{1,2} [A-Z][a-z]{2} \d{2}:\d{2}\b", "[day and time]");
+    let _filtered = settings.bind_to_scope();
     insta::assert_snapshot!("shown_hands", shop.unstuck(&["inbox", "show", "0"]));
     insta::assert_snapshot!("shown_choice", shop.unstuck(&["inbox", "show", "1"]));
     insta::assert_snapshot!("shown_happened", shop.unstuck(&["inbox", "show", "q2"]));

@@ -27,17 +27,30 @@ pub(super) struct Answer {
     pub(super) failed: bool,
     /// The failure that it is about.
     pub(super) about: Option<Code>,
+    pub(super) then: Then,
+}
+
+/// What becomes of the run around us after a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It goes on, or there is none.
+    GoesOn,
+    /// The agent has said that it is done, and may say a last word.
+    LastWord,
+    /// It has ended, and the agent is being stopped.
+    Over,
 }
 
 /// What is said where nothing stood in the way.
 struct Said {
     text: String,
     about: Option<Code>,
+    then: Then,
 }
 
 impl From<String> for Said {
     fn from(text: String) -> Self {
-        Self { text, about: None }
+        Self { text, about: None, then: Then::GoesOn }
     }
 }
 
@@ -62,8 +75,10 @@ pub(super) async fn answer(
         Err(fault) => Err(fault.into()),
     };
     match said {
-        Ok(Said { text, about }) => Answer { text, failed: false, about },
-        Err(No(code, text)) => Answer { text, failed: true, about: Some(code) },
+        Ok(Said { text, about, then }) => Answer { text, failed: false, about, then },
+        Err(No(code, text)) => {
+            Answer { text, failed: true, about: Some(code), then: Then::GoesOn }
+        }
     }
 }
 
@@ -78,7 +93,7 @@ async fn carry_out(desk: &mut Desk, redactor: &Redactor, wanted: Wanted) -> Resu
             return asks(desk, Input { asked, ..Input::default() }).await;
         }
         Wanted::Speak(Speak::Mutate(declaration)) => declare(desk, &declaration).await,
-        Wanted::Speak(Speak::Done(done)) => finish(desk, redactor, &done.summary).await,
+        Wanted::Speak(Speak::Done(done)) => return finish(desk, redactor, &done.summary).await,
         Wanted::ReportFailure(report) => return reports(desk, redactor, &report).await,
         Wanted::CheckAnswer(asked) => check(desk, &asked.question).await,
     };
@@ -120,8 +135,11 @@ async fn reports(desk: &mut Desk, redactor: &Redactor, report: &ReportFailure) -
 
 /// What was decided about a failure.
 fn decided(desk: &Desk, events: &[Recorded], fault: &Fault, work: Kind) -> Said {
-    let text = words::decided(events, project::now(), matches!(desk, Desk::Run(_)), work);
-    Said { text, about: Some(fault.code()) }
+    let in_run = matches!(desk, Desk::Run(_));
+    let text = words::decided(events, project::now(), in_run, work);
+    let ended = events.iter().any(|recorded| words::ends_a_run(&recorded.event));
+    let then = if in_run && ended { Then::Over } else { Then::GoesOn };
+    Said { text, about: Some(fault.code()), then }
 }
 
 /// An irreversible action is declared: it runs after the checks of the task.
@@ -146,14 +164,17 @@ fn declarable() -> Declarable {
 }
 
 /// The agent's own word decides nothing: its work is checked when it has ended.
-async fn finish(desk: &mut Desk, redactor: &Redactor, summary: &str) -> Result<String, No> {
+async fn finish(desk: &mut Desk, redactor: &Redactor, summary: &str) -> Result<Said, No> {
     for_agents(desk).await?;
     narrate(desk, redactor, summary).await?;
     match desk {
-        Desk::Run(_) => Ok(words::CHECKED_NOW.to_owned()),
+        Desk::Run(_) => {
+            let text = words::CHECKED_NOW.to_owned();
+            Ok(Said { text, about: None, then: Then::LastWord })
+        }
         Desk::Sessions(sessions) => {
             sessions.end().await?;
-            Ok(words::SESSION_OVER.to_owned())
+            Ok(words::SESSION_OVER.to_owned().into())
         }
     }
 }

@@ -15,6 +15,7 @@ mod words;
 
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use unstuck_world::mcp::{Heard, Line, Protocol, tools};
@@ -26,11 +27,15 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Child, Project};
 use crate::render::Terminal;
-use answer::answer;
+use answer::{Then, answer};
 use desk::Desk;
 use run::Run;
 use session::Sessions;
 pub(super) use session::is_of_a_client;
+
+/// How long an answer is kept from an agent that is being stopped: with it, it would ask its model
+/// for one more step, which nobody wants and somebody pays for.
+const HELD_BACK: Duration = Duration::from_secs(5);
 
 /// Carries it out.
 pub(crate) fn run(_args: &Mcp, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
@@ -51,6 +56,7 @@ fn desk(dir: Option<&Path>) -> Result<Desk, Error> {
 async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
     let protocol = Protocol::new(tools(), words::instructions(&desk), env!("CARGO_PKG_VERSION"));
     let (mut lines, mut signals) = (input::lines()?, Signals::new()?);
+    let mut then = Then::GoesOn;
     while let Some(line) = signals.unless(lines.recv()).await {
         let heard = match &line {
             Line::Whole(line) => protocol.line(line),
@@ -60,12 +66,23 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
             Heard::Nothing => {}
             Heard::Reply(reply) => write(&reply)?,
             Heard::Call(call) => {
+                // Whoever goes on after having said that it is done is stopped.
+                let is_done = then == Then::LastWord;
                 let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
+                then = said.then;
+                if (is_done || then == Then::Over) && signals.unless(held_back()).await.is_none() {
+                    break;
+                }
                 write(&call.answer(&redactor.text(&said.text), said.failed, said.about))?;
             }
         }
     }
     desk.leave().await
+}
+
+async fn held_back() -> Option<()> {
+    tokio::time::sleep(HELD_BACK).await;
+    Some(())
 }
 
 /// What asks us to end: clients do not leave it at ending our input.

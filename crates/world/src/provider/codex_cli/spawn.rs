@@ -66,6 +66,15 @@ impl Settings {
         }
     }
 
+    /// The variables that it gets into its account with: the commands that it runs need none of them.
+    fn credentials(&self) -> Vec<&str> {
+        let own = match &self.account {
+            Account::Key(key) => Some(&*key.variable),
+            Account::Login(_) => None,
+        };
+        CREDENTIALS.iter().copied().chain(own).collect()
+    }
+
     /// A JSON text is one of TOML as well.
     fn configuration(&self, assignment: &Assignment) -> Vec<String> {
         let mut settings = vec![
@@ -78,6 +87,9 @@ impl Settings {
             format!("{PROVIDER}.stream_max_retries=1"),
             "check_for_update_on_startup=false".to_owned(),
             "analytics.enabled=false".to_owned(),
+            // It would write its whole environment into a file, which outlives it when it is killed.
+            "features.shell_snapshot=false".to_owned(),
+            format!("shell_environment_policy.exclude={}", json!(self.credentials())),
         ];
         settings.extend(
             self.base_url.as_ref().map(|url| format!("{PROVIDER}.base_url={}", json!(url))),
