@@ -117,6 +117,10 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
         // The signs of test runners and linters: crosses, a bullet, a tick, a pointer.
         [0xe2, 0x9c, 0x95..=0x98, ..] => (b"X ", 3),
         [0xc3, 0x97, ..] => (b"x ", 2),
+        // Crosses, stops and bombs that tools draw before what failed.
+        [0xe2, 0x9d, 0x8c, ..] | [0xe2, 0xa8, 0xaf, ..] | [0xe2, 0x9b, 0x94, ..] => (b"x ", 3),
+        [0xf0, 0x9f, 0x92, 0xa3 | 0xa5, ..] => (b"x ", 4),
+        [0xe2, 0x96, 0xb8, ..] => (b"", 3),
         [0xe2, 0x97, 0x8f, ..] => (b"* ", 3),
         [0xe2, 0x9c, 0x93 | 0x94, ..] => (b"ok ", 3),
         [0xe2, 0x80, 0xba, ..] | [0xe2, 0x9d, 0xaf, ..] | [0xe2, 0x96, 0xb6 | 0xba, ..] => {
@@ -148,7 +152,11 @@ fn without_prefix(line: &[u8]) -> &[u8] {
         [b'[' | b'(', b'0'..=b'9', ..] => {
             let rest = after_timestamp(&line[1..]);
             match rest {
-                [b']' | b')', b' ', rest @ ..] if rest.len() + 10 < line.len() => rest,
+                [b']' | b')', b' ', rest @ ..] | [b']', b':', b' ', rest @ ..]
+                    if rest.len() + 10 < line.len() =>
+                {
+                    rest
+                }
                 _ => line,
             }
         }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::Signature;
 use super::mask::{Fact, Masked};
-use super::role::{Line, Role};
-use super::select::{Selection, select};
+use super::role::{self, Line, Role};
+use super::select::{Selection, remaining, select};
 use crate::fault::Code;
 
 /// What an output says about its failure.
@@ -35,7 +35,7 @@ impl<'a> Diagnosis<'a> {
         let kept = |lines: &[Line<'a>]| lines.iter().filter(|line| keep(line)).copied().collect();
         let lines = kept(&self.selection.lines);
         let aside = kept(&self.selection.aside);
-        Self::made_of(Selection { lines, aside, ..self.selection })
+        Self::made_of(Selection { lines, aside, text: b"", ..self.selection })
     }
 
     /// The lines that were left aside because others say more, read like selected ones.
@@ -50,6 +50,21 @@ impl<'a> Diagnosis<'a> {
         let lines = self.selection.aside.clone();
         let selection = Selection { lines, aside: Vec::new(), ..self.selection };
         Some(Self { selection, masked })
+    }
+
+    /// Everything that was printed.
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.selection.text
+    }
+
+    /// Everything that was printed, as far as it is no remark, read like selected lines.
+    pub(crate) fn remaining(&self) -> Self {
+        let lines = remaining(self.selection.text);
+        let mut masked = Masked::new(true);
+        for line in &lines {
+            masked.add(line.text);
+        }
+        Self { selection: Selection { lines, aside: Vec::new(), ..self.selection }, masked }
     }
 
     /// The selected lines.
@@ -80,9 +95,12 @@ impl<'a> Diagnosis<'a> {
         let statement = |line: &Line<'a>| {
             of_database(line.text) || line.file.is_some_and(|file| file.ends_with(b".sql"))
         };
+        // A class in front, and no stack: so a tool names what went wrong.
+        let thrown =
+            |line: &Line<'a>| line.role == Role::Exception && !role::is_exception(line.text);
         self.selection.stack
+            || self.lines().iter().any(thrown)
             || self.lines().iter().any(statement)
-            || self.lines().iter().any(|line| line.role == Role::Exception)
     }
 
     /// Whether any line tells that something failed.

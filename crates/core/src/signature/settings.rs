@@ -31,6 +31,12 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"podspec",
         b"prisma",
         b"rc",
+        b"cabal",
+        b"opam",
+        b"cnf",
+        b"config",
+        b"xcconfig",
+        b"bazel",
     ];
     const NAMES: &[&[u8]] = &[
         b"makefile",
@@ -53,7 +59,13 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
     }
     let Some(dot) = memchr::memrchr(b'.', name) else { return false };
     let (stem, extension) = (&name[..dot], &name[dot + 1..]);
-    EXTENSIONS.contains(&extension) || (matches!(extension, b"json" | b"xml") && is_setup(stem))
+    let named = stem.is_empty()
+        && [b"rc".as_slice(), b"cfg", b"conf", b"config"]
+            .iter()
+            .any(|end| extension.ends_with(end));
+    named
+        || EXTENSIONS.contains(&extension)
+        || (matches!(extension, b"json" | b"xml") && is_setup(stem))
 }
 
 /// A document may hold anything; only its name says that it holds settings.

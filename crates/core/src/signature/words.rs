@@ -22,7 +22,21 @@ pub(crate) const WARNING: Hint = 1 << 5;
 pub(crate) const PROGRESS: Hint = 1 << 6;
 
 const WORDS: &[(Hint, &[&str])] = &[
-    (ERROR, &["error", "fatal", "exception", "panic", "panicked", "err", "critical", "severe"]),
+    (
+        ERROR,
+        &[
+            "error",
+            "fatal",
+            "exception",
+            "panic",
+            "panicked",
+            "err",
+            "critical",
+            "severe",
+            "fata",
+            "erro",
+        ],
+    ),
     (
         FAIL,
         &[

@@ -11,6 +11,7 @@ use crate::signature::{Diagnosis, Fact, Line, Role};
 mod runners;
 mod words;
 
+pub(super) use runners::report_failure;
 pub(super) use words::client as names_client;
 
 /// The verdict on the surroundings, if the output of a check has one.

@@ -6,7 +6,7 @@ use super::hit::Hit;
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact, Line, Role, denies, is_settings};
 
-const COMPILER: &str = "finding.compiler";
+pub(super) const COMPILER: &str = "finding.compiler";
 const TEST: &str = "finding.test";
 const SETTINGS: &str = "finding.settings";
 const EXCEPTION: &str = "exception.code";
@@ -15,8 +15,9 @@ const DIED: &str = "finding.compiler-died";
 const ROOM: &str = "finding.no-room";
 const COMMAND: &str = "said.command-missing";
 const REFUSED: &str = "said.refused";
-const SETTINGS_FILE: &str = "said.settings";
+pub(super) const SETTINGS_FILE: &str = "said.settings";
 const CLIENT: &str = "said.client";
+const TOLD: &str = "said.told";
 const VARIABLE: &str = "exception.variable";
 
 pub(super) const RULES: &[&str] = &[
@@ -32,6 +33,8 @@ pub(super) const RULES: &[&str] = &[
     REFUSED,
     SETTINGS_FILE,
     CLIENT,
+    TOLD,
+    LOGIN_TOLD,
 ];
 
 /// A finding wins over everything but a full disk and a tool that died.
@@ -49,13 +52,21 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if lines.iter().any(raised) && !lines.iter().any(of_plugin) {
         return verdict(Code::LogicError, PANIC);
     }
+    if structured.is_cause() && lines.iter().any(is_compared) {
+        return verdict(Code::LogicError, TEST);
+    }
     if lines.iter().any(is_missing_command) {
         return verdict(Code::ToolMissing, COMMAND);
     }
     let placed = diagnosis.place();
     let points = |role| matches!(role, Role::Said | Role::Weak) && placed.is_some();
     let is_finding = |role| role == Role::Finding || points(role);
-    let finding = lines.iter().find(|line| is_finding(line.role))?;
+    let finding = lines.iter().find(|line| is_finding(line.role) && !repeats(line, lines))?;
+    // `<stdin>:1:OperationTimedOut: …`: a statement was sent to a server, which answers.
+    let given = finding.file.is_some_and(|file| file.starts_with(b"<"));
+    if given && structured.is_cause() {
+        return None;
+    }
     if structured.is(Code::EnvDiskFull) || structured.is(Code::ToolCrash) {
         return None;
     }
@@ -69,6 +80,45 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         return verdict(Code::ToolConfig, SETTINGS);
     }
     verdict(Code::LogicError, COMPILER)
+}
+
+/// Whether a line only says again, with a place in the tool's own source, what was said before.
+fn repeats(finding: &Line<'_>, lines: &[Line<'_>]) -> bool {
+    const BYTES_MIN: usize = 12;
+    if finding.role != Role::Finding || finding.file.is_none() {
+        return false;
+    }
+    lines.iter().any(|line| {
+        let at = memchr::memmem::find(line.text, b": ").map_or(0, |at| at + 2);
+        let said = line.text[at..].trim_ascii_end();
+        let said = said.strip_suffix(b":").unwrap_or(said);
+        line.file.is_none()
+            && line.role == Role::Said
+            && said.len() >= BYTES_MIN
+            && finding.text.len() > said.len()
+            && memchr::memmem::find(finding.text, said).is_some()
+    })
+}
+
+/// Whether a status is what a test wanted or got, rather than what a server said.
+fn is_compared(line: &Line<'_>) -> bool {
+    const GOT: &[&[u8]] = &[b"got", b"received", b"was", b"actual", b"returned"];
+    const ABOUT: &[&[u8]] = &[b"status", b"code", b"response"];
+    let has = |words: &[&[u8]]| {
+        let mut found = line.text.split(|b| !b.is_ascii_alphabetic());
+        found.any(|word| words.iter().any(|known| word.eq_ignore_ascii_case(known)))
+    };
+    has(&[b"expected"]) && has(GOT) && has(ABOUT)
+}
+
+/// Whether a line is a finding or a failing test.
+pub(super) fn is_found(diagnosis: &Diagnosis<'_>) -> bool {
+    let of_code = |line: &Line<'_>| match line.role {
+        Role::Test | Role::TestDetail => true,
+        Role::Finding => !line.file.is_some_and(is_settings),
+        _ => false,
+    };
+    diagnosis.lines().iter().any(of_code)
 }
 
 /// `ld: final link failed: No space left on device`: the machine's own sentence at the end.
@@ -161,7 +211,12 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     }
     if let Some(name) = text.strip_suffix(b": No such file or directory") {
         let after = |program: &[u8]| name.strip_prefix(program).is_some_and(single);
-        return after(b"setsid: failed to execute ")
+        // `execve(): tool`, `failed to exec: tool`.
+        let executed = memchr::memmem::rfind(name, b": ").is_some_and(|at| {
+            memchr::memmem::find(&name[..at], b"exec").is_some() && single(&name[at + 2..])
+        });
+        return executed
+            || after(b"setsid: failed to execute ")
             || after(b"env: ")
             || after(b"/usr/bin/env: ")
             || after(b"make: ")
@@ -179,16 +234,32 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
 }
 
+/// The rule of an output that tells how to log in.
+pub(super) const LOGIN_TOLD: &str = "said.login";
+
+/// Whether a line tells the command to log in with: `run "tool auth login"`.
+pub(super) fn tells_login(text: &[u8]) -> bool {
+    const COMMANDS: &[&[u8]] = &[b"login", b"signin", b"auth", b"authenticate", b"sign-in"];
+    text.split(|b| matches!(b, b'\'' | b'"' | b'`')).skip(1).step_by(2).any(|quoted| {
+        let mut words = quoted.split(|b| *b == b' ').filter(|word| !word.starts_with(b"-"));
+        words.next().is_some() && words.any(|word| COMMANDS.contains(&word))
+    })
+}
+
 /// What a program says when it does not do what it was asked, with no rule that knows it: about
 /// its settings, or about how it was called.
 pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     if diagnosis.raises() {
         return None;
     }
-    let denied =
-        |line: &Line<'_>| is_said(line) && denies(line.text) && !has_line_number(line.text);
+    let denied = |line: &Line<'_>| says(line) && refuses(line.text) && !has_line_number(line.text);
     let verdict = || Verdict { code: Code::ToolConfig, rule: REFUSED };
     settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
+}
+
+/// Whether a line denies something, or begins with what the program could not do.
+fn refuses(text: &[u8]) -> bool {
+    denies(text) || memchr::memmem::find(text, b"ailed to ").is_some()
 }
 
 /// What a client says about its own work is about how it was called, as long as nothing was raised.
@@ -198,14 +269,34 @@ pub(super) fn of_client(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     named.then_some(Verdict { code: Code::ToolConfig, rule: CLIENT })
 }
 
+/// What a program says behind a level, with no place in any source: about its own work.
+pub(super) fn told(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    let said = |line: &Line<'_>| {
+        line.role == Role::Said && line.file.is_none() && !has_line_number(line.text)
+    };
+    let told = !diagnosis.raises() && diagnosis.lines().iter().any(said);
+    told.then_some(Verdict { code: Code::ToolConfig, rule: TOLD })
+}
+
 /// What a program says about a file of settings. That its grammar is wrong makes it no code.
 pub(super) fn settings(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let about = |line: &Line<'_>| match line.file {
         Some(file) => line.role == Role::Said && is_settings(file),
-        None => is_said(line) && line.text.split(|b| is_gap(*b)).any(is_settings),
+        None => says(line) && line.text.split(|b| is_gap(*b)).any(is_settings),
     };
     let named = !diagnosis.raises() && diagnosis.lines().iter().any(about);
     named.then_some(Verdict { code: Code::ToolConfig, rule: SETTINGS_FILE })
+}
+
+/// Whether a program says it, by a sentence or by the class of what it raised.
+fn says(line: &Line<'_>) -> bool {
+    is_said(line) || (line.role == Role::Exception && line.file.is_none())
+}
+
+/// Whether a line speaks of a file of settings.
+pub(super) fn names_settings(diagnosis: &Diagnosis<'_>) -> bool {
+    let named = |line: &Line<'_>| line.text.split(|b| is_gap(*b)).any(is_settings);
+    diagnosis.lines().iter().any(named)
 }
 
 const fn is_said(line: &Line<'_>) -> bool {
@@ -219,6 +310,6 @@ const fn is_gap(byte: u8) -> bool {
 /// `at line 3`, `<stdin>:1`: it is about the input it was given.
 fn has_line_number(text: &[u8]) -> bool {
     let numbered = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
-    memchr::memmem::find(text, b"line ").is_some_and(|at| numbered(at + 5))
+    memchr::memmem::find(text, b"ine ").is_some_and(|at| numbered(at + 4))
         || memchr::memmem::find(text, b">:").is_some_and(|at| numbered(at + 2))
 }

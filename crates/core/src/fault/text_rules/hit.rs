@@ -1,6 +1,6 @@
 //! Which of several hits counts.
 
-use super::Verdict;
+use super::{Verdict, vocabulary};
 use crate::fault::code::Class;
 use crate::fault::table::Code;
 
@@ -21,6 +21,27 @@ impl Hit {
 
     pub(super) const fn is(self, code: Code) -> bool {
         !self.is_none() && self.code as u16 == code as u16
+    }
+
+    /// Whether words that stand together may still say more: nothing was found, or only that a
+    /// program was called wrongly.
+    pub(super) fn is_wide(self) -> bool {
+        self.rank >= rank(Code::LogicError) || self.is_vague()
+    }
+
+    /// Whether it passes by itself, so that a lock or a port may be behind it.
+    pub(super) const fn passes(self) -> bool {
+        self.rank >= LOCK_RANK
+    }
+
+    /// Whether it is a lock that another program holds.
+    pub(super) const fn is_lock(self) -> bool {
+        self.rank == LOCK_RANK
+    }
+
+    /// Whether nothing tells the cause: it could not be had, or the words are those of code.
+    pub(super) fn is_vague(self) -> bool {
+        self.is_none() || matches!(self.rule, vocabulary::VAGUE | vocabulary::OF_CODE)
     }
 
     /// Whether it names a cause outside the code and the way a tool was called.

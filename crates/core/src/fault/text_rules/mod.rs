@@ -11,6 +11,7 @@ mod hit;
 mod named;
 mod phrases;
 mod structured;
+mod together;
 mod vocabulary;
 
 use super::table::Code;
@@ -20,6 +21,9 @@ pub use named::{Named, named};
 
 /// The rule of an output that no other rule knows.
 const UNKNOWN: &str = "unknown";
+
+/// The rule of a lock that another program names.
+const GIT_LOCK: &str = "said.git-lock";
 
 /// The rule of an output without a word.
 const SILENT: &str = "silent";
@@ -76,7 +80,7 @@ pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)>
 
 /// The rule's own name for a name read back from a record. Rules come and go.
 pub fn known(rule: &str) -> &'static str {
-    [UNKNOWN, SILENT]
+    [UNKNOWN, SILENT, GIT_LOCK]
         .into_iter()
         .chain(findings::RULES.iter().copied())
         .chain(structured::RULES.iter().copied())
@@ -104,11 +108,13 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         phrases::find(diagnosis, own_code.is_some(), &mut best);
         structured::of_registry(diagnosis, &mut best);
     }
-    if best.is_none() && own_code.is_none() {
-        let cause = aside_of(diagnosis);
-        if cause.is_cause() {
-            best = cause;
+    if own_code.is_none() {
+        let said = |line: &Line<'_>| findings::tells_login(line.text);
+        if best.is_wide() && diagnosis.lines().iter().any(said) {
+            best.offer(Code::AuthMissing, findings::LOGIN_TOLD);
         }
+        explain(diagnosis, &mut best);
+        of_git(diagnosis, &mut best);
     }
     if own_code.is_none()
         && best.is(Code::LogicError)
@@ -121,7 +127,49 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         .or_else(|| findings::refused(diagnosis))
         .or_else(|| aside_of(diagnosis).verdict())
         .or_else(|| findings::of_client(diagnosis))
+        .or_else(|| findings::told(diagnosis))
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
+}
+
+/// A lock is git's where its file lies in a repository's own folder.
+fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
+    const FOLDER: &[u8] = b".git/";
+    let is_lock = |at: usize| {
+        let path = diagnosis.text()[at..].split(|b| b.is_ascii_whitespace()).next();
+        path.is_some_and(|path| memchr::memmem::find(path, b".lock").is_some())
+    };
+    if best.is_lock() && memchr::memmem::find_iter(diagnosis.text(), FOLDER).any(is_lock) {
+        best.offer(Code::GitLocked, GIT_LOCK);
+    }
+}
+
+/// Looks for the cause in the lines that were left aside and then in all of them, where the
+/// selected ones only tell that it failed.
+fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
+    if best.is_none() {
+        let cause = aside_of(diagnosis);
+        if cause.is_cause() {
+            *best = cause;
+            structured::of_registry(diagnosis, best);
+        }
+    }
+    if best.is_vague() && !diagnosis.raises() {
+        let remaining = diagnosis.remaining();
+        if checks::report_failure(diagnosis.text()) || findings::is_found(&remaining) {
+            best.offer(Code::LogicError, findings::COMPILER);
+            return;
+        }
+        let mut cause = Hit::NONE;
+        structured::find(&remaining, &mut cause);
+        phrases::find(&remaining, false, &mut cause);
+        structured::of_registry(&remaining, &mut cause);
+        if cause.is_cause() {
+            *best = cause;
+        } else if best.is(Code::LogicError) && findings::names_settings(&remaining) {
+            *best = Hit::NONE;
+            best.offer(Code::ToolConfig, findings::SETTINGS_FILE);
+        }
+    }
 }
 
 /// What the lines say that were left aside, because others told more plainly that it failed.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::hit::Hit;
+use super::together::{self, Word};
 use super::vocabulary;
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact};
@@ -19,32 +20,43 @@ pub(super) struct Rule {
     pub(super) phrases: &'static [&'static str],
 }
 
-/// All phrases in one automaton, built on first use from the constant table.
+/// What a text of the vocabulary means.
+#[derive(Clone, Copy)]
+enum Means {
+    /// The code of its rule, on its own.
+    Rule(&'static Rule),
+    /// Something together with other words: the kind of word that it is.
+    Kind(u128),
+}
+
+/// All phrases and words in one automaton, built on first use from the constant tables.
 struct Phrases {
     automaton: Option<AhoCorasick>,
-    rule_of: Vec<&'static Rule>,
+    means: Vec<Means>,
 }
 
 static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
-    let mut rule_of = Vec::new();
-    let mut texts = Vec::new();
+    let mut means = Vec::new();
+    let mut texts: Vec<&str> = Vec::new();
     for rule in vocabulary::rules() {
-        for phrase in rule.phrases {
-            rule_of.push(rule);
-            texts.push(*phrase);
-        }
+        means.extend(rule.phrases.iter().map(|_| Means::Rule(rule)));
+        texts.extend(rule.phrases);
+    }
+    for (kind, words) in vocabulary::KINDS {
+        means.extend(words.iter().map(|_| Means::Kind(*kind)));
+        texts.extend(*words);
     }
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
         .kind(Some(AhoCorasickKind::DFA))
         .build(texts)
         .ok();
-    Phrases { automaton, rule_of }
+    Phrases { automaton, means }
 });
 
 /// The ids of the rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
-    vocabulary::rules().map(|rule| rule.id)
+    vocabulary::rules().map(|rule| rule.id).chain(together::rules())
 }
 
 /// Offers every phrase that stands in the prose. Beside an exception of the code itself only a
@@ -59,8 +71,22 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         said.starts_with(b"permission denied ~") || said.starts_with(b"authorization failed")
     };
     let Some(automaton) = &PHRASES.automaton else { return };
+    let mut words = Vec::with_capacity(32);
     for found in automaton.find_overlapping_iter(prose) {
-        let rule = PHRASES.rule_of[found.pattern().as_usize()];
+        let rule = match PHRASES.means[found.pattern().as_usize()] {
+            Means::Rule(rule) => rule,
+            Means::Kind(kind) => {
+                // `_token` ends the name of a variable.
+                let alone = match prose[found.start()] {
+                    b'_' => !continues(prose, found.end()),
+                    _ => stands_alone(prose, found.start(), found.end()),
+                };
+                if alone {
+                    words.push(Word { start: found.start(), end: found.end(), kind });
+                }
+                continue;
+            }
+        };
         if (rule.code == Code::ToolConfig && raises)
             || (own_exception && rule.code != Code::AuthMissing)
         {
@@ -79,6 +105,9 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
                 _ => best.offer(rule.code, rule.id),
             }
         }
+    }
+    if !own_exception {
+        together::find(prose, &words, raises, best);
     }
 }
 
@@ -105,11 +134,16 @@ fn is_login_variable(fact: &Fact<'_>) -> bool {
 }
 
 fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
-    let in_word = |byte: &u8| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
-    };
     let before = start.checked_sub(1).and_then(|at| prose.get(at));
-    !before.is_some_and(in_word) && !prose.get(end).is_some_and(in_word)
+    !before.is_some_and(is_in_word) && !continues(prose, end)
+}
+
+fn continues(prose: &[u8], end: usize) -> bool {
+    prose.get(end).is_some_and(is_in_word)
+}
+
+const fn is_in_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
 }
 
 /// `timeout must be a number` is about a setting called timeout.
@@ -145,8 +179,9 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
         return prose[..found.start()].ends_with(b"in the ");
     }
     if rule == vocabulary::HELD_ELSEWHERE {
-        // A version that is locked is no lock.
-        return prose[found.end()..].starts_with(b" to ");
+        // A version that is locked is no lock, and an account is locked until a person opens it.
+        return prose[found.end()..].starts_with(b" to ")
+            || prose[..found.start()].ends_with(b"account ");
     }
     if rule == "phrase.quota" {
         // `subscription id 'x'` names an account, not its plan.

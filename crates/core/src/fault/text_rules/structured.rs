@@ -39,7 +39,9 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
 
 /// A server that is down is a registry, where the lines speak of what one fetches from a registry.
 pub(super) fn of_registry(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
-    if best.is(Code::EnvUnavailable) && mentions_registry(diagnosis) {
+    if best.is(Code::EnvUnavailable)
+        && (mentions_registry(diagnosis) || mentions_registry(&diagnosis.remaining()))
+    {
         best.offer(Code::EnvRegistry, STATUS_REGISTRY);
     }
 }
@@ -161,9 +163,17 @@ fn of_name(name: &[u8], best: &mut Hit) {
             return;
         }
         b"ENOTCACHED" | [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvRegistry,
-        _ => return of_numbered_name(name, best),
+        _ => return of_worded_name(name, best),
     };
     best.offer(code, NAME);
+}
+
+/// `STATUS_LOGON_FAILURE`: a name that says in its words that something is not so.
+fn of_worded_name(name: &[u8], best: &mut Hit) {
+    if class_words(name) & NEGATIVE != 0 && name.contains(&b'_') {
+        offer(best, of_class(name), NAME);
+    }
+    of_numbered_name(name, best);
 }
 
 /// `ERR_FETCH_404`: a status at the end of a name.
@@ -217,12 +227,13 @@ fn of_class(class: &[u8]) -> Option<Code> {
         () if class.ends_with(b"UnauthorizedOperation") => Code::ToolAccessDenied,
         () if any(UNAUTHORIZED | AUTHENTICATION | CREDENTIALS) => Code::AuthInvalid,
         () if all(INVALID) && any(TOKEN | KEY | PASSWORD | SIGNATURE | GRANT) => Code::AuthInvalid,
+        () if any(MEMORY) && any(LIMIT | EXCEEDED) => Code::ToolCrash,
         () if all(INSUFFICIENT | QUOTA) || any(PAYMENT) => Code::ToolQuota,
         () if any(DENIED) => Code::ToolAccessDenied,
         () if any(THROTTLED) || all(RATE | LIMIT) || all(MANY | REQUESTS) || all(SLOW | DOWN) => {
             Code::ToolRateLimit
         }
-        () if any(QUOTA) || all(LIMIT | EXCEEDED) => Code::ToolQuota,
+        () if any(QUOTA) || all(LIMIT | EXCEEDED) || all(MAX | LIMIT) => Code::ToolQuota,
         () if any(TIMEOUT) || all(TIMED | OUT) => Code::EnvTimeout,
         () if any(LOOKUP) || all(UNKNOWN | HOST) || all(HOST | NOT | FOUND) => Code::EnvDns,
         () if any(CONNECTION) || all(MAX | RETRY) || all(BROKEN | PIPE) => Code::EnvConnection,
@@ -231,6 +242,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
         }
         // The whole name: services give it to what is no fault of the caller.
         () if words == INTERNAL && class.ends_with(b"InternalError") => Code::EnvUnavailable,
+        () if any(SPACE) && any(INSUFFICIENT | NO | FULL) => Code::EnvDiskFull,
         () if any(MEMORY) => Code::ToolCrash,
         () if any(CERTIFICATE | CONFIG) => Code::ToolConfig,
         () => return None,
@@ -256,7 +268,7 @@ class_words! {
     SIGNATURE = 4: b"signature",
     NO = 5: b"no",
     MISSING = 6: b"missing",
-    AUTHENTICATION = 7: b"authentication" | b"auth" | b"login",
+    AUTHENTICATION = 7: b"authentication" | b"auth" | b"login" | b"logon",
     UNAUTHORIZED = 8: b"unauthorized" | b"unauthenticated",
     INVALID = 9: b"invalid",
     KEY = 10: b"key",
@@ -294,8 +306,26 @@ class_words! {
     GATEWAY = 42: b"gateway",
     MEMORY = 43: b"memory",
     CERTIFICATE = 44: b"ssl" | b"certificate" | b"cert",
+    SPACE = 46: b"space" | b"storage" | b"disk",
+    FULL = 47: b"full",
+    FAILED = 48: b"failed" | b"failure" | b"refused" | b"reset" | b"unreachable",
     CONFIG = 45: b"config" | b"configuration" | b"configured" | b"usage" | b"settings" | b"option",
 }
+
+/// The words by which a name in capitals tells a failure from a setting.
+const NEGATIVE: u64 = EXPIRED
+    | NO
+    | MISSING
+    | UNAUTHORIZED
+    | INVALID
+    | INSUFFICIENT
+    | DENIED
+    | EXCEEDED
+    | TIMED
+    | NOT
+    | BROKEN
+    | UNAVAILABLE
+    | FAILED;
 
 /// The known words of a name, split at capitals, underscores and dashes, whatever their case.
 fn class_words(name: &[u8]) -> u64 {
@@ -334,14 +364,28 @@ const PACKAGE_WORDS: &[&[u8]] = &[
     b"dependency",
     b"dependencies",
     b"mirror",
+    b"mirrors",
     b"index",
     b"plugin",
     b"chart",
     b"latest",
+    b"repo",
+    b"repodata",
+    b"metadata",
+    b"blob",
+    b"layer",
+    b"manifest",
+    b"image",
+    b"tarball",
+    b"wheel",
+    b"formula",
+    b"bottle",
+    b"toolchain",
 ];
 
 /// A server error of a package registry.
 fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
+    // Names of registries, and how addresses of what is fetched from one are made up.
     const MARKS: &[&[u8]] = &[
         b"registry",
         b"pypi",
@@ -360,8 +404,35 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
         b"debian.org",
         b"ubuntu.com",
         b"nuget",
+        b"hackage",
+        b"hex.pm",
         b"tarball",
         b"/@v/",
+        b"/pkgs/",
+        b"/packages/",
+        b"/repo/",
+        b"/repodata/",
+        b"/dists/",
+        b"/download/",
+        b"/downloads/",
+        b"/archive/",
+        b"://cache.",
+        b"://repo.",
+        b"://repo1.",
+        b"://packages.",
+        b"://pkg.",
+        b"://pkgs.",
+        b"://mirror.",
+        b"://mirrors.",
+        b"://download.",
+        b"://downloads.",
+        b"://dl.",
+        b"://releases.",
+        b".tar.gz",
+        b".tar.xz",
+        b".tgz",
+        b".whl",
+        b".narinfo",
     ];
     let speaks_of_package = !diagnosis.raises()
         && diagnosis.prose().split(|b| *b == b' ').any(|word| PACKAGE_WORDS.contains(&word));

@@ -25,7 +25,23 @@ impl<'a> Pass<'a, '_> {
             }
             self.file_name(place::base(token));
         }
-        self.prose(OBJECT);
+        if token.eq_ignore_ascii_case(b"i/o") || token.eq_ignore_ascii_case(b"input/output") {
+            if self.speaks() {
+                self.out.prose.extend_from_slice(b"i/o ");
+            }
+            self.remember(b"");
+            return;
+        }
+        match alternatives(token) {
+            Some((one, other)) if self.speaks() => {
+                let prose = &mut self.out.prose;
+                for word in [one, other] {
+                    prose.extend_from_slice(word);
+                    prose.push(b' ');
+                }
+            }
+            _ => self.prose(OBJECT),
+        }
         self.remember(b"");
     }
 
@@ -187,4 +203,23 @@ fn is_temporary(name: &[u8]) -> bool {
     let body = name.split(|b| *b == b'.').next().unwrap_or(name);
     let opens = body.starts_with(b"tmp") || body.starts_with(b"cc") || body.starts_with(b".tmp");
     opens && body.len() >= 7 && body.iter().any(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+}
+
+/// `username/password`, `create/acquire`: two words of a sentence rather than a path.
+fn alternatives(token: &[u8]) -> Option<(&[u8], &[u8])> {
+    const WORDS: &[&[u8]] = &[
+        b"username",
+        b"user",
+        b"password",
+        b"passphrase",
+        b"token",
+        b"login",
+        b"key",
+        b"acquire",
+        b"obtain",
+        b"locked",
+    ];
+    let (one, other) = token.split_at(memchr::memchr(b'/', token)?);
+    let other = &other[1..];
+    (WORDS.contains(&one) || WORDS.contains(&other)).then_some((one, other))
 }

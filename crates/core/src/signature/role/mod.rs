@@ -116,6 +116,10 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     let framed = text.first() == Some(&b'|');
     let line = |role, text| Line { role, text, file: None, indent, framed };
     let Some(&first) = text.first() else { return line(Role::Blank, text) };
+    // `x src/a.swift:3:5: …`, `%Error: a.v:3:5: …`: a mark before a level or a place.
+    if let Some(marked) = unmarked(first, text) {
+        return Line { indent, ..read(marked) };
+    }
     if let Some(file) = titled(first, text) {
         return Line { role: Role::StatementFollows, text, file: Some(file), indent, framed };
     }
@@ -142,6 +146,15 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
         None => spoken(text),
     };
     Line { role, text, file, indent, framed: false }
+}
+
+fn unmarked(first: u8, text: &[u8]) -> Option<&[u8]> {
+    let rest = match first {
+        b'%' => text.strip_prefix(b"%").filter(|rest| rest.starts_with(b"Error")),
+        b'x' => text.strip_prefix(b"x ").map(<[u8]>::trim_ascii_start),
+        _ => None,
+    }?;
+    (first == b'%' || place::cut(rest).file.is_some()).then_some(rest)
 }
 
 /// `-- NAMING ERROR ------------ src/a.elm`: a title, a ruler and the file; the rest stands below.
@@ -185,7 +198,8 @@ fn unlevelled(text: &[u8]) -> &[u8] {
     let rest = &text[level..];
     let rest = rest.strip_prefix(b"file://").unwrap_or(rest);
     let file = rest.iter().position(|b| matches!(b, b' ' | b':' | b'(')).unwrap_or(0);
-    if file > 0 && place::is_file(&rest[..file]) { rest } else { text }
+    let named = rest[..file].iter().any(u8::is_ascii_alphabetic);
+    if named && place::is_file(&rest[..file]) { rest } else { text }
 }
 
 /// The role of a line inside a drawn frame.

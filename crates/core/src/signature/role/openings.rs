@@ -2,7 +2,7 @@
 
 use super::Role;
 use super::failing::{after_ordinal, crossed, failing, tested};
-use super::shape::contains;
+use super::shape::{contains, is_exception};
 
 /// Lines known by how they begin, whatever they say.
 pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
@@ -29,7 +29,11 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
         b'O' if starts(b"On branch ") => (Role::Progress, text),
         b'N' if starts(b"Node.js v") => (Role::Echo, text),
         b'C' if text == b"Caused by:" => (Role::CausesFollow, text),
-        b'C' if starts(b"Caused by: ") => return Some((Role::Exception, &text[11..])),
+        b'C' if starts(b"Caused by: ") => {
+            let cause = &text[11..];
+            let raised = is_exception(cause);
+            return Some((if raised { Role::Exception } else { Role::Said }, cause));
+        }
         b'C' if starts(b"CONFLICT") => (Role::Said, text),
         b'a' if starts(b"at ") && is_frame(&text[3..], indent) => (Role::Frame, text),
         b'f' if starts(b"from ") && contains(text, b":in ") => (Role::Frame, text),

@@ -46,6 +46,8 @@ pub(crate) fn class_suffix(word: &[u8]) -> bool {
         b"Exceeded",
         b"NotFound",
         b"Denied",
+        b"Failed",
+        b"TimedOut",
         b"Refused",
         b"Aborted",
         b"Limit",

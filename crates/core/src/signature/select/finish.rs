@@ -17,7 +17,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The lines that carry the diagnosis.
-    pub(super) fn done(mut self) -> Selection<'a> {
+    pub(super) fn done(mut self, text: &'a [u8]) -> Selection<'a> {
         let only_cause = |line: &Line<'a>| matches!(line.role, Role::Acute | Role::Death);
         let nothing = |line: &Line<'a>| line.role == Role::Said && role::says_nothing(line.text);
         let helps = !self.weak.is_empty();
@@ -47,6 +47,7 @@ impl<'a> Choice<'a> {
             // What a program throws is shown with its place too, and is no finding.
             place: self.place.filter(|_| !self.stack),
             stack: self.stack,
+            text,
         }
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Selection<'a> {
     pub(crate) stack: bool,
     /// The file that a finding points at on a line of its own: ` --> src/a.rs:3:5`.
     pub(crate) place: Option<&'a [u8]>,
+    /// Everything that was printed.
+    pub(crate) text: &'a [u8],
 }
 
 /// What the lines below a line belong to.
@@ -108,7 +110,44 @@ pub(crate) fn select(text: &[u8]) -> Selection<'_> {
         choice.take(&raw[..raw.len().min(LINE_BYTES_MAX)]);
         start = end + 1;
     }
-    choice.done()
+    choice.done(text)
+}
+
+/// `web-1  | text`: without the name of the step or the container that printed the line.
+fn unlabelled(raw: &[u8]) -> &[u8] {
+    const NAME_BYTES_MAX: usize = 40;
+    let Some(at) = memchr::memmem::find(&raw[..raw.len().min(NAME_BYTES_MAX)], b" | ") else {
+        return raw;
+    };
+    let name = raw[..at].trim_ascii();
+    let is_name = !name.is_empty()
+        && !name.contains(&b' ')
+        && !name.iter().all(u8::is_ascii_digit)
+        && name != b"|";
+    if is_name { &raw[at + 3..] } else { raw }
+}
+
+/// The last lines of a plain text that may name a cause, whatever they are.
+pub(crate) fn remaining(text: &[u8]) -> Vec<Line<'_>> {
+    const REMAINING_MAX: usize = 24;
+    let mut lines: Vec<Line<'_>> = Vec::with_capacity(REMAINING_MAX);
+    for raw in text.rsplit(|b| *b == b'\n') {
+        let raw = unprefixed(raw);
+        // Behind a mark of its own stands what another program said.
+        let said = raw.trim_ascii_start();
+        let said = said.strip_prefix(b"# ").or_else(|| said.strip_prefix(b"> "));
+        let raw = unlabelled(said.unwrap_or(raw));
+        let line = role::read(&raw[..raw.len().min(LINE_BYTES_MAX)]);
+        if matches!(line.role, Role::Blank | Role::Frame | Role::Note | Role::Progress) {
+            continue;
+        }
+        lines.push(line);
+        if lines.len() == REMAINING_MAX {
+            break;
+        }
+    }
+    lines.reverse();
+    lines
 }
 
 impl<'a> Choice<'a> {
@@ -251,7 +290,7 @@ impl<'a> Choice<'a> {
     /// Notes the file of a location that stands on a line of its own: before the failure, or below
     /// it as ` --> src/a.rs:3:5` or `,-[src/a.rs:3:5]`.
     fn point(&mut self, line: &Line<'a>) {
-        const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
+        const DRAWN: [&[u8]; 3] = [b",-[", b"-[", b"- /"];
         if self.place.is_some() {
             return;
         }

@@ -3,7 +3,7 @@
 use memchr::memmem::find;
 
 /// Whether a test runner reports a failure anywhere in the output.
-pub(super) fn report_failure(plain: &[u8]) -> bool {
+pub(in super::super) fn report_failure(plain: &[u8]) -> bool {
     plain.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).any(|line| {
         !line.is_empty() && (opens(line) || closes(line) || marked(line) || counts_failures(line))
     })

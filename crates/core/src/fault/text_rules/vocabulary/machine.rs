@@ -142,12 +142,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "phrase.memory",
         code: Code::ToolCrash,
         narrow: true,
-        phrases: &[
-            "cannot allocate memory",
-            "disk image is malformed",
-            "disk i/o error",
-            "disk ~ error",
-        ],
+        phrases: &["cannot allocate memory", "disk image is malformed", "disk i/o error"],
     },
     Rule {
         id: "phrase.crash",

@@ -1,13 +1,19 @@
 //! The phrases, by theme. Each is a thing tools in general say, never one tool's sentence alone.
 
+mod kinds;
 mod login;
 mod machine;
 mod network;
+mod together;
 mod usage;
 
 use super::phrases::Rule;
+pub(super) use kinds::KINDS;
 pub(super) use machine::HELD_ELSEWHERE;
 pub(super) use network::VAGUE;
+pub(super) use together::{
+    HELD, LOCKED, LOGIN_FIRST, OF_CODE, PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
+};
 
 /// Every rule of phrases.
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {

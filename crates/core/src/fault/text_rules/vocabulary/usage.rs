@@ -10,7 +10,6 @@ pub(super) static RULES: &[Rule] = &[
         narrow: false,
         phrases: &[
             "misspelled or not recognized",
-            "are not installed",
             "command or file was not found",
             "cannot exec",
             "failed to exec",
@@ -51,7 +50,6 @@ pub(super) static RULES: &[Rule] = &[
             "not found in path",
             "not found in $path",
             "is not on your path",
-            "is not installed",
             "unable to start editor",
             "unknown subcommand",
             "is not a docker command",

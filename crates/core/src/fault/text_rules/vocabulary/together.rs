@@ -1,0 +1,178 @@
+//! Words that mean a cause when they stand together in a line, by category.
+//!
+//! The phrases are what many tools say word for word; here stand the ways in which the next tool
+//! may say the same.
+
+#[allow(clippy::wildcard_imports, reason = "a table over all the kinds")]
+use super::kinds::*;
+use crate::fault::table::Code;
+
+/// Kinds of words in their order.
+pub(in super::super) struct Together {
+    pub(in super::super) id: &'static str,
+    pub(in super::super) code: Code,
+    /// One word of each, in this order.
+    pub(in super::super) words: &'static [u128],
+    /// How many other words may stand between two of them.
+    pub(in super::super) gap: usize,
+    /// Kinds that may not stand in the same line.
+    pub(in super::super) without: u128,
+}
+
+/// The rule about what was given to log in with, which no demand for a login outweighs.
+pub(in super::super) const WRONG_SECRET: &str = "words.secret-wrong";
+/// The rule about a login that was forgotten, which says more than that it failed.
+pub(in super::super) const LOGIN_FIRST: &str = "words.login-first";
+/// The rule about locks, which stand between git's own locks and outages.
+pub(in super::super) const LOCKED: &str = "words.locked";
+/// The rule about what another program does first, which a timeout beside it explains.
+pub(in super::super) const HELD: &str = "words.held";
+/// The rule about ports, which no word about other processes outweighs.
+pub(in super::super) const PORT_TAKEN: &str = "words.port";
+
+macro_rules! together {
+    ($($id:expr => $code:ident {
+        $([$($word:expr),+] $gap:literal $(without $without:expr)?;)+
+    })+) => {
+        &[$($(Together {
+            id: $id,
+            code: Code::$code,
+            words: &[$($word),+],
+            gap: $gap,
+            without: 0 $(| $without)?,
+        },)+)+]
+    };
+}
+
+/// The rule about words of code, which any cause outweighs.
+pub(in super::super) const OF_CODE: &str = "words.code";
+
+pub(in super::super) static TOGETHER: &[Together] = together! {
+    "words.expired" => AuthExpired {
+        [SECRET | LOGIN, EXPIRED] 4;
+        [EXPIRED, SECRET | LOGIN] 2;
+    }
+    LOGIN_FIRST => AuthMissing {
+        [ASKS_WHETHER, LOGIN] 4;
+        [LOGS_IN] 0 without FAILED | NO | WRONG;
+    }
+    "words.login-missing" => AuthMissing {
+        [NO | NEEDS, SECRET] 2 without RIGHT;
+        [SECRET, NO, THERE] 2;
+        [SECRET, NEEDS] 2 without WRONG;
+        [ASKS, SECRET] 3 without WRONG | RIGHT;
+        [NO, LOGIN] 1 without FAILED;
+        [NEEDS | ASKS, LOGIN] 3 without FAILED;
+        [LOGIN, NEEDS] 1;
+        [NO, ACCOUNT] 3;
+        [ACCOUNT, NEEDS] 2;
+    }
+    WRONG_SECRET => AuthInvalid {
+        [WRONG, SECRET] 3;
+    }
+    "words.login-rejected" => AuthInvalid {
+        [SECRET, WRONG | REJECTED] 5;
+        [SECRET, NO, RIGHT] 3;
+        [NO, KEY, SECRET] 4;
+        [NO, RIGHT, SECRET] 2;
+        [FAILED | NO | ERROR, LOGIN] 2 without PART;
+        [LOGIN, FAILED | REJECTED | WRONG | ERROR] 3 without PART;
+        [SECRET, FAILED] 2;
+        [ACCOUNT, REJECTED | LOCK] 3;
+    }
+    "words.denied" => ToolAccessDenied {
+        [NO, RIGHTS] 1;
+        [NO, HAS, RIGHTS] 4;
+        [NEEDS | LITTLE, RIGHTS] 3;
+        [RIGHTS, DENIED | REJECTED | NEEDS] 6;
+        [NEEDS | UNLESS | ASKS, ROOT] 6 without NO;
+        [NO, UNLESS, ROOT] 6;
+        [UNLESS | NEEDS | NO, ROLE] 4;
+        [DENIED] 0;
+    }
+    LOCKED => EnvUnavailable {
+        [HOLDS | NO | FAILED, LOCK] 3 without PINNED;
+    }
+    HELD => EnvUnavailable {
+        [LOCK, HOLDS] 4 without PINNED;
+        [ANOTHER, INSTANCE, ACTIVE | LOCK] 5;
+        [INSTANCE, ALREADY, ACTIVE] 3;
+        [DISK, ACTIVE] 3;
+        [TAKEN] 0;
+    }
+    PORT_TAKEN => ToolConfig {
+        [PORT, IN_USE] 7;
+    }
+    "words.disk-full" => EnvDiskFull {
+        [LITTLE | NO | MORE, SPACE] 3 without INNER;
+        [LITTLE, DISK] 2 without RATE;
+        [DISK | SPACE, FULL] 4 without INNER | RATE;
+    }
+    "words.memory" => ToolCrash {
+        [LITTLE | ALLOCATES, MEMORY] 4;
+        [MEMORY, FULL | LITTLE] 5;
+        [MEMORY, ALLOCATES, FAILED] 3;
+        [MORE, MEMORY] 2;
+        [FULL, MEMORY] 4;
+        [KEPT, BROKEN] 4;
+        [BROKEN, KEPT] 2;
+        [IO] 0 without WRONG | THERE;
+    }
+    "words.tool-missing" => ToolMissing {
+        [WRONG | NO, COMMAND] 2 without LINE;
+        [COMMAND, NO, THERE | RIGHT] 3 without LINE;
+        [NO, THERE, PROGRAM] 3 without PART;
+        [PROGRAM, NO, THERE | INSTALLED] 9 without PART;
+        [NO | NEEDS, INSTALLED] 3 without PART | FORM;
+        [NO, THERE, INSTALL] 9 without PART | FORM;
+        [PROGRAM, NEEDS] 2 without PART;
+        [ASKS_WHETHER, INSTALLED] 8 without PART;
+        [ASKS, INSTALL] 2 without PART | FORM;
+        [FAILED | NO | ERROR, STARTS, NO_FILE] 6;
+    }
+    "words.limited" => ToolRateLimit {
+        [RATE, OVER] 3;
+        [OVER, RATE] 3;
+    }
+    "words.dns" => EnvDns {
+        [FAILED | NO | WRONG | ERROR, RESOLVES, HOST] 3;
+        [DNS, FAILED | NO | RESOLVES | ERROR] 3;
+        [FAILED | NO | ERROR, DNS] 3;
+        [HOST, NO, RESOLVES | THERE] 3 without PART;
+    }
+    "words.connection" => EnvConnection {
+        [NO | FAILED, CONNECTS] 3 without NAMED_LINK | TLS | WRONG;
+        [ERROR, CONNECTS] 1 without NAMED_LINK | TLS | WRONG;
+        [BREAKS, CONNECTS] 1 without NAMED_LINK | TLS;
+        [STREAM] 0;
+        [CONNECTS, LOST | NO] 4 without NAMED_LINK | TLS;
+    }
+    "words.unavailable" => EnvUnavailable {
+        [SERVER, DOWN] 4;
+        [IDLE] 0;
+        [NO | LITTLE, LEADER] 2;
+    }
+    "words.timeout" => EnvTimeout {
+        [NO | FAILED, WITHIN] 8;
+        [WAITS, TOO_LONG] 3;
+        [OVERDUE] 0;
+        [STOPPED, TIME_LIMIT] 4;
+        [TIME_LIMIT, STOPPED] 2;
+    }
+    "words.conflict" => GitConflict {
+        [MERGE, CONFLICT] 4;
+        [CONFLICT, MERGE] 4;
+    }
+    "words.statement" => LogicError {
+        [SQL, NO, THERE] 4;
+        [WRONG, SQL] 2;
+    }
+    OF_CODE => LogicError {
+        [CODE, FAILED | ERROR | NO | WRONG | UNDEFINED] 4;
+        [FAILED | ERROR | NO | WRONG | UNDEFINED, CODE] 4;
+        [FALLEN] 0;
+        [FAILED | ERROR, BUILDS] 1;
+        [SEEN, ISSUES] 3;
+        [ISSUES, SEEN] 3;
+    }
+};
