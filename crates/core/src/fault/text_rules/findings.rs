@@ -35,6 +35,7 @@ pub(super) const RULES: &[&str] = &[
     CLIENT,
     TOLD,
     LOGIN_TOLD,
+    INSTALL_TOLD,
 ];
 
 /// A finding wins over everything but a full disk and a tool that died.
@@ -237,6 +238,9 @@ fn is_missing_command(line: &Line<'_>) -> bool {
 /// The rule of an output that tells how to log in.
 pub(super) const LOGIN_TOLD: &str = "said.login";
 
+/// The rule of an output that tells how to install what is missing.
+pub(super) const INSTALL_TOLD: &str = "said.install";
+
 /// Whether a line tells the command to log in with: `run "tool auth login"`.
 pub(super) fn tells_login(text: &[u8]) -> bool {
     const COMMANDS: &[&[u8]] = &[b"login", b"signin", b"auth", b"authenticate", b"sign-in"];
@@ -244,6 +248,23 @@ pub(super) fn tells_login(text: &[u8]) -> bool {
         let mut words = quoted.split(|b| *b == b' ').filter(|word| !word.starts_with(b"-"));
         words.next().is_some() && words.any(|word| COMMANDS.contains(&word))
     })
+}
+
+/// Whether a line tells how to install what it misses on the machine: `run 'brew install tool'`.
+pub(super) fn tells_install(text: &[u8]) -> bool {
+    const MANAGERS: &[&[u8]] = &[
+        b"brew", b"apt", b"apt-get", b"dnf", b"yum", b"apk", b"choco", b"scoop", b"winget",
+        b"pacman", b"snap", b"zypper", b"port",
+    ];
+    const MISSING: &[&[u8]] = &[b"ot found", b"equired", b"issing", b"ot installed"];
+    let mut words = text.split(|b| is_gap(*b)).filter(|word| !word.is_empty());
+    let mut previous: &[u8] = b"";
+    MISSING.iter().any(|sign| memchr::memmem::find(text, sign).is_some())
+        && words.any(|word| {
+            let found = word == b"install" && MANAGERS.contains(&previous);
+            previous = word;
+            found
+        })
 }
 
 /// What a program says when it does not do what it was asked, with no rule that knows it: about

@@ -41,7 +41,8 @@ impl Hit {
 
     /// Whether nothing tells the cause: it could not be had, or the words are those of code.
     pub(super) fn is_vague(self) -> bool {
-        self.is_none() || matches!(self.rule, vocabulary::VAGUE | vocabulary::OF_CODE)
+        self.is_none()
+            || matches!(self.rule, vocabulary::VAGUE | vocabulary::OF_CODE | vocabulary::EXITED)
     }
 
     /// Whether it names a cause outside the code and the way a tool was called.
@@ -71,7 +72,7 @@ impl Hit {
 
     /// Something that any narrower hit explains.
     pub(super) fn offer_vague(&mut self, code: Code, rule: &'static str) {
-        self.offer_ranked(rank(Code::ToolCrash), code, rule);
+        self.offer_ranked(VAGUE_RANK, code, rule);
     }
 
     fn offer_ranked(&mut self, rank: u8, code: Code, rule: &'static str) {
@@ -84,6 +85,9 @@ impl Hit {
         (!self.is_none()).then_some(Verdict { code: self.code, rule: self.rule })
     }
 }
+
+/// After everything that says more than that something could not be had.
+const VAGUE_RANK: u8 = 18;
 
 /// Between git's own locks and what another program waits for.
 const LOCK_RANK: u8 = 11;

@@ -113,6 +113,10 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         if best.is_wide() && diagnosis.lines().iter().any(said) {
             best.offer(Code::AuthMissing, findings::LOGIN_TOLD);
         }
+        let installs = |line: &Line<'_>| findings::tells_install(line.text);
+        if best.is_wide() && diagnosis.lines().iter().any(installs) {
+            best.offer(Code::ToolMissing, findings::INSTALL_TOLD);
+        }
         explain(diagnosis, &mut best);
         of_git(diagnosis, &mut best);
     }
@@ -155,12 +159,13 @@ fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     }
     if best.is_vague() && !diagnosis.raises() {
         let remaining = diagnosis.remaining();
-        if checks::report_failure(diagnosis.text()) || findings::is_found(&remaining) {
+        let mut cause = Hit::NONE;
+        structured::find(&remaining, &mut cause);
+        let found = || checks::report_failure(diagnosis.text()) || findings::is_found(&remaining);
+        if !cause.is_cause() && found() {
             best.offer(Code::LogicError, findings::COMPILER);
             return;
         }
-        let mut cause = Hit::NONE;
-        structured::find(&remaining, &mut cause);
         phrases::find(&remaining, false, &mut cause);
         structured::of_registry(&remaining, &mut cause);
         if cause.is_cause() {

@@ -173,6 +173,11 @@ fn of_worded_name(name: &[u8], best: &mut Hit) {
     if class_words(name) & NEGATIVE != 0 && name.contains(&b'_') {
         offer(best, of_class(name), NAME);
     }
+    // `MANIFEST_UNKNOWN`, `NAME_INVALID`: what was asked for is not there.
+    const ENDINGS: [&[u8]; 4] = [b"_UNKNOWN", b"NOT_FOUND", b"_INVALID", b"ALREADY_EXISTS"];
+    if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        best.offer(Code::ToolConfig, NAME);
+    }
     of_numbered_name(name, best);
 }
 
@@ -211,6 +216,7 @@ const fn of_exit(status: u32) -> Option<Code> {
     match status {
         132 | 134..=139 => Some(Code::ToolCrash),
         124 => Some(Code::EnvTimeout),
+        127 => Some(Code::ToolMissing),
         _ => None,
     }
 }
@@ -405,6 +411,7 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
         b"ubuntu.com",
         b"nuget",
         b"hackage",
+        b"artifactory",
         b"hex.pm",
         b"tarball",
         b"/@v/",
@@ -440,7 +447,12 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
         || diagnosis.lines().iter().any(|line| {
             matches!(
                 line.role,
-                Role::Said | Role::Acute | Role::Exception | Role::Finding | Role::Weak
+                Role::Said
+                    | Role::Acute
+                    | Role::Exception
+                    | Role::Finding
+                    | Role::Weak
+                    | Role::Warning
             ) && MARKS.iter().any(|mark| memchr::memmem::find(line.text, mark).is_some())
         })
 }

@@ -23,8 +23,12 @@ pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
     let mut rest = words;
     // What is narrow enough to be heard beside what the phrases say.
     let heard = |rule: &Together| match rule.id {
-        WRONG_SECRET => best.is_wide() || best.is(Code::AuthMissing),
-        LOGIN_FIRST => best.is_wide() || best.is(Code::AuthInvalid),
+        WRONG_SECRET => {
+            best.is_wide() || best.is(Code::AuthMissing) || best.is(Code::ToolAccessDenied)
+        }
+        LOGIN_FIRST => {
+            best.is_wide() || best.is(Code::AuthInvalid) || best.is(Code::ToolAccessDenied)
+        }
         LOCKED | PORT_TAKEN => best.passes(),
         _ => best.is_wide(),
     };
@@ -49,7 +53,7 @@ fn offer(rule: &Together, best: &mut Hit) {
         LOCKED | HELD => best.offer_lock(rule.code, rule.id),
         // Said only where nothing else is.
         OF_CODE if !best.is_none() => {}
-        WRONG_SECRET if best.is(Code::AuthMissing) => best.offer_narrow(rule.code, rule.id),
+        WRONG_SECRET if !best.is_wide() => best.offer_narrow(rule.code, rule.id),
         PORT_TAKEN => best.offer_narrow(rule.code, rule.id),
         _ => best.offer(rule.code, rule.id),
     }

@@ -52,7 +52,7 @@ pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
     }
     let (role, text) = spoken(text);
     match role {
-        Role::Said if text.starts_with(b"[") => (Role::Said, text),
+        Role::Said if text.starts_with(b"[") || contains(text, b": ") => (Role::Said, text),
         _ if contains(text, b" > ") => (Role::Test, text),
         Role::Weak | Role::Acute => (Role::Said, text),
         _ if heavy => (Role::Test, text),

@@ -46,7 +46,7 @@ kinds! {
         "vulnerabilities" "vulnerability" "offenses" "offense" "mistakes" "smells" "regressions";
     SEEN: "found" "detected" "reported" "introduced";
     /// What programs are made of.
-    CODE: "variable" "variables" "function" "functions" "method" "methods" "symbol" "symbols"
+    CODE: "in query" "query string" "variable" "variables" "function" "functions" "method" "methods" "symbol" "symbols"
         "identifier" "identifiers" "expression" "expressions" "statement" "statements" "macro"
         "operator" "syntax" "compile" "compilation" "compiling" "assertion" "assertions"
         "evaluation" "dereference" "pointer" "procedure" "declaration"
@@ -54,6 +54,9 @@ kinds! {
         "test" "tests" "testcase" "spec" "specs" "literal" "control sequence"
         "lambda" "closure" "typecheck" "type-check" "lint" "linting" "formatting";
     BUILDS: "build" "compile" "building" "to build" "to compile" "transpile" "typecheck";
+    /// What words of code are not about.
+    NO_CODE: "compilation database" "test environment" "function app" "build dependencies"
+        "test database" "test suite not found" "statement timeout";
     UNDEFINED: "undefined" "undeclared" "unbound" "uninitialized" "unresolved";
     FALLEN: "undeclared" "unbound" "out of bounds" "division by zero" "divide by zero"
         "zero divisor" "null pointer" "nil pointer";
@@ -63,19 +66,19 @@ kinds! {
     /// What is logged in with.
     SECRET: "password" "passwords" "passphrase" "passcode" "credentials" "credential" "token"
         "tokens" "apikey" "api-key" "api key" "api keys" "api_key" "access key" "secret key"
-        "api token" "auth token" "access token" "username" "user name" "jwt" "private key"
+        "api token" "auth token" "access token" "username" "user name" "jwt" "authtoken"
         "service account" "otp" "2fa" "login credentials" "authentication token" "pin code"
-        "personal access token" "authkey" "auth key" "id token" "_token" "_password" "_secret"
+        "mfa code" "pass code" "one-time code" "verification code" "personal access token" "authkey" "auth key" "id token" "_token" "_password" "_secret"
         "_api_key" "_access_key" "_apikey" "_credentials";
     /// Proving who one is.
     LOGIN: "authenticate" "authentication" "authenticated" "authenticating" "login" "logon"
-        "log in" "sign in" "signin" "log-in" "logged in" "signed in" "logged-in" "re-authenticate"
+        "log in" "sign in" "signin" "log-in" "logged in" "signed in" "logged into" "log into" "signed into" "logged-in" "re-authenticate"
         "reauthenticate" "logging in" "signing in";
     LOGS_IN: "sign in to" "log in to" "login to" "log in first" "sign in first" "log in with"
-        "log in using" "please log in" "please sign in" "please login" "login first" "logged in as";
+        "log in using" "to log in" "to login" "to sign in" "logged out" "log in at" "please log in" "please sign in" "please login" "login first";
     EXPIRED: "expired" "lapsed" "outdated session";
-    KEY: "key" "keys" "identity" "secret";
-    REJECTED: "rejected" "refused" "revoked" "declined" "denied" "suspended" "deactivated"
+    KEY: "private key" "key" "keys" "identity" "secret";
+    REJECTED: "rejected" "violation" "too open" "refused" "revoked" "declined" "denied" "suspended" "deactivated"
         "disabled" "blocked";
     DENIED: "denied" "forbidden" "disallowed" "prohibited" "unauthorised" "accessdenied"
         "immutable" "write-protected" "read-only" "readonly";
@@ -92,6 +95,7 @@ kinds! {
     /// Who is let do more than others.
     ROLE: "admin" "maintainer" "maintainers" "owner" "owners" "member" "members" "collaborator"
         "role" "roles" "contributor" "privileged user";
+    ANONYMOUS: "anonymous" "unauthenticated" "guest user";
     /// Who may do everything.
     ROOT: "as root" "be root" "are root" "is root" "root user" "root access" "root privileges"
         "root permissions" "root rights" "superuser" "super user" "administrator" "administrators"
@@ -121,6 +125,11 @@ kinds! {
     PORT: "port" "ports" "address" "socket" "bind" "listen" "listener" "binding";
     IN_USE: "in use" "already allocated" "already bound" "being used" "already used"
         "already listening" "taken" "occupied" "already in use" "listening";
+    TOO_MANY: "too many";
+    /// What there can be too many of without any limit on use.
+    UNLIMITED: "arguments" "parameters" "values" "levels" "redirects" "errors" "links" "fields"
+        "columns" "positional" "options" "open files" "authentication failures" "retries"
+        "characters" "nested" "attempts" "heads" "roots" "symbolic";
     /// Room, and where it is.
     SPACE: "space" "inodes" "free space" "disk space" "space-percent";
     DISK: "disk" "partition" "filesystem" "volume" "device" "drive" "file system" "tablespace"
@@ -141,7 +150,7 @@ kinds! {
     KEPT: "database" "repository" "index" "segment" "store" "journal" "metadata" "table"
         "chunk" "superblock" "wal" "block" "snapshot" "cache" "data" "ledger" "storage";
     /// What a program is called with.
-    COMMAND: "command" "subcommand" "sub-command" "commands" "subcommands" "verb";
+    COMMAND: "cmdlet" "command" "subcommand" "sub-command" "commands" "subcommands" "verb";
     /// What `command` is not about.
     LINE: "command line" "command-line" "commandline" "command failed" "command exited"
         "command returned" "the command" "this command" "command execution" "command name" "build command" "cmake command";
@@ -150,7 +159,7 @@ kinds! {
         "executables" "tool" "linker" "programs" "binaries" "cli" "tools"
         "browser" "debugger";
     INSTALLED: "installed" "on your path" "in your path" "in path" "on path" "in $path"
-        "on the path" "in the path";
+        "on the path" "in the path" "system path";
     INSTALL: "install" "installing" "installation instructions" "installed";
     STARTS: "spawn" "launch" "start" "execute" "invoke" "exec" "run" "executing" "spawning"
         "launching" "starting" "fork";
@@ -197,13 +206,13 @@ kinds! {
         "not responding" "not available" "not ready" "not reachable" "isn't running"
         "not started" "shutting down" "maintenance" "overloaded" "not respond" "no response"
         "stopped responding" "disconnected" "not online" "not up" "not connected" "starting up"
-        "sealed" "unhealthy" "degraded" "isn't responding" "is not alive" "not reach"
+        "safe mode" "recovery mode" "in standby" "sealed" "unhealthy" "degraded" "isn't responding" "is not alive" "not reach"
         "at capacity" "outage";
     IDLE: "is not running" "isn't running" "not currently running" "not responding"
         "are not running" "was not running";
     LEADER: "leader" "quorum" "majority" "healthy" "replicas" "brokers" "available nodes"
         "nodes available" "live nodes" "available server" "available servers" "backends"
-        "reachable" "listener" "capacity";
+        "reachable" "listener" "capacity" "endpoints" "servers" "upstreams";
     STOPPED: "cancelled" "canceled" "killed" "aborted" "terminated" "exceeded" "reached" "hit"
         "stopped" "exceeds" "expired";
     TIME_LIMIT: "time limit" "walltime" "wall time" "wall clock" "run time" "execution time"
@@ -211,7 +220,7 @@ kinds! {
     WITHIN: "within" "in time" "before the deadline" "before the timeout" "after waiting"
         "in the allotted" "time limit" "allotted time";
     WAITS: "waiting" "waited" "wait" "polling" "hung" "stuck";
-    OVERDUE: "took longer than" "no output for" "timed-out" "inactivity"
+    OVERDUE: "did not return" "no response" "took longer than" "no output for" "timed-out" "inactivity"
         "never became" "longer than expected" "not become ready" "not ready after"
         "no response after" "gave up waiting" "gave up after" "stopped waiting";
     TOO_LONG: "too long" "gave up" "giving up" "too slow" "deadline" "long time";

@@ -7,6 +7,8 @@ mod network;
 mod together;
 mod usage;
 
+pub(super) use usage::EXITED;
+
 use super::phrases::Rule;
 pub(super) use kinds::KINDS;
 pub(super) use machine::HELD_ELSEWHERE;

@@ -54,10 +54,12 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
     }
     LOGIN_FIRST => AuthMissing {
         [ASKS_WHETHER, LOGIN] 4;
-        [LOGS_IN] 0 without FAILED | NO | WRONG;
+        [LOGS_IN] 0 without FAILED | WRONG;
+        [NEEDS, ACCOUNT] 4 without WRONG;
+        [ANONYMOUS, NO | DENIED] 5;
     }
     "words.login-missing" => AuthMissing {
-        [NO | NEEDS, SECRET] 2 without RIGHT;
+        [NO | NEEDS, SECRET] 3 without RIGHT;
         [SECRET, NO, THERE] 2;
         [SECRET, NEEDS] 2 without WRONG;
         [ASKS, SECRET] 3 without WRONG | RIGHT;
@@ -121,6 +123,8 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
     "words.tool-missing" => ToolMissing {
         [WRONG | NO, COMMAND] 2 without LINE;
         [COMMAND, NO, THERE | RIGHT] 3 without LINE;
+        [NO, RIGHT, COMMAND] 6 without LINE;
+        [NO, THERE, INSTALLED] 3 without PART;
         [NO, THERE, PROGRAM] 3 without PART;
         [PROGRAM, NO, THERE | INSTALLED] 9 without PART;
         [NO | NEEDS, INSTALLED] 3 without PART | FORM;
@@ -133,6 +137,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
     "words.limited" => ToolRateLimit {
         [RATE, OVER] 3;
         [OVER, RATE] 3;
+        [TOO_MANY] 0 without UNLIMITED;
     }
     "words.dns" => EnvDns {
         [FAILED | NO | WRONG | ERROR, RESOLVES, HOST] 3;
@@ -168,8 +173,8 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [WRONG, SQL] 2;
     }
     OF_CODE => LogicError {
-        [CODE, FAILED | ERROR | NO | WRONG | UNDEFINED] 4;
-        [FAILED | ERROR | NO | WRONG | UNDEFINED, CODE] 4;
+        [CODE, FAILED | ERROR | NO | WRONG | UNDEFINED] 4 without NO_CODE;
+        [FAILED | ERROR | NO | WRONG | UNDEFINED, CODE] 4 without NO_CODE;
         [FALLEN] 0;
         [FAILED | ERROR, BUILDS] 1;
         [SEEN, ISSUES] 3;

@@ -3,6 +3,9 @@
 use super::super::phrases::Rule;
 use crate::fault::table::Code;
 
+/// The rule about a program that another one ran.
+pub(in super::super) const EXITED: &str = "phrase.exited";
+
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "phrase.command-not-found",
@@ -108,8 +111,6 @@ pub(super) static RULES: &[Rule] = &[
         narrow: false,
         phrases: &[
             "is undefined",
-            "non-zero return code",
-            "non-zero exit",
             "relation ' already exists",
             "table ' already exists",
             "column ' already exists",
@@ -198,6 +199,13 @@ pub(super) static RULES: &[Rule] = &[
             "is not a function",
             "is not defined",
         ],
+    },
+    // What it ran failed, and may have said why.
+    Rule {
+        id: EXITED,
+        code: Code::LogicError,
+        narrow: false,
+        phrases: &["non-zero return code", "non-zero exit"],
     },
     Rule {
         id: "phrase.unset",
