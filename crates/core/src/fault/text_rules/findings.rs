@@ -278,9 +278,10 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     settings(diagnosis).or_else(|| diagnosis.lines().iter().any(denied).then(verdict))
 }
 
-/// Whether a line denies something, or begins with what the program could not do.
+/// Whether a line denies something, tells what could not be done, or asks for something else.
 fn refuses(text: &[u8]) -> bool {
-    denies(text) || memchr::memmem::find(text, b"ailed to ").is_some()
+    const SIGNS: &[&[u8]] = &[b"ailed to ", b"ou need to ", b"lease ", b"out of date", b"specify"];
+    denies(text) || SIGNS.iter().any(|sign| memchr::memmem::find(text, sign).is_some())
 }
 
 /// What a client says about its own work is about how it was called, as long as nothing was raised.

@@ -45,6 +45,11 @@ impl Hit {
             || matches!(self.rule, vocabulary::VAGUE | vocabulary::OF_CODE | vocabulary::EXITED)
     }
 
+    /// Whether it passes by itself.
+    pub(super) fn is_outage(self) -> bool {
+        !self.is_none() && self.code.row().class == Class::EnvError
+    }
+
     /// Whether it names a cause outside the code and the way a tool was called.
     pub(super) fn is_cause(self) -> bool {
         !self.is_none() && self.code.row().class != Class::CodeError

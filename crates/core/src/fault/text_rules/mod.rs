@@ -15,7 +15,7 @@ mod together;
 mod vocabulary;
 
 use super::table::Code;
-use crate::signature::{self, Diagnosis, Line, Signature};
+use crate::signature::{self, Diagnosis, Line, Role, Signature};
 use hit::Hit;
 pub use named::{Named, named};
 
@@ -132,6 +132,7 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         .or_else(|| aside_of(diagnosis).verdict())
         .or_else(|| findings::of_client(diagnosis))
         .or_else(|| findings::told(diagnosis))
+        .or_else(|| findings::refused(&diagnosis.remaining()))
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
 }
 
@@ -166,7 +167,15 @@ fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
             best.offer(Code::LogicError, findings::COMPILER);
             return;
         }
-        phrases::find(&remaining, false, &mut cause);
+        // A warning counts as far as it tells of an outage.
+        let said = remaining.only(|line| line.role != Role::Warning);
+        phrases::find(&said, false, &mut cause);
+        if !cause.is_cause() {
+            phrases::find(&remaining, false, &mut cause);
+            if !cause.is_outage() {
+                cause = Hit::NONE;
+            }
+        }
         structured::of_registry(&remaining, &mut cause);
         if cause.is_cause() {
             *best = cause;

@@ -170,7 +170,10 @@ fn of_name(name: &[u8], best: &mut Hit) {
 
 /// `STATUS_LOGON_FAILURE`: a name that says in its words that something is not so.
 fn of_worded_name(name: &[u8], best: &mut Hit) {
-    if class_words(name) & NEGATIVE != 0 && name.contains(&b'_') {
+    let words = class_words(name);
+    if words & CERTIFICATE != 0 && words & NEGATIVE != 0 {
+        best.offer_narrow(Code::ToolConfig, NAME);
+    } else if words & NEGATIVE != 0 && name.contains(&b'_') {
         offer(best, of_class(name), NAME);
     }
     // `MANIFEST_UNKNOWN`, `NAME_INVALID`: what was asked for is not there.
@@ -241,7 +244,14 @@ fn of_class(class: &[u8]) -> Option<Code> {
         }
         () if any(QUOTA) || all(LIMIT | EXCEEDED) || all(MAX | LIMIT) => Code::ToolQuota,
         () if any(TIMEOUT) || all(TIMED | OUT) => Code::EnvTimeout,
-        () if any(LOOKUP) || all(UNKNOWN | HOST) || all(HOST | NOT | FOUND) => Code::EnvDns,
+        () if any(LOOKUP)
+            || all(NAME_WORD | RESOLUTION)
+            || all(HOST | RESOLUTION)
+            || all(UNKNOWN | HOST)
+            || all(HOST | NOT | FOUND) =>
+        {
+            Code::EnvDns
+        }
         () if any(CONNECTION) || all(MAX | RETRY) || all(BROKEN | PIPE) => Code::EnvConnection,
         () if any(UNAVAILABLE) || all(INTERNAL | SERVER) || all(BAD | GATEWAY) => {
             Code::EnvUnavailable
@@ -295,7 +305,9 @@ class_words! {
     TIMEOUT = 25: b"timeout" | b"deadline",
     TIMED = 26: b"timed",
     OUT = 27: b"out",
-    LOOKUP = 28: b"resolution" | b"gaierror" | b"dns",
+    LOOKUP = 28: b"gaierror" | b"dns",
+    RESOLUTION = 49: b"resolution" | b"resolve",
+    NAME_WORD = 50: b"name",
     UNKNOWN = 29: b"unknown",
     HOST = 30: b"host",
     NOT = 31: b"not",

@@ -14,6 +14,7 @@ pub(crate) use nameless::{counts_errors, lacks_name, marked, says_nothing};
 pub(crate) use shape::{class_suffix, is_exception, is_raised};
 
 use super::place::{self, Placed};
+use super::words;
 use located::{located, while_running};
 use marks::by_mark;
 use openings::by_opening;
@@ -148,10 +149,21 @@ pub(crate) fn read(raw: &[u8]) -> Line<'_> {
     Line { role, text, file, indent, framed: false }
 }
 
+/// `[web] src/a.ts(3,5): …`: without the name of what printed the line.
+fn unnamed(text: &[u8]) -> Option<&[u8]> {
+    const NAME_BYTES_MAX: usize = 24;
+    let end = memchr::memchr(b']', &text[..text.len().min(NAME_BYTES_MAX)])?;
+    let name = &text[1..end];
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b':');
+    let is_name = !name.is_empty() && name.iter().all(plain) && words::hint(name) == 0;
+    text[end + 1..].strip_prefix(b" ").filter(|_| is_name)
+}
+
 fn unmarked(first: u8, text: &[u8]) -> Option<&[u8]> {
     let rest = match first {
         b'%' => text.strip_prefix(b"%").filter(|rest| rest.starts_with(b"Error")),
         b'x' => text.strip_prefix(b"x ").map(<[u8]>::trim_ascii_start),
+        b'[' => unnamed(text),
         _ => None,
     }?;
     (first == b'%' || place::cut(rest).file.is_some()).then_some(rest)

@@ -8,7 +8,7 @@ use super::shape::{contains, is_exception};
 pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role, &[u8])> {
     let starts = |with: &[u8]| text.starts_with(with);
     let found = match first {
-        b'F' if starts(b"File \"") => (Role::Frame, text),
+        b'F' if starts(b"File \"") && contains(text, b"\", line ") => (Role::Frame, text),
         b'F' if starts(b"FAILED ")
             || starts(b"FAIL ")
             || starts(b"FAIL\t")

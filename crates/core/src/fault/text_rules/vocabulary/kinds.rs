@@ -46,7 +46,7 @@ kinds! {
         "vulnerabilities" "vulnerability" "offenses" "offense" "mistakes" "smells" "regressions";
     SEEN: "found" "detected" "reported" "introduced";
     /// What programs are made of.
-    CODE: "in query" "query string" "variable" "variables" "function" "functions" "method" "methods" "symbol" "symbols"
+    CODE: "graphql query" "in query" "query string" "variable" "variables" "function" "functions" "method" "methods" "symbol" "symbols"
         "identifier" "identifiers" "expression" "expressions" "statement" "statements" "macro"
         "operator" "syntax" "compile" "compilation" "compiling" "assertion" "assertions"
         "evaluation" "dereference" "pointer" "procedure" "declaration"
@@ -112,7 +112,7 @@ kinds! {
         "exclusive" "exclusively" "owned" "owner" "contention" "timeout" "create" "place" "grab"
         "released" "currently" "shared";
     /// What another program has opened.
-    TAKEN: "being accessed" "being used by" "open in another" "opened by another" "pid file"
+    TAKEN: "is mounted" "still mounted" "currently mounted" "being accessed" "being used by" "open in another" "opened by another" "pid file"
         "pidfile" "opened by other" "accessed by other" "used by other" "owned by another";
     ANOTHER: "another" "other" "second" "different" "concurrent" "previous" "existing";
     INSTANCE: "instance" "instances" "process" "processes" "operation" "operations" "transaction"
@@ -161,8 +161,7 @@ kinds! {
     INSTALLED: "installed" "on your path" "in your path" "in path" "on path" "in $path"
         "on the path" "in the path" "system path";
     INSTALL: "install" "installing" "installation instructions" "installed";
-    STARTS: "spawn" "launch" "start" "execute" "invoke" "exec" "run" "executing" "spawning"
-        "launching" "starting" "fork";
+    STARTS: "spawn" "launch" "execute" "invoke" "exec" "executing" "spawning" "launching" "fork";
     NO_FILE: "no such file or directory" "file not found" "cannot find the file";
     ASKS_WHETHER: "do you have" "have you" "did you" "is it" "are you sure" "make sure" "ensure"
         "check that" "check if" "verify that" "please check" "be sure";
@@ -197,7 +196,7 @@ kinds! {
     LOST: "lost" "closed" "reset" "refused" "failed" "dropped" "terminated" "interrupted"
         "aborted" "broken" "error" "disconnected" "failure" "unavailable" "hung up" "timed"
         "unexpectedly" "stalled" "errors" "severed";
-    SERVER: "server" "servers" "host" "peer" "remote" "service" "services" "backend" "upstream"
+    SERVER: "container" "server" "servers" "host" "peer" "remote" "service" "services" "backend" "upstream"
         "cluster" "node" "nodes" "broker" "brokers" "daemon" "agent" "endpoint" "gateway" "api"
         "database" "proxy" "controller" "registry" "site" "mirror" "mirrors" "machine" "network"
         "replica" "replicas" "coordinator" "worker" "instance" "emulator" "device"

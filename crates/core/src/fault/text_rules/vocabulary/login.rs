@@ -301,6 +301,7 @@ pub(super) static RULES: &[Rule] = &[
             "disabled by your administrator",
             "disabled by policy",
             "blocked by policy",
+            "is blocked",
             "blocked by your administrator",
             "not owned by",
             "not writable",

@@ -125,7 +125,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [COMMAND, NO, THERE | RIGHT] 3 without LINE;
         [NO, RIGHT, COMMAND] 6 without LINE;
         [NO, THERE, INSTALLED] 3 without PART;
-        [NO, THERE, PROGRAM] 3 without PART;
+        [NO | FAILED, THERE, PROGRAM] 3 without PART;
         [PROGRAM, NO, THERE | INSTALLED] 9 without PART;
         [NO | NEEDS, INSTALLED] 3 without PART | FORM;
         [NO, THERE, INSTALL] 9 without PART | FORM;
