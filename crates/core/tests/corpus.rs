@@ -9,6 +9,8 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use support::{Record, Score};
 use unstuck_core::fault::Code;
 use unstuck_core::fault::text_rules::{self, Applies};
@@ -21,6 +23,7 @@ const TOOLS: &str = include_str!("../../../testdata/corpus/tools.txt");
 const CHECKS: &str = include_str!("../../../testdata/corpus/checks.jsonl");
 const SURROUNDINGS: &str = include_str!("../../../testdata/corpus/surroundings.jsonl");
 const TOOLS25: &str = include_str!("../../../testdata/corpus/tools25.jsonl");
+const FRESH: &str = include_str!("../../../testdata/corpus/fresh.jsonl");
 const FOLDS: usize = 5;
 
 fn records(lines: &str) -> Vec<Record> {
@@ -178,6 +181,65 @@ fn what_further_tools_say_is_read_no_worse_than_agreed() {
     assert!(score.category_macro >= 0.96, "tools: category, averaged");
     assert!(score.ga >= 0.90, "tools: GA");
     assert!(score.precision >= 0.95, "tools: precision");
+}
+
+// Eight sets of tools, each labelled and scored before it was read.
+#[test]
+fn what_tools_of_fresh_sets_say_is_read_no_worse_than_it_was() {
+    let records = records(FRESH);
+    let tools: BTreeSet<&str> = records.iter().map(|record| record.tool.as_str()).collect();
+    assert!(tools.len() >= 25 && records.len() >= 200, "{} / {}", tools.len(), records.len());
+    let found = support::read(&records);
+    let score = support::score(&found, |_| true);
+    row("fresh", &score);
+    assert!(score.category >= 0.905, "fresh: category");
+    assert!(score.category_macro >= 0.91, "fresh: category, averaged");
+}
+
+// B3: what any of these tools says, told by a failing test, is no news about the surroundings.
+#[test]
+fn no_tools_words_in_a_failing_test_are_taken_for_the_surroundings() {
+    let records = records(FRESH);
+    let mut wrong = Vec::new();
+    for record in &records {
+        let longest = record.text.lines().map(str::trim).max_by_key(|line| line.len());
+        for output in failing_tests(longest.unwrap()) {
+            if text_rules::classify(output.as_bytes(), Applies::ValidationOutput).is_some() {
+                wrong.push(format!("{}: {output}", record.kind));
+            }
+        }
+    }
+    println!("asserted   {} of {} taken for the surroundings", wrong.len(), records.len() * 5);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// How five runners report a test that wanted something else than `said`.
+fn failing_tests(said: &str) -> [String; 5] {
+    [
+        format!(
+            "=================== FAILURES ===================\n>       assert run() == 'ok'\n\
+             E       AssertionError: assert '{said}' == 'ok'\n\ntests/test_a.py:12: AssertionError\n\
+             FAILED tests/test_a.py::test_a - AssertionError: assert '{said}' == 'ok'\n\
+             ============== 1 failed in 0.12s ===============\n"
+        ),
+        format!(
+            "--- FAIL: TestA (0.00s)\n    a_test.go:12: got {said}, want ok\nFAIL\n\
+             FAIL\texample.com/shop\t0.004s\nFAIL\n"
+        ),
+        format!(
+            "FAIL src/a.test.js\n  \u{25cf} a\n\n    expect(received).toBe(expected)\n\n    \
+             Expected: \"ok\"\n    Received: \"{said}\"\n\nTests:       1 failed, 1 total\n"
+        ),
+        format!(
+            "running 1 test\ntest a ... FAILED\n\nfailures:\n\n---- a stdout ----\n{said}\n\
+             thread 'a' panicked at src/a.rs:12:5:\nassertion `left == right` failed\n  \
+             left: \"{said}\"\n right: \"ok\"\n\ntest result: FAILED. 0 passed; 1 failed\n"
+        ),
+        format!(
+            "[ERROR] Tests run: 1, Failures: 1, Errors: 0, Skipped: 0\n\
+             [ERROR]   ATest.a:12 expected: <ok> but was: <{said}>\n[INFO] BUILD FAILURE\n"
+        ),
+    ]
 }
 
 /// What a check's output is taken for: the outcome, for every record.

@@ -111,7 +111,10 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
         [0xc2, 0xa0, ..] => (b" ", 2),
         [0xe2, 0x80, 0xaf, ..] => (b" ", 3),
         // Zero-width marks and the byte order mark.
-        [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xef, 0xbb, 0xbf, ..] => (b"", 3),
+        [0xe2, 0x80, 0x8b..=0x8f, ..]
+        | [0xef, 0xbb, 0xbf, ..]
+        // A pointer before a line of a build.
+        | [0xe2, 0x96, 0xb8, ..] => (b"", 3),
         // Box drawing: frames around messages, and source gutters.
         [0xe2, 0x94 | 0x95, _, ..] => (b"|", 3),
         // The signs of test runners and linters: crosses, a bullet, a tick, a pointer.
@@ -120,7 +123,6 @@ fn mark(text: &[u8], into: &mut Vec<u8>) -> usize {
         // Crosses, stops and bombs that tools draw before what failed.
         [0xe2, 0x9d, 0x8c, ..] | [0xe2, 0xa8, 0xaf, ..] | [0xe2, 0x9b, 0x94, ..] => (b"x ", 3),
         [0xf0, 0x9f, 0x92, 0xa3 | 0xa5, ..] => (b"x ", 4),
-        [0xe2, 0x96, 0xb8, ..] => (b"", 3),
         [0xe2, 0x97, 0x8f, ..] => (b"* ", 3),
         [0xe2, 0x9c, 0x93 | 0x94, ..] => (b"ok ", 3),
         [0xe2, 0x80, 0xba, ..] | [0xe2, 0x9d, 0xaf, ..] | [0xe2, 0x96, 0xb6 | 0xba, ..] => {

@@ -17,7 +17,7 @@ pub(super) use words::client as names_client;
 /// The verdict on the surroundings, if the output of a check has one.
 pub(super) fn surroundings(plain: &[u8], diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let about = |verdict: &Verdict| verdict.code.row().class == Class::EnvError;
-    if !about(&judge(diagnosis)) || runners::report_failure(plain) {
+    if !about(&judge(diagnosis)) || report_failure(plain) {
         return None;
     }
     let own = diagnosis.only(|line| !words::compare(line.text) && !is_result(line));

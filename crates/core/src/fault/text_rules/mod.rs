@@ -119,6 +119,9 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         }
         explain(diagnosis, &mut best);
         of_git(diagnosis, &mut best);
+        if best.is(Code::EnvUnavailable) {
+            structured::of_registry(&diagnosis.remaining(), &mut best);
+        }
     }
     if own_code.is_none()
         && best.is(Code::LogicError)
@@ -140,7 +143,7 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
 fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
     const FOLDER: &[u8] = b".git/";
     let is_lock = |at: usize| {
-        let path = diagnosis.text()[at..].split(|b| b.is_ascii_whitespace()).next();
+        let path = diagnosis.text()[at..].split(u8::is_ascii_whitespace).next();
         path.is_some_and(|path| memchr::memmem::find(path, b".lock").is_some())
     };
     if best.is_lock() && memchr::memmem::find_iter(diagnosis.text(), FOLDER).any(is_lock) {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::hit::Hit;
-use super::together::{self, Word};
+use super::together;
 use super::vocabulary;
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact};
@@ -20,39 +20,26 @@ pub(super) struct Rule {
     pub(super) phrases: &'static [&'static str],
 }
 
-/// What a text of the vocabulary means.
-#[derive(Clone, Copy)]
-enum Means {
-    /// The code of its rule, on its own.
-    Rule(&'static Rule),
-    /// Something together with other words: the kind of word that it is.
-    Kind(u128),
-}
-
-/// All phrases and words in one automaton, built on first use from the constant tables.
+/// All phrases in one automaton, built on first use from the constant table.
 struct Phrases {
     automaton: Option<AhoCorasick>,
-    means: Vec<Means>,
+    rule_of: Vec<&'static Rule>,
 }
 
 static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
-    let mut means = Vec::new();
-    let mut texts: Vec<&str> = Vec::new();
-    for rule in vocabulary::rules() {
-        means.extend(rule.phrases.iter().map(|_| Means::Rule(rule)));
-        texts.extend(rule.phrases);
-    }
-    for (kind, words) in vocabulary::KINDS {
-        means.extend(words.iter().map(|_| Means::Kind(*kind)));
-        texts.extend(*words);
-    }
-    let automaton = AhoCorasick::builder()
+    let rules = || vocabulary::rules().flat_map(|rule| rule.phrases.iter().map(move |_| rule));
+    let texts = vocabulary::rules().flat_map(|rule| rule.phrases);
+    Phrases { automaton: automaton(texts), rule_of: rules().collect() }
+});
+
+/// The automaton that finds every one of the texts, wherever they overlap.
+pub(super) fn automaton<'a>(texts: impl Iterator<Item = &'a &'a str>) -> Option<AhoCorasick> {
+    AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
         .kind(Some(AhoCorasickKind::DFA))
         .build(texts)
-        .ok();
-    Phrases { automaton, means }
-});
+        .ok()
+}
 
 /// The ids of the rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
@@ -71,22 +58,8 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         said.starts_with(b"permission denied ~") || said.starts_with(b"authorization failed")
     };
     let Some(automaton) = &PHRASES.automaton else { return };
-    let mut words = Vec::with_capacity(32);
     for found in automaton.find_overlapping_iter(prose) {
-        let rule = match PHRASES.means[found.pattern().as_usize()] {
-            Means::Rule(rule) => rule,
-            Means::Kind(kind) => {
-                // `_token` ends the name of a variable.
-                let alone = match prose[found.start()] {
-                    b'_' => !continues(prose, found.end()),
-                    _ => stands_alone(prose, found.start(), found.end()),
-                };
-                if alone {
-                    words.push(Word { start: found.start(), end: found.end(), kind });
-                }
-                continue;
-            }
-        };
+        let rule = PHRASES.rule_of[found.pattern().as_usize()];
         if (rule.code == Code::ToolConfig && raises)
             || (own_exception && rule.code != Code::AuthMissing)
         {
@@ -107,7 +80,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         }
     }
     if !own_exception {
-        together::find(prose, &words, raises, best);
+        together::find(prose, raises, best);
     }
 }
 
@@ -133,16 +106,16 @@ fn is_login_variable(fact: &Fact<'_>) -> bool {
     name.split(|b| *b == b'_').any(|word| WORDS.contains(&word)) || *name == b"DATABASE_URL"
 }
 
-fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
+pub(super) fn stands_alone(prose: &[u8], start: usize, end: usize) -> bool {
     let before = start.checked_sub(1).and_then(|at| prose.get(at));
-    !before.is_some_and(is_in_word) && !continues(prose, end)
+    !before.is_some_and(|byte| is_in_word(*byte)) && !continues(prose, end)
 }
 
-fn continues(prose: &[u8], end: usize) -> bool {
-    prose.get(end).is_some_and(is_in_word)
+pub(super) fn continues(prose: &[u8], end: usize) -> bool {
+    prose.get(end).is_some_and(|byte| is_in_word(*byte))
 }
 
-const fn is_in_word(byte: &u8) -> bool {
+const fn is_in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
 }
 

@@ -39,9 +39,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
 
 /// A server that is down is a registry, where the lines speak of what one fetches from a registry.
 pub(super) fn of_registry(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
-    if best.is(Code::EnvUnavailable)
-        && (mentions_registry(diagnosis) || mentions_registry(&diagnosis.remaining()))
-    {
+    if best.is(Code::EnvUnavailable) && mentions_registry(diagnosis) {
         best.offer(Code::EnvRegistry, STATUS_REGISTRY);
     }
 }
@@ -170,14 +168,14 @@ fn of_name(name: &[u8], best: &mut Hit) {
 
 /// `STATUS_LOGON_FAILURE`: a name that says in its words that something is not so.
 fn of_worded_name(name: &[u8], best: &mut Hit) {
+    // `MANIFEST_UNKNOWN`, `NAME_INVALID`: what was asked for is not there.
+    const ENDINGS: [&[u8]; 4] = [b"_UNKNOWN", b"NOT_FOUND", b"_INVALID", b"ALREADY_EXISTS"];
     let words = class_words(name);
     if words & CERTIFICATE != 0 && words & NEGATIVE != 0 {
         best.offer_narrow(Code::ToolConfig, NAME);
     } else if words & NEGATIVE != 0 && name.contains(&b'_') {
         offer(best, of_class(name), NAME);
     }
-    // `MANIFEST_UNKNOWN`, `NAME_INVALID`: what was asked for is not there.
-    const ENDINGS: [&[u8]; 4] = [b"_UNKNOWN", b"NOT_FOUND", b"_INVALID", b"ALREADY_EXISTS"];
     if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         best.offer(Code::ToolConfig, NAME);
     }

@@ -1,51 +1,90 @@
 //! Words that mean something together: kinds of words, in order and close to each other.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::hit::Hit;
+use super::phrases::{automaton, continues, stands_alone};
 use super::vocabulary::{
-    HELD, LOCKED, LOGIN_FIRST, OF_CODE, PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
+    HELD, KINDS, LOCKED, LOGIN_FIRST, OF_CODE, PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
 };
 use crate::fault::table::Code;
 
 /// A word of the vocabulary where it stands in the prose.
-pub(super) struct Word {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) kind: u128,
+struct Word {
+    start: usize,
+    end: usize,
+    kind: u128,
 }
+
+/// All words in one automaton, built on first use from the constant table.
+struct Words {
+    automaton: Option<AhoCorasick>,
+    kind_of: Vec<u128>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let texts = KINDS.iter().flat_map(|(_, words)| words.iter());
+    let kinds = KINDS.iter().flat_map(|(kind, words)| words.iter().map(move |_| *kind));
+    Words { automaton: automaton(texts), kind_of: kinds.collect() }
+});
 
 /// The ids of the rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
     TOGETHER.iter().map(|rule| rule.id)
 }
 
-/// Offers what the words of each line mean together. `words` are in the order of their ends.
-pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
-    let mut rest = words;
+/// Offers what the words of each line mean together.
+pub(super) fn find(prose: &[u8], raises: bool, best: &mut Hit) {
     // What is narrow enough to be heard beside what the phrases say.
+    let (wide, passes) = (best.is_wide(), best.passes());
+    let asks = best.is(Code::AuthMissing);
+    let refused = best.is(Code::ToolAccessDenied);
+    let rejects = best.is(Code::AuthInvalid);
+    if !(wide || passes || asks || refused || rejects) {
+        return;
+    }
     let heard = |rule: &Together| match rule.id {
-        WRONG_SECRET => {
-            best.is_wide() || best.is(Code::AuthMissing) || best.is(Code::ToolAccessDenied)
-        }
-        LOGIN_FIRST => {
-            best.is_wide() || best.is(Code::AuthInvalid) || best.is(Code::ToolAccessDenied)
-        }
-        LOCKED | PORT_TAKEN => best.passes(),
-        _ => best.is_wide(),
+        WRONG_SECRET => wide || asks || refused,
+        LOGIN_FIRST => wide || rejects || refused,
+        LOCKED | PORT_TAKEN => passes,
+        _ => wide,
     };
-    let heard: Vec<&Together> = TOGETHER.iter().filter(|rule| heard(rule)).collect();
+    let words = words(prose);
+    let mut rest = words.as_slice();
     for end in memchr::memchr_iter(b'\n', prose) {
         let (line, below) = rest.split_at(rest.partition_point(|word| word.end <= end));
         rest = below;
         let kinds = line.iter().fold(0, |kinds, word| kinds | word.kind);
-        for rule in &heard {
+        for rule in TOGETHER {
             let applies = rule.words.iter().all(|kind| kinds & kind != 0)
                 && kinds & rule.without == 0
+                && heard(rule)
                 && !(raises && rule.code == Code::ToolConfig);
             if applies && holds(prose, line, rule) {
                 offer(rule, best);
             }
         }
     }
+}
+
+/// The words of the vocabulary in the prose, in the order of their ends.
+fn words(prose: &[u8]) -> Vec<Word> {
+    let Some(automaton) = &WORDS.automaton else { return Vec::new() };
+    let mut words = Vec::with_capacity(64);
+    for found in automaton.find_overlapping_iter(prose) {
+        let (start, end) = (found.start(), found.end());
+        // `_token` ends the name of a variable.
+        let alone = match prose[start] {
+            b'_' => !continues(prose, end),
+            _ => stands_alone(prose, start, end),
+        };
+        if alone {
+            words.push(Word { start, end, kind: WORDS.kind_of[found.pattern().as_usize()] });
+        }
+    }
+    words
 }
 
 fn offer(rule: &Together, best: &mut Hit) {
@@ -73,4 +112,52 @@ fn follow(prose: &[u8], line: &[Word], end: usize, kinds: &[u128], gap: usize) -
             && memchr::memchr_iter(b' ', &prose[end..word.start]).count() <= gap + 1
             && follow(prose, line, word.end, rest, gap)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Applies, classify, read};
+    use crate::fault::table::Code;
+
+    #[test]
+    fn words_that_stand_together_name_the_cause() {
+        let cases = [
+            ("frob: error: the passphrase that was supplied is incorrect", Code::AuthInvalid),
+            ("Error: you must first specify an API token", Code::AuthMissing),
+            ("error: this operation cannot be done unless you are root", Code::ToolAccessDenied),
+            ("error: failed to obtain the transaction lock", Code::EnvUnavailable),
+            ("Error: another instance of frob is already running", Code::EnvUnavailable),
+            ("error: package needs 120MB more space on the / filesystem", Code::EnvDiskFull),
+            ("fatal: 'frob' is not a registered tool command", Code::ToolMissing),
+            ("error: no cluster leader", Code::EnvUnavailable),
+            ("Error: The working copy has diverged from the branch", Code::GitConflict),
+            ("error: port 8080 is in use by another process", Code::ToolConfig),
+        ];
+        for (output, code) in cases {
+            let reading = read(output.as_bytes());
+            assert_eq!(reading.code, code, "{output}: {}", reading.rule);
+        }
+    }
+
+    #[test]
+    fn the_same_words_apart_or_about_something_else_name_no_cause() {
+        for output in [
+            "error: the lock file needs to be updated but --locked was passed",
+            "error: do not run this as root",
+            "error: invalid command line",
+            "error: the connection string has no host",
+        ] {
+            let reading = read(output.as_bytes());
+            assert_eq!(reading.code, Code::ToolConfig, "{output}: {}", reading.rule);
+        }
+    }
+
+    #[test]
+    fn only_gits_own_lock_is_gits() {
+        let lock = "error: could not acquire lock: /srv/shop/.git/index.lock exists";
+        assert_eq!(read(lock.as_bytes()).code, Code::GitLocked);
+        let other = "error: could not acquire lock: /srv/shop/.frob/state.lock exists";
+        assert_eq!(read(other.as_bytes()).code, Code::EnvUnavailable);
+        assert_eq!(classify(b"FAILED: could not acquire lock", Applies::ValidationOutput), None);
+    }
 }

@@ -7,6 +7,7 @@ mod finish;
 mod introduced;
 
 use super::clean::{LINE_BYTES_MAX, unprefixed};
+use super::place;
 use super::role::{self, Line, Role};
 use introduced::Introduction;
 
@@ -290,14 +291,19 @@ impl<'a> Choice<'a> {
     /// Notes the file of a location that stands on a line of its own: before the failure, or below
     /// it as ` --> src/a.rs:3:5` or `,-[src/a.rs:3:5]`.
     fn point(&mut self, line: &Line<'a>) {
-        const DRAWN: [&[u8]; 3] = [b",-[", b"-[", b"- /"];
+        const DRAWN: [&[u8]; 2] = [b",-[", b"-["];
         if self.place.is_some() {
             return;
         }
         let below = self.block == Block::Failure;
         let arrow = line.text.strip_prefix(b"--> ").filter(|_| below);
         let drawn = DRAWN.iter().find_map(|frame| line.text.strip_prefix(*frame));
-        let arrow = arrow.or(drawn);
+        let lined = || {
+            let place = line.text.strip_prefix(b"- ").filter(|_| below)?;
+            let file = place.split(|b| *b == b':').next()?;
+            place::is_file(file).then_some(place)
+        };
+        let arrow = arrow.or(drawn).or_else(lined);
         self.place = match arrow {
             Some(place) => place.trim_ascii_start().split(|b| *b == b':').next(),
             None => line.file,

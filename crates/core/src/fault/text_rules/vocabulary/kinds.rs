@@ -63,6 +63,7 @@ kinds! {
     /// What statements to a database name.
     SQL: "table" "column" "columns" "relation" "view" "object name" "table or view" "trigger"
         "sequence" "tables" "materialized view" "keyspace";
+    FOUND: "found" "find" "available" "present" "exist" "exists" "located" "locate" "detected";
     /// What is logged in with.
     SECRET: "password" "passwords" "passphrase" "passcode" "credentials" "credential" "token"
         "tokens" "apikey" "api-key" "api key" "api keys" "api_key" "access key" "secret key"

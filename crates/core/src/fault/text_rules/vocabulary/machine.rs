@@ -79,6 +79,7 @@ pub(super) static RULES: &[Rule] = &[
             "lock file exists",
             "lock is held by",
             "lock held by",
+            "locked by",
             "has already locked",
             "already locked",
             "currently locked",

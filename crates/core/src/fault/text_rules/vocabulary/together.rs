@@ -3,7 +3,7 @@
 //! The phrases are what many tools say word for word; here stand the ways in which the next tool
 //! may say the same.
 
-#[allow(clippy::wildcard_imports, reason = "a table over all the kinds")]
+#[expect(clippy::wildcard_imports, reason = "a table over all the kinds")]
 use super::kinds::*;
 use crate::fault::table::Code;
 
@@ -121,12 +121,13 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [IO] 0 without WRONG | THERE;
     }
     "words.tool-missing" => ToolMissing {
-        [WRONG | NO, COMMAND] 2 without LINE;
-        [COMMAND, NO, THERE | RIGHT] 3 without LINE;
+        [WRONG | NO, COMMAND] 3 without LINE;
+        [COMMAND, NO, FOUND | RIGHT | THERE] 3 without LINE;
         [NO, RIGHT, COMMAND] 6 without LINE;
         [NO, THERE, INSTALLED] 3 without PART;
-        [NO | FAILED, THERE, PROGRAM] 3 without PART;
-        [PROGRAM, NO, THERE | INSTALLED] 9 without PART;
+        [NO | FAILED, FOUND, PROGRAM] 3 without PART;
+        [PROGRAM, NO, FOUND | INSTALLED] 9 without PART;
+        [NEEDS, PROGRAM] 1 without PART;
         [NO | NEEDS, INSTALLED] 3 without PART | FORM;
         [NO, THERE, INSTALL] 9 without PART | FORM;
         [PROGRAM, NEEDS] 2 without PART;
@@ -176,7 +177,8 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [CODE, FAILED | ERROR | NO | WRONG | UNDEFINED] 4 without NO_CODE;
         [FAILED | ERROR | NO | WRONG | UNDEFINED, CODE] 4 without NO_CODE;
         [FALLEN] 0;
-        [FAILED | ERROR, BUILDS] 1;
+        [FAILED, BUILDS] 1;
+        [ERROR, BUILDS] 1 without PART;
         [SEEN, ISSUES] 3;
         [ISSUES, SEEN] 3;
     }
