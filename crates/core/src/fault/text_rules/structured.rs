@@ -1,6 +1,11 @@
 //! Step 2: statuses, error numbers and names, database states and exception classes.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::hit::Hit;
+use super::phrases::automaton;
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact, Role};
 
@@ -399,58 +404,63 @@ const PACKAGE_WORDS: &[&[u8]] = &[
     b"toolchain",
 ];
 
+/// Names of registries, and how addresses of what is fetched from one are made up.
+const REGISTRY_MARKS: &[&str] = &[
+    "registry",
+    "pypi",
+    "pythonhosted",
+    "galaxy",
+    "InRelease",
+    "/v2/",
+    "/blobs/",
+    "specs.4.8",
+    "/simple/",
+    "crates.io",
+    "rubygems",
+    "packagist",
+    "maven",
+    "golang.org",
+    "debian.org",
+    "ubuntu.com",
+    "nuget",
+    "hackage",
+    "artifactory",
+    "hex.pm",
+    "tarball",
+    "/@v/",
+    "/pkgs/",
+    "/packages/",
+    "/repo/",
+    "/repodata/",
+    "/dists/",
+    "/download/",
+    "/downloads/",
+    "/archive/",
+    "://cache.",
+    "://repo.",
+    "://repo1.",
+    "://packages.",
+    "://pkg.",
+    "://pkgs.",
+    "://mirror.",
+    "://mirrors.",
+    "://download.",
+    "://downloads.",
+    "://dl.",
+    "://releases.",
+    ".tar.gz",
+    ".tar.xz",
+    ".tgz",
+    ".whl",
+    ".narinfo",
+];
+
+static REGISTRIES: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| automaton(REGISTRY_MARKS.iter()));
+
 /// A server error of a package registry.
 fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
-    // Names of registries, and how addresses of what is fetched from one are made up.
-    const MARKS: &[&[u8]] = &[
-        b"registry",
-        b"pypi",
-        b"pythonhosted",
-        b"galaxy",
-        b"InRelease",
-        b"/v2/",
-        b"/blobs/",
-        b"specs.4.8",
-        b"/simple/",
-        b"crates.io",
-        b"rubygems",
-        b"packagist",
-        b"maven",
-        b"golang.org",
-        b"debian.org",
-        b"ubuntu.com",
-        b"nuget",
-        b"hackage",
-        b"artifactory",
-        b"hex.pm",
-        b"tarball",
-        b"/@v/",
-        b"/pkgs/",
-        b"/packages/",
-        b"/repo/",
-        b"/repodata/",
-        b"/dists/",
-        b"/download/",
-        b"/downloads/",
-        b"/archive/",
-        b"://cache.",
-        b"://repo.",
-        b"://repo1.",
-        b"://packages.",
-        b"://pkg.",
-        b"://pkgs.",
-        b"://mirror.",
-        b"://mirrors.",
-        b"://download.",
-        b"://downloads.",
-        b"://dl.",
-        b"://releases.",
-        b".tar.gz",
-        b".tar.xz",
-        b".tgz",
-        b".whl",
-        b".narinfo",
-    ];
+    let Some(registries) = REGISTRIES.as_ref() else { return false };
     let speaks_of_package = !diagnosis.raises()
         && diagnosis.prose().split(|b| *b == b' ').any(|word| PACKAGE_WORDS.contains(&word));
     speaks_of_package
@@ -463,7 +473,7 @@ fn mentions_registry(diagnosis: &Diagnosis<'_>) -> bool {
                     | Role::Finding
                     | Role::Weak
                     | Role::Warning
-            ) && MARKS.iter().any(|mark| memchr::memmem::find(line.text, mark).is_some())
+            ) && registries.is_match(line.text)
         })
 }
 

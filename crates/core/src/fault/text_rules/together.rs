@@ -42,7 +42,9 @@ pub(super) fn find(prose: &[u8], raises: bool, best: &mut Hit) {
     let asks = best.is(Code::AuthMissing);
     let refused = best.is(Code::ToolAccessDenied);
     let rejects = best.is(Code::AuthInvalid);
-    if !(wide || passes || asks || refused || rejects) {
+    let names = |parts: &[&[u8]]| parts.iter().any(|p| memchr::memmem::find(prose, p).is_some());
+    let held = passes && names(&[b"lock", b"lck", b"lease", b" use", b"taken", b"listening"]);
+    if !(wide || held || asks || refused || rejects) {
         return;
     }
     let heard = |rule: &Together| match rule.id {
