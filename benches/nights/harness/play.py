@@ -33,6 +33,7 @@ class Ran:
     exit: int
     output: str
     seconds: float
+    ended: float
     hung: bool
 
 
@@ -150,8 +151,9 @@ class Player:
                 start_new_session=True,
             )
             hung = not self._follow(child, step, began)
+        ended = time.monotonic()
         output = log.read_text("utf-8", "replace")
-        ran = Ran(tuple(step.value), child.returncode, output, time.monotonic() - began, hung)
+        ran = Ran(tuple(step.value), child.returncode, output, ended - began, ended, hung)
         self.played.ran.append(ran)
         return ran
 
@@ -185,6 +187,7 @@ class Player:
             "pull": lambda: bool(self._service.outside.pulls),
             "count": lambda: bool(self._service.outside.counts.get(rest)),
             "branch": lambda: bool(self._stage.git("rev-parse", "--verify", "-q", rest, check=False).strip()),
+            "process": lambda: any(rest in each.command for each in processes.belonging_to(self._stage.root)),
             "question": self._question_is_open,
         }
         if word not in observers:

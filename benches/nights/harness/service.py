@@ -234,11 +234,14 @@ class _Handler(BaseHTTPRequestHandler):
         with service.lock:
             service.outside.counts["charge"] = nth = service.outside.counts.get("charge", 0) + 1
             refused = nth <= int(service.shop.get("refuse", 0))
-            if not refused:
+            denied = nth <= int(service.shop.get("deny", 0))
+            if not refused and not denied:
                 service.outside.charges[order] = service.outside.charges.get(order, 0) + 1
         if not self._patient(float(service.shop.get("slow", 0))):
             raise OSError("the client is gone")
-        if refused:
+        if denied:
+            self._json(403, {"error": "your account has no right to charge"})
+        elif refused:
             self._json(503, {"error": "try later"})
         elif nth <= int(service.shop.get("lose", 0)):
             self._drop()
