@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from harness import processes
@@ -137,7 +138,7 @@ class Player:
 
     def _run(self, step: Step) -> Ran:
         arguments = [self._stage.fill(argument) for argument in step.value]
-        log = self._stage.root / f"output-{len(self.played.ran)}.txt"
+        log = self._log()
         env = {name: self._stage.fill(value) for name, value in step.env.items()}
         began = time.monotonic()
         with log.open("wb") as out:
@@ -156,6 +157,10 @@ class Player:
         ran = Ran(tuple(step.value), child.returncode, output, ended - began, ended, hung)
         self.played.ran.append(ran)
         return ran
+
+    def _log(self) -> Path:
+        """Where the output of the command goes that runs now or next."""
+        return self._stage.root / f"output-{len(self.played.ran)}.txt"
 
     def _follow(self, child: subprocess.Popen[bytes], step: Step, began: float) -> bool:
         """Waits for the end of a command and does meanwhile what the step says."""
@@ -187,6 +192,7 @@ class Player:
             "pull": lambda: bool(self._service.outside.pulls),
             "count": lambda: bool(self._service.outside.counts.get(rest)),
             "branch": lambda: bool(self._stage.git("rev-parse", "--verify", "-q", rest, check=False).strip()),
+            "output": lambda: rest in self._log().read_text("utf-8", "replace"),
             "process": lambda: any(rest in each.command for each in processes.belonging_to(self._stage.root)),
             "question": self._question_is_open,
         }
