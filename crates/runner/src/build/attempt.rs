@@ -1,6 +1,7 @@
 //! An attempt at a task: its worktree, whoever works in it, and what they did.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -11,7 +12,7 @@ use unstuck_core::fault::{Fault, Input, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
-use unstuck_world::commands::Network;
+use unstuck_world::commands::{Network, Shims};
 use unstuck_world::mcp;
 use unstuck_world::workspace::{Preparation, Workspace};
 
@@ -21,6 +22,7 @@ use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
 use super::worker::Worker;
 use super::world::{Shared, failed};
+use crate::decider::Undecided;
 use crate::world::{Order, Report};
 
 /// How an agent says at the start of a line that it cannot go on without a person.
@@ -61,13 +63,21 @@ impl Shared {
             self.go_on_from_landed(order, &workspace).await?;
         }
         if self.is_of_a_build() {
-            self.measure_base(order, task, &workspace).await?;
+            // It is ended half-way like the agent that would come after it.
+            let measured = self.measure_base(order, task, &workspace);
+            match stop.run_until_cancelled(measured).await {
+                Some(measured) => measured?,
+                None => return Ok(None),
+            }
         }
         let worked = match &task.worker {
             Worker::Agent(agent) => {
                 let assignment = self.assignment(order, start, task, &workspace).await?;
                 let walls = || (agent.fence(&assignment).try_out().files, Network::Open);
                 self.tell_walls(order, walls).await;
+                if !self.has_budget(order).await {
+                    return Ok(None);
+                }
                 self.let_work(order, (task, &**agent), assignment, stop).await
             }
             Worker::Model(worker) => {
@@ -102,7 +112,7 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let (shell, at) = (self.shell(order), (order.effect.run, self.clock.now()));
+        let (shell, at) = (self.shell_of_checks(order), (order.effect.run, self.clock.now()));
         let means = (&shell, &*self.settings.redactor);
         let measured = self.baselines.measure(&task.gates, workspace, means, at).await?;
         let Some(baseline) = measured else { return Ok(()) };
@@ -122,6 +132,19 @@ impl Shared {
             }
         }
         Ok(())
+    }
+
+    /// Whether there is any budget left for an agent program, which asks nobody before its calls.
+    async fn has_budget(&self, order: &Order) -> bool {
+        let reserve = Command::Reserve { effect: order.effect.id, amount: Amount::ZERO };
+        match self.decider.command(reserve).await {
+            Ok(decided) => !decided.iter().any(|recorded| recorded.event.ends(order.effect.run)),
+            // Whoever can decide nothing now will be asked again when the attempt has ended.
+            Err(error) => {
+                tracing::debug!(%error, "whether there is budget left is not known");
+                !matches!(error, Undecided::Ended | Undecided::Stale)
+            }
+        }
     }
 
     /// What the task's own files say beside its goal, and what is red before its agent begins.
@@ -180,6 +203,7 @@ impl Shared {
         // Those of a run that we are a child of ourselves lead to the wrong place.
         environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
         environment.extend(self.way_to_us(order)?);
+        self.put_shims_first(order, &mut environment)?;
         let prompt = prompt(order, &self.notes(task), start, self.settings.control.is_some());
         Ok(Assignment {
             directory: workspace.directory().to_owned(),
@@ -192,6 +216,40 @@ impl Shared {
             environment,
             allowed_commands: self.allowed_commands(order).await,
             limits: task.limits,
+        })
+    }
+
+    /// What never runs does not in an agent program either.
+    fn put_shims_first(
+        &self,
+        order: &Order,
+        environment: &mut Vec<(OsString, OsString)>,
+    ) -> Result<(), Fault> {
+        let path = path_of(environment).to_owned();
+        let shims = self.shims(order, |shims| shims.refusing_never(&path, &self.never_run()))?;
+        if !shims.programs().is_empty() {
+            let folders = std::env::split_paths(&path);
+            let folders = std::iter::once(shims.folder().to_owned()).chain(folders);
+            // A folder whose name cannot stand in a path leaves it as it was.
+            if let Ok(path) = std::env::join_paths(folders) {
+                environment.retain(|(name, _)| name != "PATH");
+                environment.push(("PATH".into(), path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The shims of a run.
+    pub(super) fn shims(
+        &self,
+        order: &Order,
+        make: impl FnOnce(Shims) -> io::Result<Shims>,
+    ) -> Result<Shims, Fault> {
+        let folder = self.settings.runs.join("shims").join(order.effect.run.to_string());
+        Shims::within(&folder).and_then(make).map_err(|error| {
+            let context = Internal { component: "shims".to_owned() };
+            let message = format!("{} cannot be used", folder.display());
+            Fault::internal_error("build", message, context).caused_by(error)
         })
     }
 
@@ -275,6 +333,12 @@ impl Shared {
         let worktree = workspace.directory().to_string_lossy();
         Ok(Approach::of(&change, actions, said.as_deref(), &worktree))
     }
+}
+
+/// The search path of an environment.
+pub(super) fn path_of(environment: &[(OsString, OsString)]) -> &OsStr {
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    path.map_or(OsStr::new(""), |(_, value)| value)
 }
 
 fn outcome(end: End, approach: Approach) -> Outcome {
