@@ -146,10 +146,12 @@ impl About<'_> {
 }
 
 /// The number of the approach that a task takes after a failure that its error has `met` so often,
-/// and of how many. The tries belong to the error: approaches that met another one come on top.
+/// and of how many. The tries belong to the error: approaches that met another one come on top. An
+/// agent that meets it again and again in one run has tried as many ways.
 pub(super) fn approach_after(task: &Task, met: u32, limit: u32) -> (u32, u32) {
-    let failed = task.setbacks.failed.max(1);
-    (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met.max(1)))
+    let met = met.max(1);
+    let failed = task.setbacks.failed.max(met);
+    (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met))
 }
 
 /// What a repair is about: whatever else got in its way, that is the script.

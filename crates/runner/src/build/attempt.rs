@@ -1,5 +1,6 @@
 //! An attempt at a task: its worktree, whoever works in it, and what they did.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
@@ -203,7 +204,8 @@ impl Shared {
         // Those of a run that we are a child of ourselves lead to the wrong place.
         environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
         environment.extend(self.way_to_us(order)?);
-        self.put_shims_first(order, &mut environment)?;
+        let allowed_commands = self.allowed_commands(order).await;
+        self.put_shims_first(order, &allowed_commands, &mut environment)?;
         let prompt = prompt(order, &self.notes(task), start, self.settings.control.is_some());
         Ok(Assignment {
             directory: workspace.directory().to_owned(),
@@ -214,19 +216,27 @@ impl Shared {
             model: task.model.clone(),
             fence: workspace.fence(&environment),
             environment,
-            allowed_commands: self.allowed_commands(order).await,
+            allowed_commands,
             limits: task.limits,
         })
     }
 
-    /// What never runs does not in an agent program either.
+    /// What never runs or cannot be taken back does not run in an agent program either, unless the
+    /// settings or a person allow it.
     fn put_shims_first(
         &self,
         order: &Order,
+        allowed: &BTreeSet<String>,
         environment: &mut Vec<(OsString, OsString)>,
     ) -> Result<(), Fault> {
         let path = path_of(environment).to_owned();
-        let shims = self.shims(order, |shims| shims.refusing_never(&path, &self.never_run()))?;
+        let listed = &self.settings.allowed;
+        let permitted =
+            |what: &str| listed.iter().chain(allowed).any(|command| command.starts_with(what));
+        let shims = self.shims(order, |shims| {
+            let shims = shims.refusing_mutators(&path, permitted)?;
+            shims.refusing_never(&path, &self.never_run())
+        })?;
         if !shims.programs().is_empty() {
             let folders = std::env::split_paths(&path);
             let folders = std::iter::once(shims.folder().to_owned()).chain(folders);

@@ -194,16 +194,16 @@ impl Follower {
         open.filter_map(|action| action.command()).map(Arc::from).collect()
     }
 
-    /// A call has returned; its command, where it was one.
+    /// A call has returned; what it was, in one line.
     fn returned(&mut self, call: &str, observation: Observation) -> Option<String> {
         let (tool, input) = self.open.remove(call)?;
         let action = Action { tool, input, observation };
         self.look(Step::Action(&action));
-        let command = action.command();
+        let label = action.label(&self.worktree);
         if self.seen.actions.len() < ACTIONS_MAX {
             self.seen.actions.push(action);
         }
-        command
+        Some(label)
     }
 
     async fn used(&mut self, usage: Usage) {

@@ -43,6 +43,8 @@ pub struct BuildSettings {
     pub disk_free_bytes_min: u64,
     /// Whether the first agent says what this machine really keeps it from.
     pub says_walls: bool,
+    /// Commands that the settings allow.
+    pub allowed: Vec<String>,
     /// Commands that are taken off the list of what never runs.
     pub unlisted: Vec<String>,
     /// Whose commits they are.

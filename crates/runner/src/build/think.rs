@@ -68,7 +68,7 @@ impl Shared {
         let all = &self.environment(order);
         let shims = self.shims(order, |shims| {
             let path = path_of(all);
-            shims.refusing_mutators(path)?.refusing_never(path, &self.never_run())
+            shims.refusing_mutators(path, |_| false)?.refusing_never(path, &self.never_run())
         })?;
         let way_to_us = self.way_to_us(order)?.into_iter();
         let way_to_us: Vec<_> = way_to_us.map(|(name, value)| (name, Some(value))).collect();

@@ -174,6 +174,7 @@ impl Stage {
             in_place: self.set.in_place,
             disk_free_bytes_min: self.set.disk_free_bytes_min,
             says_walls: self.set.says_walls,
+            allowed: Vec::new(),
             unlisted: Vec::new(),
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),

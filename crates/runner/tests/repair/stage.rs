@@ -192,6 +192,7 @@ impl Stage {
             in_place: false,
             disk_free_bytes_min: 0,
             says_walls: false,
+            allowed: Vec::new(),
             unlisted: Vec::new(),
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),

@@ -38,11 +38,20 @@ impl Shims {
         Ok(Self { folder: bin, log, programs: Vec::new() })
     }
 
-    /// And one for every program on the search path `path` that does what cannot be taken back.
-    pub fn refusing_mutators(mut self, path: &OsStr) -> io::Result<Self> {
-        for (program, refused) in MUTATORS {
+    /// And one for every program on the search path `path` that does what cannot be taken back, and
+    /// that is not `permitted`.
+    pub fn refusing_mutators(
+        mut self,
+        path: &OsStr,
+        permitted: impl Fn(&str) -> bool,
+    ) -> io::Result<Self> {
+        for (program, all) in MUTATORS {
             let Some(real) = find(program, path, &self.folder) else { continue };
-            self.write(program, &script(program, refused, &real, &self.log))?;
+            let refused = all.iter().filter(|does| !permitted(&format!("{program} {does}")));
+            let refused: Vec<&str> = refused.copied().collect();
+            if !refused.is_empty() {
+                self.write(program, &script(program, &refused, &real, &self.log))?;
+            }
         }
         Ok(self)
     }

@@ -96,6 +96,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         disk_free_bytes_min: 0,
         // A machine's own walls are no part of the story, which is the same everywhere.
         says_walls: false,
+        allowed: Vec::new(),
         unlisted: Vec::new(),
         person: Person { name: name.to_owned(), email: email.to_owned() },
         command_timeout: COMMAND_TIMEOUT,

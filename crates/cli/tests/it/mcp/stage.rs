@@ -147,6 +147,7 @@ impl Stage {
             in_place: false,
             disk_free_bytes_min: 0,
             says_walls: false,
+            allowed: Vec::new(),
             unlisted: Vec::new(),
             person: Person { name: "Ada".into(), email: "ada@example.org".into() },
             command_timeout: Duration::from_mins(1),
