@@ -27,6 +27,7 @@ mod init;
 mod jobs;
 mod land;
 mod log;
+mod lost;
 mod mcp;
 mod mutate;
 mod night;
