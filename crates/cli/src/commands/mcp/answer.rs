@@ -76,9 +76,7 @@ pub(super) async fn answer(
     };
     match said {
         Ok(Said { text, about, then }) => Answer { text, failed: false, about, then },
-        Err(No(code, text)) => {
-            Answer { text, failed: true, about: Some(code), then: Then::GoesOn }
-        }
+        Err(No(code, text)) => Answer { text, failed: true, about: Some(code), then: Then::GoesOn },
     }
 }
 
