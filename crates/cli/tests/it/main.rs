@@ -19,6 +19,7 @@ mod examples;
 mod exec;
 mod explain;
 mod fail;
+mod few_files;
 mod forget;
 mod github;
 mod help;
