@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -29,7 +29,7 @@ use crate::store::{Holder, Settled};
 /// The longest log that is left beside the file at a proper end.
 const LOG_BYTES_LEFT: u64 = 1024 * 1024;
 /// What is remembered lies in the log alone no longer than about this.
-pub(super) const FOLD_EVERY: Duration = Duration::from_mins(1);
+const FOLD_EVERY: Duration = Duration::from_mins(1);
 
 /// How far a transaction brings the journals it writes to, or why one may not be written to.
 type Tips = HashMap<i64, Result<Tip, StoreError>>;
@@ -44,16 +44,7 @@ pub(super) struct Desk {
     /// What a check in the background found; nothing is written on top of damage.
     found: Arc<OnceLock<Result<(), StoreError>>>,
     /// Whether a journal that lost something is taken all the same.
-    marks: Marks,
-    log: Log,
-}
-
-/// When the log was folded into the file.
-#[derive(Debug)]
-struct Log {
-    folded: Instant,
-    /// It was too long ago when the file was opened.
-    is_due: bool,
+    opened: Opened,
 }
 
 /// A project that was taken.
@@ -92,9 +83,7 @@ impl Desk {
         found: Arc<OnceLock<Result<(), StoreError>>>,
         opened: Opened,
     ) -> Self {
-        let Opened { marks, fold_due } = opened;
-        let log = Log { folded: Instant::now(), is_due: fold_due };
-        Self { conn, at, taken: HashMap::new(), found, marks, log }
+        Self { conn, at, taken: HashMap::new(), found, opened }
     }
 
     /// Has the log brought into the file when the connection goes, where it is long or was not for a
@@ -105,14 +94,13 @@ impl Desk {
         if bytes > LOG_BYTES_LEFT {
             // Where it cannot be brought in it stays.
             self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).ok();
-        } else if bytes > 0 && self.log.is_due {
+        } else if bytes > 0 && (self.opened.is_new || was_folded_long_ago(&self.at)) {
             self.fold();
         }
     }
 
     /// Brings the log into the file, as far as nobody reads older parts of it just now.
     fn fold(&mut self) {
-        self.log = Log { folded: Instant::now(), is_due: false };
         let whole = |row: &rusqlite::Row<'_>| {
             let (in_log, folded) = (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
             Ok(in_log == folded)
@@ -177,7 +165,7 @@ impl Desk {
         if self.read(|conn| Ok(journaled::is_unsealed(conn, id)?))? {
             self.transaction(|conn| journaled::seal_all(conn, id, name))?;
         }
-        if self.marks == Marks::Count {
+        if self.opened.marks == Marks::Count {
             self.read(|conn| journaled::agrees(conn, &self.at, (id, name), marked))?;
         }
         let (state, tip, tail) = self.read(|conn| load::load(conn, &self.at, id, name))?;
@@ -188,7 +176,7 @@ impl Desk {
     /// Makes a project that the database does not know.
     fn make(&mut self, name: &str) -> Result<i64, StoreError> {
         if let Some(marked) = self.marked(name)?.filter(|marked| marked.seq > 0)
-            && self.marks == Marks::Count
+            && self.opened.marks == Marks::Count
         {
             return Err(journaled::project_gone(&self.at, marked.seq));
         }
@@ -199,7 +187,7 @@ impl Desk {
     fn marked(&self, name: &str) -> Result<Option<Reached>, StoreError> {
         match mark::read(&mark::path(&self.at, name)) {
             Ok(read) => Ok(read.map(|read| read.reached)),
-            Err(_) if self.marks == Marks::DoNotCount => Ok(None),
+            Err(_) if self.opened.marks == Marks::DoNotCount => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -217,7 +205,7 @@ impl Desk {
         // In passing: whoever takes it acts on nothing before its first batch is on disk.
         let project::Taken { epoch, clean } =
             self.transaction_in_passing(|conn| project::take(conn, id, epoch))?;
-        if self.marks == Marks::Count {
+        if self.opened.marks == Marks::Count {
             mark.put(tip.reached(epoch))?;
         }
         written.send_replace(tip.seq);
@@ -279,7 +267,7 @@ impl Desk {
         for (append, verdict) in taken.into_iter().zip(verdicts) {
             append.reply.send(Settled { verdict, _written: Some(append.rows) }).ok();
         }
-        if self.log.folded.elapsed() >= FOLD_EVERY {
+        if was_folded_long_ago(&self.at) {
             self.fold();
         }
         count
@@ -296,7 +284,7 @@ impl Desk {
         for (project, tip) in tips {
             let (Ok(tip), Some(taken)) = (tip, self.taken.get_mut(&project)) else { continue };
             let actions = let_go.remove(&project).unwrap_or_default();
-            let waits = !actions.is_empty() || self.marks == Marks::DoNotCount;
+            let waits = !actions.is_empty() || self.opened.marks == Marks::DoNotCount;
             for (seq, action) in actions {
                 taken.mark.add(seq, action)?;
             }
@@ -411,6 +399,12 @@ impl Desk {
         }
         fail::sqlite(&self.at, Doing::Writing, error)
     }
+}
+
+/// Whether nothing was folded into a database for a while: it is written to only then.
+fn was_folded_long_ago(at: &Path) -> bool {
+    let folded = fs::metadata(at).and_then(|found| found.modified()).ok();
+    folded.and_then(|folded| folded.elapsed().ok()).is_some_and(|since| since >= FOLD_EVERY)
 }
 
 /// Does something if the project is still of this epoch.

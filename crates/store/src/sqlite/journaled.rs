@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::mark::{self, Reached};
 use super::readers::ReadError;
+use super::table::event::Place;
 use super::table::{event, project, snapshot};
 use crate::chain::Seal;
 use crate::error::StoreError;
@@ -49,8 +50,10 @@ pub(super) fn seal_at(
     name: &str,
     seq: u64,
 ) -> rusqlite::Result<Option<Seal>> {
-    if let Some(seal) = event::seal(conn, id, seq)? {
-        return Ok(seal);
+    match event::place(conn, id, seq)? {
+        Place::Sealed(seal) => return Ok(Some(seal)),
+        Place::Unsealed => return Ok(None),
+        Place::Empty => {}
     }
     match event::first(conn, id)? {
         Some(first) if first == seq.saturating_add(1) => Ok(Some(before_first(conn, id, name)?)),
@@ -67,7 +70,7 @@ fn before_first(conn: &Connection, id: i64, name: &str) -> rusqlite::Result<Seal
 /// Whether the last event was written before there were seals.
 pub(super) fn is_unsealed(conn: &Connection, id: i64) -> rusqlite::Result<bool> {
     let last = event::last(conn, id)?;
-    Ok(event::seal(conn, id, last)? == Some(None))
+    Ok(event::place(conn, id, last)? == Place::Unsealed)
 }
 
 /// Seals everything that was written before there were seals.
@@ -144,7 +147,7 @@ pub(super) fn agrees(
         Some(seal) => seal == marked.seal,
         // Never sealed, or dropped since the mark was read.
         None => {
-            event::seal(conn, id, marked.seq)?.is_some()
+            event::place(conn, id, marked.seq)? == Place::Unsealed
                 || event::first(conn, id)?.is_some_and(|first| first > marked.seq)
         }
     };

@@ -10,7 +10,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const ACTIONS_AT: u64 = (COPY_BYTES * COPIES) as u64;
 const FILE_BYTES: usize = 16 * 1024;
 /// The digest before each part, in hexadecimal digits.
 const DIGEST_CHARS: usize = 32;
-/// A file longer than this is none of ours.
+/// What follows after so much is none of ours.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// How a name ends.
 const EXTENSION: &str = ".mark";
@@ -84,7 +84,7 @@ impl Mark {
     pub(super) fn open(database: &Path, project: &str, first: Reached) -> Result<Self, StoreError> {
         let path = path(database, project);
         if !path.exists() {
-            return Self::make(path, first);
+            return Self::make(&path, first);
         }
         let file = open::private(&path).map_err(|error| fail::system(&path, "written", &error))?;
         // One that cannot be read was refused before, or does not count.
@@ -93,17 +93,17 @@ impl Mark {
     }
 
     /// Makes a mark, all of it or nothing.
-    fn make(path: PathBuf, first: Reached) -> Result<Self, StoreError> {
-        let failed = |error: io::Error| fail::system(&path, "written", &error);
-        let mut new = path.clone().into_os_string();
+    fn make(path: &Path, first: Reached) -> Result<Self, StoreError> {
+        let failed = |error: io::Error| fail::system(path, "written", &error);
+        let mut new = path.as_os_str().to_owned();
         new.push(".new");
         let file = open::private(Path::new(&new)).map_err(failed)?;
         file.write_all_at(&[0; FILE_BYTES], 0).map_err(failed)?;
-        let mark = Self { file, path: path.clone(), actions: 0 };
+        let mark = Self { file, path: path.to_owned(), actions: 0 };
         mark.put(first)?;
         mark.wait_for_disk()?;
-        fs::rename(&new, &path).map_err(failed)?;
-        let folder = File::open(folder(&path)).and_then(|folder| folder.sync_all());
+        fs::rename(&new, path).map_err(failed)?;
+        let folder = File::open(folder(path)).and_then(|folder| folder.sync_all());
         folder.map_err(failed)?;
         Ok(mark)
     }
@@ -192,8 +192,8 @@ pub(super) fn folder(file: &Path) -> &Path {
 
 /// What a mark says; none where there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Read>, StoreError> {
-    let Some(bytes) = bytes(path)? else { return Ok(None) };
-    let copies = bytes.get(..COPY_BYTES * COPIES).unwrap_or(&bytes).chunks(COPY_BYTES);
+    let Some(bytes) = bytes(path, ACTIONS_AT)? else { return Ok(None) };
+    let copies = bytes.chunks(COPY_BYTES);
     // They differ where the power failed between the two; both were true.
     let newest = copies.filter_map(undigested::<Written>).filter_map(read_one);
     match newest.max_by_key(|read| (read.reached.seq, read.reached.epoch)) {
@@ -212,20 +212,21 @@ fn read_one(written: Written) -> Option<Read> {
 
 /// The actions after an event that were let go, as far as a mark still tells.
 pub(super) fn actions_after(path: &Path, seq: u64) -> Vec<DoubtedAction> {
-    let Ok(Some(bytes)) = bytes(path) else { return Vec::new() };
+    let Ok(Some(bytes)) = bytes(path, FILE_BYTES_MAX) else { return Vec::new() };
     let start = usize::try_from(ACTIONS_AT).unwrap_or(usize::MAX);
     let lines = bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n');
     let let_go = lines.filter_map(undigested::<LetGo>).filter(|let_go| let_go.seq > seq);
     let_go.map(|let_go| let_go.action).collect()
 }
 
-fn bytes(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    let failed = |error: io::Error| fail::system(path, "read", &error);
-    match fs::metadata(path) {
+/// The first bytes of a file, where there is one.
+fn bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(error)),
-        Ok(found) if found.len() > FILE_BYTES_MAX => Ok(Some(Vec::new())),
-        Ok(_) => fs::read(path).map(Some).map_err(failed),
+        Err(error) => Err(fail::system(path, "read", &error)),
     }
 }
 

@@ -10,7 +10,6 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::desk::FOLD_EVERY;
 use super::fail::{self, Doing};
 use super::header;
 use super::journaled;
@@ -42,16 +41,14 @@ pub(super) enum Marks {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
     pub(super) marks: Marks,
-    /// The log was not folded into it for a while, or never.
-    pub(super) fold_due: bool,
+    /// There was none.
+    pub(super) is_new: bool,
 }
 
 impl Opened {
     /// Looks at the file before it is opened.
     pub(super) fn look(at: &Path, marks: Marks) -> Self {
-        let changed = fs::metadata(at).and_then(|found| found.modified()).ok();
-        let age = changed.and_then(|changed| changed.elapsed().ok());
-        Self { marks, fold_due: changed.is_none() || age.is_some_and(|age| age >= FOLD_EVERY) }
+        Self { marks, is_new: !fs::metadata(at).is_ok_and(|found| found.len() > 0) }
     }
 }
 

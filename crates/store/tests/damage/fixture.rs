@@ -68,7 +68,8 @@ fn copy_with_marks(from: &Path, to: &Path) {
     for entry in fs::read_dir(from.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();
         let found = path.file_name().unwrap().to_str().unwrap();
-        if let Some(rest) = found.strip_prefix(name).filter(|rest| rest.ends_with(".mark")) {
+        let is_mark = path.extension().is_some_and(|end| end == "mark");
+        if let Some(rest) = found.strip_prefix(name).filter(|_| is_mark) {
             fs::copy(&path, format!("{}{rest}", to.display())).unwrap();
         }
     }

@@ -37,7 +37,9 @@ impl Kept {
         let mut claim = store.claim(PROJECT, &holder("run")).await.unwrap();
         for (number, scene) in scenes.iter().enumerate() {
             let Scene::Write(events) = scene else { continue };
-            events.iter().for_each(|recorded| claim.state.apply(recorded));
+            for recorded in events {
+                claim.state.apply(recorded);
+            }
             let mut batch = Batch::new(&claim.state, events.clone());
             if number % 40 == 39 {
                 batch.snapshot = Some(snapshot(&claim.state));
@@ -137,8 +139,8 @@ async fn tells_all_or_refuses(folder: &Path, state: &State, what: &str) -> bool 
 // B51: damage anywhere in the database, its log, the log's index or the mark
 #[tokio::test]
 async fn no_damage_makes_it_forget() {
-    let asked = std::env::var("UNSTUCK_DAMAGES").ok();
-    let damages = asked.map_or(DAMAGES, |asked| asked.parse().unwrap());
+    let asked = std::env::var_os("UNSTUCK_DAMAGES").and_then(|n| n.to_str()?.parse().ok());
+    let damages = asked.unwrap_or(DAMAGES);
     let scenes = scenes(SEED, STEPS).unwrap();
     let mut lives = Vec::new();
     for folded in [0, scenes.len() / 2, scenes.len()] {
@@ -153,9 +155,10 @@ async fn no_damage_makes_it_forget() {
         let (name, bytes) = &kept.files[usize::try_from(chance.below(4)).unwrap()];
         let what = damage(&mut chance, name, bytes, &folder.path().join(name));
         let what = format!("damage {number}: {what}");
-        match tells_all_or_refuses(folder.path(), &kept.state, &what).await {
-            true => told += 1,
-            false => refused += 1,
+        if tells_all_or_refuses(folder.path(), &kept.state, &what).await {
+            told += 1;
+        } else {
+            refused += 1;
         }
     }
     assert!(told > damages / 10 && refused > damages / 10, "{told} told, {refused} refused");

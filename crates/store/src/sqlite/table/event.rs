@@ -152,17 +152,29 @@ fn unsealable(column: usize) -> rusqlite::Error {
     rusqlite::Error::InvalidColumnType(column, "seal".to_owned(), Type::Blob)
 }
 
-/// The event at a position, where there is one: its seal, where it was ever sealed.
-pub(crate) fn seal(
-    conn: &Connection,
-    project: i64,
-    seq: u64,
-) -> rusqlite::Result<Option<Option<Seal>>> {
+/// What there is at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// No event.
+    Empty,
+    /// An event from before there were seals.
+    Unsealed,
+    /// An event with its seal.
+    Sealed(Seal),
+}
+
+/// What there is at a position.
+pub(crate) fn place(conn: &Connection, project: i64, seq: u64) -> rusqlite::Result<Place> {
     let mut find =
         conn.prepare_cached("SELECT seal FROM events WHERE project = ?1 AND seq = ?2")?;
     let found = find.query_row(params![project, int(seq)], |row| row.get::<_, Option<Vec<u8>>>(0));
-    let read = |bytes: Vec<u8>| Seal::from_bytes(&bytes).ok_or_else(|| unsealable(0));
-    found.optional()?.map(|bytes| bytes.map(read).transpose()).transpose()
+    match found.optional()? {
+        None => Ok(Place::Empty),
+        Some(None) => Ok(Place::Unsealed),
+        Some(Some(bytes)) => {
+            Seal::from_bytes(&bytes).map(Place::Sealed).ok_or_else(|| unsealable(0))
+        }
+    }
 }
 
 /// Seals an event that was written before there were seals.
