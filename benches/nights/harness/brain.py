@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from dataclasses import dataclass, field, replace
 
 from harness.scenario import Act, Fault, Role, Turn
@@ -48,6 +49,7 @@ class _Progress:
     failed: bool = False
     unheard: bool = False
     served: dict[tuple[int, int], int] = field(default_factory=dict)
+    began: dict[tuple[int, int], float] = field(default_factory=dict)
 
 
 LAST = Turn((Act("done", "Done."),))
@@ -115,6 +117,15 @@ def _move(progress: _Progress, asked: tuple[str, ...], assistants: int) -> None:
     progress.assistants = assistants
 
 
+def _lasts(fault: Fault, at: tuple[int, int], progress: _Progress) -> bool:
+    """Whether a fault meets one more request. One that is over stays over when the last attempt is repeated."""
+    if fault.for_seconds is not None:
+        now = time.monotonic()
+        return now < progress.began.setdefault(at, now) + fault.for_seconds
+    progress.served[at] = progress.served.get(at, 0) + 1
+    return fault.times == 0 or progress.served[at] <= fault.times
+
+
 def _next(role: Role, progress: _Progress) -> Turn | Fault:
     script = min(progress.attempt, len(role.attempts) - 1)
     items = role.attempts[script]
@@ -123,9 +134,7 @@ def _next(role: Role, progress: _Progress) -> Turn | Fault:
         if isinstance(item, Turn):
             break
         at = (script, progress.position)
-        progress.served[at] = progress.served.get(at, 0) + 1
-        # A fault that is over stays over when the last attempt is repeated.
-        if item.times == 0 or progress.served[at] <= item.times:
+        if _lasts(item, at, progress):
             return item
         progress.position += 1
     progress.position += 1

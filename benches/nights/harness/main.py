@@ -43,7 +43,8 @@ def main(arguments: list[str]) -> int:
     """Runs the suite; 0 when everything is as it has to be."""
     options = _options(arguments)
     try:
-        scenarios = scenario.read_all(HERE / "scenarios", HERE / "bases")
+        rows = scenario.rows_of(PROJECT / "docs/behaviours.md")
+        scenarios = scenario.read_all(HERE / "scenarios", HERE / "bases", rows)
     except scenario.Wrong as wrong:
         print(f"nights: {wrong}", file=sys.stderr)
         return 2

@@ -76,6 +76,9 @@ class Oracle:
         spent = sum(ran.seconds for ran in played.ran)
         if limit is not None and spent > limit:
             self._say(f"took {spent:.1f} s, more than {limit} s")
+        seen, end_max = self._service.seen(), self._expect.get("end_seconds_max")
+        if end_max is not None and last is not None and seen and last.ended - seen[-1].at > end_max:
+            self._say(f"ended {last.ended - seen[-1].at:.1f} s after the last call, more than {end_max} s")
 
     def _see_calls(self, verdict: Verdict) -> None:
         seen = self._service.seen()
@@ -259,7 +262,8 @@ class Oracle:
         return leaked
 
     def _see_processes(self) -> bool:
-        left = processes.left_after(self._stage.root, LEFT_SECONDS_MAX)
+        seconds_max = self._expect.get("left_seconds_max", LEFT_SECONDS_MAX)
+        left = processes.left_after(self._stage.root, seconds_max)
         if left:
             self._say(f"left running: {'; '.join(process.command for process in left[:3])}")
             processes.end(left)

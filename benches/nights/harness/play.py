@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from harness import processes
@@ -33,6 +34,7 @@ class Ran:
     exit: int
     output: str
     seconds: float
+    ended: float
     hung: bool
 
 
@@ -136,7 +138,7 @@ class Player:
 
     def _run(self, step: Step) -> Ran:
         arguments = [self._stage.fill(argument) for argument in step.value]
-        log = self._stage.root / f"output-{len(self.played.ran)}.txt"
+        log = self._log()
         env = {name: self._stage.fill(value) for name, value in step.env.items()}
         began = time.monotonic()
         with log.open("wb") as out:
@@ -150,10 +152,15 @@ class Player:
                 start_new_session=True,
             )
             hung = not self._follow(child, step, began)
+        ended = time.monotonic()
         output = log.read_text("utf-8", "replace")
-        ran = Ran(tuple(step.value), child.returncode, output, time.monotonic() - began, hung)
+        ran = Ran(tuple(step.value), child.returncode, output, ended - began, ended, hung)
         self.played.ran.append(ran)
         return ran
+
+    def _log(self) -> Path:
+        """Where the output of the command goes that runs now or next."""
+        return self._stage.root / f"output-{len(self.played.ran)}.txt"
 
     def _follow(self, child: subprocess.Popen[bytes], step: Step, began: float) -> bool:
         """Waits for the end of a command and does meanwhile what the step says."""
@@ -185,6 +192,8 @@ class Player:
             "pull": lambda: bool(self._service.outside.pulls),
             "count": lambda: bool(self._service.outside.counts.get(rest)),
             "branch": lambda: bool(self._stage.git("rev-parse", "--verify", "-q", rest, check=False).strip()),
+            "output": lambda: rest in self._log().read_text("utf-8", "replace"),
+            "process": lambda: any(rest in each.command for each in processes.belonging_to(self._stage.root)),
             "question": self._question_is_open,
         }
         if word not in observers:

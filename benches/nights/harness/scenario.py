@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,11 @@ class Wrong(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """What the service does instead of answering, for `times` requests."""
+    """What the service does instead of answering, for `times` requests or `for_seconds` from the first one on."""
 
     name: str
     times: int = 1
+    for_seconds: float | None = None
     retry_after: int | None = None
     reset_in: int | None = None
     seconds: float = 0.0
@@ -41,6 +44,8 @@ class Turn:
 
     acts: tuple[Act, ...]
     pause: float = 0.0
+    stop: str = ""
+    tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,7 @@ class Scenario:
     name: str
     title: str
     proves: tuple[str, ...]
+    rows: tuple[str, ...]
     ci: bool
     agents: tuple[str, ...]
     files: dict[str, str]
@@ -108,27 +114,36 @@ EXPECT = {
     "built", "green", "charges", "pushed", "pulls", "prompts", "person_changes", "secrets",
     "seconds_max", "log", "log_never", "status", "status_never", "branch", "landed", "person_has",
     "person_lacks", "prompt_bytes_max",
-    "gap_min", "gap_max", "agents", "served",
+    "gap_min", "gap_max", "agents", "served", "left_seconds_max", "end_seconds_max",
 }
 KNOWN = {
-    "title", "proves", "ci", "agents", "base", "files", "executable", "ignored", "programs",
+    "title", "proves", "rows", "ci", "agents", "base", "files", "executable", "ignored", "programs",
     "settings", "before", "after_init", "env", "model", "step", "shop", "github", "expect", "goal",
     "max_wait", "peer", "tasks",
 }
 
+ROW = re.compile(r"^\| (T\d\.\d+|TX\d+|B\d+) \|", re.MULTILINE)
+"""The beginning of a row of docs/behaviours.md."""
 
-def read(path: Path, bases: Path) -> Scenario:
+
+def rows_of(page: Path) -> frozenset[str]:
+    """The rows that a scenario may say it proves."""
+    return frozenset(ROW.findall(page.read_text(encoding="utf-8")))
+
+
+def read(path: Path, bases: Path, rows: frozenset[str]) -> Scenario:
     """Reads a scenario, with the repository it is based on."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        _only(raw.get("rows", []), rows, "row")
         return _scenario(path.stem, raw, bases)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, Wrong) as error:
         raise Wrong(f"{path.name}: {error}") from error
 
 
-def read_all(folder: Path, bases: Path) -> list[Scenario]:
+def read_all(folder: Path, bases: Path, rows: frozenset[str]) -> list[Scenario]:
     """Reads every scenario of a folder, by name."""
-    return [read(path, bases) for path in sorted(folder.glob("*.toml"))]
+    return [read(path, bases, rows) for path in sorted(folder.glob("*.toml"))]
 
 
 def _scenario(name: str, raw: dict[str, Any], bases: Path) -> Scenario:
@@ -139,6 +154,7 @@ def _scenario(name: str, raw: dict[str, Any], bases: Path) -> Scenario:
         name=name,
         title=raw["title"],
         proves=tuple(raw["proves"]),
+        rows=tuple(raw.get("rows", [])),
         ci=raw.get("ci", False),
         agents=tuple(raw.get("agents", AGENTS)),
         files={**base.get("files", {}), **raw.get("files", {})},
@@ -164,7 +180,7 @@ def _base(name: str | None, bases: Path) -> dict[str, Any]:
     return tomllib.loads((bases / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def _only(raw: dict[str, Any], known: set[str], what: str) -> None:
+def _only(raw: Iterable[str], known: Set[str], what: str) -> None:
     unknown = sorted(set(raw) - known)
     if unknown:
         raise Wrong(f"unknown {what}: {', '.join(unknown)}")
@@ -181,8 +197,8 @@ def _item(raw: dict[str, Any] | list[dict[str, Any]]) -> Turn | Fault:
     if "fault" in raw:
         named = {key: value for key, value in raw.items() if key != "fault"}
         return Fault(name=str(raw["fault"]), **named)
-    pause = float(raw.get("pause", 0.0))
-    return Turn((_act({key: value for key, value in raw.items() if key != "pause"}),), pause)
+    of_act = {key: value for key, value in raw.items() if key not in ("pause", "stop", "tokens")}
+    return Turn((_act(of_act),), float(raw.get("pause", 0.0)), raw.get("stop", ""), raw.get("tokens", 0))
 
 
 def _act(raw: dict[str, Any]) -> Act:

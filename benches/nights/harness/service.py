@@ -168,6 +168,8 @@ class _Handler(BaseHTTPRequestHandler):
         match fault.name:
             case "page":
                 self._whole(502, "text/html", b"<html><h1>502 Bad Gateway</h1></html>", ())
+            case "odd":
+                self._json(200, {"type": "surprise", "words": ["nobody", "knows"]})
             case "empty":
                 self._stream([])
             case "cut" | "hang_after_start":
@@ -234,11 +236,14 @@ class _Handler(BaseHTTPRequestHandler):
         with service.lock:
             service.outside.counts["charge"] = nth = service.outside.counts.get("charge", 0) + 1
             refused = nth <= int(service.shop.get("refuse", 0))
-            if not refused:
+            denied = nth <= int(service.shop.get("deny", 0))
+            if not refused and not denied:
                 service.outside.charges[order] = service.outside.charges.get(order, 0) + 1
         if not self._patient(float(service.shop.get("slow", 0))):
             raise OSError("the client is gone")
-        if refused:
+        if denied:
+            self._json(403, {"error": "your account has no right to charge"})
+        elif refused:
             self._json(503, {"error": "try later"})
         elif nth <= int(service.shop.get("lose", 0)):
             self._drop()

@@ -110,7 +110,7 @@ class Stage:
         return env
 
     def _path(self) -> list[Path | str]:
-        return [self.root / "bin", self.tools.agents, self.tools.unstuck.parent, os.defpath, "/usr/local/bin"]
+        return [self.root / "bin", self.tools.agents, os.defpath, "/usr/local/bin"]
 
     def git(self, *arguments: str, check: bool = True) -> str:
         """Runs git in the person's checkout, as the person."""
@@ -133,6 +133,8 @@ class Stage:
         for name in ("home", "bin", "repo", "state"):
             (self.root / name).mkdir(parents=True)
         (self.root / "home/.gitconfig").write_text(GITCONFIG)
+        # A person calls it by its name, whatever the file is called that is tried out.
+        (self.root / "bin/unstuck").symlink_to(self.tools.unstuck)
         for name, text in self.scenario.programs.items():
             self._executable(self.root / "bin" / name, text)
         self.git("init", "--quiet", "-b", "main", ".")

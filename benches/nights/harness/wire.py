@@ -9,7 +9,11 @@ from harness.brain import Conversation
 from harness.words import Speech
 
 USED = {"input": 100, "cached": 10, "output": 20}
-"""The tokens that every turn uses."""
+"""The tokens that a turn uses which does not say how many it writes."""
+
+
+def _written(speech: Speech) -> int:
+    return speech.tokens or USED["output"]
 
 
 def wire_of(path: str) -> str | None:
@@ -122,13 +126,13 @@ def _messages_whole(speech: Speech, conversation: Conversation, number: int) -> 
         "role": "assistant",
         "model": conversation.model,
         "content": _messages_content(speech, number),
-        "stop_reason": "tool_use" if speech.calls else "end_turn",
+        "stop_reason": speech.stop or ("tool_use" if speech.calls else "end_turn"),
         "stop_sequence": None,
         "usage": {
             "input_tokens": USED["input"] - USED["cached"],
             "cache_read_input_tokens": USED["cached"],
             "cache_creation_input_tokens": 0,
-            "output_tokens": USED["output"],
+            "output_tokens": _written(speech),
         },
     }
 
@@ -149,7 +153,7 @@ def _messages_events(speech: Speech, conversation: Conversation, number: int) ->
         told.append(_named({"type": "content_block_delta", "index": index, "delta": delta}))
         told.append(_named({"type": "content_block_stop", "index": index}))
     end = {"stop_reason": stop, "stop_sequence": None}
-    told.append(_named({"type": "message_delta", "delta": end, "usage": {"output_tokens": USED["output"]}}))
+    told.append(_named({"type": "message_delta", "delta": end, "usage": {"output_tokens": _written(speech)}}))
     told.append(_named({"type": "message_stop"}))
     return told
 
@@ -157,7 +161,8 @@ def _messages_events(speech: Speech, conversation: Conversation, number: int) ->
 def _responses_output(speech: Speech, number: int) -> list[dict[str, Any]]:
     output: list[dict[str, Any]] = []
     if speech.text:
-        content = [{"type": "output_text", "text": speech.text, "annotations": []}]
+        spoken = {"type": "output_text", "text": speech.text, "annotations": []}
+        content = [{"type": "refusal", "refusal": speech.text} if speech.stop == "refusal" else spoken]
         message = {"type": "message", "id": f"msg_night_{number}", "role": "assistant", "status": "completed"}
         output.append({**message, "content": content})
     for index, call in enumerate(speech.calls):
@@ -177,19 +182,20 @@ def _responses_output(speech: Speech, number: int) -> list[dict[str, Any]]:
 
 
 def _responses_whole(speech: Speech, conversation: Conversation, number: int) -> dict[str, Any]:
+    cut = speech.stop == "max_tokens"
     return {
         "id": f"resp_night_{number}",
         "object": "response",
         "model": conversation.model,
-        "status": "completed",
+        "status": "incomplete" if cut else "completed",
         "output": _responses_output(speech, number),
-        "incomplete_details": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
         "usage": {
             "input_tokens": USED["input"],
             "input_tokens_details": {"cached_tokens": USED["cached"]},
-            "output_tokens": USED["output"],
+            "output_tokens": _written(speech),
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": USED["input"] + USED["output"],
+            "total_tokens": USED["input"] + _written(speech),
         },
     }
 
@@ -202,14 +208,16 @@ def _responses_events(speech: Speech, conversation: Conversation, number: int) -
         place = {"output_index": index, "item_id": item["id"]}
         if item["type"] == "message":
             empty = {**item, "content": []}
-            delta = {"type": "response.output_text.delta", "delta": item["content"][0]["text"], **place}
+            delta = {"type": "response.output_text.delta", "delta": speech.text, **place}
+            if speech.stop == "refusal":
+                delta["type"] = "response.refusal.delta"
         else:
             empty = {**item, "arguments": ""}
             delta = {"type": "response.function_call_arguments.delta", "delta": item["arguments"], **place}
         told.append(_named({"type": "response.output_item.added", "output_index": index, "item": empty}))
         told.append(_named(delta))
         told.append(_named({"type": "response.output_item.done", "output_index": index, "item": item}))
-    told.append(_named({"type": "response.completed", "response": response}))
+    told.append(_named({"type": f"response.{response['status']}", "response": response}))
     return told
 
 
@@ -224,21 +232,29 @@ def _chat_calls(speech: Speech, number: int) -> list[dict[str, Any]]:
     ]
 
 
-CHAT_USAGE = {
-    "prompt_tokens": USED["input"],
-    "completion_tokens": USED["output"],
-    "total_tokens": USED["input"] + USED["output"],
-    "prompt_tokens_details": {"cached_tokens": USED["cached"]},
-}
+def _chat_usage(speech: Speech) -> dict[str, Any]:
+    return {
+        "prompt_tokens": USED["input"],
+        "completion_tokens": _written(speech),
+        "total_tokens": USED["input"] + _written(speech),
+        "prompt_tokens_details": {"cached_tokens": USED["cached"]},
+    }
+
+
+CHAT_STOPS = {"refusal": "content_filter", "max_tokens": "length"}
+
+
+def _chat_finish(speech: Speech) -> str:
+    return CHAT_STOPS.get(speech.stop) or ("tool_calls" if speech.calls else "stop")
 
 
 def _chat_whole(speech: Speech, conversation: Conversation, number: int) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": speech.text}
     if speech.calls:
         message["tool_calls"] = _chat_calls(speech, number)
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if speech.calls else "stop"}
+    choice = {"index": 0, "message": message, "finish_reason": _chat_finish(speech)}
     envelope = {"id": f"chatcmpl-night-{number}", "object": "chat.completion", "created": 0}
-    return {**envelope, "model": conversation.model, "choices": [choice], "usage": CHAT_USAGE}
+    return {**envelope, "model": conversation.model, "choices": [choice], "usage": _chat_usage(speech)}
 
 
 def _chat_events(speech: Speech, conversation: Conversation, number: int) -> list[str]:
@@ -256,7 +272,7 @@ def _chat_events(speech: Speech, conversation: Conversation, number: int) -> lis
     told = [chunk({"role": "assistant", "content": speech.text})]
     for index, call in enumerate(_chat_calls(speech, number)):
         told.append(chunk({"tool_calls": [{**call, "index": index}]}))
-    told.append(chunk({}, "tool_calls" if speech.calls else "stop"))
-    told.append(f"data: {json.dumps({**envelope, 'choices': [], 'usage': CHAT_USAGE})}\n\n")
+    told.append(chunk({}, _chat_finish(speech)))
+    told.append(f"data: {json.dumps({**envelope, 'choices': [], 'usage': _chat_usage(speech)})}\n\n")
     told.append("data: [DONE]\n\n")
     return told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.brain import Conversation
@@ -26,6 +26,8 @@ class Speech:
 
     text: str
     calls: tuple[Call, ...]
+    stop: str = ""
+    tokens: int = 0
 
 
 def speak(turn: Turn, conversation: Conversation, there: frozenset[str]) -> Speech:
@@ -37,7 +39,7 @@ def speak(turn: Turn, conversation: Conversation, there: frozenset[str]) -> Spee
         said, called = words(act, conversation, there)
         text.extend(said)
         calls.extend(called)
-    return Speech("\n".join(text), tuple(calls))
+    return Speech("\n".join(text), tuple(calls), turn.stop, turn.tokens)
 
 
 def filled(speech: Speech, fill: Callable[[str], str]) -> Speech:
@@ -54,7 +56,8 @@ def filled(speech: Speech, fill: Callable[[str], str]) -> Speech:
             case _:
                 return value
 
-    return Speech(fill(speech.text), tuple(Call(call.name, put(call.arguments)) for call in speech.calls))
+    calls = tuple(Call(call.name, put(call.arguments)) for call in speech.calls)
+    return replace(speech, text=fill(speech.text), calls=calls)
 
 
 def _speaker(conversation: Conversation) -> Any:

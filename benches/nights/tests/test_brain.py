@@ -1,6 +1,7 @@
 """The scripted model finds its place in any conversation."""
 
 import unittest
+from unittest import mock
 
 from harness.brain import Brain, Conversation
 from harness.scenario import Act, Fault, Role, Turn
@@ -33,6 +34,11 @@ class Attempts(unittest.TestCase):
         brain = Brain((Role("", ((turn("a"), turn("b")), (turn("c"),))),))
         self.assertEqual(said(brain, asked("go")), "a")
         self.assertEqual(said(brain, asked("go")), "c")
+
+    def test_a_fault_lasts_from_its_first_request_on(self) -> None:
+        brain = Brain((Role("", ((Fault("429", for_seconds=100.0), turn("a")),)),))
+        with mock.patch("harness.brain.time.monotonic", side_effect=[1000.0, 1099.0, 1101.0]):
+            self.assertEqual([said(brain, asked("go")) for _ in range(3)], ["fault 429", "fault 429", "a"])
 
     def test_the_last_attempt_is_repeated(self) -> None:
         brain = Brain((Role("", ((turn("a"),),)),))

@@ -65,6 +65,19 @@ class Speaking(unittest.TestCase):
                 self.assertIn(text, stream, name)
                 self.assertIn(text, whole, name)
 
+    def test_why_a_turn_ends_and_what_it_costs_is_said_on_every_wire(self) -> None:
+        ends = {
+            "messages": {"refusal": "refusal", "max_tokens": "max_tokens"},
+            "chat": {"refusal": "content_filter", "max_tokens": "length"},
+            "responses": {"refusal": '"type": "refusal"', "max_tokens": "response.incomplete"},
+        }
+        for name, stops in ends.items():
+            for stop, word in stops.items():
+                speech = words.Speech("no", (), stop, 4711)
+                stream = "".join(wire.events(speech, self.conversation(name), 1))
+                self.assertIn(word, stream, name)
+                self.assertIn("4711", stream, name)
+
 
 if __name__ == "__main__":
     unittest.main()

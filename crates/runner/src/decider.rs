@@ -189,8 +189,9 @@ pub struct Intent {
 pub struct KnownJob {
     /// Its id.
     pub task: TaskId,
-    /// Its last firing came to its end.
-    pub is_over: bool,
+    /// It may be fired: its last firing came to its end, or rests over something that may have passed
+    /// by itself since.
+    pub may_begin: bool,
     /// What it is.
     pub spec: Arc<TaskSpec>,
 }
@@ -214,7 +215,7 @@ impl Look {
             }
             Self::Job { name } => Looked::Job(state.job(name).map(|job| KnownJob {
                 task: job.id,
-                is_over: job.state.has_ended(),
+                may_begin: job.state.has_ended() || state.rests_over_what_passes(job),
                 spec: Arc::clone(&job.spec),
             })),
             Self::Held { task } => Looked::Held(held(state, *task)),

@@ -56,6 +56,7 @@ pub(crate) async fn build_settings(
         unlisted: settings.commands.allow_destructive.clone(),
         person,
         command_timeout: settings.run.command.0.into(),
+        check_timeout: settings.validate.timeout.0.into(),
         environment: Environment::usual(env::vars_os(), &settings.commands.env),
         redactor: Arc::new(Redactor::new(hidden())),
         secrets: Arc::new(Secrets::new(hidden())),

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
-use unstuck_core::engine::{BuildId, Command, Recorded, Standing, State};
+use unstuck_core::engine::{BuildState, Command, Recorded, Standing, State};
 use unstuck_runner::control::{Client, ClientError, Refusal, Server, TokenKey};
 use unstuck_runner::notify::Sender;
 use unstuck_runner::{
     CommandError, Decider, Ended, Handle, Look, Looked, Notice, Runner, Scope, World,
 };
 use unstuck_store::Store;
+use unstuck_store::tables::BuildRow;
 
 use super::channels::{GRACE, sender};
 use super::folder::{Project, holder};
@@ -121,27 +122,29 @@ impl Seat {
         self.post.decider()
     }
 
-    /// Whether a task of a build is at work. Whoever holds the project has it in memory; others read
-    /// the tables.
-    pub(crate) async fn at_work(
+    /// How a build stands, and whether a task of it is at work. Both are of one moment: the holder
+    /// has them in memory, before the tables do.
+    pub(crate) async fn standing(
         &self,
         store: &Arc<dyn Store>,
         project: &str,
-        build: BuildId,
-    ) -> Result<bool, Error> {
+        row: &BuildRow,
+    ) -> Result<(BuildState, bool), Error> {
+        let id = row.id;
         let works = |standing| matches!(standing, Standing::Running | Standing::Reconciling);
         match &self.post {
             Post::Holder(handle) => {
                 let look = move |state: &State| {
-                    state.build(build).is_some_and(|build| {
-                        build.count(Standing::Running) + build.count(Standing::Reconciling) > 0
-                    })
+                    let build = state.build(id)?;
+                    let at_work =
+                        build.count(Standing::Running) + build.count(Standing::Reconciling) > 0;
+                    Some((build.state, at_work))
                 };
-                Ok(handle.look(look).await?)
+                Ok(handle.look(look).await?.unwrap_or((row.state, false)))
             }
             Post::Guest(_) => {
-                let tasks = store.tasks(project, build).await?;
-                Ok(tasks.iter().any(|task| works(task.moved.state.standing())))
+                let tasks = store.tasks(project, id).await?;
+                Ok((row.state, tasks.iter().any(|task| works(task.moved.state.standing()))))
             }
         }
     }

@@ -15,7 +15,7 @@ fn copied() -> Place {
     place
 }
 
-// TX17: what was copied is there again, and an action it knows is not performed twice
+// TX8: what was copied is there again, and an action it knows is not performed twice
 #[test]
 fn a_copy_brings_everything_back() {
     let place = copied();
@@ -55,7 +55,7 @@ fn a_copy_overwrites_nothing_and_is_private() {
     assert!(fs::read(place.path("copy.db")).unwrap() == before);
 }
 
-// TX8: what is no copy of this project is refused, and what is here stays
+// What is no copy of this project is refused, and what is here stays.
 #[test]
 fn what_is_no_copy_is_refused() {
     let place = copied();
@@ -83,7 +83,7 @@ fn what_is_no_copy_is_refused() {
     assert_eq!(place.read("acts"), "1\n");
 }
 
-// TX3: nobody's work is replaced under their hands, and a copy can be made beside it
+// A store in use is not replaced, and a copy of it can be made meanwhile.
 #[test]
 fn a_copy_is_made_while_something_runs_and_not_gone_back_to() {
     let place = copied();

@@ -82,7 +82,8 @@ pub use setbacks::Setbacks;
 pub use signatures::{APPROACHES_KEPT_MAX, FailedApproach, Record, Signatures};
 pub use state::{State, Taken};
 pub use task::{
-    Allowance, Charged, Counters, Failing, Guidance, Left, Standing, Task, TaskState, Transient,
+    Allowance, Charged, Counters, Failing, Guidance, Left, Refused, Standing, Task, TaskState,
+    Transient,
 };
 pub use why::{Count, Rule, Why};
 pub use wish::{Order, Wish};

@@ -15,7 +15,8 @@ use super::run::{Run, Step};
 use super::setbacks::Unfinished;
 use super::signatures::Signatures;
 use super::table::Table;
-use super::task::Task;
+use super::task::{Task, TaskState};
+use crate::fault::Charge;
 use crate::plan::{GateKey, Request};
 use crate::policy::Amount;
 use crate::signature::Signature;
@@ -243,6 +244,13 @@ impl State {
     pub fn allows(&self, task: TaskId, signature: Signature) -> bool {
         self.allowed.contains(&signature)
             || self.task(task).is_some_and(|task| task.allowance == Some(signature))
+    }
+
+    /// Whether a task rests over a question about something that may have passed by itself since.
+    pub fn rests_over_what_passes(&self, task: &Task) -> bool {
+        let TaskState::Parked { question, run: None } = task.state else { return false };
+        let fault = self.question(question).and_then(|asked| asked.fault.as_ref());
+        fault.is_some_and(|fault| fault.code().charges(task.work()).contains(&Charge::Transient))
     }
 
     /// The commands that a person allowed beside the rules: for good, or for this task's run.

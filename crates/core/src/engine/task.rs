@@ -203,6 +203,16 @@ pub struct Failing {
     pub since: Time,
 }
 
+/// Something that an agent was not allowed to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refused {
+    /// The command, or what else it was.
+    pub what: Arc<str>,
+    /// Why not.
+    pub why: Arc<str>,
+}
+
 /// What a task has charged to an error and can give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charged {
@@ -295,6 +305,9 @@ pub struct Task {
     /// It is done and nothing had to be changed: why, in the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<Arc<str>>,
+    /// What its agent was not allowed to do, without repetitions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
     /// What was done about a job's script in this firing.
     #[serde(default, skip_serializing_if = "Repairs::is_none")]
     pub repairs: Repairs,
@@ -361,6 +374,7 @@ impl Task {
             approach: None,
             nudged: None,
             unchanged: None,
+            refused: Vec::new(),
             repairs: Repairs::default(),
             checked: Vec::new(),
             reports: Vec::new(),

@@ -22,6 +22,10 @@ pub(super) struct Turn<'a> {
     pub(super) now: Time,
     pub(super) rng: &'a mut Rng,
     events: Vec<Recorded>,
+    /// The effect whose end is being decided about.
+    settled: Option<EffectId>,
+    /// The run that a fault ended in the middle of its effect, which is still being performed.
+    cut_short: Option<(RunId, EffectId)>,
 }
 
 impl<'a> Turn<'a> {
@@ -31,7 +35,8 @@ impl<'a> Turn<'a> {
         now: Time,
         rng: &'a mut Rng,
     ) -> Self {
-        Self { state, policy, now, rng, events: Vec::with_capacity(EVENTS_USUAL) }
+        let events = Vec::with_capacity(EVENTS_USUAL);
+        Self { state, policy, now, rng, events, settled: None, cut_short: None }
     }
 
     /// What it led to, so far.
@@ -84,23 +89,43 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// An effect has ended: there is nothing left of it to stop.
+    pub(super) fn settle(&mut self, effect: EffectId) {
+        self.settled = Some(effect);
+    }
+
+    /// A fault is about to end what the run waits for. If that is still being performed, it is
+    /// stopped with the run.
+    pub(super) fn cut_short(&mut self, run: RunId) {
+        let owed = self.state.run(run).and_then(|run| run.owes);
+        let still_performed = owed.filter(|effect| self.settled != Some(*effect));
+        self.cut_short = still_performed.map(|effect| (run, effect));
+    }
+
+    /// What has to be stopped when the run ends; nothing where there is no run.
+    fn to_stop(&self, run: RunId) -> Option<Option<EffectId>> {
+        let owed = self.state.run(run)?.owes;
+        let cut_short = self.cut_short.filter(|(cut, _)| *cut == run);
+        Some(owed.or(cut_short.map(|(_, effect)| effect)))
+    }
+
     /// The run ends here; its successor, if there is one, has another id.
     pub(super) fn end_run(&mut self, run: RunId, status: Status, code: Code) {
-        if let Some(stop) = self.state.run(run).map(|run| run.owes) {
+        if let Some(stop) = self.to_stop(run) {
             self.emit(Event::RunFailed { run, status, stop, code: Some(code) });
         }
     }
 
     /// The run stands still, over a fault or because somebody holds it, and can go on under its id.
     pub(super) fn pause_run(&mut self, run: RunId, status: Status, step: Step, code: Option<Code>) {
-        if let Some(stop) = self.state.run(run).map(|run| run.owes) {
+        if let Some(stop) = self.to_stop(run) {
             self.emit(Event::RunPaused { run, status, step, stop, code });
         }
     }
 
     /// A person's decision ends the run.
     pub(super) fn cancel_run(&mut self, run: RunId) {
-        if let Some(stop) = self.state.run(run).map(|run| run.owes) {
+        if let Some(stop) = self.to_stop(run) {
             self.emit(Event::RunCancelled { run, stop });
         }
     }

@@ -75,6 +75,26 @@ fn a_push_that_fails_twice_is_warned_about_and_its_task_is_done_all_the_same() {
     assert_eq!(stage.state.questions().count(), 0);
 }
 
+// T1.9: what was committed is not past a check that comes later.
+#[test]
+fn a_check_after_the_commit_that_stays_red_is_asked_about_after_three_other_ways() {
+    let mut stage = Stage::new();
+    stage.build(vec![with_actions("a", vec![action("merge")])]);
+    let late = || fault(Code::ValidationPrePr, "it never says goodbye");
+    for approach in 1..=3 {
+        stage.attempt_as("a", approach);
+        stage.done("a");
+        stage.done("a");
+        stage.fails("a", late());
+        assert!(matches!(stage.owed("a").what, Work::Attempt { .. }), "approach {approach}");
+    }
+    stage.attempt_as("a", 4);
+    stage.done("a");
+    stage.done("a");
+    stage.fails("a", late());
+    assert_eq!(stage.question().code(), Some(Code::ValidationPrePr));
+}
+
 // T4.17
 #[test]
 fn a_change_that_cannot_be_taken_back_is_set_aside() {

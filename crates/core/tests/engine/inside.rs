@@ -64,7 +64,7 @@ fn the_fourth_time_the_attempt_ends_and_a_person_is_asked() {
 fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
     for &code in Code::ALL {
         let mut stage = Stage::tasks(&["a"]);
-        let effect = stage.effect_id("a");
+        let (effect, run) = (stage.effect_id("a"), stage.owed("a").run);
         raise(&mut stage, fault(code, "x"));
         let goes_on = stage.state.outstanding().iter().any(|owed| owed.id == effect);
         let row = code.row();
@@ -78,6 +78,11 @@ fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
                 _ => code == Code::GitCommitFailed,
             };
         assert_eq!(goes_on, comes_back, "{code}");
+        let stopped = stage.released.iter().any(|e| e.what == Work::Stop { effect });
+        // Some lead to another step of the same run.
+        let goes_on = stage.owed_if_any("a").is_some_and(|owed| owed.run == run);
+        let is_over = !comes_back && !goes_on;
+        assert_eq!(stopped, is_over, "{code}: an agent whose run is over is stopped");
     }
 }
 

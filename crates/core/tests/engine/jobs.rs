@@ -55,6 +55,32 @@ fn a_passing_fault_is_retried_five_times_and_then_asked_about() {
     assert_eq!(stage.question().why.rule, Rule::MaxRetriesExceeded);
 }
 
+// T3.7: whoever runs it again has it tried again, and its success ends the question.
+#[test]
+fn a_job_that_rests_over_an_outage_is_run_when_somebody_fires_it() {
+    let mut stage = Stage::new();
+    let id = stage.job("j", JobSpec::default());
+    for _ in 0..5 {
+        stage.fails("j", fault(Code::NetworkUnavailable, "503"));
+        stage.wait();
+    }
+    stage.fails("j", fault(Code::NetworkUnavailable, "503"));
+    assert!(matches!(stage.task_state("j"), TaskState::Parked { .. }));
+    stage.must(Command::FireJob { task: id });
+    assert_eq!(stage.owed("j").what, Work::Execute { retry: 0 });
+    run_to_its_end(&mut stage);
+    assert_eq!(stage.state.questions().count(), 0);
+}
+
+#[test]
+fn a_job_that_needs_a_login_is_not_run_when_somebody_fires_it() {
+    let mut stage = Stage::new();
+    let id = stage.job("j", JobSpec::default());
+    stage.fails("j", fault(Code::AuthExpired, "token"));
+    stage.must(Command::FireJob { task: id });
+    assert!(matches!(stage.task_state("j"), TaskState::Parked { .. }));
+}
+
 fn scheduled(stage: &mut Stage) -> TaskId {
     stage.job("j", JobSpec { scheduled: true, ..JobSpec::default() })
 }

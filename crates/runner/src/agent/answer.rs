@@ -7,7 +7,9 @@ use unstuck_core::attempt::{Action, Observation, Outcome, Step, Verdict, diff_di
 use unstuck_core::engine::{Note, Progress};
 use unstuck_core::fault::{Code, Fault, Input, Kind, Logic};
 use unstuck_core::plan::MutationKind;
-use unstuck_world::tool::{Act, Declaration, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten};
+use unstuck_world::tool::{
+    Act, Declaration, KeptFrom, SHOWN_BYTES_MAX, Shown, Speak, Wish, shorten,
+};
 
 use super::agent_loop::{End, Working};
 use super::desk::{Declared, Over};
@@ -105,8 +107,14 @@ impl Working<'_> {
         match came {
             Ok(Shown { text, outcome, verdict: None, kept_from }) => {
                 if let Some(kept_from) = kept_from {
-                    let text = Arc::from(&*self.redactor.text(&kept_from));
-                    self.desk.note(Note::Narrated { text }).await;
+                    let clean = |text: &str| Arc::from(&*self.redactor.text(text));
+                    let note = match kept_from {
+                        KeptFrom::Reaching(told) => Note::Narrated { text: clean(&told) },
+                        KeptFrom::Running { command, why } => {
+                            Note::Refused { what: clean(&command), why: clean(&why) }
+                        }
+                    };
+                    self.desk.note(note).await;
                 }
                 Ok(Answered::of(text, outcome))
             }

@@ -91,8 +91,10 @@ impl Shared {
         let commit = workspace.commit_made().await?;
         let remote = self.remote()?;
         let branch = Project::branch(order.build);
-        workspace.pass_push_hook(remote, &commit, &branch, &self.shell(order)).await?;
-        match self.settings.project.git().push(remote, &commit, &branch).await {
+        let shell = self.shell(order);
+        workspace.pass_push_hook(remote, &commit, &branch, &shell).await?;
+        let git = self.settings.project.git().kept_by(shell.guard, shell.lock);
+        match git.push(remote, &commit, &branch).await {
             Ok(()) => Ok(applied(&commit)),
             // The answer may have been lost on its way back: it is looked up.
             Err(fault) => {

@@ -61,7 +61,12 @@ impl Shared {
             self.go_on_from_landed(order, &workspace).await?;
         }
         if self.is_of_a_build() {
-            self.measure_base(order, task, &workspace).await?;
+            // It is ended half-way like the agent that would come after it.
+            let measured = self.measure_base(order, task, &workspace);
+            match stop.run_until_cancelled(measured).await {
+                Some(measured) => measured?,
+                None => return Ok(None),
+            }
         }
         let worked = match &task.worker {
             Worker::Agent(agent) => {
@@ -102,7 +107,7 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let (shell, at) = (self.shell(order), (order.effect.run, self.clock.now()));
+        let (shell, at) = (self.shell_of_checks(order), (order.effect.run, self.clock.now()));
         let means = (&shell, &*self.settings.redactor);
         let measured = self.baselines.measure(&task.gates, workspace, means, at).await?;
         let Some(baseline) = measured else { return Ok(()) };

@@ -118,7 +118,7 @@ impl Shared {
     ) -> Result<(), Fault> {
         let known = self.baselines.known(&task.gates);
         let at = (order.effect.run, self.clock.now());
-        let shell = self.shell(order);
+        let shell = self.shell_of_checks(order);
         let run = Box::pin(checks.run(workspace, &task.scope, known.as_deref(), &shell, at));
         let verdict = if checks.commands().is_empty() {
             run.await?

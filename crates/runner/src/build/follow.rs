@@ -16,6 +16,7 @@ use unstuck_core::engine::{Command, EffectId, Note, Progress};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{Activity, Usage};
+use unstuck_world::commands::refusal_in;
 use unstuck_world::mcp;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
@@ -155,7 +156,11 @@ impl Follower {
                     return;
                 }
                 let observation = Observation::of(outcome, &output, &self.worktree);
-                self.returned(&call, observation);
+                let refused = refusal_in(&output).map(str::to_owned);
+                let action = self.returned(&call, observation);
+                if let (Some(why), Some(what)) = (refused, action) {
+                    self.note(Note::Refused { what: what.into(), why: why.into() }).await;
+                }
             }
             Activity::Used { usage } => self.used(usage).await,
         }
@@ -189,13 +194,16 @@ impl Follower {
         open.filter_map(|action| action.command()).map(Arc::from).collect()
     }
 
-    fn returned(&mut self, call: &str, observation: Observation) {
-        let Some((tool, input)) = self.open.remove(call) else { return };
+    /// A call has returned; its command, where it was one.
+    fn returned(&mut self, call: &str, observation: Observation) -> Option<String> {
+        let (tool, input) = self.open.remove(call)?;
         let action = Action { tool, input, observation };
         self.look(Step::Action(&action));
+        let command = action.command();
         if self.seen.actions.len() < ACTIONS_MAX {
             self.seen.actions.push(action);
         }
+        command
     }
 
     async fn used(&mut self, usage: Usage) {

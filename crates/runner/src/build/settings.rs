@@ -49,6 +49,8 @@ pub struct BuildSettings {
     pub person: Person,
     /// How long one command of ours may take.
     pub command_timeout: Duration,
+    /// How long one check may take.
+    pub check_timeout: Duration,
     /// What agents and checks find in their environment, whole.
     pub environment: Vec<(OsString, OsString)>,
     /// Takes secrets out of everything that is remembered or shown.

@@ -226,6 +226,11 @@ impl Shared {
             timeout: self.settings.command_timeout,
         }
     }
+
+    /// The same for checks, which have a time of their own.
+    pub(crate) fn shell_of_checks(&self, order: &Order) -> Shell {
+        Shell { timeout: self.settings.check_timeout, ..self.shell(order) }
+    }
 }
 
 /// The effect failed.

@@ -5,7 +5,9 @@ use unstuck_core::question::Decision;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::facts::{Facts, TaskFacts};
-use super::report::{Answered, Counts, NotDone, Report, Shipped, Still, Unchanged, Waiting};
+use super::report::{
+    Answered, Counts, NotDone, RefusedTo, Report, Shipped, Still, Unchanged, Waiting,
+};
 use super::words::{self, Names};
 use super::{checks, cost, healed, waits};
 
@@ -33,6 +35,7 @@ impl Report {
             category: code.map(|code| code.row().category),
             shipped: tasks().filter_map(|task| shipped(facts, &names, task)).collect(),
             unchanged: tasks().filter_map(|task| unchanged(&names, task)).collect(),
+            refused: tasks().flat_map(|task| refused(&names, task)).collect(),
             red_base: build.red_base.clone(),
             waiting: open.into_iter().map(|row| waiting(facts, &names, row)).collect(),
             answered: over.into_iter().filter_map(answered).collect(),
@@ -88,6 +91,17 @@ fn unchanged(names: &Names<'_>, task: &TaskFacts) -> Option<Unchanged> {
         checked: checks::told(task),
         actions: checks::actions(task),
     })
+}
+
+fn refused(names: &Names<'_>, task: &TaskFacts) -> Vec<RefusedTo> {
+    let (id, title) = (task.row.id, names.of(task.row.id));
+    let refused = task.row.moved.refused.iter().map(|refused| RefusedTo {
+        task: id,
+        title: title.clone(),
+        what: refused.what.to_string(),
+        why: refused.why.to_string(),
+    });
+    refused.collect()
 }
 
 fn waiting(facts: &Facts, names: &Names<'_>, row: &QuestionRow) -> Waiting {

@@ -26,5 +26,5 @@ pub use facts::{Facts, TaskFacts};
 pub use push::{PushLeft, push_left};
 pub use report::{
     Action, Actions, Answered, ChecksTold, Cost, Counts, Healed, Landed, NotDone, Outcome, Priced,
-    Report, Shipped, Spending, Still, Unchanged, Wait, Waiting,
+    RefusedTo, Report, Shipped, Spending, Still, Unchanged, Wait, Waiting,
 };

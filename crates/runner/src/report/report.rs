@@ -43,6 +43,9 @@ pub struct Report {
     /// What is done without a change: none was needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchanged: Vec<Unchanged>,
+    /// What agents were not allowed to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedTo>,
     /// What was red before any agent worked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red_base: Vec<RedCheck>,
@@ -119,6 +122,19 @@ pub struct Unchanged {
     pub checked: ChecksTold,
     /// What else was done with it.
     pub actions: Actions,
+}
+
+/// Something that the agent of a task was not allowed to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedTo {
+    /// Which task.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// The command, or what else it was.
+    pub what: String,
+    /// Why not.
+    pub why: String,
 }
 
 /// What a task landed as.

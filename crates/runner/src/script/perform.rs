@@ -157,7 +157,10 @@ impl Shared {
         if ended.how == How::Stopped || by_ctrl_c && asked_to_stop(stop).await {
             return None;
         }
-        let command = self.script.program.to_string_lossy();
+        let command = match ended.how {
+            How::NotStarted(_) => self.script.program.to_string_lossy().into_owned(),
+            _ => self.script.line(),
+        };
         let outcome = match verdict(ended, source, &command) {
             None => Outcome::Done,
             Some(fault) => {

@@ -42,6 +42,23 @@ pub struct Script {
 }
 
 impl Script {
+    /// The command as it would be typed, shortened; of a shell the line that it is given.
+    pub(super) fn line(&self) -> String {
+        const CHARACTERS_MAX: usize = 200;
+        let words: Vec<_> = match &self.arguments[..] {
+            [option, line] if option == "-c" => vec![line.to_string_lossy()],
+            arguments => {
+                let program = std::iter::once(&self.program);
+                program.chain(arguments).map(|word| word.to_string_lossy()).collect()
+            }
+        };
+        let line = words.join(" ");
+        match line.char_indices().nth(CHARACTERS_MAX) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None => line,
+        }
+    }
+
     /// How it is started for an effect. Its output is kept where `logs` says, or passes through.
     pub(super) fn launch(&self, order: &Order, lock: PathBuf, logs: Option<&Logs>) -> Launch {
         let retry = match order.effect.what {

@@ -89,7 +89,7 @@ async fn a_branch_that_somebody_else_moved_is_checked_again() {
     assert_eq!(stage.faults().await.len(), 0, "nobody did anything wrong");
 }
 
-// T4.15: no task is done without its commit.
+// T4.11: what a hook says goes back to the agent like the output of a check.
 #[tokio::test]
 async fn a_hook_that_refuses_is_a_red_check() {
     let repo = Repo::with(&[]);

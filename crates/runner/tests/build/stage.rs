@@ -177,6 +177,7 @@ impl Stage {
             unlisted: Vec::new(),
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
+            check_timeout: Duration::from_mins(1),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
             redactor: Arc::new(Redactor::new([CANARY, TOKEN])),
             secrets: Arc::new(Secrets::new([CANARY])),

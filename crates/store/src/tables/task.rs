@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::engine::{BuildId, Checked, Counters, RunId, Task, TaskId, TaskState};
+use unstuck_core::engine::{BuildId, Checked, Counters, Refused, RunId, Task, TaskId, TaskState};
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::policy::Amount;
@@ -49,6 +49,9 @@ pub struct TaskChange {
     /// It is done and nothing had to be changed: why, in the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<Arc<str>>,
+    /// What its agent was not allowed to do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
     /// Its counters.
     pub counters: Counters,
     /// The fault it met last.
@@ -70,6 +73,7 @@ impl TaskChange {
             attempts: task.attempts,
             checked: task.checked.clone(),
             unchanged: task.unchanged.clone(),
+            refused: task.refused.clone(),
             counters: task.counters,
             failure: task.failure.clone(),
             spent: task.spent,

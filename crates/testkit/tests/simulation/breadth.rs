@@ -8,7 +8,7 @@ use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_testkit::{Profile, run};
 
 /// How many kinds of event there are.
-const EVENTS: usize = 73;
+const EVENTS: usize = 74;
 
 #[test]
 fn seeds_reach_every_event_code_question_and_decision() {

@@ -19,6 +19,7 @@ mod unwrap;
 mod words;
 
 pub use environment::Environment;
+pub use mutators::refusal_in;
 pub use network::Network;
 pub(crate) use policy::blocked;
 pub use policy::{Commands, Enforced, Refusal, Rules};

@@ -68,10 +68,20 @@ pub(super) const MUTATORS: &[(&str, &[&str])] = &[
     ("helm", &["install", "upgrade", "uninstall", "rollback", "push"]),
 ];
 
+/// Who says that something is refused, and why.
+const SPEAKER: &str = "unstuck: ";
+const WHY: &str = "reaches outside and cannot be taken back, so it did not run";
+
+/// Why a command was refused, where its output says so.
+pub fn refusal_in(output: &str) -> Option<&str> {
+    let said = output.lines().filter_map(|line| line.trim().strip_prefix(SPEAKER));
+    said.filter_map(|said| said.find(WHY).map(|at| &said[..at + WHY.len()])).last()
+}
+
 /// What is said when something is refused; it names the way that is open.
 pub(super) fn sentence(what: &str) -> String {
     format!(
-        "unstuck: `{what}` reaches outside and cannot be taken back, so it did not run. If the task \
+        "{SPEAKER}`{what}` {WHY}. If the task \
          needs it, declare it with the mutate tool (in a script: unstuck mutate --key KEY -- {what} \
          …); it then runs once, after the checks."
     )

@@ -17,7 +17,7 @@ use unstuck_core::fault::Fault;
 
 use super::fail::{Failed, Operation};
 use super::git::Git;
-use crate::process::Kept;
+use crate::process::{Guard, How, Kept, Launch, NotStarted};
 
 /// More than any answer of git that we ask for; a patch may be large.
 const STDOUT_BYTES_MAX: u64 = 512 * 1_024 * 1_024;
@@ -155,6 +155,9 @@ impl Call<'_> {
     }
 
     async fn perform(&self) -> io::Result<(ExitStatus, Vec<u8>, Kept)> {
+        if let Some((guard, lock)) = &self.git.kept_by {
+            return self.perform_kept(guard.clone(), lock).await;
+        }
         let mut child = Group(self.command().spawn()?);
         let (stdin, stdout, stderr) =
             (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
@@ -183,27 +186,68 @@ impl Call<'_> {
         Ok((status, out, complaints))
     }
 
-    pub(super) fn command(&self) -> Command {
-        let mut command = Command::new(&self.git.program);
-        for name in REMOVED {
-            command.env_remove(name);
-        }
-        command.envs([("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_PAGER", "cat")]);
+    /// The same under a guard, for commands without input whose output is short.
+    async fn perform_kept(
+        &self,
+        guard: Guard,
+        lock: &Path,
+    ) -> io::Result<(ExitStatus, Vec<u8>, Kept)> {
+        let directory = existing(&self.git.directory);
+        let mut launch = Launch::new(guard, lock, directory, &self.git.program);
+        launch.arguments = self.arguments();
+        let named = |(name, value): (&'static str, Option<OsString>)| (name.into(), value);
+        launch.environment = self.environment().into_iter().map(named).collect();
+        let process = launch.start().await.map_err(io::Error::other)?;
+        let ended = process.wait().await;
+        let status = match ended.how {
+            How::Exited(code) => ExitStatus::from_raw(code << 8),
+            How::Signalled(signal) => ExitStatus::from_raw(signal),
+            How::NotStarted(NotStarted::NotFound) => return Err(io::ErrorKind::NotFound.into()),
+            how => return Err(io::Error::other(format!("git was not seen to its end: {how:?}"))),
+        };
+        Ok((status, ended.output.to_bytes(), ended.output))
+    }
+
+    /// What git is told, after the settings that hold for every command.
+    fn arguments(&self) -> Vec<OsString> {
+        let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+        let literal = self.literal.then_some("--literal-pathspecs");
+        let own = settings.chain(literal).chain(["--no-pager"]).map(OsString::from);
+        own.chain(self.arguments.iter().cloned()).collect()
+    }
+
+    /// Changes to our own environment; none takes a variable away.
+    fn environment(&self) -> Vec<(&'static str, Option<OsString>)> {
+        let mut changes: Vec<_> = REMOVED.iter().map(|name| (*name, None)).collect();
+        let mut set = |name, value: &OsStr| changes.push((name, Some(value.to_owned())));
+        set("LC_ALL", "C".as_ref());
+        set("GIT_TERMINAL_PROMPT", "0".as_ref());
+        set("GIT_PAGER", "cat".as_ref());
         if self.git.index.is_none() && self.operation.only_looks() {
-            command.env("GIT_OPTIONAL_LOCKS", "0");
+            set("GIT_OPTIONAL_LOCKS", "0".as_ref());
         }
         if let Some(git_dir) = &self.git.own_dir {
-            command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.git.directory);
+            set("GIT_DIR", git_dir.as_ref());
+            set("GIT_WORK_TREE", self.git.directory.as_ref());
         }
         if let Some(index) = &self.git.index {
-            command.env("GIT_INDEX_FILE", index);
+            set("GIT_INDEX_FILE", index.as_ref());
         }
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        for setting in SETTINGS {
-            command.args(["-c", setting]);
+        for (name, value) in &self.environment {
+            set(name, value);
         }
-        command.args(self.literal.then_some("--literal-pathspecs"));
-        command.arg("--no-pager").args(&self.arguments);
+        changes
+    }
+
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.git.program);
+        for (name, value) in self.environment() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.args(self.arguments());
         command.current_dir(existing(&self.git.directory)).process_group(0).kill_on_drop(true);
         let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -11,6 +11,7 @@ use unstuck_core::fault::{Fault, Missing};
 use super::fail::Operation;
 use super::lookup::Lookup;
 use super::status::{self, Entry};
+use crate::process::Guard;
 
 /// How long one git command may take, unless the caller says otherwise. Cloning and fetching are not
 /// among ours; a status of a very large tree on a slow disk is.
@@ -24,6 +25,8 @@ pub struct Git {
     pub(super) own_dir: Option<PathBuf>,
     pub(super) index: Option<PathBuf>,
     pub(super) patience: Duration,
+    /// What sees to it that nothing of a command outlives us, and the lock of the run it is for.
+    pub(super) kept_by: Option<(Guard, PathBuf)>,
     /// One for all that work on the same repository.
     pub(super) lookup: Arc<Lookup>,
 }
@@ -50,9 +53,17 @@ impl Git {
             lookup: Arc::new(Lookup::at(directory.clone())),
             directory,
             own_dir: None,
+            kept_by: None,
             index: None,
             patience: PATIENCE,
         }
+    }
+
+    /// The same, with every command kept by a guard: one that takes its time, like sending commits, is
+    /// not to go on when we are killed.
+    #[must_use]
+    pub fn kept_by(&self, guard: Guard, lock: impl Into<PathBuf>) -> Self {
+        Self { kept_by: Some((guard, lock.into())), ..self.clone() }
     }
 
     /// The same program for the working tree `directory` with its own `git_dir`, whatever `.git` in

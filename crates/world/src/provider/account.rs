@@ -1,5 +1,6 @@
 //! How an agent program gets into the account it works on.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use unstuck_core::fault::{Auth, Fault, Kind};
@@ -38,22 +39,28 @@ impl Account {
     /// Whether there is something to get in with: a key, or the file `login`
     /// where the login is kept.
     pub(super) fn check(&self, source: &str, login: &str) -> Result<(), Fault> {
-        let (there, message) = match self {
-            Self::Key(key) => (key.credential.is_some(), format!("{} is not set", key.variable)),
+        let auth = self.way_in(source);
+        match self {
+            Self::Key(Key { credential: Some(_), .. }) => Ok(()),
+            Self::Key(key) => {
+                Err(Fault::auth_missing(source, format!("{} is not set", key.variable), auth))
+            }
             Self::Login(directory) => {
                 let file = directory.join(login);
-                (file.exists(), format!("nobody is logged in: there is no {}", file.display()))
+                if file.exists() {
+                    return Ok(());
+                }
+                let mut message = format!("there is no login at {}", file.display());
+                // Without a login a key under its usual name does as well.
+                let known = LOGINS.iter().find(|(name, ..)| *name == source);
+                if let Some((_, login, variable)) = known {
+                    let _ =
+                        write!(message, ", and {variable} is not set: run `{login}`, or set it");
+                }
+                let variable = known.map(|(.., variable)| (*variable).to_owned());
+                Err(Fault::auth_missing(source, message, Auth { variable, ..auth }))
             }
-        };
-        if there {
-            return Ok(());
         }
-        // Without a login a key under its usual name does as well.
-        let usual = LOGINS.iter().find(|(name, ..)| *name == source);
-        let usual = usual.map(|(.., variable)| (*variable).to_owned());
-        let way_in = self.way_in(source);
-        let auth = Auth { variable: way_in.variable.or(usual), ..way_in };
-        Err(Fault::auth_missing(source, message, auth))
     }
 
     /// What a person can do to get in: set the variable of the key, or log in.

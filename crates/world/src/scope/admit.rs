@@ -15,7 +15,7 @@ use unstuck_core::fault::{Fault, Permission};
 
 use super::private::is_private;
 use super::scope::Scope;
-use super::verdict::SOURCE;
+use super::verdict::{SOURCE, Verdict};
 
 /// What a tool wants with a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,10 @@ impl Scope {
             if found.is_some_and(|found| found.is_file() && found.nlink() > 1) {
                 return Err(refused("has a second name, perhaps outside the worktree"));
             }
-            if let Some(fault) = self.judge([inside.as_path()]).fault(None) {
+            // What a person has to be asked about is asked when the work is done: they see all of it
+            // in one question, and whoever works meanwhile is a program or ourselves alike.
+            let verdict = self.judge([inside.as_path()]);
+            if let Some(fault) = (Verdict { ask: Vec::new(), ..verdict }).fault(None) {
                 return Err(fault);
             }
         }

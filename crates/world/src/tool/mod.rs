@@ -23,7 +23,7 @@ pub(crate) use fail::bad_input;
 pub use shorten::{SHOWN_BYTES_MAX, shorten};
 pub(crate) use spec::{described, number, text};
 pub use spec::{specs, spoken};
-pub use toolbox::{Means, Shown, Toolbox};
+pub use toolbox::{KeptFrom, Means, Shown, Toolbox};
 pub(crate) use wish::typed;
 pub use wish::{
     Act, AskHuman, Declaration, EditFile, ListFiles, ReadFile, RunCommand, SearchText, Speak, Wish,

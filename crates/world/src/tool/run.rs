@@ -9,9 +9,9 @@ use unstuck_core::fault::{Fault, text_rules};
 
 use super::fenced::by_our_fence;
 use super::shorten::{SHOWN_BYTES_MAX, shorten};
-use super::toolbox::{Means, Shown};
+use super::toolbox::{KeptFrom, Means, Shown};
 use super::wish::RunCommand;
-use crate::commands::{REFUSALS_MAX, blocked};
+use crate::commands::{REFUSALS_MAX, blocked, refusal_in};
 use crate::process::{Deadlines, Ended, How, Launch, verdict};
 
 /// Where what a command comes to is raised.
@@ -32,12 +32,12 @@ impl Runs {
         if let Some(refusal) = self.0.commands.admit(&ask.command).map_err(Box::new)? {
             // One that cannot be noted is refused all the same.
             let _ = self.0.shims.note(&refusal);
-            return self.refused(refusal.sentence());
+            return self.refused(&ask.command, refusal.sentence());
         }
         let before = self.0.shims.refused();
         let ended = self.launched(ask, stop).await?;
         if self.0.shims.refused() > before {
-            return self.refused(output(&ended));
+            return self.refused(&ask.command, output(&ended));
         }
         Ok(self.shown(&ended, &ask.command))
     }
@@ -53,7 +53,7 @@ impl Runs {
             Some(kept) => Shown {
                 text: format!("{}\n[{}]", shown.text, kept.for_agent()),
                 verdict: None,
-                kept_from: Some(kept.for_people()),
+                kept_from: Some(KeptFrom::Reaching(kept.for_people())),
                 ..shown
             },
             None => shown,
@@ -61,11 +61,11 @@ impl Runs {
     }
 
     /// Something that cannot be taken back was not done: a word about it at first, then a person.
-    fn refused(&self, text: String) -> Result<Shown, Box<Fault>> {
+    fn refused(&self, command: &str, text: String) -> Result<Shown, Box<Fault>> {
         let times = self.0.shims.refused();
         if times < REFUSALS_MAX {
-            let what = text.lines().last().unwrap_or_default();
-            let kept_from = Some(format!("A command was refused: {what}"));
+            let why = refusal_in(&text).unwrap_or_default().to_owned();
+            let kept_from = Some(KeptFrom::Running { command: command.to_owned(), why });
             return Ok(Shown { kept_from, ..Shown::failed(text) });
         }
         let why =

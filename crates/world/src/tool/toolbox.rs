@@ -29,9 +29,23 @@ pub struct Shown {
     /// What a command that failed comes to, by how it ended and what it wrote. None where it only
     /// answered "no".
     pub verdict: Option<Box<Fault>>,
-    /// What our own rules kept it from, in a sentence for people. That is no failure of anything, so
-    /// there is no verdict beside it.
-    pub kept_from: Option<String>,
+    /// What our own rules kept it from. That is no failure of anything, so there is no verdict beside
+    /// it.
+    pub kept_from: Option<KeptFrom>,
+}
+
+/// What our own rules kept a command from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptFrom {
+    /// It ran, and did not get everywhere: a sentence for people.
+    Reaching(String),
+    /// It did not run.
+    Running {
+        /// The command.
+        command: String,
+        /// Why.
+        why: String,
+    },
 }
 
 impl Shown {

@@ -45,9 +45,9 @@ const CODE: &[&str] = &[
 const INSTALLED: [&str; 4] = ["node_modules", "site-packages", ".venv", "venv"];
 /// Where the person's own virtual environment is: package managers install into it.
 const ENVIRONMENT: &str = "VIRTUAL_ENV";
-/// Signs of a Python project.
-const PYTHON: [&str; 5] =
-    ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"];
+/// Python takes bytecode for current by the second and the size of its source: an agent's changes
+/// come faster than that, and a check would test the code as it was before.
+const NO_BYTECODE: &str = "PYTHONDONTWRITEBYTECODE";
 const SITE: &str = include_str!("sitecustomize.py");
 const MODULES: &str = "node_modules";
 
@@ -68,6 +68,9 @@ impl Project {
         let site = self.state(place).site();
         if site.is_dir() {
             prepend(&mut pointed, "PYTHONPATH", site.as_os_str());
+        }
+        if !pointed.iter().any(|(name, _)| name == NO_BYTECODE) {
+            pointed.push((NO_BYTECODE.into(), "1".into()));
         }
         pointed
     }
@@ -160,15 +163,14 @@ impl Lead<'_> {
 }
 
 impl Workspace {
-    /// Makes what leads Python and Node.js to the worktree's own code, where there is any need.
+    /// Makes what leads Python and Node.js to the worktree's own code.
     pub(super) fn lead_to_own_code(&self) -> Result<(), Fault> {
         if self.in_place {
             return Ok(());
         }
-        if PYTHON.iter().any(|sign| self.directory.join(sign).is_file()) {
-            let file = self.state.site().join("sitecustomize.py");
-            self.write_site(&file).map_err(|error| failed(&file, &error))?;
-        }
+        // In every project: a check may be a Python program wherever the code is.
+        let file = self.state.site().join("sitecustomize.py");
+        self.write_site(&file).map_err(|error| failed(&file, &error))?;
         let modules = self.directory.join(MODULES);
         self.link_workspaces(&modules).map_err(|error| failed(&modules, &error))
     }

@@ -222,6 +222,15 @@ fn the_wait_that_the_service_asked_for_is_taken() {
 }
 
 #[test]
+fn a_window_that_is_told_after_the_wish_to_try_again_counts() {
+    let retry = r#"{"type":"system","subtype":"api_retry","error_status":429,"error":"rate_limit","retry_delay_ms":500.0}"#;
+    let window = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","rateLimitType":"five_hour","resetsAt":1800000000}}"#;
+    assert_eq!(says(&lines(&[retry])), Says::Failed(ProviderRateLimit));
+    assert_eq!(says(&lines(&[retry, window])), Says::Failed(ProviderUsageLimit));
+    assert_eq!(says(&lines(&[window, retry])), Says::Failed(ProviderUsageLimit));
+}
+
+#[test]
 fn an_end_in_the_words_of_the_program_itself_is_no_success() {
     let error = r#"{"type":"assistant","error":"rate_limit","message":{}}"#;
     let done = r#"{"type":"result","subtype":"success","is_error":false,"result":"limit reached"}"#;

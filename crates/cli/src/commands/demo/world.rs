@@ -99,6 +99,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         unlisted: Vec::new(),
         person: Person { name: name.to_owned(), email: email.to_owned() },
         command_timeout: COMMAND_TIMEOUT,
+        check_timeout: COMMAND_TIMEOUT,
         environment: passed_on.chain([hosting]).collect(),
         redactor: Arc::new(Redactor::new([])),
         secrets: Arc::new(Secrets::new([])),

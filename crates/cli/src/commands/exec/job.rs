@@ -28,8 +28,10 @@ pub(super) fn name(command: &[OsString]) -> String {
 
 /// What a command is to the engine.
 pub(super) fn spec(name: &str, phase: Option<Phase>) -> TaskSpec {
-    let title = Path::new(name.split(' ').next().unwrap_or(name));
-    let title = title.file_name().unwrap_or(title.as_os_str()).to_string_lossy().into_owned();
+    let (program, arguments) = name.split_at(name.find(' ').unwrap_or(name.len()));
+    let file = Path::new(program).file_name();
+    let title = file.map_or(program.into(), |file| file.to_string_lossy()) + arguments;
+    let title = title.into_owned();
     let (name, goal) = (name.to_owned(), name.to_owned());
     let (phase, job) = (phase.map(Into::into), Some(JobSpec::default()));
     TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }
@@ -56,8 +58,8 @@ pub(super) async fn take_up(
     // is what we have just done ourselves.
     redefine(seat, repair).await?;
     seat.attach(Scope::Task(task), Arc::new(world.clone())).await?;
-    let is_over = job::find(seat, name).await?.is_none_or(|known| known.is_over);
-    if is_over && !world.has_begun() {
+    let may_begin = job::find(seat, name).await?.is_none_or(|known| known.may_begin);
+    if may_begin && !world.has_begun() {
         seat.command(Command::FireJob { task }).await?;
     }
     Ok(task)

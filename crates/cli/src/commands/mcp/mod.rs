@@ -18,6 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 use unstuck_world::mcp::{Heard, Line, Protocol, tools};
 use unstuck_world::redact::Redactor;
 
@@ -70,8 +71,8 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
                 let is_done = then == Then::LastWord;
                 let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
                 then = said.then;
-                if (is_done || then == Then::Over) && signals.unless(held_back()).await.is_none() {
-                    break;
+                if is_done || then == Then::Over {
+                    hold_back(&mut lines).await;
                 }
                 write(&call.answer(&redactor.text(&said.text), said.failed, said.about))?;
             }
@@ -80,9 +81,11 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
     desk.leave().await
 }
 
-async fn held_back() -> Option<()> {
-    tokio::time::sleep(HELD_BACK).await;
-    Some(())
+/// Waits until the agent has ended. A signal is for the agent as well, and if we were gone before it,
+/// it would take that for the answer.
+async fn hold_back(lines: &mut mpsc::Receiver<Line>) {
+    let ended = async { while lines.recv().await.is_some() {} };
+    let _still_there = tokio::time::timeout(HELD_BACK, ended).await;
 }
 
 /// What asks us to end: clients do not leave it at ending our input.

@@ -3,7 +3,8 @@
 use unstuck_core::engine::RedCheck;
 use unstuck_core::policy::Amount;
 use unstuck_runner::report::{
-    Answered, Cost, Landed, NotDone, Priced, Report, Shipped, Spending, Still, Unchanged, Waiting,
+    Answered, Cost, Landed, NotDone, Priced, RefusedTo, Report, Shipped, Spending, Still,
+    Unchanged, Waiting,
 };
 
 use super::page::{Item, Piece, Section, Table};
@@ -19,6 +20,7 @@ pub(super) fn of(report: &Report) -> Vec<Section> {
     vec![
         items("Shipped", report.shipped.iter().map(shipped)),
         items("No change needed", report.unchanged.iter().map(unchanged)),
+        items("Refused commands", report.refused.iter().map(refused)),
         items("Red before the work began", report.red_base.iter().map(red_base)),
         items("Waiting for you", report.waiting.iter().map(waiting)),
         items("Not done, and why", report.not_done.iter().map(not_done)),
@@ -65,6 +67,12 @@ fn red_base(red: &RedCheck) -> Item {
     }
     let last = red.output.lines().rev().take(RED_LINES_SHOWN);
     last.collect::<Vec<_>>().into_iter().rev().fold(item, Item::line)
+}
+
+fn refused(refused: &RefusedTo) -> Item {
+    let mut item = Item::new("✘", &refused.title);
+    item.facts.push(Piece::code(refused.what.clone()));
+    item.line(&refused.why)
 }
 
 fn commit(id: &str) -> Piece {

@@ -231,6 +231,7 @@ mod tests {
             held: false,
             attempts: 2,
             unchanged: None,
+            refused: Vec::new(),
             counters: Counters::default(),
             failure: None,
             spent: Amount { money_micros: 310_000, ..Amount::ZERO },

@@ -240,14 +240,12 @@ impl Stand<'_> {
 
     /// What everything that is left of a build waits for; none while something is at work.
     async fn waits_for(&self, seat: &Seat, row: &BuildRow) -> Result<Option<Waiting>, Error> {
-        Ok(match row.state {
+        let (state, at_work) = seat.standing(self.store, self.project.name(), row).await?;
+        Ok(match state {
             BuildState::Waiting => Some(Waiting::Person),
             BuildState::Paused { .. } => Some(Waiting::Pause),
             BuildState::Sleeping { .. } => Some(Waiting::Account),
-            BuildState::Running => {
-                let at_work = seat.at_work(self.store, self.project.name(), row.id).await?;
-                (!at_work).then_some(Waiting::Account)
-            }
+            BuildState::Running => (!at_work).then_some(Waiting::Account),
             BuildState::Completed | BuildState::Failed | BuildState::Cancelled => None,
         })
     }

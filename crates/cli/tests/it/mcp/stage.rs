@@ -150,6 +150,7 @@ impl Stage {
             unlisted: Vec::new(),
             person: Person { name: "Ada".into(), email: "ada@example.org".into() },
             command_timeout: Duration::from_mins(1),
+            check_timeout: Duration::from_mins(1),
             environment: environment
                 .map(|(name, value): (_, OsString)| (name.into(), value))
                 .into(),

@@ -21,7 +21,7 @@ fn shown(stage: &Stage) -> Value {
     serde_json::from_str(&stage.run(&["inbox", "show", "0", "--json"]).stdout).unwrap()
 }
 
-// T1.6, T1.10, B8: the title, the check, its output, the counts and the change
+// T1.6, T1.10: the title, the check, its output, the counts and the change
 #[test]
 fn a_question_shows_the_title_the_check_its_output_and_the_change() {
     let title = "Return HTTP 404 in get_order() für README.md";

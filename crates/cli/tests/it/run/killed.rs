@@ -55,7 +55,7 @@ fn interrupted_from_the_keyboard_it_ends_what_it_began() {
     assert_eq!(stage.count(|event| matches!(event, Event::RunCrashed { clean: true, .. })), 1);
 }
 
-// B6: whoever kills us is no fault of ours.
+// B6: three kills in a row are said as such, and the answer to that is taken up at the next start.
 #[test]
 fn killed_three_times_in_a_row_it_says_so_and_offers_to_try_again() {
     let stage = stage();

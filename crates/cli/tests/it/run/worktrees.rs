@@ -133,6 +133,20 @@ fn a_check_that_cannot_run_stops_the_run_before_it_begins() {
     assert!(ran.stderr.contains("nothing is checked before a commit"), "{ran}");
 }
 
+// B34: a check has its own time
+#[test]
+fn a_check_that_takes_too_long_at_the_base_is_asked_about_before_money_is_spent() {
+    let stage = Stage::new();
+    stage.agent("write-a", &[GREEN]);
+    stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"agents/{task}.toml\"\n[validate]\npre_commit = [\"sleep 600\"]\ntimeout = \"1s\"\n");
+    stage.commit();
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let asked = stage.run(&["inbox", "show", "0"]);
+    assert!(asked.stdout.contains("`sleep 600` cannot run here"), "{asked}");
+    assert_eq!(met(&stage)[0].0, Code::PreconditionMissing);
+}
+
 // B34: a base whose objects are gone, no commit at all, and no branch
 #[test]
 fn a_base_that_cannot_be_used_is_said() {

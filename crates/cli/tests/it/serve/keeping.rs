@@ -66,7 +66,7 @@ fn what_a_client_left_is_nobodys_work() {
     assert_eq!(server.end(), Some(143));
 }
 
-// T3.15: whoever ran the jobs beside the server has ended, and the server runs them
+// What ran the jobs beside the server has ended, and the server runs them.
 #[test]
 fn jobs_that_nobody_runs_any_more_go_on() {
     let stage = Stage::new();

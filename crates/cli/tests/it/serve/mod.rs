@@ -82,7 +82,7 @@ fn a_build_that_the_server_performs_ends_for_others_too() {
     assert_eq!(server.end(), Some(143));
 }
 
-// T3.15: the jobs run at their times while it serves, and can be run and paused over HTTP
+// The jobs run at their times while it serves, and can be run and paused over HTTP
 #[test]
 fn jobs_run_while_it_serves() {
     let stage = Stage::new();

@@ -116,7 +116,7 @@ fn agent_gets_unstuck(program: Command) {
     assert_eq!(server.end(), Some(143));
 }
 
-// T0.10, T2.3, T2.6, TX6: an agent in Python that knows nothing but the API
+// T1.9, T2.3, T2.6, TX6: an agent in Python that knows nothing but the API
 #[test]
 fn an_agent_in_python_gets_unstuck() {
     let mut python = Command::new("python3");
@@ -155,7 +155,7 @@ fn broken() -> String {
         .to_string()
 }
 
-// T0.11, T0.19, T2.1, TX10: killed between two reports, the counters, the action that was sent and the
+// T2.1, TX10: killed between two reports, the counters, the action that was sent and the
 // requests that were taken are as they were
 #[test]
 fn a_killed_server_goes_on_with_the_session() {

@@ -103,8 +103,8 @@ impl State {
             Event::ToolWaiting { .. }
             | Event::Ordered { request: None, .. }
             | Event::Warned { .. }
-            | Event::Refused { .. }
             | Event::Narrated { .. } => {}
+            Event::Refused { run, what, why } => self.refused(*run, what, why),
             // What it ran before has come back, or it would not think.
             Event::Thinking { run } => self.commands_running(*run, &[]),
             Event::ToolCalled { run, running, .. } => self.commands_running(*run, running),

@@ -8,11 +8,14 @@ use crate::engine::checked::Checked;
 use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::run::{Next, Operation, Phase, Run, Status, Step};
 use crate::engine::state::{Owner, State};
-use crate::engine::task::{Task, TaskState, Transient};
+use crate::engine::task::{Refused, Task, TaskState, Transient};
 use crate::fault::Fault;
 use crate::plan::MutationSpec;
 use crate::policy::Amount;
 use crate::signature::Signature;
+
+/// How much of what an agent was not allowed to do is remembered.
+const REFUSED_MAX: usize = 20;
 
 impl State {
     pub(super) fn run_started(&mut self, id: RunId, task: TaskId, next: Next, seq: u64) {
@@ -135,6 +138,14 @@ impl State {
     pub(super) fn commands_running(&mut self, id: RunId, commands: &[Arc<str>]) {
         if let Some(task) = self.task_of_run(id) {
             task.running_commands = commands.to_vec();
+        }
+    }
+
+    pub(super) fn refused(&mut self, id: RunId, what: &Arc<str>, why: &Arc<str>) {
+        let Some(task) = self.task_of_run(id) else { return };
+        if task.refused.len() < REFUSED_MAX && task.refused.iter().all(|known| known.what != *what)
+        {
+            task.refused.push(Refused { what: Arc::clone(what), why: Arc::clone(why) });
         }
     }
 

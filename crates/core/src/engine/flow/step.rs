@@ -9,7 +9,7 @@ use crate::engine::ids::{RunId, TaskId};
 use crate::engine::run::{Phase, Step};
 use crate::engine::task::{Left, Task};
 use crate::engine::turn::Turn;
-use crate::fault::{Fault, Files};
+use crate::fault::{Code, Fault, Files};
 
 /// The run takes its next step; if its build stands still, it stops before it.
 pub(in crate::engine) fn go(turn: &mut Turn<'_>, run: RunId, step: Step) {
@@ -39,7 +39,9 @@ pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) 
         Step::AwaitMerge | Step::Check => go(turn, run, Step::Commit),
         Step::Commit => {
             reach(turn, run, Phase::Prepared);
-            recovered(turn, run);
+            if !is_checked_later(turn, run) {
+                recovered(turn, run);
+            }
             reach(turn, run, Phase::Mutating);
             go(turn, run, Step::Mutate { at: 0 });
         }
@@ -87,6 +89,13 @@ pub(in crate::engine) fn reach(turn: &mut Turn<'_>, run: RunId, phase: Phase) {
     if turn.state.run(run).is_some_and(|run| run.phase < phase) {
         turn.emit(Event::RunPhase { run, phase });
     }
+}
+
+/// Whether the work failed at a check that comes after the commit, which it has yet to get past.
+fn is_checked_later(turn: &Turn<'_>, run: RunId) -> bool {
+    let task = turn.state.run(run).and_then(|run| turn.state.task(run.task));
+    let later = |code| matches!(code, Code::ValidationPrePush | Code::ValidationPrePr);
+    task.is_some_and(|task| task.charged.iter().any(|charged| later(charged.signature.code)))
 }
 
 /// The work got past its errors: what it charged is given back.

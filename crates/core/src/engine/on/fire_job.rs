@@ -13,7 +13,7 @@ pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = job(turn, id)?;
     if task.state.has_ended() {
         turn.emit(Event::JobFired { task: id });
-    } else if only_waits(turn, task) {
+    } else if only_waits(turn, task) || turn.state.rests_over_what_passes(task) {
         let_next_try(turn, id);
     } else if !task.fire_later {
         turn.emit(Event::JobFireLater { task: id });

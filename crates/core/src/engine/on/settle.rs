@@ -24,6 +24,7 @@ pub(super) fn on(
     outcome: Outcome,
     spent: Amount,
 ) -> Result<(), Rejected> {
+    turn.settle(effect);
     match turn.state.owed.get(&effect).copied() {
         Some(Owner::Run(run)) => settle_run(turn, effect, run, outcome, spent),
         Some(Owner::Mutation(mutation)) => settle_action::on(turn, effect, mutation, outcome),

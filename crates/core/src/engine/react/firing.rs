@@ -11,7 +11,7 @@ use crate::engine::question::Subject;
 use crate::engine::task::{Task, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
-use crate::fault::{Charge, Fault};
+use crate::fault::Fault;
 use crate::question::QuestionKind;
 
 /// Whether a firing that is not over only waits for something that passes by itself.
@@ -19,15 +19,9 @@ pub(in crate::engine) fn only_waits(turn: &Turn<'_>, task: &Task) -> bool {
     if !task.is_scheduled() {
         return false;
     }
-    match task.state {
-        TaskState::BackingOff { until: Some(_), gate: None, run: None } => true,
-        TaskState::Parked { question, run: None } => {
-            let fault = turn.state.question(question).and_then(|asked| asked.fault.as_ref());
-            fault
-                .is_some_and(|fault| fault.code().charges(task.work()).contains(&Charge::Transient))
-        }
-        _ => false,
-    }
+    let backs_off =
+        matches!(task.state, TaskState::BackingOff { until: Some(_), gate: None, run: None });
+    backs_off || turn.state.rests_over_what_passes(task)
 }
 
 /// The firing gives up, and the next one begins.

@@ -76,6 +76,9 @@ pub(super) fn meet(
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     let passing = is_waited_out(turn, fault.code());
     let fault = Arc::clone(fault);
+    if ends {
+        turn.cut_short(run);
+    }
     turn.emit(Event::FaultMet { task, run, fault, approach, ends, passing });
 }
 

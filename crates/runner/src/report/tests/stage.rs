@@ -66,6 +66,7 @@ pub(super) fn task(id: u32, title: &str, state: TaskState) -> TaskFacts {
         attempts: 1,
         checked: Vec::new(),
         unchanged: None,
+        refused: Vec::new(),
         counters: Counters::default(),
         failure: None,
         spent,

@@ -105,6 +105,7 @@ impl ClaudeCli {
             limits: assignment.limits,
             tell: tell.clone(),
             stop: stop.clone(),
+            first: None,
         };
         let closed = run.with(&mut stream).await;
         // A name that is no name is refused before anything is said.

@@ -19,6 +19,9 @@ use crate::provider::program::{Calls, Conversation, Heard, INPUT_BYTES_MAX, clip
 const DENIALS_MAX: usize = 100;
 /// From its result to the end of a program that does not end by itself.
 const LINGER: Duration = Duration::from_secs(2);
+/// From the word that it would try again to its end: what it says with the same breath counts. It
+/// waits longer than this before it tries.
+const LINGER_CUT: Duration = Duration::from_millis(100);
 /// What a denial says of a command.
 const WHAT_BYTES_MAX: usize = 1_024;
 
@@ -35,8 +38,8 @@ pub struct Stream {
     used: Usage,
     facts: Facts,
     end: Option<End>,
-    /// Whether it would go on by itself, though the run is over.
-    cut: bool,
+    /// The status for which it would try again by itself, and after how long; the run is over.
+    cut: Option<(Option<u16>, Option<Span>)>,
     unknown_thread: bool,
 }
 
@@ -70,7 +73,12 @@ impl Stream {
     /// nothing.
     pub fn line(&mut self, line: &[u8], activities: &mut impl Extend<Activity>) {
         let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else { return };
-        if self.cut {
+        if self.cut.is_some() {
+            // Which window of the account is used up may be said after it.
+            if line.kind == "rate_limit_event" {
+                self.rate_limit(&line);
+                self.cut_short();
+            }
             return;
         }
         match (&*line.kind, line.subtype.as_deref()) {
@@ -89,9 +97,13 @@ impl Stream {
     fn would_retry(&mut self, line: Line<'_>) {
         let delay = line.retry_delay_ms.and_then(whole).map(Span::from_millis);
         self.facts.error = line.error.map(Cow::into_owned);
-        let fault = self.facts.retried(line.error_status, delay);
-        self.end = Some(End::Failed(Box::new(fault)));
-        self.cut = true;
+        self.cut = Some((line.error_status, delay));
+        self.cut_short();
+    }
+
+    fn cut_short(&mut self) {
+        let fault = self.cut.map(|(status, delay)| self.facts.retried(status, delay));
+        self.end = fault.map(|fault| End::Failed(Box::new(fault)));
     }
 
     fn init(&mut self, thread: Option<Cow<'_, str>>) -> Option<Activity> {
@@ -219,7 +231,7 @@ impl Conversation for Stream {
     }
 
     fn linger(&self) -> Duration {
-        if self.cut { Duration::ZERO } else { LINGER }
+        if self.cut.is_some() { LINGER_CUT } else { LINGER }
     }
 }
 

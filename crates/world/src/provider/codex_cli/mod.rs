@@ -22,7 +22,7 @@ use unstuck_core::fault::Fault;
 pub use session::{Order, Session};
 
 use super::account::Account;
-use super::program::{self, Run, usable};
+use super::program::{self, FirstInHome, Run, usable};
 use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
 use crate::process::{Fence, Guard};
 
@@ -129,7 +129,9 @@ impl Agent for CodexCli {
             allowed_commands: assignment.allowed_commands,
             zone: TimeZone::system(),
         });
-        let closed = Run { launch, limits: assignment.limits, tell, stop }.with(&mut session).await;
+        let first = FirstInHome::of(&self.settings.home).await;
+        let run = Run { launch, limits: assignment.limits, tell, stop, first };
+        let closed = run.with(&mut session).await;
         Ended {
             end: self.settings.account.redacted(closed.end(session.end(), NAME)),
             thread: session.thread().map(str::to_owned).or(assignment.thread),

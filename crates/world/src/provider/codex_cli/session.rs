@@ -35,7 +35,9 @@ const WAITING_MAX: usize = 1_024;
 /// From the end of its turn, when all of it is written down, to its end.
 const LINGER: Duration = Duration::from_millis(100);
 /// It waits for a limit no longer than this; the engine does, which sees all tasks of the account.
-const WAIT_MAX: Span = Span::from_mins(1);
+const WAIT_MAX: Span = Span::from_secs(20);
+/// What a wait is taken for that is longer than that: nobody says how long it is.
+const LONG_WAIT: Span = Span::from_mins(1);
 
 /// What JSON-RPC calls a method that is not there.
 const METHOD_NOT_FOUND: i32 = -32_601;
@@ -398,7 +400,7 @@ impl Conversation for Session {
 
     fn waited(&mut self) {
         if let Some(Waiting { fault, .. }) = self.waiting.take() {
-            self.fail(failure::after_waiting(fault, Some(WAIT_MAX)));
+            self.fail(failure::after_waiting(fault, Some(LONG_WAIT)));
             self.cut = true;
         }
     }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::closed::{Closed, Gone};
+use super::home::FirstInHome;
 use super::lines::Lines;
 use crate::agent::{Activity, Limits};
 use crate::process::{Deadline, Ended, Launch, Stop};
@@ -59,6 +60,8 @@ pub(in crate::provider) struct Run {
     pub(in crate::provider) limits: Limits,
     pub(in crate::provider) tell: mpsc::Sender<Activity>,
     pub(in crate::provider) stop: CancellationToken,
+    /// Where it makes its home, which another must not do at the same time.
+    pub(in crate::provider) first: Option<FirstInHome>,
 }
 
 impl Run {
@@ -83,6 +86,7 @@ impl Run {
             started: now,
             last_sign: now,
             any_line: false,
+            first: self.first,
             cause: None,
             over_since: None,
             gone: None,
@@ -105,6 +109,7 @@ struct Talk<'a> {
     started: Instant,
     last_sign: Instant,
     any_line: bool,
+    first: Option<FirstInHome>,
     /// Why the run closes, once that is decided.
     cause: Option<Closed>,
     over_since: Option<Instant>,
@@ -208,10 +213,13 @@ impl Talk<'_> {
     fn on_read(&mut self, bytes: &[u8]) {
         self.last_sign = Instant::now();
         let (conversation, heard) = (&mut *self.conversation, &mut self.heard);
-        let any_line = &mut self.any_line;
+        let (any_line, first) = (&mut self.any_line, &mut self.first);
         let each = |line: &[u8]| {
             if !line.trim_ascii().is_empty() {
                 *any_line = true;
+                if let Some(first) = first.take() {
+                    first.has_begun();
+                }
                 conversation.hear(line, heard);
             }
         };

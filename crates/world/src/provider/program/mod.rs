@@ -4,6 +4,7 @@
 mod closed;
 mod converse;
 mod find;
+mod home;
 mod lines;
 mod start;
 mod text;
@@ -14,6 +15,7 @@ pub(super) use closed::{Closed, message};
 pub(super) use converse::{Conversation, Heard, Run};
 pub use find::find;
 pub(super) use find::{native, usable};
+pub(super) use home::FirstInHome;
 pub use lines::{LINE_BYTES_MAX, Lines};
 pub(super) use start::{fence, launch, make_home, no_home, without};
 pub(super) use text::{Calls, INPUT_BYTES_MAX, clip, shown};

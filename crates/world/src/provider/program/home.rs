@@ -1,0 +1,61 @@
+//! Homes that programs share: the first one in it makes it, and the others wait for that.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+
+/// Whether the homes of this process have been made. Programs that make the databases in one at the
+/// same time fail.
+static MADE: LazyLock<Mutex<BTreeMap<PathBuf, Arc<Turn<bool>>>>> = LazyLock::new(Mutex::default);
+
+/// The first program in a home. The others wait until it has begun, or is gone.
+#[derive(Debug)]
+pub(in crate::provider) struct FirstInHome(OwnedMutexGuard<bool>);
+
+impl FirstInHome {
+    /// Waits while another program makes the home; nothing where it has been made.
+    pub(in crate::provider) async fn of(home: &Path) -> Option<Self> {
+        let turn = {
+            let mut homes = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(homes.entry(home.to_owned()).or_default())
+        };
+        let made = turn.lock_owned().await;
+        (!*made).then_some(Self(made))
+    }
+
+    /// The program has said something: the home is made.
+    pub(super) fn has_begun(mut self) {
+        *self.0 = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future as _;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_second_program_waits_until_the_first_has_begun() {
+        let home = Path::new("/shop/agents/one");
+        let first = FirstInHome::of(home).await.unwrap();
+        let mut second = pin!(FirstInHome::of(home));
+        assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(FirstInHome::of(Path::new("/shop/agents/two")).await.is_some(), "its own home");
+        first.has_begun();
+        assert!(second.await.is_none());
+    }
+
+    #[tokio::test]
+    async fn one_that_never_began_leaves_it_to_the_next() {
+        let home = Path::new("/shop/agents/three");
+        drop(FirstInHome::of(home).await);
+        let mut second = pin!(FirstInHome::of(home));
+        let polled = second.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Some(_))));
+    }
+}
