@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,10 @@ use crate::settings::{Agent, Dialect, Permissions, Provider, Settings, variable}
 /// Agent programs in the order they are looked for.
 const INSTALLED: [(Provider, &str); 2] =
     [(Provider::ClaudeCli, "claude"), (Provider::CodexCli, "codex")];
+
+/// Where agent programs come from.
+const PACKAGES: [(Provider, &str); 2] =
+    [(Provider::ClaudeCli, "@anthropic-ai/claude-code"), (Provider::CodexCli, "@openai/codex")];
 
 /// Finds out who works on a task, and makes them.
 pub(crate) struct Agents<'a> {
@@ -243,7 +248,10 @@ impl Agents<'_> {
         let name = self.agent().program.as_deref().unwrap_or(usual);
         let path = env::var_os("PATH");
         provider::find(OsStr::new(name), path.as_deref()).ok_or_else(|| {
-            let message = format!("there is no program `{name}` on the path");
+            let mut message = format!("there is no program `{name}` on the path");
+            if let Some((_, package)) = PACKAGES.iter().find(|(of, _)| *of == provider) {
+                let _ = write!(message, "; `npm install -g {package}` installs it");
+            }
             let about = About { name: provider.name().to_owned(), model: None };
             Fault::provider_not_available(provider.name(), message, about).into()
         })

@@ -1,8 +1,10 @@
 //! What an event is about.
 
+use std::sync::Arc;
+
 use super::event::{Event, Raised, Recorded};
 use super::ids::{BuildId, RunId, TaskId};
-use crate::fault::Code;
+use crate::fault::{Code, Fault};
 
 /// The things an event names by itself. What a run belongs to is known elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,25 @@ impl Event {
         match self {
             Self::BuildStarted { build, .. } => Some(*build),
             _ => None,
+        }
+    }
+
+    /// The fault that it is about.
+    pub const fn met(&self) -> Option<&Arc<Fault>> {
+        match self {
+            Self::FaultMet { fault, .. } => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// Whether it ends or pauses this run.
+    pub fn ends(&self, wanted: RunId) -> bool {
+        match self {
+            Self::RunFailed { run, .. }
+            | Self::RunPaused { run, .. }
+            | Self::RunCancelled { run, .. }
+            | Self::RunCrashed { run, .. } => *run == wanted,
+            _ => false,
         }
     }
 

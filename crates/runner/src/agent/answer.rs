@@ -208,6 +208,7 @@ impl Working<'_> {
             Declared::ForLater => Stands::Declared { runs: "once, after the checks" },
             Declared::Before(result) => Stands::Applied { result },
             Declared::Refused(why) => return self.failed(call, *refused(&why), None).await,
+            Declared::OutOfPhase(why) => return Ok(Answered::of(why, Outcome::Failed)),
         };
         // Nothing in it can fail to be written.
         let answer = serde_json::to_string(&Standing { key, kind, state }).unwrap_or_default();

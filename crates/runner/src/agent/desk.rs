@@ -30,6 +30,8 @@ pub(super) enum Declared {
     /// An earlier attempt of the task did it, with this result.
     Before(Arc<str>),
     Refused(String),
+    /// The task acts in no way in its phase; that is noted already.
+    OutOfPhase(String),
 }
 
 /// What was decided.
@@ -96,7 +98,10 @@ impl Desk<'_> {
         if let Err(Undecided::Refused(why) | Undecided::KeyReused(why)) = decided {
             return Ok(Declared::Refused(why));
         }
-        self.goes_on(decided)?;
+        let decided = self.goes_on(decided)?;
+        if let Some(fault) = decided.iter().find_map(|recorded| recorded.event.met()) {
+            return Ok(Declared::OutOfPhase(fault.message.clone()));
+        }
         let known = self.decider.look(Look::Action { task, key }).await;
         Ok(match known.map_err(|_| Over::Run)?.text() {
             Some(result) if !anew => Declared::Before(result),
@@ -118,7 +123,7 @@ impl Desk<'_> {
     /// What was decided, unless the attempt is over with it.
     fn goes_on(&self, decided: Result<Decided, Undecided>) -> Result<Decided, Over> {
         match decided {
-            Ok(decided) if decided.iter().any(|event| self.ends(event)) => Err(Over::Run),
+            Ok(decided) if decided.iter().any(|of| of.event.ends(self.run)) => Err(Over::Run),
             Ok(decided) => Ok(decided),
             Err(Undecided::Ended | Undecided::Stale) => Err(Over::Run),
             // The result is kept and handed in again when the store is back.
@@ -129,16 +134,6 @@ impl Desk<'_> {
                 let context = Internal { component: "agent loop".to_owned() };
                 Err(Over::Failed(Box::new(Fault::internal_error("agent", why, context))))
             }
-        }
-    }
-
-    fn ends(&self, recorded: &Recorded) -> bool {
-        match &recorded.event {
-            Event::RunFailed { run, .. }
-            | Event::RunPaused { run, .. }
-            | Event::RunCancelled { run, .. }
-            | Event::RunCrashed { run, .. } => *run == self.run,
-            _ => false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! An attempt at a task: its worktree, whoever works in it, and what they did.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -11,7 +12,7 @@ use unstuck_core::fault::{Fault, Input, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
-use unstuck_world::commands::Network;
+use unstuck_world::commands::{Network, Shims};
 use unstuck_world::mcp;
 use unstuck_world::workspace::{Preparation, Workspace};
 
@@ -21,6 +22,7 @@ use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
 use super::worker::Worker;
 use super::world::{Shared, failed};
+use crate::decider::Undecided;
 use crate::world::{Order, Report};
 
 /// How an agent says at the start of a line that it cannot go on without a person.
@@ -73,6 +75,9 @@ impl Shared {
                 let assignment = self.assignment(order, start, task, &workspace).await?;
                 let walls = || (agent.fence(&assignment).try_out().files, Network::Open);
                 self.tell_walls(order, walls).await;
+                if !self.has_budget(order).await {
+                    return Ok(None);
+                }
                 self.let_work(order, (task, &**agent), assignment, stop).await
             }
             Worker::Model(worker) => {
@@ -127,6 +132,19 @@ impl Shared {
             }
         }
         Ok(())
+    }
+
+    /// Whether there is any budget left for an agent program, which asks nobody before its calls.
+    async fn has_budget(&self, order: &Order) -> bool {
+        let reserve = Command::Reserve { effect: order.effect.id, amount: Amount::ZERO };
+        match self.decider.command(reserve).await {
+            Ok(decided) => !decided.iter().any(|recorded| recorded.event.ends(order.effect.run)),
+            // Whoever can decide nothing now will be asked again when the attempt has ended.
+            Err(error) => {
+                tracing::debug!(%error, "whether there is budget left is not known");
+                !matches!(error, Undecided::Ended | Undecided::Stale)
+            }
+        }
     }
 
     /// What the task's own files say beside its goal, and what is red before its agent begins.
@@ -185,6 +203,7 @@ impl Shared {
         // Those of a run that we are a child of ourselves lead to the wrong place.
         environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
         environment.extend(self.way_to_us(order)?);
+        self.put_shims_first(order, &mut environment)?;
         let prompt = prompt(order, &self.notes(task), start, self.settings.control.is_some());
         Ok(Assignment {
             directory: workspace.directory().to_owned(),
@@ -197,6 +216,40 @@ impl Shared {
             environment,
             allowed_commands: self.allowed_commands(order).await,
             limits: task.limits,
+        })
+    }
+
+    /// What never runs does not in an agent program either.
+    fn put_shims_first(
+        &self,
+        order: &Order,
+        environment: &mut Vec<(OsString, OsString)>,
+    ) -> Result<(), Fault> {
+        let path = path_of(environment).to_owned();
+        let shims = self.shims(order, |shims| shims.refusing_never(&path, &self.never_run()))?;
+        if !shims.programs().is_empty() {
+            let folders = std::env::split_paths(&path);
+            let folders = std::iter::once(shims.folder().to_owned()).chain(folders);
+            // A folder whose name cannot stand in a path leaves it as it was.
+            if let Ok(path) = std::env::join_paths(folders) {
+                environment.retain(|(name, _)| name != "PATH");
+                environment.push(("PATH".into(), path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The shims of a run.
+    pub(super) fn shims(
+        &self,
+        order: &Order,
+        make: impl FnOnce(Shims) -> io::Result<Shims>,
+    ) -> Result<Shims, Fault> {
+        let folder = self.settings.runs.join("shims").join(order.effect.run.to_string());
+        Shims::within(&folder).and_then(make).map_err(|error| {
+            let context = Internal { component: "shims".to_owned() };
+            let message = format!("{} cannot be used", folder.display());
+            Fault::internal_error("build", message, context).caused_by(error)
         })
     }
 
@@ -280,6 +333,12 @@ impl Shared {
         let worktree = workspace.directory().to_string_lossy();
         Ok(Approach::of(&change, actions, said.as_deref(), &worktree))
     }
+}
+
+/// The search path of an environment.
+pub(super) fn path_of(environment: &[(OsString, OsString)]) -> &OsStr {
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    path.map_or(OsStr::new(""), |(_, value)| value)
 }
 
 fn outcome(end: End, approach: Approach) -> Outcome {

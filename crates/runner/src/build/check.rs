@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// The list of what never runs, as the settings leave it.
-    fn never_run(&self) -> Commands {
+    pub(super) fn never_run(&self) -> Commands {
         let unlisted = self.settings.unlisted.clone();
         Commands::new(&Rules { unlisted, ..Rules::default() })
     }

@@ -1,16 +1,15 @@
 //! A model works on a task, with our loop around it and our tools in the task's worktree.
 
-use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use unstuck_core::fault::{Fault, Internal};
+use unstuck_core::fault::Fault;
 use unstuck_world::agent::End;
-use unstuck_world::commands::{Commands, Enforced, Environment, Shims};
+use unstuck_world::commands::{Commands, Enforced, Environment};
 use unstuck_world::tool::{Means, Toolbox};
 use unstuck_world::workspace::Workspace;
 
-use super::attempt::Worked;
+use super::attempt::{Worked, path_of};
 use super::settings::TaskSettings;
 use super::worker::ModelWorker;
 use super::world::Shared;
@@ -67,13 +66,9 @@ impl Shared {
     ) -> Result<Toolbox, Fault> {
         let (settings, run) = (&self.settings, order.effect.run);
         let all = &self.environment(order);
-        let path = all.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
-        let folder = settings.runs.join("shims").join(run.to_string());
-        let shims = Shims::make(&folder, path.map_or(OsStr::new(""), OsString::as_os_str));
-        let shims = shims.map_err(|error| {
-            let context = Internal { component: "shims".to_owned() };
-            let message = format!("{} cannot be used", folder.display());
-            Fault::internal_error("build", message, context).caused_by(error)
+        let shims = self.shims(order, |shims| {
+            let path = path_of(all);
+            shims.refusing_mutators(path)?.refusing_never(path, &self.never_run())
         })?;
         let way_to_us = self.way_to_us(order)?.into_iter();
         let way_to_us: Vec<_> = way_to_us.map(|(name, value)| (name, Some(value))).collect();

@@ -151,7 +151,7 @@ impl Agents {
     async fn tools(&self, order: &Order, workspace: &Workspace) -> Toolbox {
         let path = OsString::from("/usr/local/bin:/usr/bin:/bin");
         let folder = self.folder.join(format!("shims-{}", order.effect.run));
-        let shims = Shims::make(&folder, &path).unwrap();
+        let shims = Shims::within(&folder).unwrap().refusing_mutators(&path).unwrap();
         let all: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "PATH").collect();
         let all = all.into_iter().chain([("PATH".into(), path)]);
         let ours = workspace.environment(order.effect.run).await.unwrap();

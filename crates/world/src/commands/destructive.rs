@@ -31,6 +31,11 @@ pub(super) fn rules() -> Vec<Rule> {
     BLOCKED.iter().filter_map(|text| Rule::read(text)).collect()
 }
 
+/// The programs that are blocked whatever they do; `*` at the end stands for anything.
+pub(super) fn programs() -> impl Iterator<Item = &'static str> {
+    BLOCKED.iter().copied().filter(|text| !text.contains(' '))
+}
+
 /// What makes a command destructive, if something does.
 pub(super) fn reason(command: &Simple) -> Option<&'static str> {
     if command.writes.iter().any(|path| is_device(path)) {

@@ -72,10 +72,22 @@ pub(super) const MUTATORS: &[(&str, &[&str])] = &[
 const SPEAKER: &str = "unstuck: ";
 const WHY: &str = "reaches outside and cannot be taken back, so it did not run";
 
+const NEVER: &str = "is on the list of what never runs, so it did not run";
+
 /// Why a command was refused, where its output says so.
 pub fn refusal_in(output: &str) -> Option<&str> {
     let said = output.lines().filter_map(|line| line.trim().strip_prefix(SPEAKER));
-    said.filter_map(|said| said.find(WHY).map(|at| &said[..at + WHY.len()])).last()
+    let why = |said| [WHY, NEVER].iter().find_map(|why| Some(until(said, why)?));
+    said.filter_map(why).last()
+}
+
+fn until<'a>(said: &'a str, why: &str) -> Option<&'a str> {
+    said.find(why).map(|at| &said[..at + why.len()])
+}
+
+/// What is said of a program that never runs.
+pub(super) fn never(program: &str) -> String {
+    format!("{SPEAKER}`{program}` {NEVER}.")
 }
 
 /// What is said when something is refused; it names the way that is open.

@@ -11,8 +11,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::mutators::{MUTATORS, sentence};
-use super::policy::Refusal;
+use super::destructive;
+use super::mutators::{MUTATORS, never, sentence};
+use super::policy::{Commands, Refusal};
 use super::rule::with_value;
 
 /// At this many refusals in one run a person is asked.
@@ -29,21 +30,48 @@ pub struct Shims {
 }
 
 impl Shims {
-    /// Makes the shims of every program that the search path `path` leads to, in `folder`/bin. The
-    /// count of refusals in `folder` goes on where it was.
-    pub fn make(folder: &Path, path: &OsStr) -> io::Result<Self> {
+    /// No shims yet, in `folder`/bin. The count of refusals in `folder` goes on where it was.
+    pub fn within(folder: &Path) -> io::Result<Self> {
         let (bin, log) = (folder.join("bin"), folder.join("refused"));
         fs::create_dir_all(&bin)?;
         append(&log)?;
-        let mut programs = Vec::new();
+        Ok(Self { folder: bin, log, programs: Vec::new() })
+    }
+
+    /// And one for every program on the search path `path` that does what cannot be taken back.
+    pub fn refusing_mutators(mut self, path: &OsStr) -> io::Result<Self> {
         for (program, refused) in MUTATORS {
-            let Some(real) = find(program, path, &bin) else { continue };
-            let shim = bin.join(program);
-            fs::write(&shim, script(program, refused, &real, &log))?;
-            fs::set_permissions(&shim, fs::Permissions::from_mode(0o755))?;
-            programs.push((*program).to_owned());
+            let Some(real) = find(program, path, &self.folder) else { continue };
+            self.write(program, &script(program, refused, &real, &self.log))?;
         }
-        Ok(Self { folder: bin, log, programs })
+        Ok(self)
+    }
+
+    /// And one for every program on the search path `path` that never runs, as `list` has it.
+    pub fn refusing_never(mut self, path: &OsStr, list: &Commands) -> io::Result<Self> {
+        let mut never: Vec<String> = destructive::programs()
+            .flat_map(|name| match name.strip_suffix('*') {
+                Some(start) => beginning_with(start, path),
+                None => {
+                    find(name, path, &self.folder).map(|_| name.to_owned()).into_iter().collect()
+                }
+            })
+            .filter(|name| list.holds_never(name))
+            .collect();
+        never.sort_unstable();
+        never.dedup();
+        for program in never {
+            self.write(&program, &refusal(&program, &self.log))?;
+        }
+        Ok(self)
+    }
+
+    fn write(&mut self, program: &str, script: &str) -> io::Result<()> {
+        let shim = self.folder.join(program);
+        fs::write(&shim, script)?;
+        fs::set_permissions(&shim, fs::Permissions::from_mode(0o755))?;
+        self.programs.push(program.to_owned());
+        Ok(())
     }
 
     /// The folder to put first in the search path.
@@ -86,6 +114,27 @@ fn find(program: &str, path: &OsStr, bin: &Path) -> Option<PathBuf> {
         .filter(|folder| folder != bin && folder.is_absolute())
         .map(|folder| folder.join(program))
         .find(executable)
+}
+
+/// The programs on the search path whose names begin so.
+fn beginning_with(start: &str, path: &OsStr) -> Vec<String> {
+    let folders = std::env::split_paths(path).filter_map(|folder| fs::read_dir(folder).ok());
+    let names =
+        folders.flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(start)).collect()
+}
+
+/// A program that never runs.
+fn refusal(program: &str, log: &Path) -> String {
+    let (said, log) = (quoted(&never(program)), quoted(&log.display().to_string()));
+    format!(
+        r#"#!/bin/sh
+# Made by Unstuck: this never runs.
+{{ printf '%s\n' '{program}' >> {log}; }} 2>/dev/null
+printf '%s\n' {said} >&2
+exit {STATUS}
+"#
+    )
 }
 
 /// The words without options and their values, against the list; then the real program.

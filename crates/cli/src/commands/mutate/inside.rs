@@ -58,7 +58,10 @@ pub(super) async fn settle(
 async fn declare(client: &Client, effect: &Effect, spec: MutationSpec) -> Came {
     let mutate = Command::Mutate { effect: effect.id, mutation: spec };
     match client.command(mutate).await {
-        Ok(_) => Came::Declared,
+        Ok(events) => match events.iter().find_map(|recorded| recorded.event.met()) {
+            Some(fault) => Err(Undecided::Refused(fault.message.clone())).into(),
+            None => Came::Declared,
+        },
         Err(error) => Err(Undecided::from(error)).into(),
     }
 }

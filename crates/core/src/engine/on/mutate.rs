@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::raise::raised;
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;
 use crate::engine::flow::{self, DECLARED_MAX};
@@ -37,24 +38,18 @@ fn violate(
     (id, phase): (RunId, WorkPhase),
     wanted: &MutationSpec,
 ) -> Result<(), Rejected> {
+    let message = format!(
+        "{:?} was to be done in the phase {:?}; only the phase \"act\" does what cannot be taken back",
+        wanted.key,
+        phase.as_str(),
+    );
+    let context = Logic { step: Some(wanted.key.clone()), exit: None };
+    let fault = Arc::new(Fault::logic_phase_violation("ledger", message, context));
     match turn.run_owed(effect)?.step {
-        Step::Execute => {
-            let message = format!(
-                "{:?} was to be done in the phase {:?}; only the phase \"act\" does what cannot be \
-                 taken back",
-                wanted.key,
-                phase.as_str(),
-            );
-            let context = Logic { step: Some(wanted.key.clone()), exit: None };
-            let fault = Arc::new(Fault::logic_phase_violation("ledger", message, context));
-            turn.emit(Event::Blamed { run: id, fault });
-            Ok(())
-        }
-        _ => Err(Rejected::NotNow {
-            what: wanted.key.clone(),
-            state: "not allowed: this task only reads or decides, and acts in no way",
-        }),
+        Step::Execute => turn.emit(Event::Blamed { run: id, fault }),
+        _ => raised(turn, id, &fault),
     }
+    Ok(())
 }
 
 fn declare(

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::reserve::overspent;
 use super::settle::pay;
 use crate::engine::command::{Progress, Rejected};
 use crate::engine::event::Event;
@@ -10,6 +11,7 @@ use crate::engine::ids::{EffectId, RunId};
 use crate::engine::react::fail;
 use crate::engine::turn::Turn;
 use crate::fault::{Fault, Limit, LimitKind};
+use crate::policy::Amount;
 
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Result<(), Rejected> {
     let run = turn.run_owed(effect)?;
@@ -17,7 +19,14 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Res
         return Err(Rejected::Misfit(effect));
     }
     let (id, task) = (run.id, run.task);
+    // An agent program asks nobody before its calls: whoever goes on after the budget is used up is
+    // stopped, and the last call of the others is let pass.
+    let overspent = overspent(turn, task);
     pay(turn, id, report.spent);
+    if let Some(fault) = overspent.filter(|_| report.spent != Amount::ZERO) {
+        fail(turn, id, &Arc::new(fault), None);
+        return Ok(());
+    }
     if report.shows_an_answer() {
         flow::call_succeeded(turn, task);
     }

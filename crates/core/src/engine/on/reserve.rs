@@ -24,18 +24,38 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Resul
                 BudgetSpan::Day if amount.over(cap).is_some() => BudgetSpan::Build,
                 span => span,
             };
-            let unit = unit.to_owned();
-            let context = BudgetSpent { span, unit, limit: cap, spent, needed: amount };
-            let fault = Fault::budget_exhausted(place(span), "no room for the next call", context);
+            let fault = no_room(BudgetSpent {
+                span,
+                unit: unit.to_owned(),
+                limit: cap,
+                spent,
+                needed: amount,
+            });
             fail(turn, id, &Arc::new(fault), None);
             return Ok(());
         }
         wind_down |= used.over(cap.percent(turn.policy.budget.wind_down_percent)).is_some();
     }
+    if amount == Amount::ZERO && reserved == Amount::ZERO && !wind_down {
+        return Ok(());
+    }
     let day = day_number(&turn.policy.budget, turn.now);
     let spent = Amount::ZERO;
     turn.emit(Event::BudgetUpdated { task, run: id, spent, reserved: amount, day, wind_down });
     Ok(())
+}
+
+/// The budget of a task that is spent already.
+pub(super) fn overspent(turn: &Turn<'_>, task: TaskId) -> Option<Fault> {
+    caps(turn, task)?.into_iter().find_map(|(span, limit)| {
+        let spent = used(turn, task, span);
+        let unit = spent.over(limit)?.to_owned();
+        Some(no_room(BudgetSpent { span, unit, limit, spent, needed: Amount::ZERO }))
+    })
+}
+
+fn no_room(context: BudgetSpent) -> Fault {
+    Fault::budget_exhausted(place(context.span), "no room for the next call", context)
 }
 
 const fn place(span: BudgetSpan) -> &'static str {

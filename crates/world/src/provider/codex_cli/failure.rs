@@ -14,6 +14,8 @@ use crate::provider::program::message;
 
 /// The longest that it waits by its own choice before it tries again for the first time.
 const OWN_DELAY_MAX: Span = Span::from_millis(700);
+/// The reason of an answer that was cut off at the longest that it may be.
+const OUTPUT_LIMIT: &str = "reason: max_output_tokens";
 /// A window of which this much is used has no room left.
 const USED_UP_PERCENT: i64 = 100;
 
@@ -23,6 +25,8 @@ pub(super) fn fault(error: &TurnError, limits: &RateLimits) -> Fault {
     let http = Http { status: http_status, error_type: Some(name.to_owned()), request_id: None };
     let rate = RateLimit { status: http_status, limited: None };
     let kind = match name {
+        // It is named as any broken stream; the reason is the service's own word.
+        _ if error.says(OUTPUT_LIMIT) => Kind::ProviderOutputLimit(http),
         "contextWindowExceeded" => Kind::ProviderContextTooLong(http),
         "usageLimitExceeded" => return usage_limit(error, limits),
         "sessionBudgetExceeded" => Kind::ProviderQuota(http),

@@ -87,6 +87,8 @@ impl Settings {
             format!("{PROVIDER}.stream_max_retries=1"),
             "check_for_update_on_startup=false".to_owned(),
             "analytics.enabled=false".to_owned(),
+            // A login shell sets the path anew, and what we put on it would be lost.
+            "allow_login_shell=false".to_owned(),
             // It would write its whole environment into a file, which outlives it when it is killed.
             "features.shell_snapshot=false".to_owned(),
             format!("shell_environment_policy.exclude={}", json!(self.credentials())),

@@ -91,6 +91,14 @@ pub(super) struct TurnError {
     pub(super) additional_details: Option<String>,
 }
 
+impl TurnError {
+    /// Whether it holds these words.
+    pub(super) fn says(&self, words: &str) -> bool {
+        let details = self.additional_details.as_deref().unwrap_or_default();
+        self.message.contains(words) || details.contains(words)
+    }
+}
+
 /// One thing that was said or done, whatever its kind.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
