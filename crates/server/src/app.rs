@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -16,6 +16,7 @@ use crate::auth::{self, Door};
 use crate::metrics;
 use crate::pages;
 use crate::problem::Problem;
+use crate::ready::ready;
 use crate::site::Site;
 
 /// The longest body.
@@ -60,20 +61,6 @@ enum For {
     Programs,
     People,
     Everybody,
-}
-
-/// Whether everything that is needed is there: each store can be read, and the server is not ending.
-async fn ready(State(site): State<Shared>) -> Response {
-    if site.stop.is_cancelled() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "ending\n").into_response();
-    }
-    for room in site.rooms() {
-        if let Err(error) = room.store.newest(&room.name).await {
-            tracing::warn!(project = %room.name, %error, "a store cannot be read");
-            return (StatusCode::SERVICE_UNAVAILABLE, "a store cannot be read\n").into_response();
-        }
-    }
-    "ready\n".into_response()
 }
 
 async fn in_time(request: Request, next: Next) -> Response {

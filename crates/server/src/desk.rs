@@ -60,6 +60,26 @@ pub trait Desk: fmt::Debug + Send + Sync {
 
     /// Sends a test message by each way of notifying that is set up, and tells what came of it.
     async fn test_notifications(&self) -> Result<Vec<Tested>, Refused>;
+
+    /// Whether the project is carried on as it should be, besides its store.
+    async fn ready(&self) -> Result<(), NotReady>;
+}
+
+/// Why a project is not carried on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    /// What it remembers cannot be read or written.
+    #[error("the store of a project cannot be used")]
+    Store,
+    /// There is no room where its files are.
+    #[error("there is no room left on the disk of a project")]
+    Disk,
+    /// No process decides about it.
+    #[error("no process holds a project and answers")]
+    Holder,
+    /// It has jobs, and no process runs them.
+    #[error("no process runs the jobs of a project at their times")]
+    Jobs,
 }
 
 /// What somebody wants to be done.

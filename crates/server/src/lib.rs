@@ -13,12 +13,13 @@ mod listen;
 mod metrics;
 mod pages;
 mod problem;
+mod ready;
 mod site;
 
 pub use api::Asked;
 pub use app::app;
 pub use auth::{Caller, Reach, Role};
-pub use desk::{Desk, JobStanding, Refused, Stand, Wanted};
+pub use desk::{Desk, JobStanding, NotReady, Refused, Stand, Wanted};
 pub use listen::serve;
 pub use problem::Problem;
 pub use site::{Audience, Hosted, Site};

@@ -115,7 +115,8 @@ impl StoreError {
             Self::Full { .. } => "make room on that disk; the work goes on by itself",
             Self::Unavailable { .. } => "look whether another program keeps it busy; try again",
             Self::Damaged { .. } => {
-                "restore it from a backup, or move it away to begin anew; nothing was changed"
+                "`unstuck store restore FILE` goes back to a copy, `unstuck store accept-loss` goes on \
+                 without what is lost; nothing was changed"
             }
             Self::NotWritten { .. } | Self::NotRead { .. } => {
                 "look at the disk and the system's log; nothing was half written, so try again"

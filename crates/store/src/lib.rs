@@ -8,6 +8,7 @@
 //! Nothing here decides, performs or prints.
 
 mod batch;
+mod chain;
 mod checkpoint;
 pub mod crash;
 mod error;
@@ -26,5 +27,5 @@ pub use memory::MemoryStore;
 pub use outbox::Outbox;
 pub use places::Places;
 pub use snapshot::{Tail, snapshot};
-pub use sqlite::SqliteStore;
+pub use sqlite::{LossAccepted, SqliteStore, Verified};
 pub use store::{Answer, AnswerError, Claim, Holder, Journal, Page, QuestionPage, Receipt, Store};

@@ -34,6 +34,11 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// read between two that are the same is still true. Quick, and waits for nobody.
     fn revision(&self) -> Result<u64, StoreError>;
 
+    /// That what is remembered about a project can still be read and written.
+    async fn usable(&self, project: &str) -> Result<(), StoreError> {
+        self.newest(project).await.map(drop)
+    }
+
     /// Events after a position, oldest first, at most `limit` of them.
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError>;
 

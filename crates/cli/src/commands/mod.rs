@@ -36,11 +36,15 @@ mod why;
 use crate::args::{Args, Command};
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::project;
 use crate::render::Terminal;
 
 /// Carries out one command.
 pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
     let dir = args.globals.dir.as_deref();
+    if is_about_a_project(&args.command) {
+        project::require_descriptors()?;
+    }
     match args.command {
         Command::Init(args) => init::run(&args, dir, terminal),
         Command::Doctor(args) => doctor::run(&args, dir, terminal),
@@ -76,4 +80,12 @@ pub(crate) fn run(args: Args, terminal: &Terminal) -> Result<Exit, Error> {
         Command::Demo(args) => demo::run(&args, terminal),
         Command::Completions(args) => completions::run(&args, terminal),
     }
+}
+
+/// Whether it opens more than what it reads and writes.
+const fn is_about_a_project(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Schema(_) | Command::Explain(_) | Command::Classify(_) | Command::Completions(_)
+    )
 }

@@ -21,6 +21,14 @@ pub(crate) enum Error {
     /// A name that is no code.
     #[error("{0}")]
     UnknownCode(#[from] UnknownCode),
+    /// Too few files may be open at once.
+    #[error("only {allowed} files may be open at once here, and at least {needed} have to be")]
+    Descriptors {
+        /// How many may.
+        allowed: u64,
+        /// How many have to.
+        needed: u64,
+    },
     /// The input could not be opened or read.
     #[error("cannot read {place}: {source}")]
     Input {
@@ -184,7 +192,9 @@ impl Error {
             // The reader has seen enough, as `head` does: nothing failed.
             Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::SomeFailed,
-            Self::Folder { .. } | Self::Problems(_) | Self::Plan(_) => Exit::Config,
+            Self::Folder { .. } | Self::Descriptors { .. } | Self::Problems(_) | Self::Plan(_) => {
+                Exit::Config
+            }
             // What has to be there before anything begins is the surroundings, not the work.
             Self::Fault(fault) => match Exit::of(fault.code()) {
                 Exit::SomeFailed => Exit::Config,
@@ -258,6 +268,12 @@ impl Error {
             }
             Self::Output(_) => Vec::new(),
             Self::Script(error) => error.hints(),
+            Self::Descriptors { .. } => {
+                vec![
+                    "`ulimit -n 1024` in the shell allows more; a service has LimitNOFILE"
+                        .to_owned(),
+                ]
+            }
             Self::NothingHere { .. } => {
                 vec!["`unstuck exec -- COMMAND` runs one; -C DIR names another project".to_owned()]
             }

@@ -169,7 +169,7 @@ impl Project {
 
     /// The store, if anything was ever run here.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Error> {
-        if self.database().exists() {
+        if SqliteStore::was_made(&self.database()) {
             Ok(Arc::new(SqliteStore::open(self.database())?))
         } else {
             Err(Error::NothingHere { root: self.root.clone() })

@@ -25,14 +25,34 @@ pub(crate) use signals::{Signal, Signals};
 
 use std::{env, io};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use unstuck_world::process::{Guard, guard};
 
 use crate::error::Error;
 
+/// So many files have to be allowed to be open at once.
+const DESCRIPTORS_MIN: u64 = 64;
+
 /// What runs everything that waits. One thread is enough: the work is done by other processes.
 pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
+}
+
+/// That as many files may be open at once as the store, the socket and one command need. Where that
+/// is ours to change it is changed; what comes to its limit in the middle of something fails there.
+pub(crate) fn require_descriptors() -> Result<(), Error> {
+    let limit = getrlimit(Resource::Nofile);
+    let Some(allowed) = limit.current.filter(|allowed| *allowed < DESCRIPTORS_MIN) else {
+        return Ok(());
+    };
+    let raised = Rlimit { current: Some(DESCRIPTORS_MIN), ..limit };
+    if limit.maximum.is_none_or(|most| most >= DESCRIPTORS_MIN)
+        && setrlimit(Resource::Nofile, raised).is_ok()
+    {
+        return Ok(());
+    }
+    Err(Error::Descriptors { allowed, needed: DESCRIPTORS_MIN })
 }
 
 /// This program as the guard of others.

@@ -156,6 +156,14 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             "the tries of all errors were forgotten, as you asked".to_owned()
         }
 
+        Event::LossAccepted { kept, actions, .. } => {
+            let actions = words::number(actions.len(), "action", "actions");
+            format!(
+                "what came after event {kept} was lost, and you went on without it; {actions} may \
+                 have happened"
+            )
+        }
+
         Event::Ordered { by, wish, .. } => format!("{} {}", words::plain_line(by), wish.as_str()),
 
         Event::QuestionAsked { question } => {

@@ -134,6 +134,7 @@ impl Event {
             }
 
             Self::Forgotten { .. }
+            | Self::LossAccepted { .. }
             | Self::QuestionResolved { .. }
             | Self::QuestionWithdrawn { .. }
             | Self::MutationProbing { .. }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checked::{Checked, RedCheck};
 use super::ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
+use super::ledger::DoubtedAction;
 use super::question::{Question, QuestionEnd, Subject};
 use super::run::{Next, Phase, Status, Step};
 use super::task::{Allowance, Guidance, Left};
@@ -316,6 +317,19 @@ pub enum Event {
     /// The tries of one error, or of all, were forgotten.
     #[serde(rename = "signature.forgotten")]
     Forgotten { signature: Option<Signature> },
+
+    /// A part of the journal was lost, and a person went on without it: what is known of the actions
+    /// since then is that they may have happened.
+    #[serde(rename = "journal.loss_accepted")]
+    LossAccepted {
+        /// The last event that is there.
+        kept: u64,
+        /// How far the journal had come, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        had: Option<u64>,
+        /// The actions.
+        actions: Vec<DoubtedAction>,
+    },
 
     /// Somebody wanted what was just decided.
     #[serde(rename = "control.ordered")]

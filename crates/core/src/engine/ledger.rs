@@ -126,6 +126,20 @@ pub(super) struct Ledger {
     pub(super) mutations: Table<MutationId, Mutation>,
     /// Where a key leads that holds for the whole project.
     pub(super) permanent: BTreeMap<Arc<str>, MutationId>,
+    /// Actions whose record was lost, by their keys, and by when they were sent: they may have
+    /// happened.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) doubted: BTreeMap<Arc<str>, Time>,
+}
+
+/// An action that may have happened, and of which no more is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DoubtedAction {
+    /// Its key.
+    pub key: Arc<str>,
+    /// By when it was sent.
+    pub at: Time,
 }
 
 impl Ledger {

@@ -74,7 +74,7 @@ pub use envelope::Envelope;
 pub use event::{Event, PauseCause, Raised, Reconciled, Recorded};
 pub use gate::{CLOSINGS_KEPT_MAX, Closing, Gate, GateState};
 pub use ids::{BuildId, EffectId, MutationId, QuestionId, RunId, TaskId};
-pub use ledger::{Mutation, MutationState, Occurrence};
+pub use ledger::{DoubtedAction, Mutation, MutationState, Occurrence};
 pub use question::{ActionFacts, Question, QuestionEnd, Subject, Tried};
 pub use repairs::Repairs;
 pub use run::{Next, Operation, Phase, Run, Status, Step};

@@ -219,6 +219,11 @@ impl State {
         self.ledger.mutations.get(&id)
     }
 
+    /// Whether an action with this key may have happened whose record was lost.
+    pub fn is_doubted(&self, key: &str) -> bool {
+        self.ledger.doubted.contains_key(key)
+    }
+
     /// The action that a task sees under a key: its own, or one that holds for the whole project.
     pub fn action(&self, task: TaskId, key: &str) -> Option<&Mutation> {
         let own = self.ledger.find_key(self.task(task)?, false, key);

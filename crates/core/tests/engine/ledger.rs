@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    Command, Event, MutationState, Outcome, Phase, Rejected, Status, Step, TaskState, Work,
+    Command, DoubtedAction, Event, MutationState, Outcome, Phase, Recorded, Rejected, Status, Step,
+    TaskState, Work,
 };
 use unstuck_core::fault::{Code, Fault};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, TaskSpec, WorkPhase};
 use unstuck_core::question::{Decision, QuestionKind};
-use unstuck_core::time::Span;
+use unstuck_core::time::{Span, Time};
 
 use crate::stage::{Stage, action, fault, happened, task, with_actions};
 
@@ -508,4 +509,47 @@ fn a_task_that_only_reads_cannot_declare_an_action_and_one_that_acts_can() {
         let declared = stage.try_to(Command::Mutate { effect, mutation: action("mail") });
         assert_eq!(declared.is_ok(), may, "{phase:?}: {declared:?}");
     }
+}
+
+/// A task that stands before its first action, of which the record was lost.
+fn doubting(spec: MutationSpec) -> Stage {
+    let mut stage = Stage::new();
+    let doubted = DoubtedAction { key: Arc::from(spec.key.as_str()), at: Time::from_millis(77) };
+    let event = Event::LossAccepted { kept: 0, had: Some(9), actions: vec![doubted] };
+    let recorded = Recorded { seq: 1, at: stage.now, why: None, event };
+    stage.state.apply(&recorded);
+    stage.journal.push(recorded);
+    stage.build(vec![with_actions("a", vec![spec])]);
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    stage
+}
+
+// B51
+#[test]
+fn an_action_whose_record_was_lost_is_looked_up_before_it_is_sent() {
+    let mut stage = doubting(action("pay"));
+    assert!(matches!(stage.owed("a").what, Work::Probe { .. }));
+    assert_eq!(performs(&stage), 0);
+    let facts = stage.state.mutations().next().unwrap().facts();
+    assert_eq!(facts.sent_at, Time::from_millis(77));
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
+    assert_eq!(performs(&stage), 0);
+    assert!(!stage.state.is_doubted("pay"));
+}
+
+// B51
+#[test]
+fn an_action_whose_record_was_lost_is_asked_about_where_nobody_can_look() {
+    let mut stage = doubting(blind("pay"));
+    assert_eq!(stage.question().kind, QuestionKind::Happened);
+    assert_eq!(performs(&stage), 0);
+    stage.answer(Decision::ItDidNot);
+    assert_eq!(performs(&stage), 1);
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!(*stage.task_state("a"), TaskState::Done);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, BufReader};
@@ -48,7 +48,8 @@ pub enum ClientError {
     Gone,
 }
 
-/// A connection to whoever holds the project. Clones share it.
+/// A connection to whoever holds the project. Clones share it, and it is closed with the last of
+/// them and of what they have under way.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -62,6 +63,8 @@ struct Shared {
     acts: Mutex<BTreeMap<u64, Arc<dyn Action>>>,
     notices: broadcast::Sender<Notice>,
     gone: CancellationToken,
+    /// Nobody uses the connection any more.
+    unused: CancellationToken,
     belongs: OnceLock<Effect>,
 }
 
@@ -77,6 +80,7 @@ impl Client {
         let short = SocketPath::of(path)?;
         let (read, write) = UnixStream::connect(short.as_path()).await?.into_split();
         let (notices, _) = broadcast::channel(NOTICES_MAX);
+        let unused = CancellationToken::new();
         let client = Self(Arc::new(Shared {
             write: tokio::sync::Mutex::new(write),
             next: AtomicU64::new(1),
@@ -86,9 +90,11 @@ impl Client {
             acts: Mutex::new(BTreeMap::new()),
             notices,
             gone: CancellationToken::new(),
+            unused: unused.clone(),
             belongs: OnceLock::new(),
         }));
-        tokio::spawn(client.clone().listen(BufReader::new(read)));
+        let listening = Self::listen(Arc::downgrade(&client.0), BufReader::new(read));
+        tokio::spawn(unused.run_until_cancelled_owned(listening));
         match client.ask(What::Hello { token }).await {
             Ok(Say::Done { holder: Some(holder), effect, .. }) => {
                 if let Some(effect) = effect {
@@ -236,17 +242,21 @@ impl Client {
         }
     }
 
-    async fn listen(self, mut lines: BufReader<OwnedReadHalf>) {
+    /// Hears what the holder says while somebody uses the connection: listening is no use of it.
+    async fn listen(connection: Weak<Shared>, mut lines: BufReader<OwnedReadHalf>) {
         while let Some(line) = next_line(&mut lines).await {
+            let Some(client) = connection.upgrade().map(Self) else { return };
             match serde_json::from_slice::<Say>(&line) {
-                Ok(said) => self.heard(said),
+                Ok(said) => client.heard(said),
                 // A newer holder may say more than we know.
                 Err(error) => tracing::debug!(%error, "not understood"),
             }
         }
-        // Whoever still waits learns that nothing will come.
-        lock(&self.0.waiting).take();
-        self.0.gone.cancel();
+        if let Some(shared) = connection.upgrade() {
+            // Whoever still waits learns that nothing will come.
+            lock(&shared.waiting).take();
+            shared.gone.cancel();
+        }
     }
 
     fn heard(&self, said: Say) {
@@ -321,6 +331,12 @@ impl Client {
             // A holder that is gone finds out by itself what became of it.
             let _ = client.ask(What::Ended { effect, report }).await;
         });
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.unused.cancel();
     }
 }
 

@@ -8,6 +8,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use unstuck_core::engine::{Command, EffectId};
 use unstuck_core::plan::MutationSpec;
 
@@ -38,8 +39,8 @@ pub(super) struct Connection {
     attached: BTreeMap<u64, Arc<RemoteWorld>>,
     /// Actions that it performs one by one.
     acts: Acts,
-    /// Whether it is told what happens.
-    watches: bool,
+    /// Tells it what happens, while it is there.
+    watches: Option<AbortHandle>,
 }
 
 impl Connection {
@@ -48,7 +49,7 @@ impl Connection {
         let (say, sayings) = mpsc::channel(SAYINGS_MAX);
         tokio::spawn(write_all(write, sayings));
         let (lines, acts) = (BufReader::new(read), Acts::new(say.clone()));
-        Self { talk, lines, say, only: None, attached: BTreeMap::new(), acts, watches: false }
+        Self { talk, lines, say, only: None, attached: BTreeMap::new(), acts, watches: None }
     }
 
     pub(super) async fn serve(mut self) {
@@ -68,6 +69,9 @@ impl Connection {
             }
         }
         self.acts.gone();
+        if let Some(watches) = self.watches {
+            watches.abort();
+        }
         for (number, world) in &self.attached {
             world.gone();
             // The loop may have ended.
@@ -136,9 +140,10 @@ impl Connection {
                 Err(error) => refused_by(id, &error),
             },
             What::Watch => {
-                if !std::mem::replace(&mut self.watches, true) {
-                    tokio::spawn(watch(self.talk.handle.watch(), self.say.clone()));
-                }
+                self.watches.get_or_insert_with(|| {
+                    let told = watch(self.talk.handle.watch(), self.say.clone());
+                    tokio::spawn(told).abort_handle()
+                });
                 done(id)
             }
         }

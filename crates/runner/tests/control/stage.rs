@@ -146,6 +146,11 @@ impl Line {
         (read > 0).then(|| serde_json::from_str(&line).unwrap())
     }
 
+    /// Closes the half that is written to.
+    pub(crate) async fn say_no_more(&mut self) {
+        self.0.get_mut().shutdown().await.unwrap();
+    }
+
     pub(crate) async fn ask(&mut self, ask: &str) -> Value {
         self.send(format!("{ask}\n").as_bytes()).await;
         self.hear().await.unwrap()

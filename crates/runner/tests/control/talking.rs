@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use unstuck_core::engine::{Command, EffectId, Outcome, QuestionId, TaskId};
 use unstuck_core::policy::Amount;
 use unstuck_core::question::Decision;
@@ -115,4 +116,41 @@ async fn a_watcher_is_told_everything_once() {
     // Everything that was said before an answer is heard before it.
     client.command(job("c")).await.unwrap();
     assert!(matches!(first.recv().await.unwrap(), Notice::Event { .. }));
+}
+
+// B50: a connection that nobody uses any more is closed: a server that asks who holds a project
+// would run out of descriptors otherwise
+#[tokio::test]
+async fn a_client_that_is_dropped_hangs_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("control.sock");
+    let listener = tokio::net::UnixListener::bind(&socket).unwrap();
+    let holds = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        stream.read_line(&mut line).await.unwrap();
+        let done = format!(
+            "{{\"done\":{{\"id\":1,\"events\":[],\"holder\":{}}}}}\n",
+            serde_json::to_string(&holder()).unwrap()
+        );
+        stream.write_all(done.as_bytes()).await.unwrap();
+        line.clear();
+        stream.read_line(&mut line).await.unwrap()
+    });
+    let (client, said) = Client::connect(&socket, None).await.unwrap();
+    assert_eq!(said, holder());
+    drop(client);
+    assert_eq!(holds.await.unwrap(), 0);
+}
+
+// B50: the same at the other end, for one who was told what happens and left
+#[tokio::test]
+async fn a_watcher_that_hangs_up_is_let_go_of() {
+    let stage = Stage::new().await;
+    let mut line = stage.line().await;
+    line.ask("{\"id\":1,\"do\":\"hello\"}").await;
+    line.ask("{\"id\":2,\"do\":\"watch\"}").await;
+    line.say_no_more().await;
+    assert_eq!(line.hear().await, None);
 }

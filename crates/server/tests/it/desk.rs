@@ -8,7 +8,7 @@ use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_runner::notify::Tested;
 use unstuck_runner::{Handle, Look, Looked, Undecided};
-use unstuck_server::{Desk, JobStanding, Refused, Wanted};
+use unstuck_server::{Desk, JobStanding, NotReady, Refused, Wanted};
 use unstuck_world::notify::Undelivered;
 
 /// The secret that every desk here knows.
@@ -64,5 +64,10 @@ impl Desk for LoopDesk {
         let arrived = |channel: &str, arrived| Tested { channel: channel.to_owned(), arrived };
         let why = Undelivered::Never { why: "the answer was 404".to_owned() };
         Ok(vec![arrived("phone", Ok(())), arrived("chat", Err(why))])
+    }
+
+    async fn ready(&self) -> Result<(), NotReady> {
+        let ended = |_| NotReady::Holder;
+        self.0.look(|_| ()).await.map_err(ended)
     }
 }

@@ -3,13 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
 use super::check::whole;
 use super::fail::{self, Doing};
-use super::readers::reader;
+use super::mark::{self, Mark};
+use super::open::Marks;
+use super::readers::{ReadError, reader};
 use super::table::project;
-use super::{header, migrate, open};
+use super::{header, journaled, load, migrate, open};
 use crate::error::StoreError;
 
 /// Pages that are copied at once. Nobody else writes meanwhile, so all of them at a time.
@@ -36,7 +39,22 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Puts a copy in the place of the database, whose only user is the caller: all of it or nothing.
+/// From then on its journal has come as far as the copy's.
 pub(super) fn restore(from: &Path, at: &Path, wanted: &str) -> Result<(), StoreError> {
+    let copy = check(from, wanted)?;
+    let writing = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
+    let mut conn = open::writer(at, migrate::STEPS, Marks::DoNotCount)?;
+    let backup = Backup::new(&copy, &mut conn).map_err(writing)?;
+    backup.run_to_completion(ALL_PAGES, PAUSE, None).map_err(writing)?;
+    drop(backup);
+    drop(conn);
+    // A copy of an older version is brought forward like any other database.
+    let conn = open::writer(at, migrate::STEPS, Marks::DoNotCount)?;
+    remark(&conn, at).map_err(|error| error.at(at))
+}
+
+/// Opens a copy, if it is one and knows the project.
+pub(super) fn check(from: &Path, wanted: &str) -> Result<Connection, StoreError> {
     let file = std::fs::File::open(from).map_err(|error| fail::system(from, "read", &error))?;
     header::check(from, &file, migrate::newest(migrate::STEPS))?;
     let copy = reader(from)?;
@@ -48,12 +66,23 @@ pub(super) fn restore(from: &Path, at: &Path, wanted: &str) -> Result<(), StoreE
             what: format!("it holds nothing about the project {wanted}"),
         });
     }
-    let writing = |error: rusqlite::Error| fail::sqlite(at, Doing::Writing, &error);
-    let mut conn = open::writer(at, migrate::STEPS)?;
-    let backup = Backup::new(&copy, &mut conn).map_err(writing)?;
-    backup.run_to_completion(ALL_PAGES, PAUSE, None).map_err(writing)?;
-    drop(backup);
-    drop(conn);
-    // A copy of an older version is brought forward like any other database.
-    open::writer(at, migrate::STEPS).map(drop)
+    Ok(copy)
+}
+
+/// Marks all journals as they are.
+fn remark(conn: &Connection, at: &Path) -> Result<(), ReadError> {
+    for (id, name, _) in project::all(conn)? {
+        if journaled::is_unsealed(conn, id)? {
+            let sealing = conn.unchecked_transaction()?;
+            journaled::seal_all(&sealing, id, &name)?;
+            sealing.commit()?;
+        }
+        let (_, tip, _) = load::load(conn, at, id, &name)?;
+        // Of a mark that cannot be read nothing is left to go by.
+        let marked = mark::read(&mark::path(at, &name)).ok().flatten();
+        let epoch = marked.map_or(0, |marked| marked.reached.epoch);
+        let reached = tip.reached(epoch.max(project::epoch(conn, id)?));
+        Mark::open(at, &name, reached)?.reset(reached)?;
+    }
+    Ok(())
 }

@@ -7,7 +7,9 @@ use std::thread::{self, JoinHandle};
 use rusqlite::{Connection, InterruptHandle};
 
 use super::fail::{self, Doing};
-use super::readers::reader;
+use super::journaled;
+use super::readers::{ReadError, reader};
+use super::table::project;
 use crate::error::StoreError;
 
 /// A look through the database that may be under way.
@@ -43,14 +45,27 @@ impl Check {
     }
 }
 
-/// Whether everything in a database can be read.
+/// Whether everything in a database can be read, and each journal is what was written.
 pub(super) fn whole(conn: &Connection, at: &Path) -> Result<(), StoreError> {
     let said = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
     match said {
-        Ok(said) if said == "ok" => Ok(()),
+        Ok(said) if said == "ok" => chained(conn, at).map_err(|error| error.at(at)),
         Ok(what) => Err(StoreError::Damaged { at: at.display().to_string(), what }),
         Err(error) => Err(fail::sqlite(at, Doing::Reading, &error)),
     }
+}
+
+/// Walks through the journals. A copy may be older than the chains.
+fn chained(conn: &Connection, at: &Path) -> Result<(), ReadError> {
+    if !journaled::is_chained(conn)? {
+        return Ok(());
+    }
+    // All of them as they are at one moment.
+    let reading = conn.unchecked_transaction()?;
+    for (id, name, _) in project::all(&reading)? {
+        journaled::walk(&reading, at, id, &name)?;
+    }
+    Ok(())
 }
 
 impl Drop for Check {

@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use tokio::sync::watch;
-use unstuck_core::engine::State;
+use unstuck_core::engine::{DoubtedAction, State};
 
 use super::fail::{self, Doing};
 use super::header::log_path;
+use super::journaled::{self, Tip};
 use super::lock::Lock;
+use super::mark::{self, Mark, Reached};
+use super::open::{Marks, Opened};
 use super::readers::ReadError;
-use super::table::{event, project, snapshot};
+use super::table::{project, snapshot};
 use super::writer::{Append, Group};
 use super::{load, open};
 use crate::crash;
@@ -24,6 +28,11 @@ use crate::store::{Holder, Settled};
 
 /// The longest log that is left beside the file at a proper end.
 const LOG_BYTES_LEFT: u64 = 1024 * 1024;
+/// What is remembered lies in the log alone no longer than about this.
+const FOLD_EVERY: Duration = Duration::from_mins(1);
+
+/// How far a transaction brings the journals it writes to, or why one may not be written to.
+type Tips = HashMap<i64, Result<Tip, StoreError>>;
 
 /// What the writer's thread works with.
 #[derive(Debug)]
@@ -34,13 +43,17 @@ pub(super) struct Desk {
     taken: HashMap<i64, Taken>,
     /// What a check in the background found; nothing is written on top of damage.
     found: Arc<OnceLock<Result<(), StoreError>>>,
+    /// Whether a journal that lost something is taken all the same.
+    opened: Opened,
 }
 
 /// A project that was taken.
 #[derive(Debug)]
 struct Taken {
     epoch: i64,
-    last: u64,
+    tip: Tip,
+    /// Says how far the journal has come.
+    mark: Mark,
     /// Why nothing can be written until it is taken again.
     failed: Option<StoreError>,
     written: watch::Sender<u64>,
@@ -51,7 +64,6 @@ struct Taken {
 pub(super) struct Start {
     pub(super) epoch: i64,
     pub(super) clean: bool,
-    pub(super) last: u64,
 }
 
 /// A project that is locked, taken and read.
@@ -69,19 +81,41 @@ impl Desk {
         conn: Connection,
         at: PathBuf,
         found: Arc<OnceLock<Result<(), StoreError>>>,
+        opened: Opened,
     ) -> Self {
-        Self { conn, at, taken: HashMap::new(), found }
+        Self { conn, at, taken: HashMap::new(), found, opened }
     }
 
-    /// Has a long log brought into the file when the connection goes. A short one is left beside it:
-    /// to bring it in, and to begin another one at the next opening, are two waits for the disk each;
-    /// to read it then is next to nothing.
-    pub(super) fn fold_long_log(&self) {
-        let log = fs::metadata(log_path(&self.at));
-        if log.is_ok_and(|log| log.len() > LOG_BYTES_LEFT) {
+    /// Has the log brought into the file when the connection goes, where it is long or was not for a
+    /// while. Otherwise it is left beside it: to bring it in, and to begin another one at the next
+    /// opening, are two waits for the disk each; to read it then is next to nothing.
+    pub(super) fn fold_log(&mut self) {
+        let bytes = fs::metadata(log_path(&self.at)).map_or(0, |log| log.len());
+        if bytes > LOG_BYTES_LEFT {
             // Where it cannot be brought in it stays.
             self.conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).ok();
+        } else if bytes > 0 && (self.opened.is_new || was_folded_long_ago(&self.at)) {
+            self.fold();
         }
+    }
+
+    /// Brings the log into the file, as far as nobody reads older parts of it just now.
+    fn fold(&mut self) {
+        let whole = |row: &rusqlite::Row<'_>| {
+            let (in_log, folded) = (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
+            Ok(in_log == folded)
+        };
+        // Where it cannot be brought in it stays.
+        if self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], whole).unwrap_or(false) {
+            self.taken.values_mut().for_each(|taken| taken.mark.drop_actions());
+        }
+    }
+
+    /// That nothing is known to be damaged, and that what was written can be read here.
+    pub(super) fn usable(&self) -> Result<(), StoreError> {
+        self.sound()?;
+        let one = "SELECT count(*) FROM projects";
+        self.read(|conn| Ok(conn.query_row(one, [], |row| row.get::<_, u32>(0)).map(drop)?))
     }
 
     /// Does something in a transaction of its own.
@@ -124,27 +158,59 @@ impl Desk {
     ) -> Result<Claimed, StoreError> {
         let id = match self.read(|conn| Ok(project::find(conn, name)?))? {
             Some(id) => id,
-            None => self.transaction_in_passing(|conn| project::make(conn, name))?,
+            None => self.make(name)?,
         };
         let lock = Lock::take(&self.at, id, holder)?;
-        let start = self.take(id, written)?;
-        let load = |conn: &Connection| load::load(conn, &self.at, id, name, start.last);
-        let (state, tail) = self.read(load)?;
+        let marked = self.marked(name)?;
+        if self.read(|conn| Ok(journaled::is_unsealed(conn, id)?))? {
+            self.transaction(|conn| journaled::seal_all(conn, id, name))?;
+        }
+        if self.opened.marks == Marks::Count {
+            self.read(|conn| journaled::agrees(conn, &self.at, (id, name), marked))?;
+        }
+        let (state, tip, tail) = self.read(|conn| load::load(conn, &self.at, id, name))?;
+        let start = self.take((id, name), tip, marked, written)?;
         Ok(Claimed { id, lock, start, state, tail })
     }
 
+    /// Makes a project that the database does not know.
+    fn make(&mut self, name: &str) -> Result<i64, StoreError> {
+        if let Some(marked) = self.marked(name)?.filter(|marked| marked.seq > 0)
+            && self.opened.marks == Marks::Count
+        {
+            return Err(journaled::project_gone(&self.at, marked.seq));
+        }
+        self.transaction_in_passing(|conn| project::make(conn, name))
+    }
+
+    /// How far the journal of a project had come, as its mark says.
+    fn marked(&self, name: &str) -> Result<Option<Reached>, StoreError> {
+        match mark::read(&mark::path(&self.at, name)) {
+            Ok(read) => Ok(read.map(|read| read.reached)),
+            Err(_) if self.opened.marks == Marks::DoNotCount => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Takes a project: from now on nobody else writes.
-    fn take(&mut self, id: i64, written: watch::Sender<u64>) -> Result<Start, StoreError> {
+    fn take(
+        &mut self,
+        (id, name): (i64, &str),
+        tip: Tip,
+        marked: Option<Reached>,
+        written: watch::Sender<u64>,
+    ) -> Result<Start, StoreError> {
+        let epoch = marked.map_or(0, |marked| marked.epoch);
+        let mark = Mark::open(&self.at, name, tip.reached(epoch))?;
         // In passing: whoever takes it acts on nothing before its first batch is on disk.
-        let start = self.transaction_in_passing(|conn| {
-            let project::Taken { epoch, clean } = project::take(conn, id)?;
-            let remembered = snapshot::positions(conn, id)?.first().copied().unwrap_or(0);
-            Ok(Start { epoch, clean, last: event::last(conn, id)?.max(remembered) })
-        })?;
-        let taken = Taken { epoch: start.epoch, last: start.last, failed: None, written };
-        taken.written.send_replace(start.last);
-        self.taken.insert(id, taken);
-        Ok(start)
+        let project::Taken { epoch, clean } =
+            self.transaction_in_passing(|conn| project::take(conn, id, epoch))?;
+        if self.opened.marks == Marks::Count {
+            mark.put(tip.reached(epoch))?;
+        }
+        written.send_replace(tip.seq);
+        self.taken.insert(id, Taken { epoch, tip, mark, failed: None, written });
+        Ok(Start { epoch, clean })
     }
 
     /// Does something that only whoever holds the project may do.
@@ -166,7 +232,7 @@ impl Desk {
         epoch: i64,
         body: Option<&[u8]>,
     ) -> Result<(), StoreError> {
-        let last = self.holds(id, epoch)?;
+        let last = self.holds(id, epoch)?.seq;
         let at = self.at.display().to_string();
         let close = |conn: &Connection| {
             body.map_or(Ok(()), |body| snapshot::put(conn, id, last, body))?;
@@ -183,6 +249,9 @@ impl Desk {
         let sound = self.sound();
         let written = sound.and_then(|()| self.write(group, &mut taken, &mut verdicts));
         crash::point();
+        // It is on disk; what cannot be marked is not let go.
+        let written = written.and_then(|tips| self.mark(&taken, tips));
+        crash::point();
         if let Err(error) = written {
             if taken.is_empty() {
                 // The others are told by the next transaction.
@@ -198,7 +267,34 @@ impl Desk {
         for (append, verdict) in taken.into_iter().zip(verdicts) {
             append.reply.send(Settled { verdict, _written: Some(append.rows) }).ok();
         }
+        if was_folded_long_ago(&self.at) {
+            self.fold();
+        }
         count
+    }
+
+    /// Writes down how far the journals have come. Before an action is let go that is on disk.
+    fn mark(&mut self, written: &[Append], tips: Tips) -> Result<(), StoreError> {
+        let mut let_go: HashMap<i64, Vec<(u64, DoubtedAction)>> = HashMap::new();
+        for append in written {
+            let project = append.project;
+            let actions = self.read(|conn| Ok(append.rows.let_go(conn, project)?))?;
+            let_go.entry(project).or_default().extend(actions);
+        }
+        for (project, tip) in tips {
+            let (Ok(tip), Some(taken)) = (tip, self.taken.get_mut(&project)) else { continue };
+            let actions = let_go.remove(&project).unwrap_or_default();
+            let waits = !actions.is_empty() || self.opened.marks == Marks::DoNotCount;
+            for (seq, action) in actions {
+                taken.mark.add(seq, action)?;
+            }
+            taken.mark.put(tip.reached(taken.epoch))?;
+            if waits {
+                taken.mark.wait_for_disk()?;
+            }
+            taken.tip = tip;
+        }
+        Ok(())
     }
 
     /// Writes them as they come.
@@ -207,8 +303,8 @@ impl Desk {
         group: &mut Group<'_>,
         taken: &mut Vec<Append>,
         verdicts: &mut Vec<Result<(), StoreError>>,
-    ) -> Result<(), StoreError> {
-        let mut tips: HashMap<i64, Result<u64, StoreError>> = HashMap::new();
+    ) -> Result<Tips, StoreError> {
+        let mut tips = Tips::new();
         let result = begin(&self.conn).and_then(|()| {
             for append in group {
                 let append = taken.push_mut(append);
@@ -216,56 +312,55 @@ impl Desk {
             }
             end(&self.conn)
         });
-        result.map_err(|error| self.give_up(&error))
+        result.map(|()| tips).map_err(|error| self.give_up(&error))
     }
 
     /// Writes one batch, or says why it may not be.
     fn write_one(
         &self,
         append: &Append,
-        tips: &mut HashMap<i64, Result<u64, StoreError>>,
+        tips: &mut Tips,
     ) -> rusqlite::Result<Result<(), StoreError>> {
         let tip = match tips.remove(&append.project) {
             Some(tip) => tip,
             None => self.tip(append)?,
         };
-        let tip = tip.and_then(|last| self.follows(append, last));
-        if let Ok(last) = tip {
-            append.rows.put(&self.conn, append.project, last)?;
-        }
-        let tip = tip.map(|last| last + append.rows.events.len() as u64);
+        let tip = match tip.and_then(|tip| self.follows(append, tip)) {
+            Ok(tip) => Ok(append.rows.put(&self.conn, append.project, tip)?),
+            Err(error) => Err(error),
+        };
         let verdict = tip.as_ref().map(drop).map_err(Clone::clone);
         tips.insert(append.project, tip);
         Ok(verdict)
     }
 
-    /// The position of the last event of a project, if it may be written to.
-    fn tip(&self, append: &Append) -> rusqlite::Result<Result<u64, StoreError>> {
-        let last = self.holds(append.project, append.epoch);
+    /// The end of a project's journal, if it may be written to.
+    fn tip(&self, append: &Append) -> rusqlite::Result<Result<Tip, StoreError>> {
+        let tip = self.holds(append.project, append.epoch);
         let epoch = project::epoch(&self.conn, append.project)?;
         let fenced = || StoreError::Fenced { at: self.at.display().to_string() };
-        Ok(last.and_then(|last| if epoch == append.epoch { Ok(last) } else { Err(fenced()) }))
+        Ok(tip.and_then(|tip| if epoch == append.epoch { Ok(tip) } else { Err(fenced()) }))
     }
 
-    fn holds(&self, id: i64, epoch: i64) -> Result<u64, StoreError> {
+    fn holds(&self, id: i64, epoch: i64) -> Result<Tip, StoreError> {
         match self.taken.get(&id) {
             Some(taken) if taken.epoch == epoch => match &taken.failed {
                 Some(error) => Err(error.clone()),
-                None => Ok(taken.last),
+                None => Ok(taken.tip),
             },
             _ => Err(StoreError::Fenced { at: self.at.display().to_string() }),
         }
     }
 
     /// Events follow each other without gaps; anything else must not get into the journal.
-    fn follows(&self, append: &Append, last: u64) -> Result<u64, StoreError> {
-        let mut expected = last + 1..;
+    fn follows(&self, append: &Append, tip: Tip) -> Result<Tip, StoreError> {
+        let mut expected = tip.seq + 1..;
         let gap = append.rows.events.iter().find_map(|event| {
             let expected = expected.next()?;
             (event.seq != expected).then_some((event.seq, expected))
         });
         match gap {
-            None => Ok(last),
+            None => Ok(tip),
             Some((found, expected)) => Err(StoreError::NotWritten {
                 at: self.at.display().to_string(),
                 cause: format!("event {found} was handed in where {expected} belongs"),
@@ -282,7 +377,6 @@ impl Desk {
         match (verdict, append.rows.events.last()) {
             (Err(error), _) => taken.failed = Some(error.clone()),
             (Ok(()), Some(event)) => {
-                taken.last = event.seq;
                 taken.written.send_replace(event.seq);
             }
             (Ok(()), None) => {}
@@ -305,6 +399,12 @@ impl Desk {
         }
         fail::sqlite(&self.at, Doing::Writing, error)
     }
+}
+
+/// Whether nothing was folded into a database for a while: it is written to only then.
+fn was_folded_long_ago(at: &Path) -> bool {
+    let folded = fs::metadata(at).and_then(|found| found.modified()).ok();
+    folded.and_then(|folded| folded.elapsed().ok()).is_some_and(|since| since >= FOLD_EVERY)
 }
 
 /// Does something if the project is still of this epoch.

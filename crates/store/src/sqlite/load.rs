@@ -5,34 +5,34 @@ use std::path::Path;
 use rusqlite::Connection;
 use unstuck_core::engine::State;
 
+use super::journaled::{Tip, damaged, last, next, seal_at};
 use super::readers::ReadError;
 use super::table::{event, snapshot};
-use crate::error::StoreError;
 use crate::snapshot::{Tail, read};
 
-/// Reads a project whose journal ends at `last`.
+/// Reads a project, and where its journal ends. What is read is what was written.
 pub(super) fn load(
     conn: &Connection,
     at: &Path,
     project: i64,
     name: &str,
-    last: u64,
-) -> Result<(State, Tail), ReadError> {
+) -> Result<(State, Tip, Tail), ReadError> {
     let (mut state, snapshot_bytes) = newest(conn, project, name)?;
+    let missing = |seq: u64| damaged(at, format!("event {seq} is missing from the journal"));
+    let seal = seal_at(conn, project, name, state.seq())?;
+    let mut seal = seal.ok_or_else(|| missing(state.seq().max(1)))?;
     let mut events_bytes = 0;
-    event::replay(conn, project, state.seq(), |recorded, bytes| {
-        let follows = recorded.seq == state.seq() + 1;
-        if follows {
-            state.apply(recorded);
-            events_bytes += bytes;
-        }
-        follows
+    event::replay(conn, project, state.seq(), |found| {
+        seal = next(at, seal, state.seq(), found)?;
+        state.apply(&found.recorded()?);
+        events_bytes += found.bytes();
+        Ok::<_, ReadError>(true)
     })?;
-    if state.seq() != last {
-        let what = format!("event {} is missing from the journal", state.seq() + 1);
-        return Err(StoreError::Damaged { at: at.display().to_string(), what }.into());
+    if state.seq() != last(conn, project)? {
+        return Err(missing(state.seq() + 1).into());
     }
-    Ok((state, Tail::new(events_bytes, snapshot_bytes)))
+    let tip = Tip { seq: state.seq(), seal };
+    Ok((state, tip, Tail::new(events_bytes, snapshot_bytes)))
 }
 
 /// The newest snapshot that can be read and its size; where there is none, the beginning.

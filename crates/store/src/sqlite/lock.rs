@@ -3,7 +3,7 @@
 //! The system lets go of it when the process ends, however it ends. What is written in it tells
 //! others who holds it; without the lock it means nothing.
 
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use unstuck_core::time::Time;
 
-use super::{fail, open};
+use super::{fail, mark, open};
 use crate::error::StoreError;
 use crate::store::Holder;
 
@@ -47,6 +47,28 @@ impl Lock {
         file.write_all(&name).map_err(|error| failed(&error))?;
         Ok(Self { _file: file })
     }
+}
+
+/// Locks all projects that were ever taken in a database, or says who has one: whoever replaces its
+/// files knows nothing of them.
+pub(super) fn take_all(database: &Path) -> Result<Vec<Lock>, StoreError> {
+    let failed = |error: &std::io::Error| fail::system(database, "read", error);
+    let mut begins = database.file_name().unwrap_or_default().to_owned();
+    begins.push(".");
+    let mut locks = Vec::new();
+    for entry in fs::read_dir(mark::folder(database)).map_err(|error| failed(&error))? {
+        let path = entry.map_err(|error| failed(&error))?.path();
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        if name.starts_with(begins.as_encoded_bytes()) && name.ends_with(b".lock") {
+            let mut file = open::private(&path).map_err(|error| failed(&error))?;
+            match file.try_lock() {
+                Ok(()) => locks.push(Lock { _file: file }),
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Held(named(&mut file))),
+                Err(TryLockError::Error(error)) => return Err(failed(&error)),
+            }
+        }
+    }
+    Ok(locks)
 }
 
 /// The lock file of a project.

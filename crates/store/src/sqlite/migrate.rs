@@ -23,6 +23,7 @@ pub(super) struct Step {
 pub(super) const STEPS: &[Step] = &[
     Step { to: 1, sql: include_str!("sql/v1.sql") },
     Step { to: 2, sql: include_str!("sql/v2.sql") },
+    Step { to: 3, sql: include_str!("sql/v3.sql") },
 ];
 
 /// The schema the last step leads to.
@@ -103,8 +104,9 @@ mod tests {
 
     use super::*;
     use crate::sqlite::SqliteStore;
+    use crate::sqlite::open::Marks;
 
-    const NEWEST: u32 = 2;
+    const NEWEST: u32 = 3;
     const FIXTURE: &[u8] = include_bytes!("../../../../testdata/store/v1.db");
     const NEXT: Step = Step { to: NEWEST + 1, sql: "ALTER TABLE projects ADD COLUMN note TEXT;" };
     const BROKEN: Step =
@@ -134,13 +136,13 @@ mod tests {
     fn an_old_schema_is_kept_aside_and_brought_forward() {
         let (_folder, path) = old();
         let (_, events) = version(&path);
-        drop(SqliteStore::open_with(path.clone(), &and(&[NEXT])).unwrap());
+        drop(SqliteStore::open_with(path.clone(), &and(&[NEXT]), Marks::Count).unwrap());
         assert_eq!(version(&path), (NEWEST + 1, events));
         let kept = backup(&path, 1);
         assert_eq!(version(&kept), (1, events));
         assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
         // The older program sees that it is too old, in the file itself.
-        let error = SqliteStore::open_with(path, STEPS).unwrap_err();
+        let error = SqliteStore::open_with(path, STEPS, Marks::Count).unwrap_err();
         let wanted = (NEWEST + 1, NEWEST);
         assert!(
             matches!(error, StoreError::Newer { found, known, .. } if (found, known) == wanted),
@@ -152,20 +154,20 @@ mod tests {
     fn a_step_that_fails_takes_all_of_them_back() {
         let (_folder, path) = old();
         let before = version(&path);
-        SqliteStore::open_with(path.clone(), &and(&[NEXT, BROKEN])).unwrap_err();
+        SqliteStore::open_with(path.clone(), &and(&[NEXT, BROKEN]), Marks::Count).unwrap_err();
         assert_eq!(version(&path), before);
         let conn = Connection::open(&path).unwrap();
         conn.prepare("SELECT note FROM projects").unwrap_err();
         drop(conn);
-        drop(SqliteStore::open_with(path, STEPS).unwrap());
+        drop(SqliteStore::open_with(path, STEPS, Marks::Count).unwrap());
     }
 
     #[test]
     fn the_newest_schema_is_left_alone() {
         let (_folder, path) = old();
-        drop(SqliteStore::open_with(path.clone(), STEPS).unwrap());
+        drop(SqliteStore::open_with(path.clone(), STEPS, Marks::Count).unwrap());
         fs::remove_file(backup(&path, 1)).unwrap();
-        drop(SqliteStore::open_with(path.clone(), STEPS).unwrap());
+        drop(SqliteStore::open_with(path.clone(), STEPS, Marks::Count).unwrap());
         assert_eq!(version(&path).0, NEWEST);
         assert!((1..=NEWEST).all(|schema| !backup(&path, schema).exists()));
     }

@@ -10,8 +10,11 @@ mod desk;
 mod fail;
 mod header;
 mod journal;
+mod journaled;
 mod load;
 mod lock;
+mod loss;
+mod mark;
 mod migrate;
 mod open;
 mod readers;
@@ -43,12 +46,16 @@ use check::Check;
 use desk::{Claimed, Desk};
 use journal::SqliteJournal;
 use migrate::Step;
+use open::{Marks, Opened};
 use readers::Readers;
 use table::{
     answer, build, checkpoint, cost, event, gate, mutation, outbox, project, question, run,
     signature, task as tasks,
 };
 use writer::Writer;
+
+pub use journaled::Verified;
+pub use loss::LossAccepted;
 
 /// A store in a SQLite file. Its clones are the same store.
 #[derive(Clone, Debug)]
@@ -57,6 +64,8 @@ pub struct SqliteStore(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
+    /// The file that was opened, by its device and number.
+    file: (u64, u64),
     // In this order: the writer's connection is the last to go, and takes a long log along into the
     // file. Those that only read cannot.
     check: Check,
@@ -68,16 +77,29 @@ struct Shared {
 impl SqliteStore {
     /// Opens the store in a file, or makes it. This waits for the disk: call it where that is fine.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        Self::open_with(path.into(), migrate::STEPS)
+        Self::open_with(path.into(), migrate::STEPS, Marks::Count)
     }
 
-    fn open_with(path: PathBuf, steps: &[Step]) -> Result<Self, StoreError> {
-        let conn = open::writer(&path, steps)?;
+    /// Opens it also where its journal has not come as far as it should have: what is written first
+    /// is that this was accepted.
+    fn open_despite_loss(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::open_with(path.into(), migrate::STEPS, Marks::DoNotCount)
+    }
+
+    fn open_with(path: PathBuf, steps: &[Step], marks: Marks) -> Result<Self, StoreError> {
+        let opened = Opened::look(&path, marks);
+        let conn = open::writer(&path, steps, marks)?;
+        let file = open::identity(&path)?;
         let check = Check::default();
-        let desk = Desk::new(conn, path.clone(), Arc::clone(&check.found));
+        let desk = Desk::new(conn, path.clone(), Arc::clone(&check.found), opened);
         let writer = Writer::start(desk, path.clone())?;
         let (readers, written) = (Readers::new(path.clone()), Mutex::default());
-        Ok(Self(Arc::new(Shared { path, check, readers, writer, written })))
+        Ok(Self(Arc::new(Shared { path, file, check, readers, writer, written })))
+    }
+
+    /// Whether there is a store in a file, or something beside it says that there was one.
+    pub fn was_made(path: &Path) -> bool {
+        path.exists() || mark::beside(path).is_ok_and(|marks| !marks.is_empty())
     }
 
     /// The file.
@@ -91,10 +113,28 @@ impl SqliteStore {
         self.0.check.found.get().cloned()
     }
 
+    /// Walks through the journal of a project from one end to the other, and through the file.
+    pub async fn verify(&self, project: &str) -> Result<Verified, StoreError> {
+        let (at, name) = (self.0.path.clone(), project.to_owned());
+        let walk = move |conn: &Connection| {
+            check::whole(conn, &at)?;
+            match project::find(conn, &name)? {
+                Some(id) => journaled::walk(conn, &at, id, &name),
+                None => Ok(Verified { events: 0, last: 0 }),
+            }
+        };
+        self.0.readers.read(walk).await
+    }
+
     /// Copies everything as it is at one moment into a new file, whoever reads and writes meanwhile.
     pub async fn back_up(&self, to: PathBuf) -> Result<(), StoreError> {
         let from = self.0.path.clone();
         self.waiting(move || backup::copy(&from, &to)).await
+    }
+
+    /// That a file is such a copy, and knows the project.
+    pub fn check_copy(from: &Path, project: &str) -> Result<(), StoreError> {
+        backup::check(from, project).map(drop)
     }
 
     /// Puts what such a copy holds in the place of everything here, all of it or nothing. Whoever
@@ -136,6 +176,16 @@ impl Shared {
         self.path.display().to_string()
     }
 
+    /// That the file is still the one that was opened: what is written to another one, or to one
+    /// that was removed, is lost.
+    fn is_there(&self) -> Result<(), StoreError> {
+        if open::identity(&self.path)? == self.file {
+            return Ok(());
+        }
+        let what = "another file was put in its place".to_owned();
+        Err(StoreError::Damaged { at: self.at(), what })
+    }
+
     fn written(&self, project: &str) -> watch::Sender<u64> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.entry(project.to_owned()).or_insert_with(|| watch::Sender::new(0)).clone()
@@ -170,6 +220,12 @@ impl Store for SqliteStore {
 
     fn revision(&self) -> Result<u64, StoreError> {
         self.0.readers.revision()
+    }
+
+    async fn usable(&self, project: &str) -> Result<(), StoreError> {
+        self.0.is_there()?;
+        self.newest(project).await?;
+        self.0.writer.run(|desk: &mut Desk| desk.usable()).await
     }
 
     async fn events(&self, project: &str, page: Page) -> Result<Vec<Recorded>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fail::{self, Doing};
 use super::header;
+use super::journaled;
 use super::migrate::{self, Step};
 use crate::error::StoreError;
 
@@ -27,9 +28,36 @@ const LOG_BYTES_KEPT: u32 = 16 * 1024 * 1024;
 const MODE_TRIES: u32 = 100;
 const MODE_WAIT: Duration = Duration::from_millis(20);
 
+/// Whether what the marks beside a database say is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marks {
+    /// A journal that has not come as far is refused.
+    Count,
+    /// It is taken as it is: a person said so.
+    DoNotCount,
+}
+
+/// What is known of a database when it was opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    pub(super) marks: Marks,
+    /// There was none.
+    pub(super) is_new: bool,
+}
+
+impl Opened {
+    /// Looks at the file before it is opened.
+    pub(super) fn look(at: &Path, marks: Marks) -> Self {
+        Self { marks, is_new: !fs::metadata(at).is_ok_and(|found| found.len() > 0) }
+    }
+}
+
 /// Opens the database for writing and brings it to the newest schema.
-pub(super) fn writer(at: &Path, steps: &[Step]) -> Result<Connection, StoreError> {
+pub(super) fn writer(at: &Path, steps: &[Step], marks: Marks) -> Result<Connection, StoreError> {
     make_folder(at)?;
+    if marks == Marks::Count {
+        journaled::require_database(at)?;
+    }
     let file = private(at).map_err(|error| fail::system(at, "opened", &error))?;
     header::check(at, &file, migrate::newest(steps))?;
     drop(file);
@@ -39,11 +67,20 @@ pub(super) fn writer(at: &Path, steps: &[Step]) -> Result<Connection, StoreError
     // What is refused below is not changed by letting go of it.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
     prepare(&conn).map_err(failed)?;
+    if marks == Marks::Count {
+        journaled::all_agree(&conn, at).map_err(|error| error.at(at))?;
+    }
     migrate::run(&mut conn, at, steps)?;
     use_log(&conn).map_err(failed)?;
     wait_for_disk(&conn, true).map_err(failed)?;
     conn.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT).map_err(failed)?;
     Ok(conn)
+}
+
+/// Which file is at a path: its device and number there.
+pub(super) fn identity(at: &Path) -> Result<(u64, u64), StoreError> {
+    let found = fs::metadata(at).map_err(|error| fail::system(at, "read", &error))?;
+    Ok((found.dev(), found.ino()))
 }
 
 /// Whether the end of a transaction waits until it is on disk. One that does not is there with the
@@ -83,9 +120,14 @@ pub(super) fn private(path: &Path) -> io::Result<File> {
 }
 
 fn make_folder(at: &Path) -> Result<(), StoreError> {
-    let Some(folder) = at.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
-        return Ok(());
-    };
+    match at.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => make_private_folder(folder),
+        None => Ok(()),
+    }
+}
+
+/// Makes a folder that nobody else may look into; one that is there stays as it is.
+pub(super) fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
     if fs::metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }

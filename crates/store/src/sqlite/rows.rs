@@ -4,10 +4,13 @@
 //! thread only writes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rusqlite::Connection;
-use unstuck_core::engine::{QuestionId, TaskId};
+use unstuck_core::engine::{DoubtedAction, QuestionId, TaskId};
+use unstuck_core::time::Time;
 
+use super::journaled::Tip;
 use super::table::{
     answer, build, checkpoint, cost, event, gate, mutation, question, run, signature, snapshot,
     task,
@@ -75,9 +78,13 @@ impl Rows {
         self.snapshot.as_ref().map(|bytes| bytes.len() as u64)
     }
 
-    /// Writes everything; `last` is the position of the last event before these.
-    pub(super) fn put(&self, conn: &Connection, project: i64, last: u64) -> rusqlite::Result<()> {
-        self.events.iter().try_for_each(|row| row.put(conn, project))?;
+    /// Writes everything after the tip of the journal; tells the new one.
+    pub(super) fn put(&self, conn: &Connection, project: i64, tip: Tip) -> rusqlite::Result<Tip> {
+        let mut seal = tip.seal;
+        for event in &self.events {
+            seal = event.put(conn, project, seal)?;
+        }
+        let tip = Tip { seq: self.events.last().map_or(tip.seq, |event| event.seq), seal };
         self.builds.iter().try_for_each(|row| row.put(conn, project))?;
         self.new_tasks.iter().try_for_each(|row| row.put(conn, project))?;
         self.tasks.iter().try_for_each(|row| row.put(conn, project))?;
@@ -91,13 +98,29 @@ impl Rows {
         self.checkpoint.iter().try_for_each(|row| checkpoint::put(conn, project, row))?;
         let over = self.conversations_over.iter();
         over.copied().try_for_each(|task| checkpoint::drop(conn, project, task))?;
-        match &self.snapshot {
-            Some(body) => {
-                let at = self.events.last().map_or(last, |event| event.seq);
-                snapshot::put(conn, project, at, body)
-            }
-            None => Ok(()),
+        if let Some(body) = &self.snapshot {
+            snapshot::put(conn, project, tip.seq, body)?;
         }
+        Ok(tip)
+    }
+
+    /// The actions that are let go when this is on disk.
+    pub(super) fn let_go(
+        &self,
+        conn: &Connection,
+        project: i64,
+    ) -> rusqlite::Result<Vec<(u64, DoubtedAction)>> {
+        let mut actions = Vec::new();
+        for event in &self.events {
+            if let Some(id) = event.lets_go
+                && let Some(known) = mutation::one(conn, project, id)?
+            {
+                let at = Time::from_millis(event.at().unsigned_abs());
+                let key = Arc::from(known.spec.key.as_str());
+                actions.push((event.seq, DoubtedAction { key, at }));
+            }
+        }
+        Ok(actions)
     }
 }
 

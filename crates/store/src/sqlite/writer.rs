@@ -120,7 +120,7 @@ fn serve(mut desk: Desk, queue: &Receiver<Job>) {
             next = queue.recv().ok();
         }
     }
-    desk.fold_long_log();
+    desk.fold_log();
 }
 
 /// The batches of one transaction, in the order they come. Each is written while those after it are

@@ -60,7 +60,7 @@ async fn nobody_else_may_read_what_is_stored() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     let files: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
-    assert_eq!(files.len(), 4, "database, log, its index, lock");
+    assert_eq!(files.len(), 5, "database, log, its index, lock, mark");
     for file in files {
         let path = file.unwrap().path();
         assert_eq!(mode(&path), 0o600, "{}", path.display());
@@ -114,10 +114,10 @@ async fn a_newer_schema_is_refused() {
     written(&file).await;
     Connection::open(&file.path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&file.path);
-    assert!(matches!(error, StoreError::Newer { found: 99, known: 2, .. }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 99, known: 3, .. }), "{error}");
     assert_eq!(error.fault().code(), Code::ConfigInvalid);
     let files = fs::read_dir(file.path.parent().unwrap()).unwrap().count();
-    assert_eq!(files, 2, "database and lock: nothing was put beside them");
+    assert_eq!(files, 3, "database, lock and mark: nothing was put beside them");
 }
 
 #[tokio::test]

@@ -11,10 +11,10 @@ use unstuck_testkit::store::{Dump, PROJECT, holder, scenes, told};
 use crate::{At, File};
 
 /// One file per schema that was ever released.
-const SCHEMAS: [&str; 2] = ["v1.db", "v2.db"];
+const SCHEMAS: [&str; 3] = ["v1.db", "v2.db", "v3.db"];
 /// What the simulated runner did to it.
-const SEED: u64 = 5;
-const STEPS: u64 = 150;
+const SEED: u64 = 9;
+const STEPS: u64 = 250;
 
 #[tokio::test]
 async fn every_schema_is_opened() {
@@ -25,7 +25,7 @@ async fn every_schema_is_opened() {
 
 async fn opens(schema: &str) {
     let file = File::new();
-    fs::copy(fixture(schema), &file.path).unwrap();
+    copy_with_marks(&fixture(schema), &file.path);
     let store = SqliteStore::open(&file.path).unwrap();
     let claim = store.claim(PROJECT, &holder("run")).await.unwrap();
     let dump = Dump::of(&store, PROJECT).await.unwrap();
@@ -58,7 +58,21 @@ async fn write_the_fixture() {
     told(&At(&file.path), &scenes(SEED, STEPS).unwrap(), SEED).await.unwrap();
     let conn = Connection::open(&file.path).unwrap();
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-    fs::copy(&file.path, fixture(SCHEMAS.last().unwrap())).unwrap();
+    copy_with_marks(&file.path, &fixture(SCHEMAS.last().unwrap()));
+}
+
+/// Copies a database with the marks beside it, which are named after it.
+fn copy_with_marks(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap();
+    let name = from.file_name().unwrap().to_str().unwrap();
+    for entry in fs::read_dir(from.parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        let found = path.file_name().unwrap().to_str().unwrap();
+        let is_mark = path.extension().is_some_and(|end| end == "mark");
+        if let Some(rest) = found.strip_prefix(name).filter(|_| is_mark) {
+            fs::copy(&path, format!("{}{rest}", to.display())).unwrap();
+        }
+    }
 }
 
 fn fixture(schema: &str) -> PathBuf {

@@ -7,6 +7,7 @@
 
 mod files;
 mod fixture;
+mod forgetting;
 mod processes;
 
 use std::path::{Path, PathBuf};

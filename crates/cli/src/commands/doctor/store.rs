@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, access};
 use unstuck_core::time::Time;
-use unstuck_store::{Page, Store, StoreError};
+use unstuck_store::{Page, SqliteStore, Store, StoreError};
 
 use super::finding::Finding;
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub(super) async fn look(project: &Project) -> (Vec<Finding>, Option<Time>) {
         let error = Error::Folder { place, source: io::Error::from(error) };
         return (vec![Finding::of_error(STORE, &error, None)], None);
     }
-    if !database.exists() {
+    if !SqliteStore::was_made(&database) {
         return (
             vec![Finding::good(STORE, "nothing was run here yet; .unstuck/ will hold it")],
             None,

@@ -10,7 +10,7 @@ use unstuck_core::engine::{BuildId, Command, Order, Recorded};
 use unstuck_core::policy::Policy;
 use unstuck_runner::notify::{Tested, test};
 use unstuck_runner::{Decider, Look, Looked};
-use unstuck_server::{Desk, JobStanding, Refused, Wanted};
+use unstuck_server::{Desk, JobStanding, NotReady, Refused, Wanted};
 use unstuck_store::Store;
 use unstuck_world::redact::Redactor;
 
@@ -22,6 +22,8 @@ use crate::project::{self, Post, Project};
 
 /// How long a wish waits while the project changes hands, which takes a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// What a store, its log and an answer need to be written.
+const FREE_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
 /// The desk of a project that is served.
 pub(super) struct ServedDesk {
@@ -29,6 +31,8 @@ pub(super) struct ServedDesk {
     store: Arc<dyn Store>,
     redactor: Arc<Redactor>,
     policy: Arc<Policy>,
+    /// Whether the jobs are to be run at their times, here or elsewhere.
+    keeps_jobs: bool,
     /// The way to whoever decides; none while the project changes hands.
     post: watch::Sender<Option<Post>>,
     /// What was started from here and is carried out by us.
@@ -40,7 +44,12 @@ impl ServedDesk {
         let redactor = redactor(&project);
         let policy = Arc::new(project.settings()?.policy.clone());
         let (post, performing) = (watch::Sender::new(None), Mutex::default());
-        Ok(Self { project, store, redactor, policy, post, performing })
+        Ok(Self { project, store, redactor, policy, keeps_jobs: false, post, performing })
+    }
+
+    /// The jobs of the project are to be run as long as it is served.
+    pub(super) fn keeping_jobs(self) -> Self {
+        Self { keeps_jobs: true, ..self }
     }
 
     /// From now on wishes go this way, or nowhere. What was started from the last place ends with it:
@@ -58,6 +67,24 @@ impl ServedDesk {
         let mut seated = self.post.subscribe();
         let waited = tokio::time::timeout(PATIENCE, seated.wait_for(Option::is_some)).await;
         waited.ok().and_then(|seated| seated.ok()?.clone()).ok_or(Refused::ChangingHands)
+    }
+
+    fn has_jobs(&self) -> bool {
+        jobs::Defined::read(&self.project).is_ok_and(|defined| !defined.all().is_empty())
+    }
+
+    /// Settings, locks and folders are looked at where the disk may be waited for.
+    fn machine_ready(&self) -> Result<(), NotReady> {
+        let full = |disk: rustix::fs::StatVfs| {
+            disk.f_bavail.saturating_mul(disk.f_frsize) < FREE_BYTES_MIN
+        };
+        if rustix::fs::statvfs(self.project.folder()).is_ok_and(full) {
+            return Err(NotReady::Disk);
+        }
+        if self.keeps_jobs && self.has_jobs() && jobs::current_watcher(&self.project).is_none() {
+            return Err(NotReady::Jobs);
+        }
+        Ok(())
     }
 
     async fn decider(&self) -> Result<Arc<dyn Decider>, Refused> {
@@ -122,6 +149,17 @@ impl Desk for ServedDesk {
         let channels = project::channels(&self.project);
         let channels = channels.map_err(|error| Refused::NotNow(error.to_string()))?;
         Ok(test(self.project.name(), &channels, project::now()).await)
+    }
+
+    async fn ready(&self) -> Result<(), NotReady> {
+        self.machine_ready()?;
+        // Whatever is looked up: that there is an answer is what counts.
+        let anything = Look::Job { name: String::new() };
+        let answers = async { self.decider().await?.look(anything).await.map_err(Refused::from) };
+        match tokio::time::timeout(PATIENCE, answers).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(NotReady::Holder),
+        }
     }
 }
 

@@ -114,7 +114,8 @@ impl Served {
         let (mut hosted, mut keepers) = (Vec::new(), Vec::new());
         for project in projects {
             let store = project.make_store()?;
-            let desk = Arc::new(ServedDesk::new(project.clone(), Arc::clone(&store))?);
+            let desk = ServedDesk::new(project.clone(), Arc::clone(&store))?.keeping_jobs();
+            let desk = Arc::new(desk);
             hosted.push(Hosted {
                 name: Arc::clone(project.name()),
                 store: Arc::clone(&store),

@@ -1,6 +1,7 @@
 //! `unstuck serve` as a person and a program meet it: the real program, over real connections.
 
 mod keeping;
+mod ready;
 mod server;
 mod sessions;
 

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::Value;
 
 use crate::program::ran;
@@ -159,6 +159,22 @@ impl Server {
 
     fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
+    }
+
+    /// How many descriptors it has open.
+    pub(super) fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// Lets it open no more than so many.
+    pub(super) fn limit_descriptors(&self, most: u64) {
+        let limit = Rlimit { current: Some(most), maximum: Some(1_024) };
+        prlimit(Some(self.pid()), Resource::Nofile, limit).unwrap();
+    }
+
+    /// Whether it says that it is ready, and if not, why.
+    pub(super) fn ready(&self) -> (u16, String) {
+        self.raw("GET /readyz HTTP/1.1\r\nHost: localhost\r\n", "")
     }
 
     /// Ends it as a service manager does. Its status.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::event::Reconciled;
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
-use crate::engine::ledger::{Mutation, MutationState};
+use crate::engine::ledger::{DoubtedAction, Mutation, MutationState};
 use crate::engine::run::Operation;
 use crate::engine::state::{Owner, State, Timer};
 use crate::engine::task::{Task, Transient};
@@ -46,6 +46,13 @@ impl State {
         }
     }
 
+    /// What is known here is known: it is not doubted.
+    pub(super) fn actions_doubted(&mut self, actions: &[DoubtedAction]) {
+        for DoubtedAction { key, at } in actions {
+            self.ledger.doubted.insert(Arc::clone(key), *at);
+        }
+    }
+
     pub(super) fn mutation_in_flight(&mut self, id: MutationId, run: RunId, seq: u64, at: Time) {
         let effect = EffectId(seq);
         self.set_mutation(id, MutationState::InFlight { effect });
@@ -53,7 +60,8 @@ impl State {
         let task = self.runs.get(&run).map(|run| run.task);
         let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
         mutation.run = run;
-        mutation.sent_at = at;
+        // One whose record was lost was sent before.
+        mutation.sent_at = self.ledger.doubted.remove(&*mutation.spec.key).unwrap_or(at);
         mutation.called_at = None;
         mutation.probes = 0;
         mutation.came_back = None;

@@ -98,6 +98,7 @@ impl State {
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task, .. } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),
+            Event::LossAccepted { actions, .. } => self.actions_doubted(actions),
             Event::Ordered { request: Some(request), build, .. } => self.ordered(request, *build),
             Event::ToolWaiting { .. }
             | Event::Ordered { request: None, .. }

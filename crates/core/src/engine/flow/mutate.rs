@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::go;
+use super::reconcile::doubt;
 use super::step::{emit_next, reach};
 use crate::engine::event::{Event, Reconciled};
 use crate::engine::ids::{MutationId, RunId};
@@ -42,7 +43,11 @@ pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
         None => {
             let mutation = MutationId(turn.state.ids.mutation);
             turn.emit(Event::MutationIntended { mutation, run, spec: Arc::clone(&spec) });
-            send(turn, run, mutation, at);
+            if turn.state.is_doubted(&spec.key) {
+                doubt(turn, run, mutation);
+            } else {
+                send(turn, run, mutation, at);
+            }
         }
         Some((mutation, MutationState::Intended | MutationState::NotApplied)) => {
             send(turn, run, mutation, at);

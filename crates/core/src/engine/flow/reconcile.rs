@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::step::is_session;
 use super::{cancel_task, go};
 use crate::engine::build::BuildState;
 use crate::engine::event::Event;
@@ -74,6 +75,20 @@ pub(in crate::engine) fn probe(turn: &mut Turn<'_>, id: MutationId, said: Option
         turn.decide(unclear, Why::rule(Rule::CannotTell));
         ask_about_action(turn, id);
     }
+}
+
+/// What is known of an action whose record was lost.
+const RECORD_LOST: &str = "the record of this action was lost with a part of the journal";
+
+/// Finds out about an action whose record was lost, before it is sent: it may have been.
+pub(in crate::engine) fn doubt(turn: &mut Turn<'_>, run: RunId, id: MutationId) {
+    turn.decide(Event::MutationInFlight { mutation: id, run }, Why::rule(Rule::ProbeFirst));
+    let found = turn.state.run(run).map(|run| (run.task, run.step, run.place().resumed()));
+    let Some((task, step, next)) = found else { return };
+    if matches!(step, Step::Mutate { .. }) || is_session(turn, run) {
+        reconcile(turn, task, run, None, next);
+    }
+    probe(turn, id, Some(Arc::from(RECORD_LOST)));
 }
 
 /// Goes on with a task whose last open action was settled.

@@ -90,7 +90,12 @@ pub(super) fn perform(
         None => {
             flow::reach(turn, run, Phase::Mutating);
             let mutation = MutationId(turn.state.ids.mutation);
+            let doubted = turn.state.is_doubted(&wanted.key);
             turn.emit(Event::MutationIntended { mutation, run, spec: Arc::new(wanted) });
+            if doubted {
+                flow::doubt(turn, run, mutation);
+                return Ok(());
+            }
             mutation
         }
         Some((mutation, MutationState::Intended | MutationState::NotApplied)) => {

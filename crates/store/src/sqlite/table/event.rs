@@ -1,10 +1,12 @@
 //! The journal.
 
-use rusqlite::{Connection, Row, params};
-use unstuck_core::engine::{Recorded, RunId};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use unstuck_core::engine::{Event, MutationId, Recorded, RunId};
 use unstuck_core::time::Time;
 
-use crate::sqlite::value::{int, json, read_json, read_time, time, uint};
+use crate::chain::{Link, Seal};
+use crate::sqlite::value::{int, json, maybe_uint, read_json, read_time, time, uint};
 use crate::store::Page;
 
 /// An event ready to be written.
@@ -17,6 +19,8 @@ pub(crate) struct Written {
     run: Option<i64>,
     why: Option<String>,
     body: String,
+    /// The action that is let go when it is on disk.
+    pub(crate) lets_go: Option<MutationId>,
 }
 
 impl Written {
@@ -30,17 +34,38 @@ impl Written {
             run: run.map(|id| int(id.0)),
             why: recorded.why.as_ref().map(json).transpose()?,
             body: json(&recorded.event)?,
+            lets_go: match &recorded.event {
+                Event::MutationInFlight { mutation, .. } => Some(*mutation),
+                _ => None,
+            },
         })
+    }
+
+    /// When it happened.
+    pub(crate) const fn at(&self) -> i64 {
+        self.at
+    }
+
+    fn link(&self) -> Link<'_> {
+        let Self { seq, at, build, task, run, .. } = *self;
+        Link { seq, at, build, task, run, why: self.why.as_deref(), body: &self.body }
     }
 
     pub(crate) const fn bytes(&self) -> u64 {
         self.body.len() as u64
     }
 
-    pub(crate) fn put(&self, conn: &Connection, project: i64) -> rusqlite::Result<()> {
+    /// Writes it after an event with this seal; tells its own.
+    pub(crate) fn put(
+        &self,
+        conn: &Connection,
+        project: i64,
+        before: Seal,
+    ) -> rusqlite::Result<Seal> {
+        let seal = before.next(&self.link());
         let mut insert = conn.prepare_cached(
-            "INSERT INTO events (project, seq, at, build, task, run, why, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO events (project, seq, at, build, task, run, why, body, seal)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         insert.execute(params![
             project,
@@ -50,9 +75,10 @@ impl Written {
             self.task,
             self.run,
             self.why,
-            self.body
+            self.body,
+            seal.as_bytes()
         ])?;
-        Ok(())
+        Ok(seal)
     }
 }
 
@@ -73,24 +99,100 @@ pub(crate) fn page(conn: &Connection, project: i64, page: Page) -> rusqlite::Res
     found.collect()
 }
 
-/// Calls `each` with every event after a position and the bytes of its body, oldest first.
-pub(crate) fn replay(
+/// An event as it is in the journal.
+pub(crate) struct Found<'a> {
+    pub(crate) link: Link<'a>,
+    /// The seal that was written with it; none from before there were seals.
+    pub(crate) seal: Option<Seal>,
+    row: &'a Row<'a>,
+}
+
+impl Found<'_> {
+    pub(crate) fn recorded(&self) -> rusqlite::Result<Recorded> {
+        read(self.row)
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.link.body.len() as u64
+    }
+}
+
+/// Calls `each` with every event after a position, oldest first, until it says that it is enough.
+pub(crate) fn replay<E: From<rusqlite::Error>>(
     conn: &Connection,
     project: i64,
     after: u64,
-    mut each: impl FnMut(&Recorded, u64) -> bool,
-) -> rusqlite::Result<()> {
+    mut each: impl FnMut(&Found<'_>) -> Result<bool, E>,
+) -> Result<(), E> {
     let mut find = conn.prepare_cached(
-        "SELECT seq, at, why, body FROM events WHERE project = ?1 AND seq > ?2 ORDER BY seq",
+        "SELECT seq, at, why, body, build, task, run, seal FROM events
+         WHERE project = ?1 AND seq > ?2 ORDER BY seq",
     )?;
     let mut rows = find.query(params![project, int(after)])?;
     while let Some(row) = rows.next()? {
-        let bytes = row.get_ref(3)?.as_str()?.len() as u64;
-        if !each(&read(row)?, bytes) {
+        let link = Link {
+            seq: uint(row, 0)?,
+            at: row.get(1)?,
+            build: row.get(4)?,
+            task: row.get(5)?,
+            run: row.get(6)?,
+            why: row.get_ref(2)?.as_str_or_null().map_err(rusqlite::Error::from)?,
+            body: row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?,
+        };
+        let seal = row.get_ref(7)?.as_bytes_or_null().map_err(rusqlite::Error::from)?;
+        let seal = seal.map(|bytes| Seal::from_bytes(bytes).ok_or_else(|| unsealable(7)));
+        if !each(&Found { link, seal: seal.transpose()?, row })? {
             break;
         }
     }
     Ok(())
+}
+
+fn unsealable(column: usize) -> rusqlite::Error {
+    rusqlite::Error::InvalidColumnType(column, "seal".to_owned(), Type::Blob)
+}
+
+/// What there is at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// No event.
+    Empty,
+    /// An event from before there were seals.
+    Unsealed,
+    /// An event with its seal.
+    Sealed(Seal),
+}
+
+/// What there is at a position.
+pub(crate) fn place(conn: &Connection, project: i64, seq: u64) -> rusqlite::Result<Place> {
+    let mut find =
+        conn.prepare_cached("SELECT seal FROM events WHERE project = ?1 AND seq = ?2")?;
+    let found = find.query_row(params![project, int(seq)], |row| row.get::<_, Option<Vec<u8>>>(0));
+    match found.optional()? {
+        None => Ok(Place::Empty),
+        Some(None) => Ok(Place::Unsealed),
+        Some(Some(bytes)) => {
+            Seal::from_bytes(&bytes).map(Place::Sealed).ok_or_else(|| unsealable(0))
+        }
+    }
+}
+
+/// Seals an event that was written before there were seals.
+pub(crate) fn set_seal(
+    conn: &Connection,
+    project: i64,
+    seq: u64,
+    seal: Seal,
+) -> rusqlite::Result<()> {
+    let mut update =
+        conn.prepare_cached("UPDATE events SET seal = ?3 WHERE project = ?1 AND seq = ?2")?;
+    update.execute(params![project, int(seq), seal.as_bytes()]).map(drop)
+}
+
+/// The position of the oldest event; none where there is no event.
+pub(crate) fn first(conn: &Connection, project: i64) -> rusqlite::Result<Option<u64>> {
+    let mut find = conn.prepare_cached("SELECT min(seq) FROM events WHERE project = ?1")?;
+    find.query_row([project], |row| maybe_uint(row, 0))
 }
 
 /// The decisions of a run, oldest first.
@@ -135,6 +237,12 @@ pub(crate) fn drop_oldest(
         last = Some(uint(row, 0)?);
     }
     let Some(last) = last else { return Ok(0) };
+    // What is left is chained to the last one that goes.
+    conn.execute(
+        "UPDATE projects SET dropped = (SELECT seal FROM events WHERE project = ?1 AND seq = ?2)
+         WHERE id = ?1",
+        params![project, int(last)],
+    )?;
     let mut delete = conn.prepare_cached("DELETE FROM events WHERE project = ?1 AND seq <= ?2")?;
     delete.execute(params![project, int(last)]).map(|count| count as u64)
 }

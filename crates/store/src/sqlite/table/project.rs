@@ -2,6 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::chain::Seal;
+
 /// A project that was taken.
 pub(crate) struct Taken {
     /// Its new epoch.
@@ -22,14 +24,33 @@ pub(crate) fn make(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
     conn.query_row("SELECT id FROM projects WHERE name = ?1", [name], |row| row.get(0))
 }
 
-/// Takes the project: from now on nobody else writes.
-pub(crate) fn take(conn: &Connection, project: i64) -> rusqlite::Result<Taken> {
+/// All projects: their ids and names, and whether there is a mark beside the database.
+pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<(i64, String, bool)>> {
+    let mut find = conn.prepare("SELECT id, name, marked FROM projects ORDER BY id")?;
+    let found = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    found.collect()
+}
+
+/// Whether there is a mark beside the database.
+pub(crate) fn is_marked(conn: &Connection, project: i64) -> rusqlite::Result<bool> {
+    conn.query_row("SELECT marked FROM projects WHERE id = ?1", [project], |row| row.get(0))
+}
+
+/// The seal of the last event that was dropped; none where none was, or it had none.
+pub(crate) fn dropped(conn: &Connection, project: i64) -> rusqlite::Result<Option<Seal>> {
+    let bytes: Option<Vec<u8>> =
+        conn.query_row("SELECT dropped FROM projects WHERE id = ?1", [project], |row| row.get(0))?;
+    Ok(bytes.as_deref().and_then(Seal::from_bytes))
+}
+
+/// Takes the project: from now on nobody else writes. Its epoch is later than `marked`.
+pub(crate) fn take(conn: &Connection, project: i64, marked: i64) -> rusqlite::Result<Taken> {
     let found = |row: &rusqlite::Row<'_>| Ok(Taken { epoch: row.get(0)?, clean: row.get(1)? });
     let last =
         conn.query_row("SELECT epoch, clean FROM projects WHERE id = ?1", [project], found)?;
-    let taken = Taken { epoch: last.epoch + 1, ..last };
+    let taken = Taken { epoch: last.epoch.max(marked).saturating_add(1), ..last };
     conn.execute(
-        "UPDATE projects SET epoch = ?2, clean = 0 WHERE id = ?1",
+        "UPDATE projects SET epoch = ?2, clean = 0, marked = 1 WHERE id = ?1",
         [project, taken.epoch],
     )?;
     Ok(taken)

@@ -1,0 +1,121 @@
+//! A ledger that lost something says so, and performs nothing twice.
+
+use std::fs;
+
+use crate::place::Place;
+
+const DATABASE: &str = ".unstuck/state.db";
+
+/// Performs the action with this key, and leaves a line behind.
+fn pay(place: &Place, key: &str) -> crate::program::Ran {
+    place.unstuck(&["mutate", "--key", key, "--", "sh", "-c", &format!("echo {key} >>acts")])
+}
+
+/// A project with two actions, of which the second is in the log alone.
+fn paid() -> Place {
+    let place = Place::with(&[]);
+    for key in ["first", "second"] {
+        let acted = pay(&place, key);
+        assert_eq!(acted.exit, 0, "{acted}");
+    }
+    place
+}
+
+fn log(place: &Place) -> std::path::PathBuf {
+    place.path(&format!("{DATABASE}-wal"))
+}
+
+// B51: the log of the database is removed, cut and damaged, and the database itself removed
+#[test]
+fn no_action_is_performed_again_because_its_record_is_lost() {
+    let damages: [fn(&Place); 4] = [
+        |place| fs::remove_file(log(place)).unwrap(),
+        |place| {
+            let whole = fs::read(log(place)).unwrap();
+            fs::write(log(place), &whole[..whole.len() / 2]).unwrap();
+        },
+        |place| {
+            let mut whole = fs::read(log(place)).unwrap();
+            let middle = whole.len() / 2;
+            whole[middle] ^= 1;
+            fs::write(log(place), whole).unwrap();
+        },
+        |place| fs::remove_file(place.path(DATABASE)).unwrap(),
+    ];
+    for damage in damages {
+        let place = paid();
+        damage(&place);
+        let again = pay(&place, "second");
+        assert_eq!(place.read("acts"), "first\nsecond\n", "{again}");
+        assert_eq!(again.exit, 70, "{again}");
+        assert!(again.stderr.contains("unstuck store accept-loss"), "{again}");
+        // Whoever only looks is told as well.
+        for look in [&["status"][..], &["inbox"], &["store", "verify"], &["log"]] {
+            let looked = place.unstuck(look);
+            assert_eq!(looked.exit, 70, "{look:?}: {looked}");
+        }
+    }
+}
+
+// B51: a young project does not live in the log alone
+#[test]
+fn the_first_command_leaves_the_log_behind() {
+    let place = Place::with(&[]);
+    assert_eq!(pay(&place, "first").exit, 0);
+    fs::remove_file(log(&place)).unwrap();
+    let again = pay(&place, "first");
+    assert_eq!((again.exit, place.read("acts").as_str()), (0, "first\n"), "{again}");
+}
+
+// B51: what is known of the actions since is asked about; the rest goes on
+#[test]
+fn an_action_whose_record_is_lost_is_asked_about() {
+    let place = paid();
+    fs::remove_file(log(&place)).unwrap();
+    let accepted = place.unstuck(&["store", "accept-loss", "--yes"]);
+    assert_eq!(accepted.exit, 0, "{accepted}");
+    assert!(accepted.stdout.contains("second"), "{accepted}");
+    assert!(!accepted.stdout.contains("first"), "{accepted}");
+    let known = pay(&place, "first");
+    assert_eq!((known.exit, place.read("acts").as_str()), (0, "first\nsecond\n"), "{known}");
+    let asked = pay(&place, "second");
+    assert_eq!(asked.exit, 120, "{asked}");
+    assert_eq!(place.read("acts"), "first\nsecond\n", "{asked}");
+    let inbox = place.unstuck(&["inbox", "--json"]);
+    assert!(inbox.stdout.contains("second"), "{inbox}");
+    assert!(inbox.stdout.contains("the record of this action was lost"), "{inbox}");
+    let new = pay(&place, "third");
+    assert_eq!((new.exit, place.read("acts").as_str()), (0, "first\nsecond\nthird\n"), "{new}");
+    let verified = place.unstuck(&["store", "verify"]);
+    assert_eq!(verified.exit, 0, "{verified}");
+}
+
+// B51: or a copy is gone back to, whatever is left here
+#[test]
+fn a_copy_is_gone_back_to_after_a_loss() {
+    for gone in [DATABASE.to_owned(), format!("{DATABASE}-wal")] {
+        let place = paid();
+        let copied = place.unstuck(&["store", "backup", "copy.db"]);
+        assert_eq!(copied.exit, 0, "{copied}");
+        fs::remove_file(place.path(&gone)).unwrap();
+        assert_eq!(pay(&place, "second").exit, 70);
+        let restored = place.unstuck(&["store", "restore", "copy.db", "--yes"]);
+        assert_eq!(restored.exit, 0, "{restored}");
+        for key in ["first", "second"] {
+            let known = pay(&place, key);
+            assert_eq!(known.exit, 0, "{known}");
+        }
+        assert_eq!(place.read("acts"), "first\nsecond\n");
+    }
+}
+
+#[test]
+fn where_nothing_is_lost_nothing_is_done() {
+    let place = paid();
+    let accepted = place.unstuck(&["store", "accept-loss", "--yes"]);
+    assert_eq!(accepted.exit, 0, "{accepted}");
+    assert!(accepted.stdout.contains("Nothing is lost"), "{accepted}");
+    let verified = place.unstuck(&["store", "verify"]);
+    assert_eq!(verified.exit, 0, "{verified}");
+    assert!(verified.stdout.contains("is what was written"), "{verified}");
+}

@@ -1,0 +1,236 @@
+//! Whether a journal is what was written: its chain, and how far it has come.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::mark::{self, Reached};
+use super::readers::ReadError;
+use super::table::event::Place;
+use super::table::{event, project, snapshot};
+use crate::chain::Seal;
+use crate::error::StoreError;
+
+/// The end of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tip {
+    /// The last event; 0 where there is none.
+    pub(super) seq: u64,
+    /// Its seal.
+    pub(super) seal: Seal,
+}
+
+impl Tip {
+    /// The same as the mark of an epoch.
+    pub(super) const fn reached(self, epoch: i64) -> Reached {
+        Reached { epoch, seq: self.seq, seal: self.seal }
+    }
+}
+
+/// A journal that was walked through from one end to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// How many events it has.
+    pub events: u64,
+    /// The last of them; 0 where there is none.
+    pub last: u64,
+}
+
+/// The position where a journal ends.
+pub(super) fn last(conn: &Connection, id: i64) -> rusqlite::Result<u64> {
+    let remembered = snapshot::positions(conn, id)?.first().copied().unwrap_or(0);
+    Ok(event::last(conn, id)?.max(remembered))
+}
+
+/// The seal at a position, which is that of the last event that was dropped where the journal begins
+/// after it.
+pub(super) fn seal_at(
+    conn: &Connection,
+    id: i64,
+    name: &str,
+    seq: u64,
+) -> rusqlite::Result<Option<Seal>> {
+    match event::place(conn, id, seq)? {
+        Place::Sealed(seal) => return Ok(Some(seal)),
+        Place::Unsealed => return Ok(None),
+        Place::Empty => {}
+    }
+    match event::first(conn, id)? {
+        Some(first) if first == seq.saturating_add(1) => Ok(Some(before_first(conn, id, name)?)),
+        None if seq == 0 => Ok(Some(Seal::beginning(name))),
+        _ => Ok(None),
+    }
+}
+
+/// What the first event that is there is chained to.
+fn before_first(conn: &Connection, id: i64, name: &str) -> rusqlite::Result<Seal> {
+    Ok(project::dropped(conn, id)?.unwrap_or_else(|| Seal::beginning(name)))
+}
+
+/// Whether the last event was written before there were seals.
+pub(super) fn is_unsealed(conn: &Connection, id: i64) -> rusqlite::Result<bool> {
+    let last = event::last(conn, id)?;
+    Ok(event::place(conn, id, last)? == Place::Unsealed)
+}
+
+/// Seals everything that was written before there were seals.
+pub(super) fn seal_all(conn: &Connection, id: i64, name: &str) -> rusqlite::Result<()> {
+    let mut seal = before_first(conn, id, name)?;
+    let mut sealed = Vec::new();
+    event::replay(conn, id, 0, |found| {
+        seal = seal.next(&found.link);
+        sealed.push((found.link.seq, seal));
+        Ok::<_, rusqlite::Error>(true)
+    })?;
+    sealed.into_iter().try_for_each(|(seq, seal)| event::set_seal(conn, id, seq, seal))
+}
+
+/// Walks through the chain of everything that is there. An event from before there were seals is
+/// taken as it is.
+pub(super) fn walk(
+    conn: &Connection,
+    at: &Path,
+    id: i64,
+    name: &str,
+) -> Result<Verified, ReadError> {
+    let (mut seal, mut events) = (before_first(conn, id, name)?, 0);
+    let mut last = event::first(conn, id)?.map_or(0, |first| first.saturating_sub(1));
+    event::replay(conn, id, 0, |found| {
+        seal = next(at, seal, last, found)?;
+        last = found.link.seq;
+        events += 1;
+        Ok::<_, ReadError>(true)
+    })?;
+    Ok(Verified { events, last })
+}
+
+/// The seal of the event that was found after `last`, if it is the one that was written there.
+pub(super) fn next(
+    at: &Path,
+    before: Seal,
+    last: u64,
+    found: &event::Found<'_>,
+) -> Result<Seal, StoreError> {
+    let (seq, expected) = (found.link.seq, last.saturating_add(1));
+    if seq != expected {
+        return Err(damaged(at, format!("event {expected} is missing from the journal")));
+    }
+    let seal = before.next(&found.link);
+    if found.seal.is_some_and(|written| written != seal) {
+        return Err(damaged(at, format!("event {seq} of the journal is not what was written")));
+    }
+    Ok(seal)
+}
+
+/// Whether the journal of a project has come as far as its mark says.
+pub(super) fn agrees(
+    conn: &Connection,
+    at: &Path,
+    (id, name): (i64, &str),
+    marked: Option<Reached>,
+) -> Result<(), ReadError> {
+    let Some(marked) = marked else {
+        if !project::is_marked(conn, id)? {
+            // From before there were marks.
+            return Ok(());
+        }
+        let mark = mark::path(at, name);
+        let what = format!("{} is gone, which says how far the journal has come", mark.display());
+        return Err(damaged(at, what).into());
+    };
+    let last = last(conn, id)?;
+    if marked.seq > last {
+        let what = format!("its journal ends at event {last} and had come to event {}", marked.seq);
+        return Err(damaged(at, what).into());
+    }
+    let is_it = match seal_at(conn, id, name, marked.seq)? {
+        Some(seal) => seal == marked.seal,
+        // Never sealed, or dropped since the mark was read.
+        None => {
+            event::place(conn, id, marked.seq)? == Place::Unsealed
+                || event::first(conn, id)?.is_some_and(|first| first > marked.seq)
+        }
+    };
+    if is_it {
+        return Ok(());
+    }
+    let what = format!("event {} of the journal is not what was written", marked.seq);
+    Err(damaged(at, what).into())
+}
+
+/// Whether all that is marked beside a database is in it. Marks are read first: they are written last.
+pub(super) fn all_agree(conn: &Connection, at: &Path) -> Result<(), ReadError> {
+    let mut marks = Vec::new();
+    for path in marks_beside(at)? {
+        if let Some(read) = mark::read(&path)? {
+            marks.push((path, read.reached));
+        }
+    }
+    let projects = if is_chained(conn)? { project::all(conn)? } else { Vec::new() };
+    for (id, name, _) in &projects {
+        let path = mark::path(at, name);
+        let known = marks.iter().position(|(marked, _)| *marked == path);
+        let reached = match known {
+            Some(known) => Some(marks.swap_remove(known).1),
+            // It may have been made just now.
+            None => mark::read(&path)?.map(|read| read.reached),
+        };
+        if project::find(conn, name)? != Some(*id) {
+            return Err(damaged(at, format!("{name} cannot be found by its name")).into());
+        }
+        agrees(conn, at, (*id, name), reached)?;
+    }
+    match marks.iter().find(|(_, reached)| reached.seq > 0) {
+        None => Ok(()),
+        Some((_, reached)) => Err(project_gone(at, reached.seq).into()),
+    }
+}
+
+/// Whether a database knows of chains and marks; one from before there were any does not, and a new
+/// one has nothing.
+pub(super) fn is_chained(conn: &Connection) -> rusqlite::Result<bool> {
+    match conn.prepare("SELECT seal FROM events") {
+        Ok(_) => Ok(true),
+        // There is no such table or column.
+        Err(rusqlite::Error::SqlInputError { .. }) => Ok(false),
+        Err(rusqlite::Error::SqliteFailure(failure, _))
+            if failure.code == rusqlite::ErrorCode::Unknown =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A mark speaks of a project that the database does not know.
+pub(super) fn project_gone(at: &Path, seq: u64) -> StoreError {
+    damaged(at, format!("nothing is left of a journal that had come to event {seq}"))
+}
+
+/// Refuses a database that is not there, or empty, though something beside it says that it was.
+pub(super) fn require_database(at: &Path) -> Result<(), StoreError> {
+    if std::fs::metadata(at).is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    for path in marks_beside(at)? {
+        if let Some(read) = mark::read(&path)?.filter(|read| read.reached.seq > 0) {
+            let seq = read.reached.seq;
+            return Err(damaged(
+                at,
+                format!("it is gone, and its journal had come to event {seq}"),
+            ));
+        }
+    }
+    if std::fs::metadata(super::header::log_path(at)).is_ok_and(|log| log.len() > 0) {
+        return Err(damaged(at, "it is gone, and its log is still there".to_owned()));
+    }
+    Ok(())
+}
+
+fn marks_beside(at: &Path) -> Result<Vec<std::path::PathBuf>, StoreError> {
+    mark::beside(at).map_err(|error| super::fail::system(at, "read", &error))
+}
+
+pub(super) fn damaged(at: &Path, what: String) -> StoreError {
+    StoreError::Damaged { at: at.display().to_string(), what }
+}

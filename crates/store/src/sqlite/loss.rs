@@ -1,0 +1,141 @@
+//! Going on without what is lost.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use unstuck_core::engine::{DoubtedAction, Event, Recorded};
+use unstuck_core::time::Time;
+
+use super::readers::reader;
+use super::table::project;
+use super::{SqliteStore, fail, header, lock, mark};
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::store::{Claim, Holder, Store as _};
+
+/// What was lost and what is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LossAccepted {
+    /// The last event that is there; 0 where the journal begins anew.
+    pub kept: u64,
+    /// How far it had come, where that is known.
+    pub had: Option<u64>,
+    /// Actions that may have happened, as far as they are known.
+    pub actions: Vec<DoubtedAction>,
+}
+
+impl SqliteStore {
+    /// Goes on without what the journal of a project lost: the project has a new epoch, and actions
+    /// that were let go since then are found out about before they are performed again. The files as
+    /// they were are kept in the folder `aside`. Where nothing is lost nothing is done.
+    pub async fn accept_loss(
+        path: PathBuf,
+        project: &str,
+        holder: &Holder,
+        aside: &Path,
+    ) -> Result<Option<LossAccepted>, StoreError> {
+        if let Ok(store) = Self::open(path.clone())
+            && store.verify(project).await.is_ok()
+        {
+            return Ok(None);
+        }
+        let marked = mark::path(&path, project);
+        let had = mark::read(&marked).ok().flatten().map(|read| read.reached.seq);
+        // Nobody works with what is about to be replaced.
+        let locks = lock::take_all(&path)?;
+        keep(&path, aside)?;
+        let kept = Self::whole(&path, project).await;
+        let known = match &kept {
+            Some(_) => Vec::new(),
+            None => {
+                let known = salvaged(&path, project);
+                remove(&path)?;
+                known
+            }
+        };
+        drop(locks);
+        let store = match kept {
+            Some(store) => store,
+            None => Self::open_despite_loss(path)?,
+        };
+        let Claim { mut state, mut journal, .. } = store.claim(project, holder).await?;
+        let kept = state.seq();
+        let mut actions = mark::actions_after(&marked, kept);
+        actions.extend(known);
+        actions.sort_by(|one, other| (&one.key, other.at).cmp(&(&other.key, one.at)));
+        // The latest of each.
+        actions.dedup_by(|one, other| one.key == other.key);
+        let event = Event::LossAccepted { kept, had, actions: actions.clone() };
+        let recorded = Recorded { seq: kept + 1, at: holder.since, why: None, event };
+        state.apply(&recorded);
+        journal.append(Batch::new(&state, vec![recorded])).durable().await?;
+        journal.close(&state).await?;
+        Ok(Some(LossAccepted { kept, had, actions }))
+    }
+
+    /// The store, if what is left of it is a journal without gaps.
+    async fn whole(path: &Path, project: &str) -> Option<Self> {
+        let store = Self::open_despite_loss(path).ok()?;
+        store.verify(project).await.ok()?;
+        Some(store)
+    }
+
+    /// Keeps the files of a database that cannot be used in the folder `aside`, and clears the place
+    /// for a copy.
+    pub fn set_aside(path: &Path, aside: &Path) -> Result<Self, StoreError> {
+        let locks = lock::take_all(path)?;
+        keep(path, aside)?;
+        remove(path)?;
+        drop(locks);
+        Self::open_despite_loss(path)
+    }
+}
+
+/// The files of a database: itself, its log and the log's index.
+fn files(path: &Path) -> [PathBuf; 3] {
+    let mut index = path.as_os_str().to_owned();
+    index.push("-shm");
+    [path.to_owned(), header::log_path(path), PathBuf::from(index)]
+}
+
+/// Copies a database as it lies there, with its marks.
+fn keep(path: &Path, aside: &Path) -> Result<(), StoreError> {
+    let failed = |error: std::io::Error| fail::system(aside, "written", &error);
+    super::open::make_private_folder(aside)?;
+    let marks = mark::beside(path).map_err(failed)?;
+    for file in files(path).into_iter().chain(marks) {
+        if let Some(name) = file.file_name().filter(|_| file.exists()) {
+            fs::copy(&file, aside.join(name)).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    for file in files(path) {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(fail::system(&file, "removed", &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The actions that can still be read in a database that is about to go. What cannot be read is not
+/// known.
+fn salvaged(path: &Path, name: &str) -> Vec<DoubtedAction> {
+    let Ok(conn) = reader(path) else { return Vec::new() };
+    let Ok(Some(id)) = project::find(&conn, name) else { return Vec::new() };
+    let known = "SELECT spec ->> '$.key', changed_at FROM mutations WHERE project = ?1";
+    let Ok(mut find) = conn.prepare(known) else { return Vec::new() };
+    let read = |row: &rusqlite::Row<'_>| {
+        let key: String = row.get(0)?;
+        let at = Time::from_millis(row.get::<_, i64>(1)?.unsigned_abs());
+        Ok(DoubtedAction { key: Arc::from(key), at })
+    };
+    let Ok(found) = find.query_map([id], read) else { return Vec::new() };
+    found.map_while(Result::ok).collect()
+}

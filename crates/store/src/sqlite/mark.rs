@@ -1,0 +1,253 @@
+//! The mark of a project: a small file beside the database that says how far the journal has come.
+//!
+//! SQLite leaves out whatever of its log it cannot read, and a database without its log is a whole
+//! database of an earlier time. The mark is written after each commit and is on disk before an action
+//! is let go, so a journal that ends before it has lost something.
+//!
+//! The file begins with two copies of the mark, each with its digest. After them come the actions
+//! that were let go since the log was last folded into the database: what is still known of them
+//! when the journal itself is lost.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use unstuck_core::engine::DoubtedAction;
+
+use super::{fail, open};
+use crate::chain::Seal;
+use crate::error::StoreError;
+
+/// One copy of the mark: what a disk writes as a whole.
+const COPY_BYTES: usize = 512;
+const COPIES: usize = 2;
+/// Where the actions begin.
+const ACTIONS_AT: u64 = (COPY_BYTES * COPIES) as u64;
+/// The file is made this long, so that writing to it seldom makes it longer.
+const FILE_BYTES: usize = 16 * 1024;
+/// The digest before each part, in hexadecimal digits.
+const DIGEST_CHARS: usize = 32;
+/// What follows after so much is none of ours.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How a name ends.
+const EXTENSION: &str = ".mark";
+
+/// How far a journal has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reached {
+    /// Whose time it was.
+    pub(super) epoch: i64,
+    /// The last event.
+    pub(super) seq: u64,
+    /// Its seal.
+    pub(super) seal: Seal,
+}
+
+/// The mark as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    epoch: i64,
+    seq: u64,
+    seal: String,
+    /// The bytes of the actions that follow.
+    actions: u64,
+}
+
+/// An action that was let go.
+#[derive(Debug, Serialize, Deserialize)]
+struct LetGo {
+    seq: u64,
+    #[serde(flatten)]
+    action: DoubtedAction,
+}
+
+/// What a mark says.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) reached: Reached,
+    actions: u64,
+}
+
+/// The mark of a project that is ours to write.
+#[derive(Debug)]
+pub(super) struct Mark {
+    file: File,
+    path: PathBuf,
+    actions: u64,
+}
+
+impl Mark {
+    /// Opens the mark of a project, or makes one that is on disk before anything speaks of it.
+    pub(super) fn open(database: &Path, project: &str, first: Reached) -> Result<Self, StoreError> {
+        let path = path(database, project);
+        if !path.exists() {
+            return Self::make(&path, first);
+        }
+        let file = open::private(&path).map_err(|error| fail::system(&path, "written", &error))?;
+        // One that cannot be read was refused before, or does not count.
+        let actions = read(&path).ok().flatten().map_or(0, |read| read.actions);
+        Ok(Self { file, path, actions })
+    }
+
+    /// Makes a mark, all of it or nothing.
+    fn make(path: &Path, first: Reached) -> Result<Self, StoreError> {
+        let failed = |error: io::Error| fail::system(path, "written", &error);
+        let mut new = path.as_os_str().to_owned();
+        new.push(".new");
+        let file = open::private(Path::new(&new)).map_err(failed)?;
+        file.write_all_at(&[0; FILE_BYTES], 0).map_err(failed)?;
+        let mark = Self { file, path: path.to_owned(), actions: 0 };
+        mark.put(first)?;
+        mark.wait_for_disk()?;
+        fs::rename(&new, path).map_err(failed)?;
+        let folder = File::open(folder(path)).and_then(|folder| folder.sync_all());
+        folder.map_err(failed)?;
+        Ok(mark)
+    }
+
+    /// From now on this is how far it has come, whatever it said before; on disk at once.
+    pub(super) fn reset(&mut self, reached: Reached) -> Result<(), StoreError> {
+        self.drop_actions();
+        self.put(reached)?;
+        self.wait_for_disk()
+    }
+
+    /// Writes how far the journal has come.
+    pub(super) fn put(&self, reached: Reached) -> Result<(), StoreError> {
+        let Reached { epoch, seq, seal } = reached;
+        let written = Written { epoch, seq, seal: seal.to_string(), actions: self.actions };
+        let mut copy = digested(&written);
+        copy.resize(COPY_BYTES, b' ');
+        let both = copy.repeat(COPIES);
+        self.file.write_all_at(&both, 0).map_err(|error| self.failed(&error))
+    }
+
+    /// Adds an action that is about to be let go; it counts from the next [`Self::put`] on.
+    pub(super) fn add(&mut self, seq: u64, action: DoubtedAction) -> Result<(), StoreError> {
+        let mut line = digested(&LetGo { seq, action });
+        line.push(b'\n');
+        let at = ACTIONS_AT + self.actions;
+        self.file.write_all_at(&line, at).map_err(|error| self.failed(&error))?;
+        self.actions += line.len() as u64;
+        Ok(())
+    }
+
+    /// The journal is in the database itself: what came before need not be known here any more.
+    pub(super) const fn drop_actions(&mut self) {
+        self.actions = 0;
+    }
+
+    pub(super) fn wait_for_disk(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &io::Error) -> StoreError {
+        fail::system(&self.path, "written", error)
+    }
+}
+
+/// The mark of a project.
+pub(super) fn path(database: &Path, project: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(suffix(project));
+    PathBuf::from(path)
+}
+
+/// The name of a project may be anything; a file's may not.
+fn suffix(project: &str) -> String {
+    let digest = blake3::hash(project.as_bytes()).to_hex();
+    format!(".{}{EXTENSION}", digest.as_str().get(..16).unwrap_or_default())
+}
+
+/// The marks beside a database.
+pub(super) fn beside(database: &Path) -> io::Result<Vec<PathBuf>> {
+    let found = match fs::read_dir(folder(database)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found?,
+    };
+    let mut begins: OsString = database.file_name().unwrap_or_default().to_owned();
+    begins.push(".");
+    let is_mark = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(begins.as_encoded_bytes()) && name.ends_with(EXTENSION.as_bytes())
+    };
+    let mut marks = Vec::new();
+    for entry in found {
+        let entry = entry?;
+        if is_mark(&entry.file_name()) {
+            marks.push(entry.path());
+        }
+    }
+    Ok(marks)
+}
+
+/// The folder that a file is in.
+pub(super) fn folder(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// What a mark says; none where there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Read>, StoreError> {
+    let Some(bytes) = bytes(path, ACTIONS_AT)? else { return Ok(None) };
+    let copies = bytes.chunks(COPY_BYTES);
+    // They differ where the power failed between the two; both were true.
+    let newest = copies.filter_map(undigested::<Written>).filter_map(read_one);
+    match newest.max_by_key(|read| (read.reached.seq, read.reached.epoch)) {
+        Some(read) => Ok(Some(read)),
+        None => Err(StoreError::Damaged {
+            at: path.display().to_string(),
+            what: "how far the journal has come cannot be read from it".to_owned(),
+        }),
+    }
+}
+
+fn read_one(written: Written) -> Option<Read> {
+    let Written { epoch, seq, seal, actions } = written;
+    Some(Read { reached: Reached { epoch, seq, seal: seal.parse().ok()? }, actions })
+}
+
+/// The actions after an event that were let go, as far as a mark still tells.
+pub(super) fn actions_after(path: &Path, seq: u64) -> Vec<DoubtedAction> {
+    let Ok(Some(bytes)) = bytes(path, FILE_BYTES_MAX) else { return Vec::new() };
+    let start = usize::try_from(ACTIONS_AT).unwrap_or(usize::MAX);
+    let lines = bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n');
+    let let_go = lines.filter_map(undigested::<LetGo>).filter(|let_go| let_go.seq > seq);
+    let_go.map(|let_go| let_go.action).collect()
+}
+
+/// The first bytes of a file, where there is one.
+fn bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(fail::system(path, "read", &error)),
+    }
+}
+
+/// Something with its digest before it.
+fn digested(what: &impl Serialize) -> Vec<u8> {
+    // Numbers and texts always can be written.
+    let body = serde_json::to_vec(what).unwrap_or_default();
+    [digest(&body).as_bytes(), b" ", &body].concat()
+}
+
+fn undigested<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
+    let (found, body) = bytes.trim_ascii_end().split_at_checked(DIGEST_CHARS)?;
+    let body = body.strip_prefix(b" ")?;
+    if digest(body).as_bytes() != found {
+        return None;
+    }
+    serde_json::from_slice(body).ok()
+}
+
+fn digest(body: &[u8]) -> String {
+    let mut hex = blake3::hash(body).to_hex().to_string();
+    hex.truncate(DIGEST_CHARS);
+    hex
+}
