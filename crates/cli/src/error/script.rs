@@ -57,6 +57,12 @@ impl ScriptError {
                 vec!["take a short name for what is done, such as invoice-2026-11".to_owned()]
             }
             Self::NoScript => vec!["run the script with `unstuck exec -- SCRIPT`".to_owned()],
+            Self::Unreachable { source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                vec![
+                "a sandbox keeps this shell from it; an agent has the tool `mutate` for the same"
+                    .to_owned(),
+            ]
+            }
             Self::Unreachable { .. } => vec![
                 "the run that this belongs to has ended; start its script with `unstuck exec`"
                     .to_owned(),

@@ -35,7 +35,13 @@ impl Child {
         loop {
             match Client::connect(&self.socket, Some(self.token.clone())).await {
                 Ok((client, _)) => return Ok(client),
-                Err(source) if tries == 0 || source.kind() == ErrorKind::TimedOut => {
+                Err(source)
+                    if tries == 0
+                        || matches!(
+                            source.kind(),
+                            ErrorKind::TimedOut | ErrorKind::PermissionDenied
+                        ) =>
+                {
                     return Err(ScriptError::Unreachable { source }.into());
                 }
                 Err(_) => {

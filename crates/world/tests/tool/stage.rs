@@ -69,7 +69,10 @@ impl Stage {
         }
         let mut path = programs.into_os_string();
         path.push(":/usr/local/bin:/usr/bin:/bin");
-        let shims = Shims::within(&base.join("shims")).unwrap().refusing_mutators(&path, |_| false).unwrap();
+        let shims = Shims::within(&base.join("shims"))
+            .unwrap()
+            .refusing_mutators(&path, |_| false)
+            .unwrap();
         let tools = Toolbox::new(Means {
             root: root.clone(),
             scope: Scope::new(&set.scope).unwrap(),
