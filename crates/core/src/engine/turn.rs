@@ -102,30 +102,29 @@ impl<'a> Turn<'a> {
         self.cut_short = still_performed.map(|effect| (run, effect));
     }
 
-    /// What has to be stopped when the run ends; nothing where there is no run.
-    fn to_stop(&self, run: RunId) -> Option<Option<EffectId>> {
-        let owed = self.state.run(run)?.owes;
-        let cut_short = self.cut_short.filter(|(cut, _)| *cut == run);
-        Some(owed.or(cut_short.map(|(_, effect)| effect)))
+    /// What has to be stopped when the run ends.
+    fn to_stop(&self, run: &Run) -> Option<EffectId> {
+        let cut_short = self.cut_short.filter(|(cut, _)| *cut == run.id);
+        run.owes.or(cut_short.map(|(_, effect)| effect))
     }
 
     /// The run ends here; its successor, if there is one, has another id.
     pub(super) fn end_run(&mut self, run: RunId, status: Status, code: Code) {
-        if let Some(stop) = self.to_stop(run) {
+        if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
             self.emit(Event::RunFailed { run, status, stop, code: Some(code) });
         }
     }
 
     /// The run stands still, over a fault or because somebody holds it, and can go on under its id.
     pub(super) fn pause_run(&mut self, run: RunId, status: Status, step: Step, code: Option<Code>) {
-        if let Some(stop) = self.to_stop(run) {
+        if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
             self.emit(Event::RunPaused { run, status, step, stop, code });
         }
     }
 
     /// A person's decision ends the run.
     pub(super) fn cancel_run(&mut self, run: RunId) {
-        if let Some(stop) = self.to_stop(run) {
+        if let Some(stop) = self.state.run(run).map(|run| self.to_stop(run)) {
             self.emit(Event::RunCancelled { run, stop });
         }
     }

@@ -49,10 +49,14 @@ pub fn quoted(words: &str, chars_max: usize) -> Option<String> {
     (!line.is_empty()).then(|| format!("“{line}”"))
 }
 
+/// A name of more words is set apart from the sentence it stands in.
+const NAME_WORDS_MAX: usize = 4;
+
 /// A name inside a sentence: bare where it reads like any other word, else in quotation marks.
 pub fn name_in_sentence(name: &str) -> Option<String> {
     let line = verbatim(name, VALUE_CHARS_MAX);
-    let bare = !line.contains(['“', '”']) && lint(&line).is_empty();
+    let short = line.split_whitespace().count() <= NAME_WORDS_MAX;
+    let bare = short && !line.contains(['“', '”']) && lint(&line).is_empty();
     if bare && !line.is_empty() { Some(line) } else { quoted(name, VALUE_CHARS_MAX) }
 }
 

@@ -506,8 +506,12 @@ fn a_task_that_only_reads_cannot_declare_an_action_and_one_that_acts_can() {
         let mut stage = Stage::new();
         stage.build(vec![TaskSpec { phase: Some(phase), ..task("a") }]);
         let effect = stage.effect_id("a");
-        let declared = stage.try_to(Command::Mutate { effect, mutation: action("mail") });
-        assert_eq!(declared.is_ok(), may, "{phase:?}: {declared:?}");
+        let events = stage.must(Command::Mutate { effect, mutation: action("mail") });
+        let declared = events.iter().any(|event| matches!(event, Event::Declared { .. }));
+        assert_eq!(declared, may, "{phase:?}: {events:?}");
+        let met: Vec<Code> = events.iter().filter_map(|e| Some(e.met()?.code())).collect();
+        let told: &[Code] = if may { &[] } else { &[Code::LogicPhaseViolation] };
+        assert_eq!(met, told, "{phase:?}");
     }
 }
 

@@ -23,7 +23,6 @@ use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
 use super::worker::Worker;
 use super::world::{Shared, failed};
-use crate::decider::Undecided;
 use crate::world::{Order, Report};
 
 /// How an agent says at the start of a line that it cannot go on without a person.
@@ -47,7 +46,9 @@ impl Shared {
         start: Start,
         stop: &CancellationToken,
     ) -> Option<Report> {
-        self.work(order, start, stop).await.unwrap_or_else(|fault| Some(failed(fault).into()))
+        Box::pin(self.work(order, start, stop))
+            .await
+            .unwrap_or_else(|fault| Some(failed(fault).into()))
     }
 
     async fn work(
@@ -65,7 +66,7 @@ impl Shared {
         }
         if self.is_of_a_build() {
             // It is ended half-way like the agent that would come after it.
-            let measured = self.measure_base(order, task, &workspace);
+            let measured = Box::pin(self.measure_base(order, task, &workspace));
             match stop.run_until_cancelled(measured).await {
                 Some(measured) => measured?,
                 None => return Ok(None),
@@ -140,10 +141,10 @@ impl Shared {
         let reserve = Command::Reserve { effect: order.effect.id, amount: Amount::ZERO };
         match self.decider.command(reserve).await {
             Ok(decided) => !decided.iter().any(|recorded| recorded.event.ends(order.effect.run)),
-            // Whoever can decide nothing now will be asked again when the attempt has ended.
+            // What is wrong is found out again when the attempt has ended.
             Err(error) => {
                 tracing::debug!(%error, "whether there is budget left is not known");
-                !matches!(error, Undecided::Ended | Undecided::Stale)
+                true
             }
         }
     }

@@ -77,8 +77,8 @@ const NEVER: &str = "is on the list of what never runs, so it did not run";
 /// Why a command was refused, where its output says so.
 pub fn refusal_in(output: &str) -> Option<&str> {
     let said = output.lines().filter_map(|line| line.trim().strip_prefix(SPEAKER));
-    let why = |said| [WHY, NEVER].iter().find_map(|why| Some(until(said, why)?));
-    said.filter_map(why).last()
+    let why = |said| [WHY, NEVER].iter().find_map(|why| until(said, why));
+    said.rev().find_map(why)
 }
 
 fn until<'a>(said: &'a str, why: &str) -> Option<&'a str> {

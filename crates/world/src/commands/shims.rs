@@ -137,12 +137,12 @@ fn beginning_with(start: &str, path: &OsStr) -> Vec<String> {
 fn refusal(program: &str, log: &Path) -> String {
     let (said, log) = (quoted(&never(program)), quoted(&log.display().to_string()));
     format!(
-        r#"#!/bin/sh
+        r"#!/bin/sh
 # Made by Unstuck: this never runs.
 {{ printf '%s\n' '{program}' >> {log}; }} 2>/dev/null
 printf '%s\n' {said} >&2
 exit {STATUS}
-"#
+"
     )
 }
 

@@ -74,7 +74,7 @@ fn every_capture_ends_as_it_really_did() {
         ("e500", Says::Failed(ProviderApiError)),
         ("e503", Says::Failed(ProviderOverloaded)),
         ("e503_plain", Says::Failed(ProviderApiError)),
-        ("incomplete_max", Says::Failed(ProviderApiError)),
+        ("incomplete_max", Says::Failed(ProviderOutputLimit)),
         ("ok_text", Says::Done),
         ("resume", Says::Done),
         // Without a conversation to go on with, nothing else can be begun.

@@ -3,7 +3,7 @@
 //! The phrases are what many tools say word for word; here stand the ways in which the next tool
 //! may say the same.
 
-#[expect(clippy::wildcard_imports, reason = "a table over all the kinds")]
+#[cfg_attr(not(test), expect(clippy::wildcard_imports, reason = "a table over all the kinds"))]
 use super::kinds::*;
 use crate::fault::table::Code;
 
