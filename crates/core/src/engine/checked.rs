@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::Gate;
+use crate::fault::{Code, Gate};
+use crate::signature::Signature;
 
 /// How many checks of one gate are listed one by one.
 pub const CHECKS_LISTED_MAX: usize = 32;
@@ -23,6 +24,19 @@ pub struct Checked {
     /// How many more passed that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_passed: u32,
+}
+
+impl Checked {
+    /// The checks that were red and then green on the same files, as problems that are counted.
+    pub fn flaky(&self) -> impl Iterator<Item = Signature> {
+        let code = match self.gate {
+            Gate::PreCommit => Code::ValidationPreCommit,
+            Gate::PrePush => Code::ValidationPrePush,
+            Gate::PrePr => Code::ValidationPrePr,
+        };
+        let flaky = self.checks.iter().filter(|check| check.verdict == CheckVerdict::Flaky);
+        flaky.map(move |check| Signature::of_parts(code, "flaky", &[&check.command]))
+    }
 }
 
 /// One check that was run.

@@ -33,6 +33,21 @@ fn count(error: &str, stage: &Stage) -> u32 {
     stage.state.signatures().count(signature)
 }
 
+// B36: a flaky check is counted among the problems and costs nothing.
+#[test]
+fn a_flaky_check_is_a_problem_that_was_got_past() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.attempt("a");
+    let effect = stage.effect_id("a");
+    for _ in 0..2 {
+        let note = Note::Checked { checked: checked(Gate::PreCommit, CheckVerdict::Flaky) };
+        stage.must(Command::Note { effect, note });
+    }
+    let (signature, record) = stage.state.signatures().iter().next().unwrap();
+    assert_eq!(signature.code, Code::ValidationPreCommit);
+    assert_eq!((record.total, record.count), (2, 0));
+}
+
 // T1.16
 #[test]
 fn a_first_red_test_costs_nothing_and_one_that_returns_from_a_changed_tree_does() {

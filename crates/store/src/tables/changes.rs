@@ -287,6 +287,7 @@ impl Draft<'_> {
             | Event::QuestionResolved { subject: Subject::Error(signature), .. } => {
                 self.touched.signatures.insert(*signature);
             }
+            Event::Checked { checked, .. } => self.touched.signatures.extend(checked.flaky()),
             Event::Recovered { signatures, .. } => self.touched.signatures.extend(signatures),
             Event::Forgotten { signature: None } => {
                 let all = self.state.signatures().iter().map(|(signature, _)| signature);

@@ -92,7 +92,7 @@ impl State {
             Event::ApproachTaken { run, approach, confirms } => {
                 self.approach_taken(*run, approach, *confirms);
             }
-            Event::Checked { run, checked } => self.checked(*run, checked),
+            Event::Checked { run, checked } => self.checked(*run, checked, at),
             Event::Nudged { run } => self.nudged(*run),
             Event::Declared { run, mutation } => self.declared(*run, mutation),
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),

@@ -13,6 +13,7 @@ use crate::fault::Fault;
 use crate::plan::MutationSpec;
 use crate::policy::Amount;
 use crate::signature::Signature;
+use crate::time::Time;
 
 /// How much of what an agent was not allowed to do is remembered.
 const REFUSED_MAX: usize = 20;
@@ -239,7 +240,10 @@ impl State {
     }
 
     /// The latest word of a gate counts: it may have been asked again on another head.
-    pub(super) fn checked(&mut self, id: RunId, checked: &Arc<Checked>) {
+    pub(super) fn checked(&mut self, id: RunId, checked: &Arc<Checked>, at: Time) {
+        for flaky in checked.flaky() {
+            self.signatures.note(flaky, at);
+        }
         if let Some(task) = self.task_of_run(id) {
             task.checked.retain(|known| known.gate != checked.gate);
             task.checked.push(Arc::clone(checked));
