@@ -114,13 +114,9 @@ fn cases() -> Vec<Case> {
         )
         .claude_calls(3),
         both("refusal", Answer::stopped(Stop::Refusal), ProviderRefused),
-        // Codex has no name for it; Claude Code first asks the model three times to go on.
-        unlike(
-            "output limit",
-            Answer::stopped(Stop::OutputLimit),
-            codes(ProviderOutputLimit, ProviderApiError),
-        )
-        .claude_calls(4),
+        // Claude Code first asks the model three times to go on.
+        both("output limit", Answer::stopped(Stop::OutputLimit), ProviderOutputLimit)
+            .claude_calls(4),
     ]
 }
 
