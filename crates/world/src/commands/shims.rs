@@ -163,7 +163,7 @@ fn script(program: &str, refused: &[&str], real: &Path, log: &Path) -> String {
         r#"#!/bin/sh
 # Made by Unstuck: refuses what cannot be taken back, and passes everything else on.
 refuse() {{
-  printf '%s\n' "$1" >> {log}
+  {{ printf '%s\n' "$1" >> {log}; }} 2>/dev/null
   printf '%s\n' "$2" >&2
   exit {STATUS}
 }}

@@ -58,7 +58,13 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
     let protocol = Protocol::new(tools(), words::instructions(&desk), env!("CARGO_PKG_VERSION"));
     let (mut lines, mut signals) = (input::lines()?, Signals::new()?);
     let mut then = Then::GoesOn;
-    while let Some(line) = signals.unless(lines.recv()).await {
+    loop {
+        let line = match then {
+            Then::GoesOn => signals.unless(lines.recv()).await,
+            // The signal is for the agent, which would take our end for an answer and ask its model.
+            Then::LastWord | Then::Over => lines.recv().await,
+        };
+        let Some(line) = line else { break };
         let heard = match &line {
             Line::Whole(line) => protocol.line(line),
             Line::TooLong => protocol.too_long(),
@@ -81,8 +87,7 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
     desk.leave().await
 }
 
-/// Waits until the agent has ended. A signal is for the agent as well, and if we were gone before it,
-/// it would take that for the answer.
+/// Waits until the agent has ended.
 async fn hold_back(lines: &mut mpsc::Receiver<Line>) {
     let ended = async { while lines.recv().await.is_some() {} };
     let _still_there = tokio::time::timeout(HELD_BACK, ended).await;
