@@ -34,14 +34,14 @@ impl Event {
         }
     }
 
-    /// Whether it ends or pauses this run.
-    pub fn ends(&self, wanted: RunId) -> bool {
+    /// The run that it ends or pauses.
+    pub const fn ended_run(&self) -> Option<RunId> {
         match self {
             Self::RunFailed { run, .. }
             | Self::RunPaused { run, .. }
             | Self::RunCancelled { run, .. }
-            | Self::RunCrashed { run, .. } => *run == wanted,
-            _ => false,
+            | Self::RunCrashed { run, .. } => Some(*run),
+            _ => None,
         }
     }
 

@@ -123,7 +123,9 @@ impl Desk<'_> {
     /// What was decided, unless the attempt is over with it.
     fn goes_on(&self, decided: Result<Decided, Undecided>) -> Result<Decided, Over> {
         match decided {
-            Ok(decided) if decided.iter().any(|of| of.event.ends(self.run)) => Err(Over::Run),
+            Ok(decided) if decided.iter().any(|of| of.event.ended_run() == Some(self.run)) => {
+                Err(Over::Run)
+            }
             Ok(decided) => Ok(decided),
             Err(Undecided::Ended | Undecided::Stale) => Err(Over::Run),
             // The result is kept and handed in again when the store is back.

@@ -136,11 +136,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether there is any budget left for an agent program, which asks nobody before its calls.
+    /// Whether there is any budget left for an agent program, whose calls are not reserved.
     async fn has_budget(&self, order: &Order) -> bool {
         let reserve = Command::Reserve { effect: order.effect.id, amount: Amount::ZERO };
         match self.decider.command(reserve).await {
-            Ok(decided) => !decided.iter().any(|recorded| recorded.event.ends(order.effect.run)),
+            Ok(decided) => {
+                let run = Some(order.effect.run);
+                decided.iter().all(|recorded| recorded.event.ended_run() != run)
+            }
             // What is wrong is found out again when the attempt has ended.
             Err(error) => {
                 tracing::debug!(%error, "whether there is budget left is not known");

@@ -55,8 +55,8 @@ impl Scope {
             if found.is_some_and(|found| found.is_file() && found.nlink() > 1) {
                 return Err(refused("has a second name, perhaps outside the worktree"));
             }
-            // What a person has to be asked about is asked when the work is done: they see all of it
-            // in one question, and whoever works meanwhile is a program or ourselves alike.
+            // What a person has to be asked about is asked when the work is done, as with an agent
+            // program: they see all of it in one question.
             let verdict = self.judge([inside.as_path()]);
             if let Some(fault) = (Verdict { ask: Vec::new(), ..verdict }).fault(None) {
                 return Err(fault);

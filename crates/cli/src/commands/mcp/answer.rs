@@ -135,8 +135,7 @@ async fn reports(desk: &mut Desk, redactor: &Redactor, report: &ReportFailure) -
 fn decided(desk: &Desk, events: &[Recorded], fault: &Fault, work: Kind) -> Said {
     let in_run = matches!(desk, Desk::Run(_));
     let text = words::decided(events, project::now(), in_run, work);
-    let ended = events.iter().any(|recorded| words::ends_a_run(&recorded.event));
-    let then = if in_run && ended { Then::Over } else { Then::GoesOn };
+    let then = if in_run && words::ends_a_run(events) { Then::Over } else { Then::GoesOn };
     Said { text, about: Some(fault.code()), then }
 }
 

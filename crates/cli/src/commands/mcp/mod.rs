@@ -35,7 +35,7 @@ use session::Sessions;
 pub(super) use session::is_of_a_client;
 
 /// How long an answer is kept from an agent that is being stopped: with it, it would ask its model
-/// for one more step, which nobody wants and somebody pays for.
+/// for one more step, which the person would pay for.
 const HELD_BACK: Duration = Duration::from_secs(5);
 
 /// Carries it out.
@@ -73,7 +73,7 @@ async fn serve(mut desk: Desk, redactor: &Redactor) -> Result<(), Error> {
             Heard::Nothing => {}
             Heard::Reply(reply) => write(&reply)?,
             Heard::Call(call) => {
-                // Whoever goes on after having said that it is done is stopped.
+                // An agent that goes on after having said that it is done is stopped.
                 let is_done = then == Then::LastWord;
                 let said = answer(&mut desk, redactor, &call.tool, &call.input).await;
                 then = said.then;

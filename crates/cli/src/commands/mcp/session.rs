@@ -82,7 +82,7 @@ impl Sessions {
             let open = self.open().await?;
             match open.seat.command(command(effect)).await {
                 Ok(events) => {
-                    if events.iter().any(|event| words::ends_a_run(&event.event)) {
+                    if words::ends_a_run(&events) {
                         open.forget(effect);
                     }
                     return Ok(events);

@@ -45,15 +45,9 @@ pub(super) fn instructions(desk: &Desk) -> &'static str {
     }
 }
 
-/// Whether an event ends or pauses the run that it is about.
-pub(super) const fn ends_a_run(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::RunFailed { .. }
-            | Event::RunPaused { .. }
-            | Event::RunCancelled { .. }
-            | Event::RunCrashed { .. }
-    )
+/// Whether a decision ends or pauses a run.
+pub(super) fn ends_a_run(events: &[Recorded]) -> bool {
+    events.iter().any(|recorded| recorded.event.ended_run().is_some())
 }
 
 /// The question that a decision led to, asked now or before.
@@ -96,7 +90,7 @@ pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) 
         Event::Retrying { attempt, code, .. } => Some(another_way(recorded, *attempt, *code, work)),
         _ => None,
     });
-    let ended = events.iter().any(|recorded| ends_a_run(&recorded.event));
+    let ended = ends_a_run(events);
     match said {
         Some(said) if ended && in_run => format!("{said}\n{NEXT_BEGINS_SO}"),
         Some(said) => said,

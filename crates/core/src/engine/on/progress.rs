@@ -19,8 +19,8 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Res
         return Err(Rejected::Misfit(effect));
     }
     let (id, task) = (run.id, run.task);
-    // An agent program asks nobody before its calls: whoever goes on after the budget is used up is
-    // stopped, and the last call of the others is let pass.
+    // The calls of an agent program are not reserved: a program that goes on after the budget is used
+    // up is stopped, and one whose last call was too much has finished.
     let overspent = overspent(turn, task);
     pay(turn, id, report.spent);
     if let Some(fault) = overspent.filter(|_| report.spent != Amount::ZERO) {

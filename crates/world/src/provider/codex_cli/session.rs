@@ -36,7 +36,7 @@ const WAITING_MAX: usize = 1_024;
 const LINGER: Duration = Duration::from_millis(100);
 /// It waits for a limit no longer than this; the engine does, which sees all tasks of the account.
 const WAIT_MAX: Span = Span::from_secs(20);
-/// What a wait is taken for that is longer than that: nobody says how long it is.
+/// What a longer wait is taken for: Codex does not say how long it is.
 const LONG_WAIT: Span = Span::from_mins(1);
 
 /// What JSON-RPC calls a method that is not there.
