@@ -515,3 +515,41 @@ fn an_outage_of_any_registry_is_one() {
         assert_eq!(read(text.as_bytes()).code, Code::EnvUnavailable, "{text}");
     }
 }
+
+#[test]
+fn what_is_framed_numbered_quoted_or_logged_is_heard() {
+    for (text, code) in [
+        (
+            "2026-11-02T10:14:51Z ERROR shop::sync: error trying to connect: tcp connect error",
+            Code::EnvConnection,
+        ),
+        (
+            "error\n\nCaused by:\n    0: the pipeline failed\n    1: could not find frob, is it installed?",
+            Code::ToolMissing,
+        ),
+        ("Error: {\"title\":\"no\",\"status\":403}", Code::ToolAccessDenied),
+        ("Error: index responded with 503", Code::EnvRegistry),
+        (
+            "frob: Got error: \"Can't connect to the server on this host\" when trying",
+            Code::EnvConnection,
+        ),
+        (
+            "\u{256d}\u{2500} error \u{2500}\u{256e}\n\u{2502} Theme 1234 doesn't exist \u{2502}\n\u{2570}\u{2500}\u{256f}",
+            Code::ToolConfig,
+        ),
+        ("999999: No such process", Code::ToolConfig),
+        ("[error] -- Not Found Error: /home/ada/shop/Shop.scala:12:4", Code::LogicError),
+        ("wrapper: execvp frobnicate: No such file or directory", Code::ToolMissing),
+        ("Error: error running frob_mon, is the cluster running?", Code::EnvConnection),
+        (
+            "frob: fields are numbered from 1\nTry 'frob --help' for more information.",
+            Code::ToolConfig,
+        ),
+        ("==7== Invalid read of size 4\n==7==    at 0x109153: main (l.c:2)", Code::LogicError),
+        ("   Error  (E501) Line too long", Code::ToolConfig),
+        ("X Error\n  You must be logged in to do this. Run 'frob auth login'.", Code::AuthMissing),
+    ] {
+        let reading = read(text.as_bytes());
+        assert_eq!(reading.code, code, "{text}: {}", reading.rule);
+    }
+}

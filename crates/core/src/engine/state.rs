@@ -19,6 +19,7 @@ use super::task::{Task, TaskState};
 use crate::fault::Charge;
 use crate::plan::{GateKey, Request};
 use crate::policy::Amount;
+use crate::question::Decision;
 use crate::signature::Signature;
 use crate::time::Time;
 
@@ -227,7 +228,12 @@ impl State {
     /// The action that a task sees under a key: its own, or one that holds for the whole project.
     pub fn action(&self, task: TaskId, key: &str) -> Option<&Mutation> {
         let own = self.ledger.find_key(self.task(task)?, false, key);
-        own.or_else(|| self.ledger.mutations.get(self.ledger.permanent.get(key)?))
+        own.or_else(|| self.permanent_action(key))
+    }
+
+    /// The action whose key counts for the whole project.
+    pub fn permanent_action(&self, key: &str) -> Option<&Mutation> {
+        self.ledger.mutations.get(self.ledger.permanent.get(key)?)
     }
 
     /// All actions that still matter.
@@ -244,6 +250,15 @@ impl State {
     pub fn allows(&self, task: TaskId, signature: Signature) -> bool {
         self.allowed.contains(&signature)
             || self.task(task).is_some_and(|task| task.allowance == Some(signature))
+    }
+
+    /// Whether a person wants a task done without what this signature stands for.
+    pub fn goes_without(&self, task: TaskId, signature: Signature) -> bool {
+        self.task(task).is_some_and(|task| {
+            let said = task.guidance.as_ref().map(|guidance| guidance.decision);
+            let asked = task.setbacks.answered.as_ref().map(|fault| fault.signature);
+            said == Some(Decision::ProvideGuidance) && asked == Some(signature)
+        })
     }
 
     /// Whether a task rests over a question about something that may have passed by itself since.

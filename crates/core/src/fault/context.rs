@@ -251,6 +251,16 @@ pub struct BudgetSpent {
     pub needed: Amount,
 }
 
+impl BudgetSpent {
+    /// How much a person adds who lets the work go on: the limit as it was set, and never less than
+    /// the next call may cost.
+    #[must_use]
+    pub fn next_raise(&self, set: Amount) -> Amount {
+        let lacking = self.spent.plus(self.needed).minus(self.limit);
+        set.larger_of(self.needed).larger_of(lacking)
+    }
+}
+
 /// An approach that already failed was tried again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

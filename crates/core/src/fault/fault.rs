@@ -10,6 +10,9 @@ use super::table::{Code, Kind};
 use crate::signature::Signature;
 use crate::time::{Span, Time};
 
+/// Where the faults of setup commands are raised.
+const SETUP: &str = "setup";
+
 /// How the code was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClassifiedBy {
@@ -140,6 +143,11 @@ impl Fault {
         self.code().row().class
     }
 
+    /// Whether a setup command failed, before any agent worked.
+    pub fn is_of_setup(&self) -> bool {
+        self.source.split('#').next() == Some(SETUP)
+    }
+
     /// Whether Unstuck tries again by itself.
     pub const fn is_retryable(&self) -> bool {
         self.class().retryable()
@@ -179,6 +187,9 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         Kind::ValidationRedBase(context) => Signature::of_parts(code, place, &[&context.command]),
         // What a person allows is this and nothing that only looks like it.
         Kind::PermissionFileAccess(context) if !context.what.is_empty() => {
+            Signature::of_parts(code, place, &[&context.what])
+        }
+        Kind::PreconditionMissing(context) if place == SETUP => {
             Signature::of_parts(code, place, &[&context.what])
         }
         Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {

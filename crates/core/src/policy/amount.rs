@@ -49,6 +49,16 @@ impl Amount {
         }
     }
 
+    /// The larger of both in each unit.
+    #[must_use]
+    pub fn larger_of(self, other: Self) -> Self {
+        Self {
+            money_micros: self.money_micros.max(other.money_micros),
+            tokens: self.tokens.max(other.tokens),
+            time_ms: self.time_ms.max(other.time_ms),
+        }
+    }
+
     /// Whether nothing is spent at all.
     pub const fn is_zero(self) -> bool {
         self.money_micros == 0 && self.tokens == 0 && self.time_ms == 0

@@ -12,6 +12,10 @@ pub(super) fn advice(asked: &Asked<'_>) -> (Option<Decision>, String) {
         QuestionKind::Choice if !asked.agent_options.is_empty() => {
             (None, "Choose what the AI helper offers, or answer in your own words.".to_owned())
         }
+        QuestionKind::Ok if asked.is_about_edits() => {
+            let (decision, said) = general(asked);
+            (Some(decision), with_the_change(said, asked.whole_change))
+        }
         QuestionKind::Hands if asked.reason != Reason::RepairProposed => {
             (Some(Decision::ProvideCredentials), by_hand(asked))
         }
@@ -19,6 +23,14 @@ pub(super) fn advice(asked: &Asked<'_>) -> (Option<Decision>, String) {
             let (decision, said) = general(asked);
             (Some(decision), said.to_owned())
         }
+    }
+}
+
+/// The advice, with the command that shows the change first.
+fn with_the_change(said: &str, whole: Option<&str>) -> String {
+    match whole.and_then(|whole| quoted(whole, VALUE_CHARS_MAX)) {
+        Some(whole) => format!("To see the change, run {whole}. {said}"),
+        None => said.to_owned(),
     }
 }
 
@@ -45,6 +57,11 @@ fn by_hand(asked: &Asked<'_>) -> String {
         && let Some(what) = at_account(code, &account)
     {
         return format!("Please {what}, then tell me to try again.");
+    }
+    if asked.setup_ended.is_some() {
+        return "Please put right what the command needs, or change “run.setup” in the settings. Then \
+                tell me to try again."
+            .to_owned();
     }
     if asked.work == Work::Job && asked.code == Some(Code::PreconditionMissing) {
         return "Please create what is missing or tell the job where it is, then tell me to try \
@@ -94,9 +111,9 @@ fn general(asked: &Asked<'_>) -> (Decision, &'static str) {
             Decision::ProvideCredentials,
             "Please look at the repair and take it over if you like it. Then tell me to try again.",
         ),
-        QuestionKind::Ok => ok(code, asked.risk),
+        QuestionKind::Ok => ok(code, asked.risk, asked.what.is_some()),
         QuestionKind::Choice if asked.is_passing() => passing(code),
-        QuestionKind::Choice if asked.work == Work::Job => script(reason),
+        QuestionKind::Choice if asked.work == Work::Job => script(code, reason),
         QuestionKind::Choice | QuestionKind::Happened => choice(code, reason),
         QuestionKind::Ours => (
             Decision::TryAgain,
@@ -144,9 +161,13 @@ const fn passing(code: Option<Code>) -> (Decision, &'static str) {
 }
 
 /// What can be done about a script that fails.
-const fn script(reason: Reason) -> (Decision, &'static str) {
-    match reason {
-        Reason::RepairBudgetExhausted { repairs: 0 } => {
+const fn script(code: Option<Code>, reason: Reason) -> (Decision, &'static str) {
+    match (code, reason) {
+        (Some(Code::ToolMissing), Reason::RepairBudgetExhausted { repairs: 0 }) => (
+            Decision::TryAgain,
+            "Please install the program or put the script right, then let me run it again.",
+        ),
+        (_, Reason::RepairBudgetExhausted { repairs: 0 }) => {
             (Decision::TryAgain, "Please put the script right, then let me run it again.")
         }
         _ => (Decision::ProvideGuidance, HINT),
@@ -182,7 +203,8 @@ const fn hands(code: Option<Code>) -> &'static str {
         }
         Code::EnvDiskFull => "Please make some room on the disk, then tell me to try again.",
         Code::ToolAccessDenied => {
-            "Please give this account the right to do it, then tell me to try again."
+            "Please see in its output what it was refused, and give it that right. Then tell me to \
+             try again."
         }
         Code::ToolQuota => {
             "Please change the plan or wait for the limit to clear, then tell me to try again."
@@ -194,7 +216,7 @@ const fn hands(code: Option<Code>) -> &'static str {
     }
 }
 
-const fn ok(code: Option<Code>, risk: Risk) -> (Decision, &'static str) {
+const fn ok(code: Option<Code>, risk: Risk, named: bool) -> (Decision, &'static str) {
     match (code, risk) {
         (_, Risk::Never) => (
             Decision::ProvideGuidance,
@@ -202,7 +224,8 @@ const fn ok(code: Option<Code>, risk: Risk) -> (Decision, &'static str) {
         ),
         (_, Risk::Destructive) => (
             Decision::ProvideGuidance,
-            "It cannot be undone, so better not: let the AI helper find a way without it.",
+            "It may not be possible to undo it, so better not: let the AI helper find a way without \
+             it.",
         ),
         (_, Risk::Outside) => (
             Decision::Deny,
@@ -212,13 +235,18 @@ const fn ok(code: Option<Code>, risk: Risk) -> (Decision, &'static str) {
             Decision::Deny,
             "Better not: it would let the AI helper do anything here without a check.",
         ),
-        (Some(Code::PermissionFileAccess), _) => (
-            Decision::AllowOnce,
-            "Have a look at the change. If it is what you want, allow it this once.",
-        ),
-        _ => {
-            (Decision::AllowOnce, "If you expected this step, allow it this once. If not, say no.")
+        (Some(Code::PermissionFileAccess), _) if !named => {
+            (Decision::Deny, "Better not, unless the change is what you want.")
         }
+        (Some(Code::PermissionFileAccess), _) => (
+            Decision::ProvideGuidance,
+            "The safe choice is to go on without it. If it is what you want, allow it this once.",
+        ),
+        _ => (
+            Decision::AllowOnce,
+            "It is only not on the list of what may run. If you expected it, allow it this once. If \
+             not, say no.",
+        ),
     }
 }
 

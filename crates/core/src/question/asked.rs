@@ -1,6 +1,6 @@
 //! The facts a question is made from: plain values, no engine types.
 
-use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, Reason, Risk};
+use super::{BudgetFacts, Decision, OptionsContext, QuestionKind, RaiseFacts, Reason, Risk};
 use crate::fault::{Class, Code, Work};
 use crate::time::Span;
 
@@ -39,6 +39,12 @@ pub struct Asked<'a> {
     pub login: Option<&'a str>,
     /// The budget that has no room left.
     pub budget: Option<&'a BudgetFacts>,
+    /// How much a person adds to it by letting the work go on.
+    pub raise: Option<&'a RaiseFacts>,
+    /// How the setup command ended, where it is what did not let the work begin.
+    pub setup_ended: Option<&'a str>,
+    /// The command that shows the whole change, where it is about one.
+    pub whole_change: Option<&'a str>,
     /// What the agent itself asked.
     pub agent_question: Option<&'a str>,
     /// The choices that the agent offered.
@@ -93,6 +99,9 @@ impl<'a> Asked<'a> {
             variable: None,
             login: None,
             budget: None,
+            raise: None,
+            setup_ended: None,
+            whole_change: None,
             agent_question: None,
             agent_options: &[],
             risk: Risk::Usual,
@@ -118,8 +127,16 @@ impl<'a> Asked<'a> {
             risk: self.risk,
             what: self.what,
             agent_options: self.agent_options,
-            limit: self.budget.map(|budget| budget.limit.as_str()),
+            edits: self.is_about_edits(),
+            raise: self.raise,
         }
+    }
+
+    /// Whether it is about files of the project that the work has changed.
+    pub(super) fn is_about_edits(&self) -> bool {
+        self.kind == QuestionKind::Ok
+            && self.code == Some(Code::PermissionFileAccess)
+            && self.risk == Risk::Usual
     }
 
     /// Whether it may well pass by itself: a service, the network or the machine stood in the way.

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Code;
+use crate::text::bounded::printable;
 use crate::time::Time;
 
 /// How many lines of an output are shown.
@@ -274,6 +275,7 @@ impl DiffFacts {
 
 /// The last lines of an output, within its limits.
 pub fn last_lines(output: &str) -> String {
+    let output = printable(output);
     let output = output.trim_end();
     let from = output.len().saturating_sub(OUTPUT_BYTES_MAX);
     let output = &output[output.ceil_char_boundary(from)..];
@@ -292,6 +294,10 @@ mod tests {
         assert_eq!(shown.lines().count(), OUTPUT_LINES_MAX);
         assert!(shown.starts_with("line 11\n") && shown.ends_with("line 30"), "{shown}");
         assert_eq!(last_lines("one\n\n"), "one");
+        assert_eq!(
+            last_lines("\u{1b}[31mnot ok\u{1b}[0m\r\n\u{1b}]0;a title\u{7}end"),
+            "not ok\nend"
+        );
         assert!(last_lines(&"é".repeat(OUTPUT_BYTES_MAX)).len() <= OUTPUT_BYTES_MAX);
     }
 

@@ -9,6 +9,9 @@ use crate::text::{VALUE_CHARS_MAX, noun, said, tasks, verbatim};
 /// How many of an agent's own choices are offered.
 const AGENT_OPTIONS_MAX: usize = 6;
 
+/// How many times the amount of going on a raised limit adds.
+pub const RAISE_TIMES: u32 = 3;
+
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -46,8 +49,35 @@ pub struct OptionsContext<'a> {
     pub what: Option<&'a str>,
     /// The choices that the agent offered.
     pub agent_options: &'a [String],
-    /// The limit of a budget, in words.
-    pub limit: Option<&'a str>,
+    /// Whether it is about files of the project that the work has changed.
+    pub edits: bool,
+    /// How much a person adds to a budget by letting the work go on.
+    pub raise: Option<&'a RaiseFacts>,
+}
+
+/// What becomes of a budget's limit when a person raises it, in words with their units.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RaiseFacts {
+    /// When the work goes on.
+    pub go_on: RaisedLimit,
+    /// When the limit is raised for good.
+    pub raise: RaisedLimit,
+}
+
+/// A limit with what is added to it, in words with their units.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RaisedLimit {
+    /// What is added.
+    pub more: String,
+    /// The new limit.
+    pub in_all: String,
+}
+
+impl RaisedLimit {
+    /// `$0.15 more ($0.20 in all)`.
+    fn line(&self) -> String {
+        format!("{} more ({} in all)", self.more, self.in_all)
+    }
 }
 
 /// The choices for a kind of question, in the order they are offered.
@@ -132,6 +162,16 @@ impl OptionsContext<'_> {
                     "It is not run. I tell the AI helper so, and it looks for another way."
                         .to_owned(),
                 guidance: Some(guidance),
+            }];
+        }
+        if let (true, Some(what)) = (self.edits, self.what) {
+            return vec![QuestionOption {
+                value: Decision::ProvideGuidance,
+                label: format!("Go on without it{}", self.scope_in_brackets()),
+                description: "I put those files back, keep a copy of the change, and go on with \
+                              the rest of the work."
+                    .to_owned(),
+                guidance: Some(format!("Leave {what} as it was. Reach the goal without it.")),
             }];
         }
         let own = self.agent_options.iter().take(AGENT_OPTIONS_MAX);
@@ -259,9 +299,8 @@ impl OptionsContext<'_> {
     }
 
     fn going_on(&self) -> String {
-        let amount = self
-            .limit
-            .map_or("the same amount once more".to_owned(), |limit| format!("another {limit}"));
+        let amount =
+            self.raise.map_or("the same amount once more".to_owned(), |facts| facts.go_on.line());
         match self.reason {
             Reason::TooManyQuestions { open } => format!(
                 "I go on with what is left, and pause again after {} more question{}.",
@@ -277,9 +316,9 @@ impl OptionsContext<'_> {
     }
 
     fn raising(&self) -> String {
-        let amount = self.limit.map_or("three times that amount again".to_owned(), |limit| {
-            format!("three times {limit} more")
-        });
+        let amount = self
+            .raise
+            .map_or("three times that amount again".to_owned(), |facts| facts.raise.line());
         match self.reason {
             Reason::TooManyQuestions { .. } => {
                 "I go on, and from now on I let more questions pile up before I pause.".to_owned()

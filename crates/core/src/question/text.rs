@@ -136,6 +136,7 @@ impl Problem<'_> {
                 let about = Obstacle {
                     account: account.as_deref(),
                     what: asked.what,
+                    setup_ended: asked.setup_ended,
                     again: asked.reason.is_repeated(),
                 };
                 let said = obstacle(code, &about);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Signature;
 use super::mask::{Fact, Masked};
 use super::role::{self, Line, Role};
-use super::select::{Selection, remaining, select};
+use super::select::{Selection, remaining, select, unsorted};
 use crate::fault::Code;
 
 /// What an output says about its failure.
@@ -65,6 +65,18 @@ impl<'a> Diagnosis<'a> {
             masked.add(line.text);
         }
         Self { selection: Selection { lines, aside: Vec::new(), ..self.selection }, masked }
+    }
+
+    /// The last lines of everything that was printed, whatever they look like, without what they
+    /// are framed and numbered with.
+    pub(crate) fn unsorted(&self) -> Self {
+        let mut masked = Masked::new(true);
+        let lines = unsorted(self.selection.text);
+        for line in &lines {
+            masked.add(line.text);
+        }
+        let selection = Selection { lines, aside: Vec::new(), stack: false, ..self.selection };
+        Self { selection, masked }
     }
 
     /// The selected lines.

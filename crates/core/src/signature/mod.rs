@@ -22,9 +22,10 @@ pub(crate) use clean::plain;
 pub use clean::{HEAD_BYTES_MAX, LINE_BYTES_MAX, TAIL_BYTES_MAX};
 pub(crate) use diagnosis::Diagnosis;
 pub(crate) use mask::Fact;
+pub(crate) use place::is_file;
 pub(crate) use role::{Line, Role};
 pub(crate) use settings::is_settings;
-pub(crate) use words::denies;
+pub(crate) use words::{denies, find_part};
 
 use crate::fault::Code;
 

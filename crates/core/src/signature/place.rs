@@ -53,7 +53,9 @@ pub(crate) fn cut(line: &[u8]) -> Placed<'_> {
         [b':', b' ', b'0'..=b'9', ..] if is_file(file) && after_column(&tail[2..]).is_some() => {
             found(after_column(&tail[2..]), false)
         }
-        [b':', b' ', b'0'..=b'9', ..] => found(after_line_number(&tail[2..]), true),
+        [b':', b' ', b'0'..=b'9', ..] if is_file(file) || is_shell(file) => {
+            found(after_line_number(&tail[2..]), true)
+        }
         [b':', b' ', b'l', b'i', b'n', b'e', b' ', b'0'..=b'9', ..] => {
             found(after_line_number(&tail[7..]), true)
         }
@@ -124,6 +126,13 @@ fn opens_with_level(text: &[u8]) -> bool {
 fn is_script(file: &[u8]) -> bool {
     const EXTENSIONS: &[&[u8]] = &[b"sh", b"bash", b"zsh", b"sql", b"ps1", b"bats"];
     memchr::memrchr(b'.', file).is_some_and(|dot| EXTENSIONS.contains(&&file[dot + 1..]))
+}
+
+/// A program that may name the line it runs; the words for a number that counts something else
+/// are none.
+fn is_shell(word: &[u8]) -> bool {
+    const NUMBERED: &[&[u8]] = &[b"status", b"code", b"errno", b"error", b"exit", b"signal"];
+    is_program(word) && !NUMBERED.contains(&word)
 }
 
 /// A program's name; it may end with a version: `lua5.4`.

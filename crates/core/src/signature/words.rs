@@ -358,6 +358,12 @@ pub(crate) fn is_telling(word: &[u8]) -> bool {
     hint(word) & (ACUTE | FAIL | ERROR) != 0
 }
 
+/// Where a part stands in a line. Lines are short: building a searcher costs more than it saves.
+pub(crate) fn find_part(line: &[u8], part: &[u8]) -> Option<usize> {
+    let first = *part.first()?;
+    memchr::memchr_iter(first, line).find(|at| line[*at..].starts_with(part))
+}
+
 /// Whether a line denies or misses something.
 pub(crate) fn denies(line: &[u8]) -> bool {
     hints(line) & NEGATION != 0

@@ -1,6 +1,6 @@
 //! Things of the engine in a few words, for boards, tables and pages.
 
-use crate::engine::{Count, PauseCause, TaskId, Why};
+use crate::engine::{Count, PauseCause, Rule, TaskId, Why};
 use crate::fault::Charge;
 use crate::plan::TaskSpec;
 use crate::question::QuestionKind;
@@ -38,6 +38,21 @@ pub const fn paused(cause: PauseCause) -> &'static str {
     }
 }
 
+/// Why something was decided, in a sentence for operators.
+pub fn rule(why: &Why) -> &'static str {
+    match why.rule {
+        Rule::RepairBudgetExhausted if is_unrepaired(why) => {
+            "Nothing is set up to repair this job."
+        }
+        rule => rule.sentence(),
+    }
+}
+
+/// Whether there was nothing that could repair a job.
+fn is_unrepaired(why: &Why) -> bool {
+    why.counts.iter().any(|count| count.counter == Charge::Repair && count.limit == 0)
+}
+
 /// The counters of a decision: `3 of 3 tries for this error`.
 pub fn counts(why: &Why) -> Vec<String> {
     let said = |counter: Charge| match counter {
@@ -57,7 +72,10 @@ pub fn counts(why: &Why) -> Vec<String> {
             format!("{at} of {limit} {what}")
         }
     };
-    why.counts.iter().map(line).collect()
+    // What was never to be is not counted.
+    let counted =
+        why.counts.iter().filter(|count| count.limit > 0 || count.counter != Charge::Repair);
+    counted.map(line).collect()
 }
 
 #[cfg(test)]
@@ -74,6 +92,6 @@ mod tests {
         assert_eq!(name(TaskId(1), &spec("Fix it", "fix")), "Fix it");
         assert_eq!(name(TaskId(1), &spec(" ", "fix")), "fix");
         assert_eq!(name(TaskId(1), &spec("", "")), "task t1");
-        assert_eq!(name(TaskId(1), &spec("a\u{1b}[2Jb\nc", "")), "a [2Jb c");
+        assert_eq!(name(TaskId(1), &spec("a\u{1b}[2Jb\nc", "")), "ab c");
     }
 }

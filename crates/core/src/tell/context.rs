@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::replan::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
 use crate::engine::{RunId, Start, State, Step, Task, Tried};
-use crate::fault::{Class, Fault, Kind, Work};
+use crate::fault::{Class, Code, Fault, Kind, Work};
 use crate::policy::Policy;
 
 /// The replanning context of a run: none when nothing failed that calls for another way, and no
@@ -92,13 +92,23 @@ impl About<'_> {
         let record = failure.and_then(|failure| self.state.signatures().get(failure.signature));
         let elsewhere = record.into_iter().flat_map(|record| &record.failed);
         let mut earlier: Vec<&Tried> = setbacks.before.iter().collect();
-        for tried in elsewhere.map(|known| &known.tried) {
+        // A question of the agent's own is no failed approach.
+        let failed = |tried: &&Tried| tried.code != Code::PreconditionInput;
+        for tried in elsewhere.map(|known| &known.tried).filter(failed) {
             let same = |known: &Tried| known.approach == tried.approach;
             if !setbacks.tried.iter().any(same) && !earlier.iter().any(|known| same(known)) {
                 earlier.push(tried);
             }
         }
         earlier
+    }
+
+    /// Whether the agent asked its own question before it had changed anything.
+    fn asked_before_a_change(&self, asked: &Fault) -> bool {
+        let record = self.state.signatures().get(asked.signature);
+        let last = record.and_then(|record| record.failed.last());
+        asked.code() == Code::PreconditionInput
+            && last.is_some_and(|known| known.tried.approach.files_changed == 0)
     }
 
     /// What an agent reads that repairs a job's script.
@@ -140,6 +150,9 @@ impl About<'_> {
             (Some(Step::Attempt { start: Start::Fresh }), _) => Tree::Base,
             (Some(Step::Repair { .. }), patch) => Tree::CheckedOut { patch: patch.flatten() },
             (Some(_), Some(patch)) => Tree::TakenBack { patch },
+            (Some(_), None) if failure.is_some_and(|asked| self.asked_before_a_change(asked)) => {
+                Tree::Base
+            }
             (Some(_), None) | (None, _) => Tree::Kept,
         }
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::engine::{ActionFacts, Question, State, Subject, Task, Tried};
 use crate::failing::Failures;
-use crate::fault::{Auth, BudgetSpent, Fault, Files, Kind, Permission, Tool, Validation};
+use crate::fault::{Auth, BudgetSpent, Code, Fault, Files, Kind, Permission, Tool, Validation};
 use crate::policy::Amount;
 use crate::question::{
-    ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, last_lines,
+    ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, RAISE_TIMES,
+    RaiseFacts, RaisedLimit, last_lines,
 };
 use crate::tell::brief;
 use crate::text::brief::{length, money, thousands};
@@ -23,7 +24,7 @@ pub fn evidence(state: &State, question: &Question) -> Evidence {
     let mut evidence = Evidence {
         failures: failures(state, question),
         approaches: approaches(&question.attempts),
-        diff: diff(question),
+        diff: diff(question, task),
         action: question.action.as_deref().map(action),
         ..Evidence::default()
     };
@@ -100,6 +101,10 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
         | Kind::ToolMissing(of)
         | Kind::ToolConfig(of) => tool(evidence, of, &fault.message),
         Kind::BudgetExhausted(of) => evidence.budget = budget(of),
+        Kind::PreconditionMissing(of) if fault.is_of_setup() => {
+            evidence.command = given(&of.what);
+            evidence.output = last_lines(&fault.message);
+        }
         Kind::LogicError(of) => {
             evidence.command.clone_from(&of.step);
             evidence.exit = of.exit;
@@ -138,16 +143,31 @@ fn given(text: &str) -> Option<String> {
 
 /// The amounts in the unit that has no room; none where the limit is not known.
 pub(super) fn budget(of: &BudgetSpent) -> Option<BudgetFacts> {
-    let said = |amount: Amount| match of.unit.as_str() {
+    (!of.limit.is_zero()).then(|| BudgetFacts {
+        limit: in_its_unit(of, of.limit),
+        spent: in_its_unit(of, of.spent),
+        needed: in_its_unit(of, of.needed),
+    })
+}
+
+/// What a person adds to a budget who lets the work go on or raises the limit.
+pub(super) fn raises(of: &BudgetSpent, raised_before: Amount) -> Option<RaiseFacts> {
+    let more = of.next_raise(of.limit.minus(raised_before));
+    let raised = |more: Amount| RaisedLimit {
+        more: in_its_unit(of, more),
+        in_all: in_its_unit(of, of.limit.plus(more)),
+    };
+    (!of.limit.is_zero())
+        .then(|| RaiseFacts { go_on: raised(more), raise: raised(more.times(RAISE_TIMES)) })
+}
+
+/// An amount in the unit that has no room.
+fn in_its_unit(of: &BudgetSpent, amount: Amount) -> String {
+    match of.unit.as_str() {
         "tokens" => format!("{} tokens", thousands(amount.tokens)),
         "time" => length(Span::from_millis(amount.time_ms)),
         _ => money(amount).unwrap_or_else(|| "$0.00".to_owned()),
-    };
-    (!of.limit.is_zero()).then(|| BudgetFacts {
-        limit: said(of.limit),
-        spent: said(of.spent),
-        needed: said(of.needed),
-    })
+    }
 }
 
 /// How often the error was met since a person last answered.
@@ -170,14 +190,21 @@ fn approaches(attempts: &[Tried]) -> Vec<ApproachFacts> {
     (1..).zip(attempts).map(facts).collect()
 }
 
-/// What the last approach changed.
-fn diff(question: &Question) -> Option<DiffFacts> {
-    let last = &question.attempts.last()?.approach;
+/// What the last approach changed, or the work that holds files which need a person's yes.
+fn diff(question: &Question, task: Option<&Task>) -> Option<DiffFacts> {
+    let asked_first = question.code() == Some(Code::PermissionFileAccess);
+    let work = task.and_then(|task| task.approach.as_ref()).filter(|_| asked_first);
+    let last = question.attempts.last().map(|tried| &tried.approach).or(work)?;
     (last.files_changed > 0).then(|| DiffFacts {
         files_changed: last.files_changed,
         files: last.files.clone(),
         lines_added: last.lines_added,
         lines_removed: last.lines_removed,
-        whole: format!("unstuck inbox diff {}", question.id.0),
+        whole: whole_change(question),
     })
+}
+
+/// The command that shows the whole change.
+pub(super) fn whole_change(question: &Question) -> String {
+    format!("unstuck inbox diff {}", question.id.0)
 }

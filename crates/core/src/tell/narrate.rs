@@ -79,8 +79,12 @@ pub enum Narration<'a> {
     TakenBack { title: &'a str, files: u32 },
     /// Changed checks were put back before they ran.
     ChecksRestored { title: &'a str, files: u32 },
+    /// A push did not arrive and is sent once more.
+    PushedAgain { title: &'a str },
+    /// A push arrived although git reported a failure.
+    PushArrived { title: &'a str },
     /// The finished work could not be sent on; it stays where it is.
-    NotSent { title: &'a str },
+    NotSent { title: &'a str, reason: Option<&'a str> },
     /// The build is over.
     BuildDone { done: u32, left_out: u32, waiting: u32 },
 }
@@ -191,9 +195,15 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
             count(files.max(1), "file", "files"),
             name(title)
         ),
-        N::NotSent { title } => {
+        N::PushedAgain { title } => {
+            format!("The push of {} did not arrive; trying once more.", name(title))
+        }
+        N::PushArrived { title } => format!("The push of {} has arrived after all.", name(title)),
+        N::NotSent { title, reason } => {
+            let reason = reason.and_then(|reason| quoted(reason, VALUE_CHARS_MAX));
+            let because = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
             format!(
-                "{} is done, but I could not send it on, so it stays here for now.",
+                "{} is done, but I could not send it on{because}, so it stays here for now.",
                 start(title)
             )
         }

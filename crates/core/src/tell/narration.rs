@@ -3,10 +3,13 @@
 use super::context::approach_after;
 use super::narrate::{Narration, narrate};
 use crate::engine::{
-    Event, Left, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task, TaskId,
+    Build, Event, Left, Mutation, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task,
+    TaskId,
 };
 use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
+use crate::plan::MutationKind;
 use crate::policy::Policy;
+use crate::text::push_refusal;
 
 /// The sentence for an event that has been applied to `state`; none where a person need not know.
 pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<String> {
@@ -81,11 +84,16 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::TaskFailed { task, code } => Narration::Failed { title: title(*task), code: *code },
         Event::TaskCancelled { task } => Narration::Cancelled { title: title(*task) },
         Event::TaskReconciling { task, .. } if rule == Some(Rule::ProbeFirst) => {
+            // What became of a push is said when it is known.
+            if state.task(*task).and_then(|task| open_action(state, task))
+                == Some(MutationKind::Push)
+            {
+                return None;
+            }
             Narration::Reconciling { title: title(*task) }
         }
         Event::MutationReconciled { mutation, to, .. } if rule == Some(Rule::ProbeFirst) => {
-            let happened = *to == Reconciled::Applied;
-            Narration::Reconciled { title: title(state.mutation(*mutation)?.task), happened }
+            return reconciled(state, policy, state.mutation(*mutation)?, *to);
         }
         Event::FaultMet { fault, task, .. } => match &fault.kind {
             Kind::ScopeForbidden(context) | Kind::ScopeOutsideAllowed(context) => {
@@ -95,7 +103,9 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             _ => return None,
         },
         Event::Warned { task, code: Code::GitPushFailed, .. } => {
-            Narration::NotSent { title: title(*task) }
+            let failure = state.task(*task).and_then(|task| task.failure.as_ref());
+            let reason = failure.and_then(|fault| push_refusal(&fault.message));
+            Narration::NotSent { title: title(*task), reason }
         }
         Event::BuildPaused { cause, open_questions, .. } => match cause {
             PauseCause::Person => Narration::PausedByPerson,
@@ -104,16 +114,43 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         },
         Event::Sleeping { until, .. } => Narration::Sleeping { wakes_in: until.since(now) },
         Event::Waking { .. } => Narration::Waking,
-        Event::BuildCompleted { build } => {
-            let build = state.build(*build)?;
-            Narration::BuildDone {
-                done: build.count(Standing::Done),
-                left_out: build.count(Standing::Skipped) + build.count(Standing::Failed),
-                waiting: build.count(Standing::Parked),
-            }
-        }
+        Event::BuildCompleted { build } => build_done(state.build(*build)?),
         _ => return None,
     })
+}
+
+fn build_done(build: &Build) -> Narration<'static> {
+    Narration::BuildDone {
+        done: build.count(Standing::Done),
+        left_out: build.count(Standing::Skipped) + build.count(Standing::Failed),
+        waiting: build.count(Standing::Parked),
+    }
+}
+
+/// An action of which it was unknown whether it happened.
+fn reconciled<'a>(
+    state: &'a State,
+    policy: &Policy,
+    mutation: &Mutation,
+    to: Reconciled,
+) -> Option<Narration<'a>> {
+    let task = state.task(mutation.task)?;
+    let (title, happened) = (task.spec.called(), to == Reconciled::Applied);
+    match (mutation.spec.kind, happened) {
+        (MutationKind::Push, true) => Some(Narration::PushArrived { title }),
+        // The last one is told as a warning.
+        (MutationKind::Push, false) => {
+            (task.counters.git <= policy.retry.git).then_some(Narration::PushedAgain { title })
+        }
+        _ => Some(Narration::Reconciled { title, happened }),
+    }
+}
+
+/// The kind of the action of a task that may have happened.
+fn open_action(state: &State, task: &Task) -> Option<MutationKind> {
+    let mutations = task.ledger.iter().filter_map(|id| state.mutation(*id));
+    let mut open = mutations.filter(|mutation| mutation.state.is_open());
+    open.next().map(|mutation| mutation.spec.kind)
 }
 
 /// The task an event is about, where it is about one.

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use crate::engine::{Question, Rule, State, Subject, TaskId};
 use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
+use crate::policy::Amount;
 use crate::question::{
     Asked, QuestionText, Reason, Risk, TriedAttempt, operator_text as operator, text,
 };
-use crate::text::{provider_called, service_at, service_of};
+use crate::text::{missing_program, provider_called, service_at, service_of};
 use crate::time::{Span, Time};
 
-use super::evidence::budget;
+use super::evidence::{budget, raises, whole_change};
 
 /// The public text of an open question. What we say ourselves in it passes the linter.
 pub fn question_text(state: &State, question: &Question, now: Time) -> QuestionText {
@@ -43,10 +44,13 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         })
         .collect();
     let hints = hints(state, question);
-    let budget = match question.fault.as_ref().map(|fault| &fault.kind) {
-        Some(Kind::BudgetExhausted(spent)) => budget(spent),
-        _ => None,
+    let (budget, raise) = match question.fault.as_ref().map(|fault| &fault.kind) {
+        Some(Kind::BudgetExhausted(spent)) => {
+            (budget(spent), raises(spent, raised_before(state, question, spent.span)))
+        }
+        _ => (None, None),
     };
+    let whole = whole_change(question);
     let asked = Asked {
         work: tasks.first().map_or(Work::Task, |task| task.work()),
         titles: &titles,
@@ -59,6 +63,9 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         variable: hints.variable,
         login: hints.login,
         budget: budget.as_ref(),
+        raise: raise.as_ref(),
+        setup_ended: hints.setup_ended,
+        whole_change: Some(&whole),
         agent_question: hints.asked,
         agent_options: hints.options,
         risk: hints.risk,
@@ -66,6 +73,19 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         ..Asked::new(question.kind, question.code(), reason(state, question, now))
     };
     tell(&asked)
+}
+
+/// How much a person has added to the budget before.
+fn raised_before(state: &State, question: &Question, span: BudgetSpan) -> Amount {
+    let task = question.tasks.first().and_then(|id| state.task(*id));
+    let build = match question.subject {
+        Subject::Build(build) => state.build(build),
+        _ => None,
+    };
+    match span {
+        BudgetSpan::Task => task.map_or(Amount::ZERO, |task| task.raised),
+        BudgetSpan::Build | BudgetSpan::Day => build.map_or(Amount::ZERO, |build| build.raised),
+    }
 }
 
 /// Why it is asked now, with the numbers that were really seen.
@@ -173,6 +193,7 @@ struct Hints<'a> {
     what: Option<Cow<'a, str>>,
     variable: Option<&'a str>,
     login: Option<&'a str>,
+    setup_ended: Option<&'a str>,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
@@ -203,17 +224,24 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
         let key = || state.mutation(id).map(|of| of.spec.key.as_str());
         return call.or_else(key).map_or_else(Hints::default, Hints::what);
     }
+    let message = question.fault.as_ref().map_or("", |fault| &fault.message);
     match question.fault.as_ref().map(|fault| &fault.kind) {
         Some(Kind::AuthInvalid(of) | Kind::AuthExpired(of) | Kind::AuthMissing(of)) => {
             Hints::login(of)
         }
         Some(Kind::ToolAccessDenied(c) | Kind::ToolQuota(c) | Kind::ToolRateLimit(c)) => {
             let host = c.host.as_deref().unwrap_or_default();
-            Hints { account: account(host, None), ..Hints::default() }
+            let command = c.command.as_deref().unwrap_or_default();
+            Hints { account: account(host, None), ..Hints::what(command) }
         }
-        Some(Kind::ToolMissing(of) | Kind::ToolConfig(of)) => {
-            Hints::what(of.command.as_deref().unwrap_or_default())
+        // A command that names what it did not find says more than its own name.
+        Some(Kind::ToolMissing(of)) => {
+            let command = of.command.as_deref().unwrap_or_default();
+            Hints::what(missing_program(message).unwrap_or(command))
         }
+        Some(Kind::ToolConfig(of)) => Hints::what(of.command.as_deref().unwrap_or_default()),
+        // We measured the room ourselves.
+        Some(Kind::EnvDiskFull(of)) if of.command.is_none() => Hints::what(message),
         Some(Kind::ProviderNotAvailable(c)) => {
             Hints { account: account(&c.name, None), ..Hints::default() }
         }
@@ -225,7 +253,11 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
         ) => Hints::what(&of.command),
         Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => files(of),
         Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),
-        Some(Kind::PreconditionMissing(c)) => Hints::what(&c.what),
+        Some(Kind::PreconditionMissing(c)) => {
+            let fault = question.fault.as_deref().filter(|fault| fault.is_of_setup());
+            let setup_ended = fault.and_then(|fault| fault.cause.as_deref());
+            Hints { setup_ended, ..Hints::what(&c.what) }
+        }
         Some(Kind::PermissionCommandBlocked(of)) => command(of),
         Some(Kind::PermissionFileAccess(of)) => {
             Hints { risk: Risk::of_path(&of.what), ..Hints::what(&of.what) }
@@ -255,7 +287,7 @@ fn account<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
     let at_host = || service_at(name).map(Cow::Owned);
     let of_variable = || variable.and_then(service_of).map(Cow::Owned);
     match given(name) {
-        Some(host) if host.contains('.') => at_host().or_else(of_variable),
+        Some(host) if host.contains(['.', ':']) => at_host().or_else(of_variable),
         Some(name) => Some(Cow::Borrowed(provider_called(name).unwrap_or(name))),
         None => of_variable(),
     }
@@ -263,4 +295,24 @@ fn account<'a>(name: &'a str, variable: Option<&str>) -> Option<Cow<'a, str>> {
 
 fn given(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Obstacle, obstacle};
+
+    #[test]
+    fn an_address_in_numbers_is_no_name_of_an_account() {
+        for host in ["127.0.0.1", "127.0.0.1:8080", "[::1]:8080", "::1"] {
+            let account = account(host, None);
+            let about = Obstacle { account: account.as_deref(), ..Obstacle::default() };
+            assert_eq!(
+                obstacle(Code::AuthInvalid, &about),
+                "An account that this work needs refused the key or password I have.",
+                "{host}"
+            );
+        }
+        assert_eq!(account("127.0.0.1", Some("SHOP_API_TOKEN")).as_deref(), Some("Shop"));
+    }
 }

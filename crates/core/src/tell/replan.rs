@@ -97,7 +97,7 @@ pub struct ReplanFailure<'a> {
 /// What the next attempt finds in its worktree.
 #[derive(Clone, Copy, Debug)]
 pub enum Tree<'a> {
-    /// The base: no attempt of this build has worked in it.
+    /// The base: no attempt of this build has changed anything in it.
     Base,
     /// The tree as the last attempt left it.
     Kept,

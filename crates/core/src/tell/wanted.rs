@@ -13,7 +13,10 @@ use crate::question::QuestionKind;
 pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'static, str> {
     match kind {
         QuestionKind::Hands if rule == Rule::RepairProposed => "look at a repair".into(),
-        QuestionKind::Hands => hands(fault.map(|fault| &fault.kind)),
+        QuestionKind::Hands => match fault {
+            Some(fault) if fault.is_of_setup() => "see why the setup command fails".into(),
+            fault => hands(fault.map(|fault| &fault.kind)),
+        },
         QuestionKind::Ok => "say if it may".into(),
         QuestionKind::Choice => "say how to go on".into(),
         QuestionKind::Happened => "say if its last action happened".into(),

@@ -51,23 +51,32 @@ pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
     format!("{}…", &line[..line.floor_char_boundary(bytes_max)])
 }
 
-/// Without colour codes and other control characters.
-fn printable(text: &str) -> String {
+/// A text without colour codes and other control characters; lines and tabs stay.
+pub(crate) fn printable(text: &str) -> String {
+    let mut text = without_escapes(text);
+    text.retain(|sign| matches!(sign, '\n' | '\t') || !sign.is_control());
+    text
+}
+
+/// A text without the escape sequences of a terminal.
+pub fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut signs = text.chars().peekable();
     while let Some(sign) = signs.next() {
         match sign {
             '\u{1b}' => skip_escape(&mut signs),
-            '\n' | '\t' => out.push(sign),
-            _ if sign.is_control() => {}
             _ => out.push(sign),
         }
     }
     out
 }
 
-/// The rest of a terminal's escape sequence: `[31m`, or a single sign.
+/// The rest of a terminal's escape sequence: `[31m`, a window's title, or a single sign.
 fn skip_escape(signs: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    if signs.next_if_eq(&']').is_some() {
+        while signs.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {}
+        return;
+    }
     if signs.next_if_eq(&'[').is_some() {
         while signs.next_if(|c| c.is_ascii_digit() || matches!(c, ';' | '?' | ':')).is_some() {}
         let _ = signs.next_if(char::is_ascii_alphabetic);

@@ -1,5 +1,6 @@
 //! Lengths, numbers and amounts in a few characters, for boards, tables and pages.
 
+use super::bounded::without_escapes;
 use crate::policy::Amount;
 use crate::time::Span;
 
@@ -22,14 +23,28 @@ pub fn number(count: usize, one: &str, many: &str) -> String {
 /// One line of text without control characters: others wrote it.
 pub fn plain_line(text: &str) -> String {
     let readable = |c: char| if c.is_control() { ' ' } else { c };
-    let words: String = text.chars().map(readable).collect();
+    let words: String = without_escapes(text).chars().map(readable).collect();
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Money, where there is any: `$1.24`.
+/// Below this, a cent is too coarse: parts would not add up to their sum.
+const FINE_MICROS_MAX: u64 = 1_000_000;
+
+/// Money, where there is any: `$1.23`, and `$0.0043` where cents would hide it.
 pub fn money(amount: Amount) -> Option<String> {
-    let cents = amount.money_micros.div_ceil(10_000);
-    (cents > 0).then(|| format!("${}.{:02}", cents / 100, cents % 100))
+    let micros = amount.money_micros;
+    if micros == 0 {
+        return None;
+    }
+    // Hundredths of a cent, or cents.
+    let unit = if micros < FINE_MICROS_MAX { 100 } else { 10_000 };
+    let rounded = (micros + unit / 2) / unit * unit;
+    if rounded == 0 {
+        return Some("< $0.0001".to_owned());
+    }
+    let digits = format!("{:06}", rounded % 1_000_000);
+    let (cents, finer) = digits.split_at(2);
+    Some(format!("${}.{cents}{}", rounded / 1_000_000, finer.trim_end_matches('0')))
 }
 
 /// What was spent, without what is next to nothing; empty where all of it is.
@@ -82,15 +97,34 @@ mod tests {
     #[test]
     fn what_costs_nothing_is_not_said() {
         let all = Amount { money_micros: 1_234_567, tokens: 20, time_ms: 61_000 };
-        assert_eq!(amount(all), "$1.24, 20 tokens, 1 min of work");
+        assert_eq!(amount(all), "$1.23, 20 tokens, 1 min of work");
         assert_eq!(amount(Amount { tokens: 20, ..Amount::ZERO }), "20 tokens");
         assert_eq!(amount(Amount { tokens: 61_000, ..Amount::ZERO }), "61,000 tokens");
         assert_eq!(amount(Amount { time_ms: 999, ..Amount::ZERO }), "");
     }
 
+    // B82
+    #[test]
+    fn parts_below_a_cent_add_up_to_their_sum() {
+        let said = |micros| money(Amount { money_micros: micros, ..Amount::ZERO });
+        let cases = [
+            (0, None),
+            (40, Some("< $0.0001")),
+            (4_300, Some("$0.0043")),
+            (12_900, Some("$0.0129")),
+            (310_000, Some("$0.31")),
+            (999_990, Some("$1.00")),
+            (1_239_999, Some("$1.24")),
+            (20_000_000, Some("$20.00")),
+        ];
+        for (micros, words) in cases {
+            assert_eq!(said(micros).as_deref(), words, "{micros}");
+        }
+    }
+
     #[test]
     fn a_line_of_others_is_one_line() {
-        assert_eq!(plain_line("a\u{1b}[2Jb\n c"), "a [2Jb c");
+        assert_eq!(plain_line("a\u{1b}[2Jb\n c"), "ab c");
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub struct Obstacle<'a> {
     pub account: Option<&'a str>,
     /// The check, command, file or thing it is about, as it is.
     pub what: Option<&'a str>,
+    /// How the setup command ended, where that is what is in the way.
+    pub setup_ended: Option<&'a str>,
     /// Whether it was met more than once.
     pub again: bool,
 }
@@ -86,7 +88,7 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             "I cannot see what has changed in the project. I let nothing pass that I cannot check."
         }
         Code::GitCommitFailed => {
-            "I cannot save the finished work into the project. I kept a copy of it."
+            "I cannot save the finished work into the project. Its files stay in the folder it was done in."
         }
         Code::GitPushFailed => "I could not send the finished work to where it is shared.",
         Code::GitLocked => "another program is holding on to the project and does not let go.",
@@ -120,6 +122,9 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return capital(&format!("{account}, which a command needs, is down at the moment."));
         }
         Code::EnvRegistry => "the service that hands out ready-made parts is down at the moment.",
+        Code::EnvDiskFull if about.what.is_some() => {
+            return named("there is too little room on the disk to begin");
+        }
         Code::EnvDiskFull => "the disk is full, so nothing more can be saved.",
         Code::ToolRateLimit => {
             let asks = if again { "keeps asking" } else { "asked" };
@@ -129,6 +134,9 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("a program that the work needs keeps breaking down");
         }
         Code::ToolCrash => return named("a program that the work needs broke down"),
+        Code::ToolAccessDenied if about.account.is_none() => {
+            return named("a command was not allowed to do what it needs");
+        }
         Code::ToolAccessDenied => return capital(&format!("{account} did not let a command in.")),
         Code::ToolQuota => {
             return capital(&format!("{account} has reached a limit, or needs another plan."));
@@ -137,7 +145,12 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::ToolConfig => {
             return named("a program that the work needs does not accept its settings");
         }
-        Code::PreconditionMissing => return named("something that the work needs is not there"),
+        Code::PreconditionMissing => {
+            return about.setup_ended.map_or_else(
+                || named("something that the work needs is not there"),
+                |ended| set_up(about.what, ended),
+            );
+        }
         Code::BudgetExhausted => "the budget has no room for the next step.",
         Code::PreconditionInput => "the AI helper needs a word from you before it can go on.",
         Code::LogicError if again => return named("the same error came back"),
@@ -155,6 +168,13 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::InternalStore => "Unstuck could not read or write its own records.",
     };
     capital(said)
+}
+
+/// That the work has not begun, because a command that prepares it failed.
+fn set_up(command: Option<&str>, ended: &str) -> String {
+    let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
+    let command = command.map_or_else(String::new, |command| format!(" {command}"));
+    format!("The setup command{command} {ended}, so the work has not begun.")
 }
 
 /// The sentence, with the name of the thing it is about where there is one.

@@ -1,5 +1,7 @@
 //! What a service is called in front of people.
 
+use std::net::IpAddr;
+
 use super::say::capital;
 
 /// Ends of hosts that mean no service in the world outside.
@@ -34,6 +36,9 @@ const SPELLED_OUT: usize = 3;
 
 /// The service behind a host: `api.stripe.com` is Stripe. None where the name says nothing.
 pub fn service_at(host: &str) -> Option<String> {
+    if is_numeric(host) {
+        return None;
+    }
     let mut labels: Vec<&str> = host.split('.').collect();
     let end = labels.pop()?;
     if OWN.contains(&end) {
@@ -43,6 +48,12 @@ pub fn service_at(host: &str) -> Option<String> {
         labels.pop();
     }
     labels.pop().and_then(called)
+}
+
+/// Whether a host is an address in numbers, with or without a port: `127.0.0.1:8080`, `[::1]`.
+fn is_numeric(host: &str) -> bool {
+    let address = |text: &str| text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    address(host) || host.rsplit_once(':').is_some_and(|(host, _)| address(host))
 }
 
 /// What a provider of agents or models is called, where it is one.
@@ -78,6 +89,10 @@ mod tests {
             ("github.com", Some("GitHub")),
             ("shop.example.co.uk", Some("Example")),
             ("my-shop.de", Some("My shop")),
+            ("127.0.0.1", None),
+            ("10.0.0.7:8080", None),
+            ("::1", None),
+            ("[::1]:8080", None),
             ("vault.corp", None),
             ("com", None),
             ("", None),

@@ -5,6 +5,7 @@
 //! nothing is replaced: only what could move a cursor, hide itself or end the quotation is taken
 //! out, and a text that is too long is cut. What shows them escapes them for its own medium.
 
+use super::bounded::without_escapes;
 use super::lint::{is_hidden, lint};
 
 /// A longer title, name or command would crowd out the sentence around it.
@@ -18,7 +19,7 @@ pub(super) const MARKS_MAX: u32 = 2;
 pub fn verbatim(words: &str, chars_max: usize) -> String {
     let mut line = String::new();
     let (mut left, mut marks, mut blank) = (chars_max, 0, false);
-    for sign in words.trim().chars() {
+    for sign in without_escapes(words).trim().chars() {
         if sign.is_whitespace() || sign.is_control() {
             blank = true;
             continue;
@@ -105,7 +106,7 @@ mod tests {
     fn what_hides_moves_or_ends_a_quotation_is_taken_out() {
         let cases = [
             ("  Add a\n login   page ", "Add a login page"),
-            ("red \u{1b}[31mtext", "red [31mtext"),
+            ("red \u{1b}[31mtext", "red text"),
             ("gpj.\u{202e}exe", "gpj.exe"),
             ("zero\u{200b}width", "zerowidth"),
             ("e\u{301}\u{302}\u{303}\u{304}", "e\u{301}\u{302}"),

@@ -3,6 +3,7 @@
 use unstuck_core::engine::{BuildState, Command, Event, PauseCause, TaskState, Work};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::tell::question_text;
 use unstuck_core::time::Span;
 
 use crate::stage::{Stage, happened, task};
@@ -49,7 +50,7 @@ fn a_call_is_reserved_and_an_agent_is_told_to_finish_at_ninety_percent() {
 
 #[test]
 fn a_task_without_room_asks_and_the_others_go_on() {
-    for (decision, cap) in [(Decision::Continue, 200), (Decision::RaiseLimit, 400)] {
+    for (decision, cap) in [(Decision::Continue, 201), (Decision::RaiseLimit, 403)] {
         let mut stage = stage(|policy| policy.budget.per_task = tokens(100));
         reserve(&mut stage, "a", 101);
         assert_eq!(stage.question().kind, QuestionKind::Paused);
@@ -60,6 +61,23 @@ fn a_task_without_room_asks_and_the_others_go_on() {
         stage.answer(Decision::Stop);
         assert!(matches!(stage.task_state("a"), TaskState::Skipped { .. }));
     }
+}
+
+#[test]
+fn going_on_gives_room_to_a_call_that_is_larger_than_the_limit() {
+    let mut stage = stage(|policy| policy.budget.per_task = tokens(50));
+    reserve(&mut stage, "a", 150);
+    let text = question_text(&stage.state, stage.question(), stage.now);
+    let going_on = &text.options[0].description;
+    assert!(going_on.contains("may spend 150 tokens more (200 tokens in all)"), "{going_on}");
+    stage.answer(Decision::Continue);
+    assert!(!happened(&reserve(&mut stage, "a", 150), "agent.waiting_for_input"));
+    // A person sees what was set, not what they have added before.
+    spend(&mut stage, "a", 190);
+    assert!(happened(&reserve(&mut stage, "a", 20), "agent.waiting_for_input"));
+    let text = question_text(&stage.state, stage.question(), stage.now);
+    let going_on = &text.options[0].description;
+    assert!(going_on.contains("may spend 50 tokens more (250 tokens in all)"), "{going_on}");
 }
 
 #[test]

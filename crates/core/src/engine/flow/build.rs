@@ -68,7 +68,7 @@ fn resume_run(turn: &mut Turn<'_>, id: RunId) {
     begin(turn, id, Event::RunResumed { run: id, step });
 }
 
-/// Five open questions are enough: the build pauses, with one event and one question.
+/// Five open questions are enough: a build pauses, with one event and one question.
 pub(in crate::engine) fn pause_for_questions(turn: &mut Turn<'_>, id: BuildId) {
     let Some(build) = turn.state.build(id) else { return };
     let (open, limit) = (build.open_questions, question_limit(turn, id));
@@ -82,9 +82,16 @@ pub(in crate::engine) fn pause_for_questions(turn: &mut Turn<'_>, id: BuildId) {
     ask_about_build(turn, id, None, why);
 }
 
+/// The number of open questions at which a build pauses. Jobs have nothing to do with each other, so
+/// a question about one of them never holds up the others.
 fn question_limit(turn: &Turn<'_>, id: BuildId) -> u32 {
-    let allowed = turn.state.build(id).map_or(0, |build| build.questions_allowed);
-    turn.policy.retry.pause_after_questions.saturating_add(allowed)
+    match turn.state.build(id) {
+        Some(build) if build.standing => u32::MAX,
+        build => {
+            let allowed = build.map_or(0, |build| build.questions_allowed);
+            turn.policy.retry.pause_after_questions.saturating_add(allowed)
+        }
+    }
 }
 
 /// Answers brought the open questions down: the build goes on by itself.

@@ -8,6 +8,7 @@ use crate::engine::effect::Start;
 use crate::engine::event::{Event, PauseCause, Raised, Reconciled};
 use crate::engine::flow;
 use crate::engine::ids::{BuildId, MutationId, QuestionId, TaskId};
+use crate::engine::ledger::MutationState;
 use crate::engine::question::{Question, QuestionEnd, Subject};
 use crate::engine::react::proposes_only;
 use crate::engine::run::{Next, Phase, Status, Step};
@@ -16,7 +17,8 @@ use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Kind, Reaction, Work};
 use crate::plan::MutationKind;
-use crate::question::{Decision, QuestionKind};
+use crate::policy::Amount;
+use crate::question::{Decision, QuestionKind, RAISE_TIMES};
 
 pub(super) fn on(
     turn: &mut Turn<'_>,
@@ -36,7 +38,7 @@ pub(super) fn on(
         Why::rule(Rule::PersonDecided),
     );
     match question.subject {
-        Subject::Build(build) => about_build(turn, build, decision),
+        Subject::Build(build) => about_build(turn, build, &question, decision),
         Subject::Action(mutation) => about_action(turn, &question, mutation, decision, guidance),
         Subject::Job(task) => about_job(turn, task, decision),
         Subject::Error(_) => about_error(turn, &question, decision, guidance.as_ref()),
@@ -66,11 +68,18 @@ fn about_error(
     }
     let guidance = Arc::new(Guidance { decision, text: text.cloned() });
     for &task in &question.tasks {
+        if let Some(mutation) = refused_action(turn, task, question, decision) {
+            let (to, result) = (Reconciled::Skipped, Arc::from(""));
+            let why = Why::rule(Rule::PersonDecided);
+            turn.decide(Event::MutationReconciled { mutation, to, result }, why);
+            unpark(turn, task, question, &guidance, as_it_was);
+            continue;
+        }
         match decision {
             Decision::SkipFeature | Decision::Skip | Decision::Stop => leave_out(turn, task),
             Decision::Deny => unpark(turn, task, question, &guidance, take_back),
             Decision::RaiseLimit | Decision::Continue => {
-                raise_task(turn, task, decision);
+                raise_task(turn, task, question, decision);
                 unpark(turn, task, question, &guidance, as_it_was);
             }
             Decision::AllowOnce | Decision::AlwaysAllow => {
@@ -138,6 +147,26 @@ fn denied(question: &Question) -> &[String] {
         Some(Kind::PermissionCommandBlocked(permission)) => &permission.commands,
         _ => &[],
     }
+}
+
+/// The declared action that a person did not allow: the task goes on without it, and its work stays.
+fn refused_action(
+    turn: &Turn<'_>,
+    id: TaskId,
+    question: &Question,
+    decision: Decision,
+) -> Option<MutationId> {
+    use Decision::{Deny, ProvideGuidance, SimplerVersion};
+    let refuses = matches!(decision, Deny | ProvideGuidance | SimplerVersion);
+    let task = turn.state.task(id).filter(|_| refuses && !denied(question).is_empty())?;
+    let Step::Mutate { .. } = task.next.step else { return None };
+    // Actions come one after the other, and this is the first that did not happen.
+    let mut actions = (0..).map_while(|at| task.action(at));
+    actions.find_map(|action| {
+        let mutation = turn.state.ledger.find(task, action)?;
+        matches!(mutation.state, MutationState::Intended | MutationState::NotApplied)
+            .then_some(mutation.id)
+    })
 }
 
 /// The work stays, and a new run goes on with it: the old one may have come further than an attempt.
@@ -229,15 +258,24 @@ fn leave_out(turn: &mut Turn<'_>, id: TaskId) {
 /// How many times the limit itself a person adds to it.
 const fn times(decision: Decision) -> u32 {
     match decision {
-        Decision::RaiseLimit => 3,
+        Decision::RaiseLimit => RAISE_TIMES,
         _ => 1,
     }
 }
 
-fn raise_task(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
+/// What a person adds to a limit as it was `set`, so that the next call has room.
+fn raise(question: &Question, set: Amount, decision: Decision) -> Amount {
+    let more = match question.fault.as_deref().map(|fault| &fault.kind) {
+        Some(Kind::BudgetExhausted(context)) => context.next_raise(set),
+        _ => set,
+    };
+    more.times(times(decision))
+}
+
+fn raise_task(turn: &mut Turn<'_>, id: TaskId, question: &Question, decision: Decision) {
     let Some(task) = turn.state.task(id) else { return };
     let cap = task.spec.overrides.budget.unwrap_or(turn.policy.budget.per_task);
-    let more = cap.times(times(decision));
+    let more = raise(question, cap, decision);
     turn.emit(Event::LimitRaised { raised: Raised::Task { task: id, more } });
 }
 
@@ -292,7 +330,7 @@ fn about_job(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
 }
 
 /// A person decided about a build that stood still.
-fn about_build(turn: &mut Turn<'_>, build: BuildId, decision: Decision) {
+fn about_build(turn: &mut Turn<'_>, build: BuildId, question: &Question, decision: Decision) {
     let why = Why::rule(Rule::PersonDecided);
     if decision == Decision::Stop && turn.state.build(build).is_some_and(|build| build.standing) {
         // The home of all jobs goes on; what its jobs are at is ended.
@@ -304,12 +342,11 @@ fn about_build(turn: &mut Turn<'_>, build: BuildId, decision: Decision) {
         flow::end_build(turn, build, Event::BuildCancelled { build }, why);
         return;
     }
-    let factor = times(decision);
     let raised = if turn.is_paused_for(build, PauseCause::Questions) {
-        let more = turn.policy.retry.pause_after_questions.saturating_mul(factor);
+        let more = turn.policy.retry.pause_after_questions.saturating_mul(times(decision));
         Raised::Questions { build, more }
     } else {
-        Raised::Build { build, more: turn.policy.budget.per_build.times(factor) }
+        Raised::Build { build, more: raise(question, turn.policy.budget.per_build, decision) }
     };
     turn.emit(Event::LimitRaised { raised });
     flow::resume(turn, build, Event::BuildResumed { build }, why);

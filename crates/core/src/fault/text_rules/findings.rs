@@ -4,7 +4,7 @@ use super::Verdict;
 use super::checks::names_client;
 use super::hit::Hit;
 use crate::fault::table::Code;
-use crate::signature::{Diagnosis, Fact, Line, Role, denies, is_settings};
+use crate::signature::{Diagnosis, Fact, Line, Role, denies, find_part, is_file, is_settings};
 
 pub(super) const COMPILER: &str = "finding.compiler";
 const TEST: &str = "finding.test";
@@ -18,6 +18,7 @@ const REFUSED: &str = "said.refused";
 pub(super) const SETTINGS_FILE: &str = "said.settings";
 const CLIENT: &str = "said.client";
 const TOLD: &str = "said.told";
+const PROGRAM: &str = "said.program";
 const VARIABLE: &str = "exception.variable";
 
 pub(super) const RULES: &[&str] = &[
@@ -34,7 +35,9 @@ pub(super) const RULES: &[&str] = &[
     SETTINGS_FILE,
     CLIENT,
     TOLD,
+    PROGRAM,
     LOGIN_TOLD,
+    ASKED,
     INSTALL_TOLD,
 ];
 
@@ -49,7 +52,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         line.text.starts_with(b"panic: runtime error")
             || line.text.starts_with(b"terminate called after")
     };
-    let of_plugin = |line: &Line<'_>| memchr::memmem::find(line.text, b"plugin crashed").is_some();
+    let of_plugin = |line: &Line<'_>| find_part(line.text, b"plugin crashed").is_some();
     if lines.iter().any(raised) && !lines.iter().any(of_plugin) {
         return verdict(Code::LogicError, PANIC);
     }
@@ -77,6 +80,10 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     if finding.text.starts_with(b"internal compiler error") {
         return verdict(Code::ToolCrash, DIED);
     }
+    let compiles = |sign: &&[u8]| finding.text.starts_with(sign);
+    if [b"Compile failed".as_slice(), b"Compilation failed"].iter().any(compiles) {
+        return verdict(Code::LogicError, COMPILER);
+    }
     if finding.file.or(placed).is_some_and(is_settings) {
         return verdict(Code::ToolConfig, SETTINGS);
     }
@@ -90,14 +97,14 @@ fn repeats(finding: &Line<'_>, lines: &[Line<'_>]) -> bool {
         return false;
     }
     lines.iter().any(|line| {
-        let at = memchr::memmem::find(line.text, b": ").map_or(0, |at| at + 2);
+        let at = find_part(line.text, b": ").map_or(0, |at| at + 2);
         let said = line.text[at..].trim_ascii_end();
         let said = said.strip_suffix(b":").unwrap_or(said);
         line.file.is_none()
             && line.role == Role::Said
             && said.len() >= BYTES_MIN
             && finding.text.len() > said.len()
-            && memchr::memmem::find(finding.text, said).is_some()
+            && find_part(finding.text, said).is_some()
     })
 }
 
@@ -120,6 +127,21 @@ pub(super) fn is_found(diagnosis: &Diagnosis<'_>) -> bool {
         _ => false,
     };
     diagnosis.lines().iter().any(of_code)
+}
+
+/// Whether a line points at a place in source behind its first words: `-- Error: src/a.ext:12:4`.
+pub(super) fn points_at_source(line: &Line<'_>) -> bool {
+    let is_place = |word: &[u8]| {
+        let mut parts = word.split(|b| *b == b':');
+        let file = parts.next().unwrap_or_default();
+        let number = |part: Option<&[u8]>| {
+            part.is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit))
+        };
+        is_file(file) && !is_settings(file) && number(parts.next()) && number(parts.next())
+    };
+    line.file.is_none()
+        && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
+        && line.text.split(|b| matches!(b, b' ' | b'\t' | b',')).any(is_place)
 }
 
 /// `ld: final link failed: No space left on device`: the machine's own sentence at the end.
@@ -196,8 +218,7 @@ fn names_variable(diagnosis: &Diagnosis<'_>) -> bool {
     };
     diagnosis.lines().iter().any(|line| {
         let mut quoted = line.text.split(|b| matches!(b, b'\'' | b'"'));
-        memchr::memmem::find(line.text, b"KeyError").is_some()
-            && quoted.nth(1).is_some_and(is_variable)
+        find_part(line.text, b"KeyError").is_some() && quoted.nth(1).is_some_and(is_variable)
     })
 }
 
@@ -212,9 +233,14 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     }
     if let Some(name) = text.strip_suffix(b": No such file or directory") {
         let after = |program: &[u8]| name.strip_prefix(program).is_some_and(single);
-        // `execve(): tool`, `failed to exec: tool`.
+        // `execve(): tool`, `failed to exec: tool`, `wrapper: execvp tool`.
         let executed = memchr::memmem::rfind(name, b": ").is_some_and(|at| {
-            memchr::memmem::find(&name[..at], b"exec").is_some() && single(&name[at + 2..])
+            let last = &name[at + 2..];
+            let call = last.strip_prefix(b"exec").and_then(|call| {
+                let gap = memchr::memchr(b' ', call)?;
+                Some(&call[gap + 1..])
+            });
+            call.is_some_and(single) || (find_part(&name[..at], b"exec").is_some() && single(last))
         });
         return executed
             || after(b"setsid: failed to execute ")
@@ -228,11 +254,19 @@ fn is_missing_command(line: &Line<'_>) -> bool {
             || after(b"error: cannot run ");
     }
     // A bare name was to be run; data has an extension or a directory.
-    if let Some(at) = memchr::memmem::find(text, MISSING) {
+    if let Some(at) = find_part(text, MISSING) {
         let name = &text[at + MISSING.len()..];
         return single(name.strip_prefix(b"b").unwrap_or(name));
     }
-    text.ends_with(b"ENOENT") && memchr::memmem::find(text, b"spawn ").is_some()
+    text.ends_with(b"ENOENT") && find_part(text, b"spawn ").is_some()
+}
+
+/// The rule of an output that asks whether what it talks to is up.
+pub(super) const ASKED: &str = "said.running";
+
+/// Whether a line asks whether something is up: `could not list nodes, is the agent running?`
+pub(super) fn asks_for_server(diagnosis: &Diagnosis<'_>) -> bool {
+    diagnosis.lines().iter().any(|line| line.file.is_none() && line.text.ends_with(b" running?"))
 }
 
 /// The rule of an output that tells how to log in.
@@ -241,13 +275,21 @@ pub(super) const LOGIN_TOLD: &str = "said.login";
 /// The rule of an output that tells how to install what is missing.
 pub(super) const INSTALL_TOLD: &str = "said.install";
 
-/// Whether a line tells the command to log in with: `run "tool auth login"`.
+/// Whether a line tells the command to log in with: `run "tool auth login"`, `$ tool login`.
 pub(super) fn tells_login(text: &[u8]) -> bool {
+    text.split(|b| matches!(b, b'\'' | b'"' | b'`')).skip(1).step_by(2).any(is_login)
+        || [b"run ".as_slice(), b"Run ", b"run: ", b"Use: ", b"$ "].iter().any(|opening| {
+            find_part(text, opening).is_some_and(|at| is_login(&text[at + opening.len()..]))
+        })
+}
+
+/// `tool auth login --web`: a program and the word for logging in, close behind it.
+fn is_login(command: &[u8]) -> bool {
     const COMMANDS: &[&[u8]] = &[b"login", b"signin", b"auth", b"authenticate", b"sign-in"];
-    text.split(|b| matches!(b, b'\'' | b'"' | b'`')).skip(1).step_by(2).any(|quoted| {
-        let mut words = quoted.split(|b| *b == b' ').filter(|word| !word.starts_with(b"-"));
-        words.next().is_some() && words.any(|word| COMMANDS.contains(&word))
-    })
+    const WORDS_MAX: usize = 4;
+    let words = command.split(|b| *b == b' ').filter(|word| !word.starts_with(b"-"));
+    let mut words = words.take(WORDS_MAX).map(|word| word.strip_suffix(b".").unwrap_or(word));
+    words.next().is_some() && words.any(|word| COMMANDS.contains(&word))
 }
 
 /// Whether a line tells how to install what it misses on the machine: `run 'brew install tool'`.
@@ -259,7 +301,7 @@ pub(super) fn tells_install(text: &[u8]) -> bool {
     const MISSING: &[&[u8]] = &[b"ot found", b"equired", b"issing", b"ot installed"];
     let mut words = text.split(|b| is_gap(*b)).filter(|word| !word.is_empty());
     let mut previous: &[u8] = b"";
-    MISSING.iter().any(|sign| memchr::memmem::find(text, sign).is_some())
+    MISSING.iter().any(|sign| find_part(text, sign).is_some())
         && words.any(|word| {
             let found = word == b"install" && MANAGERS.contains(&previous);
             previous = word;
@@ -281,7 +323,7 @@ pub(super) fn refused(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
 /// Whether a line denies something, tells what could not be done, or asks for something else.
 fn refuses(text: &[u8]) -> bool {
     const SIGNS: &[&[u8]] = &[b"ailed to ", b"ou need to ", b"lease ", b"out of date", b"specify"];
-    denies(text) || SIGNS.iter().any(|sign| memchr::memmem::find(text, sign).is_some())
+    denies(text) || SIGNS.iter().any(|sign| find_part(text, sign).is_some())
 }
 
 /// What a client says about its own work is about how it was called, as long as nothing was raised.
@@ -289,6 +331,32 @@ pub(super) fn of_client(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
     let said = |line: &Line<'_>| is_said(line) && names_client(line.text);
     let named = !diagnosis.raises() && diagnosis.lines().iter().any(said);
     named.then_some(Verdict { code: Code::ToolConfig, rule: CLIENT })
+}
+
+/// What a program says behind its own name, or with the option that explains how it is called:
+/// about how it was called, as long as nothing was raised or placed.
+pub(super) fn of_program(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    let lines = diagnosis.lines();
+    let explains = |line: &Line<'_>| {
+        const SIGNS: &[&[u8]] = &[b"--help", b"un `", b"lease run "];
+        SIGNS.iter().any(|sign| find_part(line.text, sign).is_some())
+    };
+    let speaks = |line: &Line<'_>| {
+        let Some(at) = find_part(line.text, b": ") else { return false };
+        let (name, said) = (&line.text[..at], &line.text[at + 2..]);
+        let named = |b: &u8| b.is_ascii_lowercase() || matches!(b, b'-' | b'_');
+        at > 1
+            && name.iter().all(named)
+            && said.iter().filter(|b| **b == b' ').nth(1).is_some()
+            && said.first().is_some_and(u8::is_ascii_alphanumeric)
+            && !said.ends_with(b"ailed")
+    };
+    let own = |line: &Line<'_>| line.file.is_none() && !has_line_number(line.text);
+    let told = !diagnosis.raises()
+        && diagnosis.place().is_none()
+        && lines.iter().all(own)
+        && (lines.iter().any(speaks) || lines.iter().any(explains));
+    told.then_some(Verdict { code: Code::ToolConfig, rule: PROGRAM })
 }
 
 /// What a program says behind a level, with no place in any source: about its own work.
@@ -332,6 +400,6 @@ const fn is_gap(byte: u8) -> bool {
 /// `at line 3`, `<stdin>:1`: it is about the input it was given.
 fn has_line_number(text: &[u8]) -> bool {
     let numbered = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
-    memchr::memmem::find(text, b"ine ").is_some_and(|at| numbered(at + 4))
-        || memchr::memmem::find(text, b">:").is_some_and(|at| numbered(at + 2))
+    find_part(text, b"ine ").is_some_and(|at| numbered(at + 4))
+        || find_part(text, b">:").is_some_and(|at| numbered(at + 2))
 }

@@ -29,6 +29,11 @@ impl Hit {
         self.rank >= rank(Code::LogicError) || self.is_vague()
     }
 
+    /// Whether it is about how a tool was called, by words alone that a place in source outweighs.
+    pub(super) fn is_loose(self) -> bool {
+        self.is_none() || (self.code == Code::ToolConfig && self.rank == rank(Code::ToolConfig))
+    }
+
     /// Whether it passes by itself, so that a lock or a port may be behind it.
     pub(super) const fn passes(self) -> bool {
         self.rank >= LOCK_RANK
@@ -42,7 +47,10 @@ impl Hit {
     /// Whether nothing tells the cause: it could not be had, or the words are those of code.
     pub(super) fn is_vague(self) -> bool {
         self.is_none()
-            || matches!(self.rule, vocabulary::VAGUE | vocabulary::OF_CODE | vocabulary::EXITED)
+            || matches!(
+                self.rule,
+                vocabulary::VAGUE | vocabulary::OF_CODE | vocabulary::EXITED | vocabulary::INTERNAL
+            )
     }
 
     /// Whether it passes by itself.

@@ -96,7 +96,7 @@ struct Verdict {
 
 fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
     if diagnosis.is_silent() {
-        return Verdict { code: Code::LogicError, rule: SILENT };
+        return said_aside(diagnosis);
     }
     let mut best = Hit::NONE;
     structured::find(diagnosis, &mut best);
@@ -123,6 +123,16 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
             structured::of_registry(&diagnosis.remaining(), &mut best);
         }
     }
+    if own_code.is_none() && best.is_loose() && findings::asks_for_server(diagnosis) {
+        return Verdict { code: Code::EnvConnection, rule: findings::ASKED };
+    }
+    if own_code.is_none()
+        && best.is_loose()
+        && diagnosis.lines().iter().any(findings::points_at_source)
+        && findings::settings(diagnosis).is_none()
+    {
+        return Verdict { code: Code::LogicError, rule: findings::COMPILER };
+    }
     if own_code.is_none()
         && best.is(Code::LogicError)
         && let Some(verdict) = findings::settings(diagnosis)
@@ -136,7 +146,21 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         .or_else(|| findings::of_client(diagnosis))
         .or_else(|| findings::told(diagnosis))
         .or_else(|| findings::refused(&diagnosis.remaining()))
+        .or_else(|| findings::of_program(diagnosis))
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
+}
+
+/// What lines say that look like remarks, frames or echoes, where there are no others.
+fn said_aside(diagnosis: &Diagnosis<'_>) -> Verdict {
+    let lines = diagnosis.unsorted();
+    let mut best = Hit::NONE;
+    structured::find(&lines, &mut best);
+    phrases::find(&lines, false, &mut best);
+    if best.is_none() && lines.lines().iter().any(|line| findings::tells_login(line.text)) {
+        best.offer(Code::AuthMissing, findings::LOGIN_TOLD);
+    }
+    let said = best.verdict().or_else(|| findings::refused(&lines));
+    said.unwrap_or(Verdict { code: Code::LogicError, rule: SILENT })
 }
 
 /// A lock is git's where its file lies in a repository's own folder.

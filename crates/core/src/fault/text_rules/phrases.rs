@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::hit::Hit;
-use super::together;
-use super::vocabulary;
+use super::together::{self, Word};
+use super::vocabulary::{self, KINDS};
 use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact};
 
@@ -20,16 +20,24 @@ pub(super) struct Rule {
     pub(super) phrases: &'static [&'static str],
 }
 
-/// All phrases in one automaton, built on first use from the constant table.
+/// All phrases, and behind them all words, in one automaton, built on first use from the constant
+/// tables.
 struct Phrases {
     automaton: Option<AhoCorasick>,
     rule_of: Vec<&'static Rule>,
+    kind_of: Vec<u128>,
 }
 
 static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
     let rules = || vocabulary::rules().flat_map(|rule| rule.phrases.iter().map(move |_| rule));
-    let texts = vocabulary::rules().flat_map(|rule| rule.phrases);
-    Phrases { automaton: automaton(texts), rule_of: rules().collect() }
+    let phrases = vocabulary::rules().flat_map(|rule| rule.phrases);
+    let words = KINDS.iter().flat_map(|(_, words)| words.iter());
+    let kinds = KINDS.iter().flat_map(|(kind, words)| words.iter().map(move |_| *kind));
+    Phrases {
+        automaton: automaton(phrases.chain(words)),
+        rule_of: rules().collect(),
+        kind_of: kinds.collect(),
+    }
 });
 
 /// The automaton that finds every one of the texts, wherever they overlap.
@@ -49,23 +57,37 @@ pub(super) fn rules() -> impl Iterator<Item = &'static str> {
 /// Offers every phrase that stands in the prose. Beside an exception of the code itself only a
 /// missing login is believed: clients raise it from their constructors.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
+    /// More words than a usual diagnosis has.
+    const WORDS: usize = 64;
     let prose = diagnosis.prose();
     let raises = diagnosis.raises();
     // A status or an error number beside it: what was asked for is refused, not the login.
     let refused = best.is(Code::ToolAccessDenied);
+    let is_rejection = |fact: &Fact<'_>| matches!(fact, Fact::Status(400..=407 | 409..=428));
+    let rejected = diagnosis.facts().iter().any(is_rejection);
     let is_denial = |prose: &[u8], found: &aho_corasick::Match| {
         let said = &prose[found.start()..];
         said.starts_with(b"permission denied ~") || said.starts_with(b"authorization failed")
     };
     let Some(automaton) = &PHRASES.automaton else { return };
+    let mut words = Vec::with_capacity(WORDS);
     for found in automaton.find_overlapping_iter(prose) {
-        let rule = PHRASES.rule_of[found.pattern().as_usize()];
+        let pattern = found.pattern().as_usize();
+        let Some(rule) = PHRASES.rule_of.get(pattern) else {
+            let kind = PHRASES.kind_of[pattern - PHRASES.rule_of.len()];
+            words.extend(Word::alone(prose, found.start(), found.end(), kind));
+            continue;
+        };
         if (rule.code == Code::ToolConfig && raises)
             || (own_exception && rule.code != Code::AuthMissing)
         {
             continue;
         }
         if refused && rule.code == Code::AuthInvalid && is_denial(prose, &found) {
+            continue;
+        }
+        // A server that answers with a status of its own blames the request.
+        if rejected && prose[..found.end()].ends_with(b"server error") {
             continue;
         }
         if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
@@ -80,7 +102,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         }
     }
     if !own_exception {
-        together::find(prose, raises, best);
+        together::find(prose, &words, raises, best);
     }
 }
 
@@ -147,6 +169,7 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
         b"argument ",
         b"flag ",
     ];
+    const ADVICE_BYTES_MAX: usize = 24;
     if rule == "phrase.registry" {
         // A package that is not in the registry is no trouble of the registry.
         return prose[..found.start()].ends_with(b"in the ");
@@ -165,6 +188,9 @@ fn is_setting(prose: &[u8], rule: &str, found: &aho_corasick::Match) -> bool {
     if rule != "phrase.timeout" {
         return false;
     }
-    AFTER.iter().any(|word| prose[found.end()..].starts_with(word))
+    // `try increasing the timeout` is advice.
+    let before = &prose[found.start().saturating_sub(ADVICE_BYTES_MAX)..found.start()];
+    memchr::memmem::find(before, b"increas").is_some()
+        || AFTER.iter().any(|word| prose[found.end()..].starts_with(word))
         || BEFORE.iter().any(|word| prose[..found.start()].ends_with(word))
 }

@@ -165,7 +165,8 @@ fn of_name(name: &[u8], best: &mut Hit) {
             best.offer_narrow(Code::ToolConfig, NAME);
             return;
         }
-        b"ENOTCACHED" | [b'E', b'5', b'0'..=b'9', b'0'..=b'9'] => Code::EnvRegistry,
+        // The first three numbers of a style checker are none of a server.
+        b"ENOTCACHED" | b"E500" | b"E503" | b"E504" => Code::EnvRegistry,
         _ => return of_worded_name(name, best),
     };
     best.offer(code, NAME);
@@ -431,7 +432,7 @@ const REGISTRY_MARKS: &[&str] = &[
     "/pkgs/",
     "/packages/",
     "/repo/",
-    "/repodata/",
+    "repodata",
     "/dists/",
     "/download/",
     "/downloads/",

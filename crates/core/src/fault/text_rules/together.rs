@@ -1,34 +1,19 @@
 //! Words that mean something together: kinds of words, in order and close to each other.
 
-use std::sync::LazyLock;
-
-use aho_corasick::AhoCorasick;
-
 use super::hit::Hit;
-use super::phrases::{automaton, continues, stands_alone};
+use super::phrases::{continues, stands_alone};
 use super::vocabulary::{
-    HELD, KINDS, LOCKED, LOGIN_FIRST, OF_CODE, PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
+    DAMAGED, HELD, LOCKED, LOGIN_FIRST, NOT_AS_ROOT, OF_CODE, PLAN_USED_UP, PORT_TAKEN, TOGETHER,
+    Together, WRONG_SECRET,
 };
 use crate::fault::table::Code;
 
 /// A word of the vocabulary where it stands in the prose.
-struct Word {
+pub(super) struct Word {
     start: usize,
     end: usize,
     kind: u128,
 }
-
-/// All words in one automaton, built on first use from the constant table.
-struct Words {
-    automaton: Option<AhoCorasick>,
-    kind_of: Vec<u128>,
-}
-
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let texts = KINDS.iter().flat_map(|(_, words)| words.iter());
-    let kinds = KINDS.iter().flat_map(|(kind, words)| words.iter().map(move |_| *kind));
-    Words { automaton: automaton(texts), kind_of: kinds.collect() }
-});
 
 /// The ids of the rules.
 pub(super) fn rules() -> impl Iterator<Item = &'static str> {
@@ -36,34 +21,38 @@ pub(super) fn rules() -> impl Iterator<Item = &'static str> {
 }
 
 /// Offers what the words of each line mean together.
-pub(super) fn find(prose: &[u8], raises: bool, best: &mut Hit) {
+pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
     // What is narrow enough to be heard beside what the phrases say.
     let (wide, passes) = (best.is_wide(), best.passes());
     let asks = best.is(Code::AuthMissing);
     let refused = best.is(Code::ToolAccessDenied);
     let rejects = best.is(Code::AuthInvalid);
+    let died = best.is(Code::ToolCrash);
     let names = |parts: &[&[u8]]| parts.iter().any(|p| memchr::memmem::find(prose, p).is_some());
     let held = passes && names(&[b"lock", b"lck", b"lease", b" use", b"taken", b"listening"]);
-    if !(wide || held || asks || refused || rejects) {
+    if !(wide || held || asks || refused || rejects || died) {
         return;
     }
     let heard = |rule: &Together| match rule.id {
         WRONG_SECRET => wide || asks || refused,
         LOGIN_FIRST => wide || rejects || refused,
         LOCKED | PORT_TAKEN => passes,
+        DAMAGED => wide || died,
         _ => wide,
     };
-    let words = words(prose);
-    let mut rest = words.as_slice();
+    let mut rest = words;
     for end in memchr::memchr_iter(b'\n', prose) {
         let (line, below) = rest.split_at(rest.partition_point(|word| word.end <= end));
         rest = below;
+        if line.is_empty() {
+            continue;
+        }
         let kinds = line.iter().fold(0, |kinds, word| kinds | word.kind);
         for rule in TOGETHER {
             let applies = rule.words.iter().all(|kind| kinds & kind != 0)
                 && kinds & rule.without == 0
                 && heard(rule)
-                && !(raises && rule.code == Code::ToolConfig);
+                && !(raises && is_of_code(rule));
             if applies && holds(prose, line, rule) {
                 offer(rule, best);
             }
@@ -71,22 +60,21 @@ pub(super) fn find(prose: &[u8], raises: bool, best: &mut Hit) {
     }
 }
 
-/// The words of the vocabulary in the prose, in the order of their ends.
-fn words(prose: &[u8]) -> Vec<Word> {
-    let Some(automaton) = &WORDS.automaton else { return Vec::new() };
-    let mut words = Vec::with_capacity(64);
-    for found in automaton.find_overlapping_iter(prose) {
-        let (start, end) = (found.start(), found.end());
+/// Whether a rule speaks of what code that raises may be about itself.
+fn is_of_code(rule: &Together) -> bool {
+    rule.id == PLAN_USED_UP || (rule.code == Code::ToolConfig && rule.id != PORT_TAKEN)
+}
+
+impl Word {
+    /// The word of this kind that stands from `start` to `end`, if it stands there alone.
+    pub(super) fn alone(prose: &[u8], start: usize, end: usize, kind: u128) -> Option<Self> {
         // `_token` ends the name of a variable.
         let alone = match prose[start] {
             b'_' => !continues(prose, end),
             _ => stands_alone(prose, start, end),
         };
-        if alone {
-            words.push(Word { start, end, kind: WORDS.kind_of[found.pattern().as_usize()] });
-        }
+        alone.then_some(Self { start, end, kind })
     }
-    words
 }
 
 fn offer(rule: &Together, best: &mut Hit) {
@@ -95,7 +83,7 @@ fn offer(rule: &Together, best: &mut Hit) {
         // Said only where nothing else is.
         OF_CODE if !best.is_none() => {}
         WRONG_SECRET if !best.is_wide() => best.offer_narrow(rule.code, rule.id),
-        PORT_TAKEN => best.offer_narrow(rule.code, rule.id),
+        PORT_TAKEN | NOT_AS_ROOT | DAMAGED => best.offer_narrow(rule.code, rule.id),
         _ => best.offer(rule.code, rule.id),
     }
 }
@@ -134,6 +122,14 @@ mod tests {
             ("error: no cluster leader", Code::EnvUnavailable),
             ("Error: The working copy has diverged from the branch", Code::GitConflict),
             ("error: port 8080 is in use by another process", Code::ToolConfig),
+            ("error: the server did not accept your credentials", Code::AuthInvalid),
+            ("error: no signing identity was found", Code::AuthMissing),
+            ("error: your role does not permit this", Code::ToolAccessDenied),
+            ("error: you are sending requests too quickly", Code::ToolRateLimit),
+            ("error: concurrency limit reached for your plan", Code::ToolQuota),
+            ("error: request aborted after 30000 ms", Code::EnvTimeout),
+            ("error: the archive is damaged", Code::ToolConfig),
+            ("error: the working directory must be clean", Code::GitConflict),
         ];
         for (output, code) in cases {
             let reading = read(output.as_bytes());
@@ -148,6 +144,8 @@ mod tests {
             "error: do not run this as root",
             "error: invalid command line",
             "error: the connection string has no host",
+            "error: this cannot be run as root",
+            "error: the folder is not within a project",
         ] {
             let reading = read(output.as_bytes());
             assert_eq!(reading.code, Code::ToolConfig, "{output}: {}", reading.rule);

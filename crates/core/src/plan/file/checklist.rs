@@ -128,11 +128,13 @@ fn draft(path: &str, body: &Body<'_>, boxed: &Boxed<'_>) -> Draft {
     if brief.len() > BRIEF_BYTES_MAX {
         problems.push((line, Wrong::TooLong(brief.len())));
     }
+    let title = boxed.leaf.map_or("", |leaf| leaf.first_line().trim());
+    let is_all = brief.split_whitespace().eq(said.split_whitespace());
     let spec = TaskSpec {
         name: boxed.name.clone(),
-        title: name::title(said),
+        title: name::title(title),
         goal: said.to_owned(),
-        brief: if brief == said { String::new() } else { brief },
+        brief: if is_all { String::new() } else { brief },
         file: Some(path.to_owned()),
         ..TaskSpec::default()
     };

@@ -13,6 +13,16 @@ pub(super) struct Leaf {
     pub(super) depth: usize,
     /// Its words, without marks.
     pub(super) text: String,
+    /// Where its first line ends in them, if there are more.
+    first_line_end: Option<usize>,
+}
+
+impl Leaf {
+    /// The words of its first line.
+    pub(super) fn first_line(&self) -> &str {
+        let end = self.first_line_end.unwrap_or(self.text.len());
+        self.text.get(..end).unwrap_or(&self.text)
+    }
 }
 
 /// What a text is.
@@ -63,7 +73,15 @@ impl Outline {
                 self.stand_in(range);
                 self.add(&words);
             }
-            Event::SoftBreak | Event::HardBreak => self.add(" "),
+            // `Vec<T>` in a sentence looks like HTML and is the author's own word.
+            Event::InlineHtml(words) if !words.starts_with("<!--") => {
+                self.stand_in(range);
+                self.add(&words);
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                self.end_line();
+                self.add(" ");
+            }
             Event::TaskListMarker(ticked) if self.lists.len() == 1 && self.quotes == 0 => {
                 if let Some(item) = self.items.last_mut() {
                     item.check = Some((range, ticked));
@@ -113,7 +131,8 @@ impl Outline {
     fn begin(&mut self, kind: Kind, range: Range<usize>) {
         if self.quotes == 0 {
             let depth = self.lists.len();
-            self.leaves.push(Leaf { kind, range, depth, text: String::new() });
+            let (text, first_line_end) = (String::new(), None);
+            self.leaves.push(Leaf { kind, range, depth, text, first_line_end });
             self.open = true;
         }
     }
@@ -125,6 +144,14 @@ impl Outline {
         }
         if let Some(leaf) = self.leaves.last_mut() {
             leaf.range.end = leaf.range.end.max(range.end);
+        }
+    }
+
+    fn end_line(&mut self) {
+        if self.open
+            && let Some(leaf) = self.leaves.last_mut()
+        {
+            leaf.first_line_end.get_or_insert(leaf.text.len());
         }
     }
 

@@ -123,6 +123,11 @@ impl<'a> Pass<'a, '_> {
                 b'"' | b'`' | b'\'' if self.quote.is_none() => self.open_quote(),
                 b'{' if self.sorted_set() => {}
                 b'=' if self.skip_given_value() => {}
+                // `"status":402`: what follows a key stands for itself.
+                b':' if self.at > 0 && self.line[self.at - 1] == b'"' => {
+                    self.write(byte);
+                    self.at += 1;
+                }
                 b if is_delimiter(b) => {
                     self.write(b);
                     self.at += 1;

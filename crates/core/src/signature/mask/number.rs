@@ -38,7 +38,12 @@ impl<'a> Pass<'a, '_> {
             return true;
         }
         let is_status = token.len() == 3 && (400..600).contains(&value);
-        if is_status && (introduces_status(self.previous, after) || is_reason(after)) {
+        let answered = is(b"with")
+            && [b"responded".as_slice(), b"answered", b"replied", b"failed"]
+                .iter()
+                .any(|word| is_word(self.before, word));
+        let answered = answered || after.starts_with(b"from http");
+        if is_status && (answered || introduces_status(self.previous, after) || is_reason(after)) {
             self.out.facts.push(Fact::Status(value));
             return true;
         }

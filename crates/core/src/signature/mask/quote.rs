@@ -1,6 +1,7 @@
 //! Quotations: where they end, what they are about, and whether the tool itself speaks in them.
 
 use super::{Fact, Pass, QUOTED};
+use crate::signature::denies;
 
 impl Pass<'_, '_> {
     pub(super) fn open_quote(&mut self) {
@@ -8,8 +9,9 @@ impl Pass<'_, '_> {
         let close = closing(self.line, self.at, mark);
         self.write(b'\'');
         if let Some(close) = close {
-            let speech =
-                self.is_value() && (is_speech_key(self.previous) || self.is_message(close));
+            let speech = (self.is_value()
+                && (is_speech_key(self.previous) || self.is_message(close)))
+                || self.is_sentence(close);
             // `id: 'nobody'` is said by a program of that name.
             let has_digit = || self.line[self.at..close].iter().any(u8::is_ascii_digit);
             if self.is_value() && is_id_key(self.previous) && has_digit() {
@@ -40,6 +42,16 @@ impl Pass<'_, '_> {
         const WORDS_MIN: usize = 2;
         let quoted = &self.line[self.at + 1..close];
         close + 1 == self.line.len() && memchr::memchr_iter(b' ', quoted).count() >= WORDS_MIN
+    }
+
+    /// Whether the quotation up to `close` is a whole sentence: what one program hands on of
+    /// another.
+    fn is_sentence(&self, close: usize) -> bool {
+        const GAPS_MIN: usize = 4;
+        let quoted = &self.line[self.at + 1..close];
+        quoted.first().is_some_and(u8::is_ascii_uppercase)
+            && memchr::memchr_iter(b' ', quoted).count() >= GAPS_MIN
+            && denies(quoted)
     }
 
     /// `input_value={'a': 1}, input_type=dict`: what was given varies, up to the next key.

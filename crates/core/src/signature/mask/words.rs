@@ -21,6 +21,10 @@ pub(super) fn introduces_status(previous: &[u8], after: &[u8]) -> bool {
         b"unauthorized",
         b"forbidden",
         b"requests",
+        b"unreachable",
+        b"refused",
+        b"rejected",
+        b"denied",
     ];
     // `google.api.Unavailable: 503 …`.
     let classed = memchr::memchr(b'.', previous).is_some() && previous[0].is_ascii_alphabetic();

@@ -44,7 +44,9 @@ fn failing_name(rest: &[u8]) -> &[u8] {
 
 /// A heavy cross stands before a failing test; a light one also before any other bad news.
 pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
-    if is_summary(text) {
+    if is_summary(text)
+        || [b"error".as_slice(), b"failed"].iter().any(|w| text.eq_ignore_ascii_case(w))
+    {
         return (Role::Summary, text);
     }
     if let Some(name) = timed(text) {

@@ -83,7 +83,8 @@ pub(super) fn by_opening(first: u8, text: &[u8], indent: usize) -> Option<(Role,
 /// `tests/test_a.py`, `test_a.py::test_x - …`: after the level stands a test or its file.
 fn names_test(rest: &[u8]) -> bool {
     let name = rest.trim_ascii_start().split(|b| *b == b' ').next().unwrap_or(rest);
-    contains(name, b"::") || name.ends_with(b".py")
+    // Behind the level of a log stands a module: `ERROR shop::cart: text`.
+    (contains(name, b"::") && !name.ends_with(b":")) || name.ends_with(b".py")
 }
 
 /// The name in `title: name(arguments`.

@@ -1,5 +1,6 @@
 //! The shapes of words: exception classes, codes of findings, first words.
 
+use super::super::words::find_part;
 use super::Role;
 
 /// Whether a text can be what ends a stack of frames: a class with any name, and its message.
@@ -118,5 +119,5 @@ pub(super) fn starts_with_any(text: &[u8], openings: &[&[u8]]) -> bool {
 }
 
 pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
-    memchr::memmem::find(text, part).is_some()
+    find_part(text, part).is_some()
 }

@@ -16,6 +16,14 @@ pub(super) struct Introduction {
     pub(super) counts: bool,
 }
 
+/// `1: the connection was refused`: a cause behind its number. A frame of a stack is one word.
+fn numbered_cause<'a>(line: &Line<'a>) -> Option<&'a [u8]> {
+    let digits = line.text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let cause = line.text[digits..].strip_prefix(b": ")?;
+    let sentence = cause.iter().filter(|b| **b == b' ').nth(1).is_some();
+    (line.role == Role::Frame && digits > 0 && sentence).then_some(cause)
+}
+
 impl<'a> Choice<'a> {
     /// Takes an indented line that an introducing line announced.
     pub(super) fn follows(&mut self, line: &Line<'a>) -> bool {
@@ -25,6 +33,11 @@ impl<'a> Choice<'a> {
         }
         if counts {
             return self.counted(line);
+        }
+        if let Some(cause) = numbered_cause(line).filter(|_| line.indent > indent) {
+            self.introduction.followers -= 1;
+            self.keep(Line { role: Role::Said, text: cause, ..*line });
+            return true;
         }
         let apart = matches!(line.role, Role::Blank | Role::Echo | Role::Frame | Role::Label);
         // Right below, a sentence need not be indented to belong.

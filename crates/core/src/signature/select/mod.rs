@@ -151,6 +151,26 @@ pub(crate) fn remaining(text: &[u8]) -> Vec<Line<'_>> {
     lines
 }
 
+/// The last lines of a plain text as they are, each as one that denies something.
+pub(crate) fn unsorted(text: &[u8]) -> Vec<Line<'_>> {
+    let frames = |b: &u8| !matches!(b, b'|' | b'-' | b' ' | b':') && !b.is_ascii_digit();
+    let bare = |raw: &'_ [u8]| {
+        let start = raw.iter().position(frames).unwrap_or(raw.len());
+        let raw = &raw[start..];
+        let end = raw.iter().rposition(|b| !matches!(b, b'|' | b'-' | b' ')).map_or(0, |at| at + 1);
+        start..start + end
+    };
+    let said = text.rsplit(|b| *b == b'\n').map(|raw| &raw[bare(raw)]);
+    let mut lines: Vec<Line<'_>> = said
+        .filter(|text| !text.is_empty())
+        .take(LINES_MAX)
+        .map(|text| &text[..text.len().min(LINE_BYTES_MAX)])
+        .map(|text| Line { role: Role::Weak, text, file: None, indent: 0, framed: false })
+        .collect();
+    lines.reverse();
+    lines
+}
+
 impl<'a> Choice<'a> {
     fn take(&mut self, raw: &'a [u8]) {
         if self.inspected {

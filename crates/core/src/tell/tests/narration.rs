@@ -47,7 +47,10 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
         N::TakenBack { title, files: 1 },
         N::TakenBack { title, files: 3 },
         N::ChecksRestored { title, files: 2 },
-        N::NotSent { title },
+        N::NotSent { title, reason: None },
+        N::NotSent { title, reason: Some("hook declined") },
+        N::PushedAgain { title },
+        N::PushArrived { title },
         N::BuildDone { done: 5, left_out: 0, waiting: 0 },
         N::BuildDone { done: 1, left_out: 2, waiting: 1 },
     ];

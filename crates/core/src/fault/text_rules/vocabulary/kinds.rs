@@ -26,14 +26,20 @@ kinds! {
     /// Says that what was given is not right.
     WRONG: "invalid" "wrong" "incorrect" "bad" "unknown" "unrecognized" "unrecognised" "illegal"
         "malformed" "undefined" "unsupported" "nonexistent" "non-existent" "no such" "not a valid"
-        "mismatched";
+        "mismatched" "mismatch";
     /// What a right thing is, denied before it.
     RIGHT: "valid" "correct" "accepted" "match" "matches" "recognized" "recognised" "verified"
-        "work" "usable";
+        "work" "usable" "pass" "passes" "matched" "accept" "recognize" "recognise" "verify" "unlock"
+        "be verified" "be authenticated";
+    /// `be authenticated`: it was tried.
+    PROVEN: "be authenticated" "be verified" "be logged in" "be signed in";
+    /// Asks to put something into a setting.
+    SETS: "set" "define" "export";
     /// Wants something that is not there.
     NEEDS: "required" "requires" "require" "needed" "needs" "need" "must" "mandatory" "missing"
         "lacks" "lacking" "lack" "expects" "requiring" "necessary" "absent" "empty" "unset"
         "blank";
+    MISSING: "missing" "unset" "not set" "not provided" "not supplied" "absent";
     /// Asks for something.
     ASKS: "please" "specify" "provide" "supply" "enter" "configure" "define" "give" "export"
         "ensure" "first";
@@ -43,8 +49,8 @@ kinds! {
         "known" "find" "locate" "detect" "load" "read" "obtain" "retrieve" "loaded";
     /// What a check finds in code.
     ISSUES: "issue" "issues" "violation" "violations" "finding" "findings" "problems"
-        "vulnerabilities" "vulnerability" "offenses" "offense" "mistakes" "smells" "regressions";
-    SEEN: "found" "detected" "reported" "introduced";
+        "race" "races" "data race(s)" "vulnerabilities" "vulnerability" "offenses" "offense" "mistakes" "smells" "regressions";
+    SEEN: "found" "detected" "reported" "introduced" "discovered";
     /// What programs are made of.
     CODE: "graphql query" "in query" "query string" "variable" "variables" "function" "functions" "method" "methods" "symbol" "symbols"
         "identifier" "identifiers" "expression" "expressions" "statement" "statements" "macro"
@@ -53,6 +59,10 @@ kinds! {
         "constructor" "subscript" "semicolon" "bracket" "brace" "parenthesis" "indentation"
         "test" "tests" "testcase" "spec" "specs" "literal" "control sequence"
         "lambda" "closure" "typecheck" "type-check" "lint" "linting" "formatting";
+    /// What has a name in a program.
+    SYMBOL: "variable" "symbol" "identifier" "method" "macro" "subroutine";
+    /// What a name outside a program belongs to.
+    OUTSIDE: "environment" "env" "workflow" "pipeline" "shell" "http" "request" "payment";
     BUILDS: "build" "compile" "building" "to build" "to compile" "transpile" "typecheck";
     /// What words of code are not about.
     NO_CODE: "compilation database" "test environment" "function app" "build dependencies"
@@ -65,39 +75,61 @@ kinds! {
         "sequence" "tables" "materialized view" "keyspace";
     FOUND: "found" "find" "available" "present" "exist" "exists" "located" "locate" "detected";
     /// What is logged in with.
-    SECRET: "password" "passwords" "passphrase" "passcode" "credentials" "credential" "token"
-        "tokens" "apikey" "api-key" "api key" "api keys" "api_key" "access key" "secret key"
+    SECRET: "mfa" "two-factor code" "authentication code" "security code" "2fa code" "one-time password"
+        "password" "passwords" "passphrase" "passcode" "credentials" "credential" "token"
+        "tokens" "client secret" "secret access key" "bearer token" "refresh token" "session token"
+        "session id" "session key" "app password" "api secret" "apikey" "api-key" "api key" "api keys" "api_key" "access key" "secret key"
         "api token" "auth token" "access token" "username" "user name" "jwt" "authtoken"
         "service account" "otp" "2fa" "login credentials" "authentication token" "pin code"
         "mfa code" "pass code" "one-time code" "verification code" "personal access token" "authkey" "auth key" "id token" "_token" "_password" "_secret"
         "_api_key" "_access_key" "_apikey" "_credentials";
     /// Proving who one is.
-    LOGIN: "authenticate" "authentication" "authenticated" "authenticating" "login" "logon"
+    LOGIN: "sign-in" "log-on" "authenticate" "authentication" "authenticated" "authenticating" "login" "logon"
         "log in" "sign in" "signin" "log-in" "logged in" "signed in" "logged into" "log into" "signed into" "logged-in" "re-authenticate"
         "reauthenticate" "logging in" "signing in";
     LOGS_IN: "sign in to" "log in to" "login to" "log in first" "sign in first" "log in with"
-        "log in using" "to log in" "to login" "to sign in" "logged out" "log in at" "please log in" "please sign in" "please login" "login first";
-    EXPIRED: "expired" "lapsed" "outdated session";
+        "log in using" "to log in" "to login" "to sign in" "logged out" "log in at" "please log in" "please sign in" "please login" "login first" "sign in before" "log in before" "login before" "authenticate before"
+        "authenticate first" "log in and" "sign in and";
+    EXPIRED: "expired" "lapsed" "outdated session" "no longer valid";
+    /// The act of having something at hand.
+    GETS: "get" "obtain" "load" "find" "retrieve" "locate" "determine" "acquire" "access" "read"
+        "getting" "loading" "retrieving" "finding" "reading" "obtaining";
+    /// What signs or decrypts.
+    IDENTITY: "ssh key" "ssh keys" "signing key" "gpg key" "deploy key" "identity" "identities" "signing identity" "keypair" "key pair";
+    /// Where secrets lie.
+    SAFE: "password store" "credential store" "secret store" "password manager"
+        "password database" "token store";
     KEY: "private key" "key" "keys" "identity" "secret";
-    REJECTED: "rejected" "violation" "too open" "refused" "revoked" "declined" "denied" "suspended" "deactivated"
+    REJECTED: "prevents" "forbids" "blocks" "prohibits" "rejected" "violation" "too open" "refused" "revoked" "declined" "denied" "suspended" "deactivated"
         "disabled" "blocked";
     DENIED: "denied" "forbidden" "disallowed" "prohibited" "unauthorised" "accessdenied"
+        "is protected" "protected branch" "is blocked" "blocked by" "restricted to" "is read only" "read only mode" "not own"
         "immutable" "write-protected" "read-only" "readonly";
     /// Rights that one has or has not.
-    RIGHTS: "permission" "permissions" "privilege" "privileges" "push access" "pull access"
+    RIGHTS: "permission" "permissions" "privilege" "privileges" "privileged" "capability" "capabilities" "push access" "pull access"
         "write access" "read access" "admin access" "full access" "access rights" "rights"
         "scopes" "required scope" "entitlement" "entitlements" "write permission" "authorization"
         "authorized" "authorised" "entitled" "superuser" "sufficient access" "admin role"
-        "access control";
+        "access control" "clearance" "token scope" "oauth scope" "insufficient scope" "oauth scopes";
+    /// What says who may do what.
+    POLICY: "policy" "policies" "acl" "acls" "role" "roles";
+    PERMITS: "permit" "permits" "allow" "allows" "permitted" "allowed" "grant" "grants";
     /// Whose login it is.
     ACCOUNT: "account" "accounts";
     HAS: "have" "has" "grant" "granted" "hold" "possess" "given" "assigned" "sufficient"
         "enough";
     /// Who is let do more than others.
-    ROLE: "admin" "maintainer" "maintainers" "owner" "owners" "member" "members" "collaborator"
-        "role" "roles" "contributor" "privileged user";
+    ROLE: "author" "allow list" "allowlist" "allow-list" "whitelist" "admin" "maintainer" "maintainers" "owner" "owners" "member" "members" "collaborator"
+        "role" "roles" "contributor" "privileged user" "administrators" "moderator";
+    ONLY: "only";
+    ACCESS: "access";
     ANONYMOUS: "anonymous" "unauthenticated" "guest user";
+    /// Said of what that user alone may do.
+    ROOT_ONLY: "need root" "needs root" "requires root" "only root" "root may" "root can" "only the superuser" "only administrators";
     /// Who may do everything.
+    /// Done as the user who may do everything.
+    AS_ROOT: "as root" "by root" "as the root user" "as superuser" "as administrator"
+        "running as root" "run as root" "with root privileges" "as the superuser";
     ROOT: "as root" "be root" "are root" "is root" "root user" "root access" "root privileges"
         "root permissions" "root rights" "superuser" "super user" "administrator" "administrators"
         "with sudo" "using sudo" "use sudo" "via sudo" "sudo" "elevated" "elevation"
@@ -113,8 +145,10 @@ kinds! {
         "exclusive" "exclusively" "owned" "owner" "contention" "timeout" "create" "place" "grab"
         "released" "currently" "shared";
     /// What another program has opened.
-    TAKEN: "is mounted" "still mounted" "currently mounted" "being accessed" "being used by" "open in another" "opened by another" "pid file"
-        "pidfile" "opened by other" "accessed by other" "used by other" "owned by another";
+    TAKEN: "being modified" "being edited" "is mounted" "still mounted" "currently mounted" "being accessed" "being used by" "open in another" "opened by another"
+        "opened by other" "accessed by other" "used by other" "owned by another";
+    PID_FILE: "pid file" "pidfile";
+    ANOTHER_ONE: "another";
     ANOTHER: "another" "other" "second" "different" "concurrent" "previous" "existing";
     INSTANCE: "instance" "instances" "process" "processes" "operation" "operations" "transaction"
         "update" "upgrade" "deployment" "deploy" "run" "program" "job" "session" "copy"
@@ -122,23 +156,30 @@ kinds! {
         "installation" "application" "apply" "release" "action" "pid" "service" "thread";
     ACTIVE: "running" "progress" "using" "active" "executing" "in use" "ongoing" "underway"
         "performing" "being used" "pending" "busy" "in-progress";
+    IN_PROGRESS: "in progress" "in-progress" "is ongoing" "underway";
     ALREADY: "already" "currently" "still" "is being";
     PORT: "port" "ports" "address" "socket" "bind" "listen" "listener" "binding";
     IN_USE: "in use" "already allocated" "already bound" "being used" "already used"
         "already listening" "taken" "occupied" "already in use" "listening";
     TOO_MANY: "too many";
+    TOO_FAST: "too quickly" "too often" "too fast" "too frequently" "too rapidly";
+    UPGRADE: "upgrade to" "upgrade your" "please upgrade" "upgrade for";
     /// What there can be too many of without any limit on use.
     UNLIMITED: "arguments" "parameters" "values" "levels" "redirects" "errors" "links" "fields"
         "columns" "positional" "options" "open files" "authentication failures" "retries"
         "characters" "nested" "attempts" "heads" "roots" "symbolic";
     /// Room, and where it is.
-    SPACE: "space" "inodes" "free space" "disk space" "space-percent";
+    SPACE: "room left" "room on" "room for" "space" "inodes" "free space" "disk space" "space-percent";
+    /// What a program is given to read.
+    ARCHIVE: "compressed" "archive" "zip" "gzip" "tarball" "package" "bundle" "backup" "dump"
+        "image" "input" "download" "signature";
     DISK: "disk" "partition" "filesystem" "volume" "device" "drive" "file system" "tablespace"
         "disc" "hdd" "storage" "pool" "filesystems" "datastore";
     FULL: "full" "exhausted" "exceeded" "exceeds" "overflow" "exceed" "exceeding"
         "minimum free";
     LITTLE: "insufficient" "enough" "low on" "out of" "ran out" "run out" "running out"
         "too little" "exhausted" "lack of" "sufficient" "short of";
+    LEFT: "left" "remaining" "available" "free";
     MORE: "more" "additional" "free up";
     /// What `space` is not about.
     INNER: "heap" "address" "name" "swap" "color" "metaspace" "stack" "white" "key" "user"
@@ -157,12 +198,17 @@ kinds! {
         "command returned" "the command" "this command" "command execution" "command name" "build command" "cmake command";
     PROGRAM: "executable" "binary" "program" "interpreter" "interpreters" "compiler" "compilers"
         "toolchain" "toolchains" "utility"
-        "executables" "tool" "linker" "programs" "binaries" "cli" "tools"
+        "jdk" "jre" "executables" "tool" "linker" "programs" "binaries" "cli" "tools"
         "browser" "debugger";
     INSTALLED: "installed" "on your path" "in your path" "in path" "on path" "in $path"
         "on the path" "in the path" "system path";
+    ON_MACHINE: "on this machine" "on your machine" "on this system" "on your system"
+        "on the system" "on this computer" "on this host";
     INSTALL: "install" "installing" "installation instructions" "installed";
-    STARTS: "spawn" "launch" "execute" "invoke" "exec" "executing" "spawning" "launching" "fork";
+    STARTS: "execvp" "execve" "run command" "running command" "start process" "run program"
+        "spawn" "launch" "execute" "invoke" "exec" "executing" "spawning" "launching" "fork";
+    RUNS: "run" "running" "execute" "start" "invoke";
+    NOT_FOUND: "not found" "no such file or directory";
     NO_FILE: "no such file or directory" "file not found" "cannot find the file";
     ASKS_WHETHER: "do you have" "have you" "did you" "is it" "are you sure" "make sure" "ensure"
         "check that" "check if" "verify that" "please check" "be sure";
@@ -179,61 +225,101 @@ kinds! {
         "server name" "hostnames" "addresses";
     RESOLVES: "resolve" "resolving" "resolved" "resolution" "lookup" "look up" "looking up"
         "resolver" "resolves";
-    DNS: "dns" "nslookup" "name resolution" "name server" "nameserver" "nxdomain" "servfail";
-    CONNECTS: "connect" "connecting" "connection" "contact" "contacting" "reach"
+    DNS: "resolver" "dns" "nslookup" "name resolution" "name server" "nameserver" "nxdomain" "servfail";
+    CONNECTS: "open a socket" "open socket" "create socket" "connect" "connecting" "connection" "contact" "contacting" "reach"
         "communicate" "communicating" "communication" "talk to" "connected" "connections"
         "connectivity" "handshake" "dial" "reachable" "dialing" "websocket";
     /// What `connection` is not about.
     NAMED_LINK: "connection string" "connection url" "connection name" "connection uri"
         "connection parameters" "connection type" "connection id" "connection settings"
         "connection file";
-    BREAKS: "refused" "lost" "dropped" "closed" "broken" "reset" "interrupted";
+    /// What carries a conversation.
+    LINK: "socket" "stream" "channel" "tunnel" "link" "transport" "the pipe";
+    BREAKS: "hang-up" "refused" "lost" "dropped" "closed" "broken" "reset" "interrupted";
     /// What a wrong way of connecting is about.
     TLS: "ssl" "tls" "certificate" "protocol version" "https client";
-    STREAM: "unexpected eof" "premature close" "incomplete read" "no internet"
+    STREAM: "premature close" "incomplete read" "no internet"
         "internet connection" "goaway" "transport is closing" "transport error"
+        "no route" "link is down" "connection in progress"
         "endpoint is not connected" "no network" "network problem" "network issue"
-        "network failure" "unreachable" "peer reset" "hung up" "disconnected" "network connection";
+        "network failure" "network changed" "unreachable" "peer reset" "hung up" "disconnected" "network connection";
+    /// The end of what is read, which may be a connection or a text.
+    ENDED: "unexpected eof" "unexpected end of stream" "premature eof" "eof";
+    /// What has an end without any connection.
+    READ: "token" "parse" "parsing" "reading" "file" "input" "line" "script" "syntax" "header"
+        "looking" "expected" "expecting" "string" "literal";
     LOST: "lost" "closed" "reset" "refused" "failed" "dropped" "terminated" "interrupted"
         "aborted" "broken" "error" "disconnected" "failure" "unavailable" "hung up" "timed"
         "unexpectedly" "stalled" "errors" "severed";
-    SERVER: "container" "server" "servers" "host" "peer" "remote" "service" "services" "backend" "upstream"
+    SERVER: "server" "servers" "host" "peer" "remote" "service" "services" "backend" "upstream"
         "cluster" "node" "nodes" "broker" "brokers" "daemon" "agent" "endpoint" "gateway" "api"
         "database" "proxy" "controller" "registry" "site" "mirror" "mirrors" "machine" "network"
         "replica" "replicas" "coordinator" "worker" "instance" "emulator" "device"
         "simulator" "manager" "scheduler" "repository" "host(s)" "store" "bridge" "internet";
-    DOWN: "down" "unreachable" "unavailable" "offline" "unresponsive" "not running"
+    DOWN: "too busy" "isn't up" "down" "unreachable" "unavailable" "offline" "unresponsive" "not running"
         "not responding" "not available" "not ready" "not reachable" "isn't running"
         "not started" "shutting down" "maintenance" "overloaded" "not respond" "no response"
         "stopped responding" "disconnected" "not online" "not up" "not connected" "starting up"
         "safe mode" "recovery mode" "in standby" "sealed" "unhealthy" "degraded" "isn't responding" "is not alive" "not reach"
         "at capacity" "outage";
-    IDLE: "is not running" "isn't running" "not currently running" "not responding"
-        "are not running" "was not running";
-    LEADER: "leader" "quorum" "majority" "healthy" "replicas" "brokers" "available nodes"
+    /// What is not ready to serve yet.
+    NOT_YET: "is not running" "isn't running" "not currently running" "not responding" "are not running" "was not running"
+        "concurrent modification" "concurrent update" "modified concurrently" "must be ready" "not primary" "not master" "not the leader" "not leader"
+        "not yet ready" "not yet available" "not ready yet" "still initializing"
+        "is initializing" "still provisioning" "being provisioned" "still starting"
+        "still creating" "is being created" "is being deleted" "being updated" "is upgrading"
+        "state pending" "state creating" "state updating" "state deleting" "is rebooting"
+        "is restarting" "still booting" "not finished starting" "warming up" "is draining";
+    /// What two wait for each other in.
+    DEADLOCK: "deadlock" "deadlocked" "serialization failure";
+    TEMPORARY: "temporary" "transient" "intermittent";
+    FILES: "file" "files" "directory" "folder" "path";
+    LEADER: "primary" "leader" "quorum" "majority" "healthy" "replicas" "brokers" "available nodes"
         "nodes available" "live nodes" "available server" "available servers" "backends"
         "reachable" "listener" "capacity" "endpoints" "servers" "upstreams";
     STOPPED: "cancelled" "canceled" "killed" "aborted" "terminated" "exceeded" "reached" "hit"
-        "stopped" "exceeds" "expired";
-    TIME_LIMIT: "time limit" "walltime" "wall time" "wall clock" "run time" "execution time"
+        "stopped" "exceeds" "expired" "elapsed";
+    TIME_LIMIT: "maximum wait" "max wait" "wait limit" "max duration" "maximum duration"
+        "maximum runtime" "time allowed" "time limit" "walltime" "wall time" "wall clock" "run time" "execution time"
         "maximum time" "time budget" "wait time" "waiting period" "deadline" "grace period";
     WITHIN: "within" "in time" "before the deadline" "before the timeout" "after waiting"
         "in the allotted" "time limit" "allotted time";
+    /// So long it was waited for.
+    AFTER_TIME: "after # seconds" "after # minutes" "after # ms" "after # milliseconds" "after # s"
+        "after # hours" "after # min" "in # seconds" "within # seconds" "within # minutes" "for # seconds" "for # minutes"
+        "after # m" "after # h" "in # s" "within # s" "within # m" "for # s";
     WAITS: "waiting" "waited" "wait" "polling" "hung" "stuck";
-    OVERDUE: "did not return" "no response" "took longer than" "no output for" "timed-out" "inactivity"
+    /// `within` where it is a place.
+    INSIDE: "not within" "within a" "within an" "within the" "inside";
+    OVERDUE: "ran too long" "running too long" "taking too long" "no heartbeat" "stalled for" "no reply" "did not reply" "failed to respond" "failed to answer" "ran longer than"
+        "did not answer" "not answering" "no answer" "never responded" "did not finish"
+        "still waiting" "took more than" "not running after" "exceeded the allotted"
+        "watchdog" "did not return" "no response" "took longer than" "no output for" "timed-out" "inactivity"
         "never became" "longer than expected" "not become ready" "not ready after"
         "no response after" "gave up waiting" "gave up after" "stopped waiting";
     TOO_LONG: "too long" "gave up" "giving up" "too slow" "deadline" "long time";
-    MERGE: "merge" "merging" "rebase" "rebasing" "patch" "branch" "branches" "working copy"
+    MERGE: "local copy" "tip" "patches" "working dir" "worktree" "work tree" "working area" "merge" "merging" "rebase" "rebasing" "patch" "branch" "branches" "working copy"
         "working tree" "working directory" "revision" "changeset" "bookmark" "head" "heads"
-        "stash" "cherry-pick" "commit" "pull" "push" "git" "tree" "checkout";
-    CONFLICT: "conflict" "conflicts" "conflicted" "diverged" "unresolved" "unmerged" "divergent"
+        "submit" "submitting" "changelist" "check-in" "stash" "cherry-pick" "commit" "pull" "push" "git" "tree" "checkout";
+    CONFLICT: "changed on both" "modified on both" "both modified" "both added" "not be applied"
+        "cannot be applied" "not apply" "conflict" "conflicts" "conflicted" "diverged" "unresolved" "unmerged" "divergent"
         "out of date" "out-of-date" "non-fast-forward" "stale" "uncommitted" "dirty" "is behind"
-        "unstaged" "unpushed";
-    RATE: "requests" "calls" "rate" "quota" "usage" "credits" "budget" "quotas" "tokens per"
+        "unstaged" "unpushed" "not clean" "must be clean" "isn't clean" "unclean" "up-to-date check" "must resolve" "not up-to-date" "cannot merge"
+        "would fork" "cannot be merged" "not be merged" "not mergeable";
+    RATE: "free minutes" "build minutes" "compute hours" "requests" "calls" "rate" "quota" "usage" "credits" "budget" "quotas" "tokens per"
         "bandwidth" "tier" "free tier" "monthly" "daily" "hourly" "per minute" "per hour"
-        "per day" "builds" "plan";
-    OVER: "exceeded" "exhausted" "exceeds" "reached" "hit" "limit" "limits" "limited" "too many"
+        "per day" "builds" "plan" "cap" "caps" "concurrency" "concurrent";
+    /// What is paid for.
+    PLAN: "your plan" "current plan" "free plan" "this plan" "paid plan" "pro plan" "free tier"
+        "your subscription" "your tier" "your organization's" "your account's" "your license"
+        "organization's" "your workspace" "resource monitor";
+    MONEY: "credits" "account balance" "your balance" "credit balance" "billing" "payment method"
+        "your trial" "free trial" "trial period" "prepaid" "credit left";
+    OVERDUE_BILL: "past due" "overdue" "ended" "declined" "expired" "required" "ran out"
+        "has run out" "unpaid" "suspended";
+    /// What is measured without being used up.
+    SIZED: "gb" "gib" "tb" "bundle" "kb" "mb" "kib" "mib" "bytes" "characters" "length" "depth" "size";
+    OVER: "spent" "consumed" "exceeded" "exhausted" "exceeds" "reached" "hit" "limit" "limits" "limited" "too many"
         "throttled" "throttling" "exceeding" "used up" "depleted" "over its" "over the" "over your" "limit reached"
-        "limit exceeded" "limit hit";
+        "limit exceeded" "limit hit" "maximum number" "maxed out";
 }

@@ -9,6 +9,9 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::AuthExpired,
         narrow: false,
         phrases: &[
+            "log in again",
+            "login again",
+            "sign in again",
             "key expired",
             "must reset your password",
             "token has expired",
@@ -30,11 +33,32 @@ pub(super) static RULES: &[Rule] = &[
             "token is either invalid or expired",
         ],
     },
+    // A safe that a person has to open first.
+    Rule {
+        id: "phrase.safe-locked",
+        code: Code::AuthMissing,
+        narrow: true,
+        phrases: &[
+            "vault is locked",
+            "keychain is locked",
+            "keyring is locked",
+            "wallet is locked",
+            "password store is locked",
+            "secret store is locked",
+            "unlock your vault",
+            "unlock the keyring",
+            "unlock the keychain",
+        ],
+    },
     Rule {
         id: "phrase.credentials-missing",
         code: Code::AuthMissing,
         narrow: false,
         phrases: &[
+            // What the clients of one cloud say in every tool that is built on them.
+            "no valid providers in chain",
+            "no valid credential sources",
+            "failed to refresh cached credentials",
             "no subscriptions found",
             "no accounts found",
             "authentication agent",
@@ -301,7 +325,6 @@ pub(super) static RULES: &[Rule] = &[
             "disabled by your administrator",
             "disabled by policy",
             "blocked by policy",
-            "is blocked",
             "blocked by your administrator",
             "not owned by",
             "not writable",
@@ -348,7 +371,7 @@ pub(super) static RULES: &[Rule] = &[
         code: Code::ToolQuota,
         narrow: false,
         phrases: &[
-            "has exceeded the",
+            "has exceeded the '",
             "billing details",
             "billing account",
             "billing hard limit",

@@ -6,6 +6,9 @@ use crate::fault::table::Code;
 /// The rule about locks of other programs than git.
 pub(in super::super) const HELD_ELSEWHERE: &str = "phrase.held-elsewhere";
 
+/// The rule about a tool that only says that it went wrong inside.
+pub(in super::super) const INTERNAL: &str = "phrase.internal";
+
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "phrase.disk-full",
@@ -111,6 +114,11 @@ pub(super) static RULES: &[Rule] = &[
             "unmerged files",
             "unmerged paths",
             "unresolved conflict",
+            "unresolved conflicts",
+            "remote contains",
+            "cannot fast-forward",
+            "can't fast-forward",
+            "not a fast-forward",
             "would be overwritten by",
             "non-fast-forward",
             "fetch first",
@@ -145,11 +153,27 @@ pub(super) static RULES: &[Rule] = &[
         narrow: true,
         phrases: &["cannot allocate memory", "disk image is malformed", "disk i/o error"],
     },
+    // It went wrong inside; what went wrong may stand beside it.
+    Rule {
+        id: INTERNAL,
+        code: Code::ToolCrash,
+        narrow: false,
+        phrases: &["internal error", "internal failure", "internal exception"],
+    },
     Rule {
         id: "phrase.crash",
         code: Code::ToolCrash,
         narrow: false,
         phrases: &[
+            "encountered a bug",
+            "hit a bug",
+            "found a bug",
+            "should never happen",
+            "should not have happened",
+            "unreachable code",
+            "cannot fork",
+            "unable to fork",
+            "fork failed",
             "internal clr error",
             "internal vm error",
             "invalid page in block",
@@ -178,7 +202,6 @@ pub(super) static RULES: &[Rule] = &[
             "please report this",
             "please submit a full bug report",
             "bug report",
-            "internal error",
             "assertion failed in",
             "javascript heap out of memory",
             "heap out of memory",

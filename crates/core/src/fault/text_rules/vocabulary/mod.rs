@@ -11,10 +11,11 @@ pub(super) use usage::EXITED;
 
 use super::phrases::Rule;
 pub(super) use kinds::KINDS;
-pub(super) use machine::HELD_ELSEWHERE;
+pub(super) use machine::{HELD_ELSEWHERE, INTERNAL};
 pub(super) use network::VAGUE;
 pub(super) use together::{
-    HELD, LOCKED, LOGIN_FIRST, OF_CODE, PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
+    DAMAGED, HELD, LOCKED, LOGIN_FIRST, NOT_AS_ROOT, OF_CODE, PLAN_USED_UP, PORT_TAKEN, TOGETHER,
+    Together, WRONG_SECRET,
 };
 
 /// Every rule of phrases.

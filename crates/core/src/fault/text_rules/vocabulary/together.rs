@@ -30,6 +30,13 @@ pub(in super::super) const HELD: &str = "words.held";
 /// The rule about ports, which no word about other processes outweighs.
 pub(in super::super) const PORT_TAKEN: &str = "words.port";
 
+/// The rule about what refuses to be run by root, which asks for no rights.
+pub(in super::super) const NOT_AS_ROOT: &str = "words.not-as-root";
+/// The rule about plans and credit, which code that raises speaks of as its own subject.
+pub(in super::super) const PLAN_USED_UP: &str = "words.quota";
+/// The rule about a damaged file that was given, which is no damage of the tool's own.
+pub(in super::super) const DAMAGED: &str = "words.damaged";
+
 macro_rules! together {
     ($($id:expr => $code:ident {
         $([$($word:expr),+] $gap:literal $(without $without:expr)?;)+
@@ -56,14 +63,21 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [ASKS_WHETHER, LOGIN] 4;
         [LOGS_IN] 0 without FAILED | WRONG;
         [NEEDS, ACCOUNT] 4 without WRONG;
-        [ANONYMOUS, NO | DENIED] 5;
+        [SECRET, MISSING] 1 without WRONG | RIGHTS | ROOT;
+        [MISSING, SECRET] 1 without WRONG | RIGHTS | ROOT;
+        [ANONYMOUS, NO | DENIED | REJECTED] 5;
     }
     "words.login-missing" => AuthMissing {
-        [NO | NEEDS, SECRET] 3 without RIGHT;
+        [NO | NEEDS, SECRET] 3 without RIGHT | SAFE;
+        [NO | FAILED | ERROR, GETS, SECRET] 2 without WRONG | REJECTED | SAFE;
+        [NO, IDENTITY, THERE] 2;
+        [IDENTITY, NO, THERE] 2;
         [SECRET, NO, THERE] 2;
         [SECRET, NEEDS] 2 without WRONG;
-        [ASKS, SECRET] 3 without WRONG | RIGHT;
-        [NO, LOGIN] 1 without FAILED;
+        [ASKS, SECRET] 5 without WRONG | RIGHT;
+        [NO, LOGIN] 1 without FAILED | RIGHT | PROVEN | WRONG;
+        [SETS, SECRET] 1 without FAILED | NO | WRONG;
+        [LOGIN, NO, THERE] 2 without PART;
         [NEEDS | ASKS, LOGIN] 3 without FAILED;
         [LOGIN, NEEDS] 1;
         [NO, ACCOUNT] 3;
@@ -77,6 +91,9 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [SECRET, NO, RIGHT] 3;
         [NO, KEY, SECRET] 4;
         [NO, RIGHT, SECRET] 2;
+        [NO, IDENTITY, RIGHT] 2;
+        [NO | FAILED, RIGHT, IDENTITY] 2;
+        [FAILED, SECRET] 1;
         [FAILED | NO | ERROR, LOGIN] 2 without PART;
         [LOGIN, FAILED | REJECTED | WRONG | ERROR] 3 without PART;
         [SECRET, FAILED] 2;
@@ -89,18 +106,28 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [RIGHTS, DENIED | REJECTED | NEEDS] 6;
         [NEEDS | UNLESS | ASKS, ROOT] 6 without NO;
         [NO, UNLESS, ROOT] 6;
-        [UNLESS | NEEDS | NO, ROLE] 4;
+        [UNLESS | NEEDS | NO | LITTLE, ROLE] 4;
+        [POLICY, NO, PERMITS] 3;
+        [POLICY, REJECTED | DENIED] 3;
+        [ACCESS, REJECTED] 2;
+        [ROLE, ONLY] 1;
         [DENIED] 0;
+        [ROOT_ONLY] 0;
     }
     LOCKED => EnvUnavailable {
         [HOLDS | NO | FAILED, LOCK] 3 without PINNED;
     }
     HELD => EnvUnavailable {
         [LOCK, HOLDS] 4 without PINNED;
+        [INSTANCE, LOCK] 3 without PINNED;
+        [ANOTHER_ONE, ACTIVE] 3;
+        [INSTANCE, IN_PROGRESS] 1;
+        [FILES, LOCK] 1 without PINNED;
         [ANOTHER, INSTANCE, ACTIVE | LOCK] 5;
         [INSTANCE, ALREADY, ACTIVE] 3;
         [DISK, ACTIVE] 3;
         [TAKEN] 0;
+        [PID_FILE] 0 without NO;
     }
     PORT_TAKEN => ToolConfig {
         [PORT, IN_USE] 7;
@@ -108,6 +135,9 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
     "words.disk-full" => EnvDiskFull {
         [LITTLE | NO | MORE, SPACE] 3 without INNER;
         [LITTLE, DISK] 2 without RATE;
+        [NEEDS, SIZED, MORE] 2 without MEMORY;
+        [UNLESS, SIZED, LEFT] 2 without MEMORY;
+        [ALLOCATES, DISK] 4;
         [DISK | SPACE, FULL] 4 without INNER | RATE;
     }
     "words.memory" => ToolCrash {
@@ -125,25 +155,43 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [COMMAND, NO, FOUND | RIGHT | THERE] 3 without LINE;
         [NO, RIGHT, COMMAND] 6 without LINE;
         [NO, THERE, INSTALLED] 3 without PART;
-        [NO | FAILED, FOUND, PROGRAM] 3 without PART;
+        [NO | FAILED, FOUND, ON_MACHINE] 4 without PART;
+        [NO | FAILED, FOUND, PROGRAM] 3 without PART | FORM;
         [PROGRAM, NO, FOUND | INSTALLED] 9 without PART;
         [NEEDS, PROGRAM] 1 without PART;
         [NO | NEEDS, INSTALLED] 3 without PART | FORM;
         [NO, THERE, INSTALL] 9 without PART | FORM;
-        [PROGRAM, NEEDS] 2 without PART;
+        [NO, PROGRAM, FOUND | INSTALLED] 4 without PART;
+        [PROGRAM, NEEDS] 2 without PART | SECRET;
         [ASKS_WHETHER, INSTALLED] 8 without PART;
         [ASKS, INSTALL] 2 without PART | FORM;
         [FAILED | NO | ERROR, STARTS, NO_FILE] 6;
+        [FAILED | NO | ERROR, RUNS, NOT_FOUND] 1;
     }
     "words.limited" => ToolRateLimit {
-        [RATE, OVER] 3;
-        [OVER, RATE] 3;
+        [RATE, OVER] 4 without SIZED | TIME_LIMIT;
+        [OVER, RATE] 4 without SIZED | TIME_LIMIT;
         [TOO_MANY] 0 without UNLIMITED;
+        [TOO_FAST] 0;
+    }
+    PLAN_USED_UP => ToolQuota {
+        [OVER, PLAN | UPGRADE] 9 without SIZED;
+        [LITTLE | NO | OVER | NEEDS, MONEY] 3;
+        [LITTLE, RATE] 2 without SIZED;
+        [RATE, NO, PERMITS] 2;
+        [MONEY, OVER | OVERDUE_BILL | LITTLE] 3;
+    }
+    NOT_AS_ROOT => ToolConfig {
+        [NO, AS_ROOT] 3 without UNLESS | NEEDS;
+    }
+    DAMAGED => ToolConfig {
+        [ARCHIVE, BROKEN] 4;
+        [BROKEN, ARCHIVE] 2;
     }
     "words.dns" => EnvDns {
         [FAILED | NO | WRONG | ERROR, RESOLVES, HOST] 3;
         [DNS, FAILED | NO | RESOLVES | ERROR] 3;
-        [FAILED | NO | ERROR, DNS] 3;
+        [FAILED | NO | ERROR, DNS] 5;
         [HOST, NO, RESOLVES | THERE] 3 without PART;
     }
     "words.connection" => EnvConnection {
@@ -151,16 +199,23 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [ERROR, CONNECTS] 1 without NAMED_LINK | TLS | WRONG;
         [BREAKS, CONNECTS] 1 without NAMED_LINK | TLS;
         [STREAM] 0;
+        [ENDED] 0 without READ;
         [CONNECTS, LOST | NO] 4 without NAMED_LINK | TLS;
+        [LINK, BREAKS] 2;
+        [BREAKS, LINK] 1;
     }
     "words.unavailable" => EnvUnavailable {
         [SERVER, DOWN] 4;
-        [IDLE] 0;
-        [NO | LITTLE, LEADER] 2;
+        [NOT_YET] 0;
+        [INSTANCE, DEADLOCK] 8;
+        [TEMPORARY, FAILED | ERROR] 2 without FILES;
+        [NO | LITTLE, LEADER] 2 without KEY;
     }
     "words.timeout" => EnvTimeout {
-        [NO | FAILED, WITHIN] 8;
-        [WAITS, TOO_LONG] 3;
+        [NO | FAILED, WITHIN] 8 without INSIDE;
+        [WAITS, TOO_LONG] 6;
+        [STOPPED, TOO_LONG] 6;
+        [NO | STOPPED | TOO_LONG, AFTER_TIME] 6;
         [OVERDUE] 0;
         [STOPPED, TIME_LIMIT] 4;
         [TIME_LIMIT, STOPPED] 2;
@@ -172,6 +227,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
     "words.statement" => LogicError {
         [SQL, NO, THERE] 4;
         [WRONG, SQL] 2;
+        [SYMBOL, NO, FOUND] 2 without NO_CODE | OUTSIDE;
     }
     OF_CODE => LogicError {
         [CODE, FAILED | ERROR | NO | WRONG | UNDEFINED] 4 without NO_CODE;

@@ -35,6 +35,20 @@ fn a_plan_file_is_its_open_items() {
 }
 
 #[test]
+fn the_first_line_of_an_item_is_its_title() {
+    let text =
+        "- [ ] Faster importer\n  It takes 40 seconds.\n- [ ] Use Vec<T> <!-- later --> here\n";
+    let tasks = files(&[("plan.md", text)]).unwrap();
+    let told: Vec<_> =
+        tasks.iter().map(|t| (t.title.as_str(), t.goal.as_str(), t.brief.as_str())).collect();
+    let expected = [
+        ("Faster importer", "Faster importer It takes 40 seconds.", ""),
+        ("Use Vec<T> here", "Use Vec<T>  here", "Use Vec<T> <!-- later --> here"),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn boxes_in_a_task_file_are_no_tasks() {
     for text in [
         "## Goal\nx\n- [ ] a\n",
