@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
 use unstuck_core::time::Time;
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::scope::{Rules, Scope};
 use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
 
@@ -99,6 +99,7 @@ async fn worktree(folder: &Path) -> Workspace {
         inherits_environment: true,
         environment: Vec::new(),
         timeout: Duration::from_mins(1),
+        wall: Wall::default(),
     };
     Workspace::prepare(&project, &wanted, &shell).await.unwrap()
 }

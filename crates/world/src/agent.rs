@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Outcome, ToolKind};
 use unstuck_core::fault::Fault;
 
-use crate::process::Fence;
+use crate::process::Wall;
 
 /// How many activities may wait to be taken note of.
 pub const ACTIVITIES_QUEUED_MAX: usize = 256;
@@ -33,11 +33,17 @@ pub trait Agent: Send + Sync {
     /// call.
     async fn check(&self) -> Result<(), Fault>;
 
-    /// The fence that its processes are put behind for this assignment, which may be wider than the
+    /// The wall that its processes are put behind for this assignment, which may be wider than the
     /// one asked for: an agent that is a program keeps its own state and talks to its own service.
-    /// [`Fence::try_out`] says how much of it the system holds.
-    fn fence(&self, assignment: &Assignment) -> Fence {
-        assignment.fence.clone()
+    /// [`Wall::try_out`] says how much of it the system holds.
+    fn wall(&self, assignment: &Assignment) -> Wall {
+        assignment.wall.clone()
+    }
+
+    /// The folder in which its program keeps what was said, where that lies with us: secrets are
+    /// taken out of it after each attempt.
+    fn transcripts(&self) -> Option<&Path> {
+        None
     }
 
     /// Works until it is done, fails, or is told to stop; everything it started is then gone.
@@ -68,7 +74,7 @@ pub struct Assignment {
     /// The environment of its processes, whole.
     pub environment: Vec<(OsString, OsString)>,
     /// What its processes are kept from, where the system can do that.
-    pub fence: Fence,
+    pub wall: Wall,
     /// The very commands that a person allowed beside what its permissions say.
     pub allowed_commands: BTreeSet<String>,
     /// How far it may go.

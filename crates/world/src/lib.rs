@@ -8,6 +8,7 @@
 //! - [`agent`]: what works on a task by itself;
 //! - [`commands`]: which commands may run, and with what means;
 //! - [`connector`]: irreversible actions, and how each is looked up;
+//! - [`egress`]: the only way out to the network for programs behind the wall;
 //! - [`fake`]: stand-ins for the outside, for tests, drill and demo;
 //! - [`git`]: the git command as typed operations;
 //! - [`mcp`]: our tools for agents that are programs;
@@ -29,6 +30,7 @@
 pub mod agent;
 pub mod commands;
 pub mod connector;
+pub mod egress;
 pub mod fake;
 pub mod git;
 pub mod mcp;
@@ -37,6 +39,7 @@ pub mod notify;
 pub mod process;
 pub mod provider;
 pub mod redact;
+mod regular_file;
 pub mod scope;
 pub mod tool;
 pub mod validate;

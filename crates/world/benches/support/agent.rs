@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent as _, Assignment, End, Limits};
-use unstuck_world::process::{Fence, Guard};
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, Settings};
 use unstuck_world::provider::{Account, Credential, Key};
 
@@ -69,7 +69,7 @@ pub(crate) async fn work(
         model: None,
         environment,
         allowed_commands: std::collections::BTreeSet::new(),
-        fence: Fence { writable: Some(vec![root.to_owned()]), tcp_refused: false },
+        wall: Wall { writable: Some(vec![root.to_owned()]), ..Wall::default() },
         limits: Limits {
             turns_max: None,
             money_micros_max: None,

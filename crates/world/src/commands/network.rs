@@ -3,7 +3,6 @@
 //! It is tried out, not assumed: what cannot be enforced is said to be open.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::policy::Rules;
-use crate::process::{Fence, Hold};
+use crate::process::{Connections, Hold, Layers, Wall};
 
 /// How long one try may take.
 const TRY_MAX: Duration = Duration::from_secs(5);
@@ -28,9 +27,9 @@ pub enum Network {
     Open,
     /// It was to be without, and this machine cannot do that.
     NotPossible,
-    /// It has no TCP, by Landlock: not even to the machine itself. Other protocols pass.
+    /// It has neither TCP nor UDP, by Landlock and seccomp: not even to the machine itself.
     Landlock,
-    /// It is without, by `bwrap`; only the machine itself can be reached, and only from inside.
+    /// It is without, by a namespace of its own; it reaches itself, and nothing else.
     Bubblewrap,
     /// It is without, by `unshare`; the machine itself as above, where `ip` is installed.
     Unshare,
@@ -43,22 +42,29 @@ impl Network {
     }
 
     async fn off() -> Self {
-        if (Fence { tcp_refused: true, ..Fence::default() }).try_out().tcp == Hold::Fully {
+        if Layers::here().bubblewrap.is_some() {
+            return Self::Bubblewrap;
+        }
+        let closed = Wall { network: Connections::Closed(Vec::new()), ..Wall::default() };
+        if closed.try_out().network != Hold::NotPossible {
             return Self::Landlock;
         }
-        for wall in [Self::Bubblewrap, Self::Unshare] {
-            if wall.works().await {
-                return wall;
-            }
+        if Self::Unshare.works().await {
+            return Self::Unshare;
         }
         Self::NotPossible
     }
 
-    /// The fence of a command that writes to these places only. Walls that a program puts up cannot
-    /// be put up from behind a fence of files: where they stand, files are open.
-    pub fn fence(self, writable: Vec<PathBuf>) -> Fence {
-        let fenced = !matches!(self, Self::Bubblewrap | Self::Unshare);
-        Fence { writable: fenced.then_some(writable), tcp_refused: self == Self::Landlock }
+    /// The wall around a command, with this word about the network. `unshare` cannot put its own up
+    /// from behind ours: where it stands, there is no other.
+    pub fn within(self, wall: Wall) -> Wall {
+        match self {
+            Self::Unshare => Wall::default(),
+            Self::Open | Self::NotPossible => Wall { network: Connections::Open, ..wall },
+            Self::Landlock | Self::Bubblewrap => {
+                Wall { network: Connections::Closed(Vec::new()), ..wall }
+            }
+        }
     }
 
     /// Whether commands really have no network.
@@ -69,8 +75,7 @@ impl Network {
     /// What stands before a program and its arguments.
     pub fn before(self) -> Vec<OsString> {
         let words: &[&str] = match self {
-            Self::Open | Self::NotPossible | Self::Landlock => &[],
-            Self::Bubblewrap => &["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--"],
+            Self::Open | Self::NotPossible | Self::Landlock | Self::Bubblewrap => &[],
             Self::Unshare => {
                 &["unshare", "--map-root-user", "--net", "--", "sh", "-c", LOOPBACK, "sh"]
             }

@@ -11,7 +11,7 @@ use super::network::Network;
 use super::rule::Rule;
 use super::unwrap::{base_name, programs};
 use super::words::Simple;
-use crate::process::Hold;
+use crate::process::Held;
 
 /// Where a blocked command is raised.
 const SOURCE: &str = "commands";
@@ -74,8 +74,8 @@ pub struct Enforced {
     pub variables: Vec<String>,
     /// Programs that go through a shim.
     pub shims: Vec<String>,
-    /// Writing outside the worktree and the places beside it.
-    pub files: Hold,
+    /// What the wall around commands really holds.
+    pub held: Held,
     /// The network.
     pub network: Network,
 }

@@ -30,9 +30,12 @@ pub struct Shims {
 }
 
 impl Shims {
+    /// The file in its folder that counts refusals.
+    pub const LOG: &str = "refused";
+
     /// No shims yet, in `folder`/bin. The count of refusals in `folder` goes on where it was.
     pub fn within(folder: &Path) -> io::Result<Self> {
-        let (bin, log) = (folder.join("bin"), folder.join("refused"));
+        let (bin, log) = (folder.join("bin"), folder.join(Self::LOG));
         fs::create_dir_all(&bin)?;
         append(&log)?;
         Ok(Self { folder: bin, log, programs: Vec::new() })

@@ -30,8 +30,9 @@ impl Answer {
     pub(super) fn success(self) -> Result<String, Unsuccessful> {
         match self.status() {
             200..=299 => Ok(self.text()),
-            // A server that fails may have done it before.
-            500..=599 => Err(Unsuccessful::Lost(self.fault())),
+            // A server that fails or gives up waiting may have done it before, and one that sends us
+            // elsewhere often has.
+            300..=399 | 408 | 500..=599 => Err(Unsuccessful::Lost(self.fault())),
             _ => Err(Unsuccessful::Refused(self.fault())),
         }
     }
@@ -102,14 +103,14 @@ mod tests {
     fn the_status_says_which_fault_it_is_and_whether_it_may_have_happened() {
         type Headers = &'static [(&'static str, &'static str)];
         let table: [(u16, Headers, Code, bool); 13] = [
-            (301, &[], Code::LogicBadInput, false),
+            (301, &[], Code::LogicBadInput, true),
             (400, &[], Code::LogicBadInput, false),
             (401, &[], Code::AuthInvalid, false),
             (403, &[], Code::AuthInvalid, false),
             (403, &[("retry-after", "7")], Code::NetworkRateLimit, false),
             (403, &[("x-ratelimit-remaining", "0")], Code::NetworkRateLimit, false),
             (404, &[], Code::PreconditionMissing, false),
-            (408, &[], Code::NetworkUnavailable, false),
+            (408, &[], Code::NetworkUnavailable, true),
             (409, &[], Code::LogicBadInput, false),
             (422, &[], Code::LogicBadInput, false),
             (429, &[("retry-after", "7")], Code::NetworkRateLimit, false),

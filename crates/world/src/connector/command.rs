@@ -36,8 +36,19 @@ pub async fn finish(mut process: Process, stop: &CancellationToken) -> (Ended, O
     }
 }
 
-/// Performs the action that a command is. It happened when the command ends with 0; however else it
-/// ends, it may have happened. `keep` says what is remembered of what it wrote.
+/// Whether the way a command ended proves that its action did not happen: it could not be started,
+/// or it ended with one of the statuses that its caller declared to mean so. No other status and no
+/// words prove anything, because the other side may have acted before the command failed.
+pub fn did_not_happen(how: How, not_done: &[u8]) -> bool {
+    match how {
+        How::NotStarted(_) => true,
+        How::Exited(status) => not_done.iter().any(|declared| i32::from(*declared) == status),
+        _ => false,
+    }
+}
+
+/// Performs the action that a command is. It happened when the command ends with 0; unless it could
+/// not be started, it may have happened otherwise. `keep` says what is remembered of what it wrote.
 pub async fn perform(
     launch: Launch,
     source: &str,
@@ -55,7 +66,7 @@ pub async fn perform(
             let result = told.and_then(|told| keep(&told).ok());
             Outcome::Applied { result: result.unwrap_or_else(|| Arc::from("")) }
         }
-        (How::NotStarted(_), Some(fault), _) => {
+        (how, Some(fault), _) if did_not_happen(how, &[]) => {
             Outcome::Failed { fault: Arc::new(fault), approach: None }
         }
         (_, fault, _) => Outcome::Unknown {

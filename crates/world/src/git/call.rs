@@ -27,8 +27,9 @@ const STDERR_BYTES_MAX: usize = 64 * 1_024;
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
 /// Variables that would move git to another place or change what it says, were they inherited.
-pub(crate) const REMOVED: [&str; 20] = [
+pub(crate) const REMOVED: [&str; 21] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
     "GIT_CONFIG_COUNT",
@@ -52,8 +53,10 @@ pub(crate) const REMOVED: [&str; 20] = [
 
 /// Settings that hold for every command: nothing that a file could have planted is run, nothing is
 /// shown in colour, and nothing goes on in the background.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "core.fsmonitor=false",
+    // An index is copied, and half of one would stay behind.
+    "core.splitIndex=false",
     "core.hooksPath=/dev/null",
     "core.quotePath=false",
     "core.trustctime=true",
@@ -226,9 +229,12 @@ impl Call<'_> {
         if self.git.index.is_none() && self.operation.only_looks() {
             set("GIT_OPTIONAL_LOCKS", "0".as_ref());
         }
-        if let Some(git_dir) = &self.git.own_dir {
-            set("GIT_DIR", git_dir.as_ref());
-            set("GIT_WORK_TREE", self.git.directory.as_ref());
+        if let Some(folders) = &self.git.folders {
+            set("GIT_DIR", folders.own.as_ref());
+            set("GIT_COMMON_DIR", folders.common.as_ref());
+            if folders.at_root {
+                set("GIT_WORK_TREE", self.git.directory.as_ref());
+            }
         }
         if let Some(index) = &self.git.index {
             set("GIT_INDEX_FILE", index.as_ref());

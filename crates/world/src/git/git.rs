@@ -22,13 +22,25 @@ const PATIENCE: Duration = Duration::from_mins(5);
 pub struct Git {
     pub(super) program: OsString,
     pub(super) directory: PathBuf,
-    pub(super) own_dir: Option<PathBuf>,
+    /// The folders of the repository; git looks for them itself where none are named.
+    pub(super) folders: Option<Folders>,
     pub(super) index: Option<PathBuf>,
     pub(super) patience: Duration,
     /// What sees to it that nothing of a command outlives us, and the lock of the run it is for.
     pub(super) kept_by: Option<(Guard, PathBuf)>,
     /// One for all that work on the same repository.
     pub(super) lookup: Arc<Lookup>,
+}
+
+/// The folders of a repository, named so that no file in a working tree decides about them.
+#[derive(Clone, Debug)]
+pub(super) struct Folders {
+    /// What belongs to one working tree.
+    pub(super) own: PathBuf,
+    /// What all working trees share.
+    pub(super) common: PathBuf,
+    /// Whether the directory is the root of the working tree.
+    pub(super) at_root: bool,
 }
 
 /// Where the parts of a repository are, and what kind of repository it is.
@@ -50,9 +62,9 @@ impl Git {
         let directory = directory.into();
         Self {
             program: program.into(),
-            lookup: Arc::new(Lookup::at(directory.clone())),
+            lookup: Arc::new(Lookup::at(directory.clone(), None)),
             directory,
-            own_dir: None,
+            folders: None,
             kept_by: None,
             index: None,
             patience: PATIENCE,
@@ -66,12 +78,27 @@ impl Git {
         Self { kept_by: Some((guard, lock.into())), ..self.clone() }
     }
 
-    /// The same program for the working tree `directory` with its own `git_dir`, whatever `.git` in
-    /// that directory says: an agent may have changed it.
+    /// The same program for the working tree `directory`, with the folders of its repository named:
+    /// `own` belongs to this working tree, `common` is shared by all. What `.git` in that directory
+    /// and `commondir` in `own` say does not count, because an agent may have changed them.
     #[must_use]
-    pub fn in_worktree(&self, directory: impl Into<PathBuf>, git_dir: impl Into<PathBuf>) -> Self {
-        let (directory, own_dir) = (directory.into(), Some(git_dir.into()));
-        Self { directory, own_dir, index: None, ..self.clone() }
+    pub fn in_worktree(
+        &self,
+        directory: impl Into<PathBuf>,
+        own: impl Into<PathBuf>,
+        common: impl Into<PathBuf>,
+    ) -> Self {
+        let folders = Folders { own: own.into(), common: common.into(), at_root: true };
+        Self { directory: directory.into(), folders: Some(folders), index: None, ..self.clone() }
+    }
+
+    /// The same, with the folders of its repository named once and for all.
+    #[must_use]
+    pub fn pinned(&self, layout: &Layout) -> Self {
+        let (own, common) = (layout.git_dir.clone(), layout.common_dir.clone());
+        let folders = Some(Folders { own, common, at_root: false });
+        let lookup = Arc::new(Lookup::at(self.directory.clone(), folders.clone()));
+        Self { folders, lookup, ..self.clone() }
     }
 
     /// The same, with another file as its index.
@@ -89,6 +116,11 @@ impl Git {
     /// Where it works.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// The folder of the repository that belongs to its working tree, where it is named.
+    pub(crate) fn git_dir(&self) -> Option<&Path> {
+        self.folders.as_ref().map(|folders| folders.own.as_path())
     }
 
     /// The program.
@@ -115,7 +147,7 @@ impl Git {
 
     /// Where the parts of the repository are. Without a repository that is `PRECONDITION_MISSING`.
     pub async fn layout(&self) -> Result<Layout, Fault> {
-        if self.own_dir.is_none() && !self.has_repository() {
+        if self.folders.is_none() && !self.has_repository() {
             let message = format!("{} is not in a git repository", self.directory.display());
             let what = "a git repository".to_owned();
             return Err(Fault::precondition_missing("git.look", message, Missing { what }));
@@ -140,10 +172,12 @@ impl Git {
     }
 
     /// What differs between the last commit, the index and the working tree, without guessing at
-    /// renames. Every new file is named, not just its folder.
+    /// renames. Every new file is named, not just its folder. Of a submodule only the commit counts:
+    /// looking further would start a git there, with the settings that an agent left in it.
     pub async fn status(&self) -> Result<Vec<Entry>, Fault> {
         let call = self.call(Operation::Status).args(["status", "--porcelain=v2", "-z"]);
-        let call = call.args(["--untracked-files=all", "--no-renames", "--ignore-submodules=none"]);
+        let call =
+            call.args(["--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]);
         let done = call.run().await?;
         status::parse(&done.stdout).map_err(|_| self.unreadable(Operation::Status))
     }

@@ -13,8 +13,7 @@ const NAMES: [&str; 5] =
 
 /// A lock file that is there. Whoever asks has just seen a command fail.
 pub(super) fn held(git: &Git, reference: Option<&str>) -> Option<PathBuf> {
-    let git_dir = git_dir(git)?;
-    let common = shared(&git_dir);
+    let (git_dir, common) = (git_dir(git)?, common_dir(git)?);
     let of_index = git.index.iter().map(|index| with_suffix(index));
     let of_reference = reference.iter().map(|name| with_suffix(&common.join(name)));
     let named = [&git_dir, &common].into_iter().flat_map(|dir| NAMES.map(|name| dir.join(name)));
@@ -29,11 +28,14 @@ fn with_suffix(path: &Path) -> PathBuf {
 
 /// What all working trees of a repository share.
 pub(super) fn common_dir(git: &Git) -> Option<PathBuf> {
-    git_dir(git).map(|own| shared(&own))
+    match &git.folders {
+        Some(folders) => Some(folders.common.clone()),
+        None => git_dir(git).map(|own| shared(&own)),
+    }
 }
 
 fn git_dir(git: &Git) -> Option<PathBuf> {
-    git.own_dir.clone().or_else(|| find(&git.directory))
+    git.folders.as_ref().map(|folders| folders.own.clone()).or_else(|| find(&git.directory))
 }
 
 /// What the folder of a worktree shares with all others.

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::call::Group;
 use super::fail::Operation;
-use super::git::Git;
+use super::git::{Folders, Git};
 use super::oid::Oid;
 
 /// Longer than any name of ours with the word behind it.
@@ -26,6 +26,7 @@ const ANSWER_BYTES_MAX: u64 = 4_096;
 pub(super) struct Lookup {
     /// Not a task's worktree: those come and go, and agents change what is in them.
     directory: PathBuf,
+    folders: Option<Folders>,
     running: Mutex<Option<Running>>,
 }
 
@@ -44,8 +45,8 @@ pub(super) enum Meaning {
 }
 
 impl Lookup {
-    pub(super) fn at(directory: PathBuf) -> Self {
-        Self { directory, running: Mutex::default() }
+    pub(super) fn at(directory: PathBuf, folders: Option<Folders>) -> Self {
+        Self { directory, folders, running: Mutex::default() }
     }
 
     /// What a name means; nothing where that has to be asked in another way.
@@ -65,7 +66,8 @@ impl Lookup {
     }
 
     fn start(&self, git: &Git) -> Option<Running> {
-        let repository = Git { directory: self.directory.clone(), own_dir: None, ..git.clone() };
+        let (directory, folders) = (self.directory.clone(), self.folders.clone());
+        let repository = Git { directory, folders, ..git.clone() };
         let call = repository.call(Operation::Look);
         let call = call.args(["cat-file", "--batch-check=%(objectname)"]);
         let mut command = call.command();

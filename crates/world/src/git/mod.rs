@@ -10,6 +10,7 @@
 //! conversions and file watchers are off. Hooks that a commit has to respect are run under a guard
 //! by whoever commits.
 
+mod adopt;
 mod call;
 mod commit;
 mod fail;
@@ -26,6 +27,7 @@ mod patch;
 pub mod raw;
 mod refs;
 mod remote;
+mod settings;
 mod snapshot;
 pub mod status;
 mod submodule;
@@ -42,8 +44,9 @@ pub use mode::Mode;
 pub use oid::Oid;
 pub use refs::{RefChange, Swapped};
 pub use remote::RemoteRef;
-pub use snapshot::{Restored, Snapshot};
+pub use snapshot::{Reach, Restored, Snapshot};
 pub use submodule::{Submodule, local_submodules};
 
 pub(crate) use call::REMOVED;
 pub(crate) use fail::Operation;
+pub(crate) use snapshot::kept_ref;

@@ -133,6 +133,26 @@ impl Git {
         }
     }
 
+    /// Lets refs of ours name these objects, wherever they stood. They get no log.
+    pub(crate) async fn keep_refs(
+        &self,
+        refs: impl IntoIterator<Item = (String, Oid)>,
+    ) -> Result<(), Fault> {
+        let orders = refs.into_iter().map(|(name, oid)| format!("update {name} {oid}\n"));
+        self.update_refs(orders.collect()).await
+    }
+
+    /// Removes refs of ours that stand so.
+    pub(crate) async fn forget_refs(&self, refs: BTreeMap<String, Oid>) -> Result<(), Fault> {
+        let orders = refs.into_iter().map(|(name, oid)| format!("delete {name} {oid}\n"));
+        self.update_refs(orders.collect()).await
+    }
+
+    async fn update_refs(&self, orders: String) -> Result<(), Fault> {
+        let call = self.call(Operation::Commit).args(["update-ref", "--no-deref", "--stdin"]);
+        call.input(orders).run().await.map(drop)
+    }
+
     /// Git does not say why it refused; where the refs stand does.
     async fn moved(&self, changes: &[RefChange]) -> Result<Option<Swapped>, Fault> {
         let mut moved = None;

@@ -1,9 +1,11 @@
-//! What all working trees of a repository share and no task may change: settings, hooks, rules about
-//! files, and refs. It is noted before an attempt and put back after it.
+//! What the person's repository is like and no task may change: settings, hooks, rules about files,
+//! refs, and the branch that is checked out. It is noted before an attempt and put back after it.
 //!
 //! People and other tasks use the same repository meanwhile. A file is put back whoever changed it,
-//! with the changed one kept; a ref is moved back only when its own log says that the agent moved
-//! it, because a commit that a person made in the meantime is theirs.
+//! with the changed one kept. A ref is put back where its log says that the agent moved it; and, where
+//! the agent could have written to the repository, also where no log accounts for where it stands:
+//! git writes one for each step of a branch, and what a log does not tell was no git of the person's.
+//! Tags have no log. So a commit that a person made in the meantime stays theirs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use unstuck_core::fault::Fault;
 
 use super::fail::Operation;
-use super::git::Git;
+use super::git::{Git, Layout};
 use super::oid::Oid;
 use super::refs::{RefChange, Swapped};
 
@@ -26,6 +28,9 @@ const FOLDERS: [&str; 2] = ["hooks", "info"];
 const FILE_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 /// Where values of refs are kept that an agent set and that were put back.
 const KEPT: &str = "refs/unstuck/kept";
+/// What is checked out, and its log.
+const HEAD: &str = "HEAD";
+const HEAD_LOG: &str = "logs/HEAD";
 /// Refs of ours.
 const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
 
@@ -34,6 +39,36 @@ const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
 pub struct Snapshot {
     files: BTreeMap<PathBuf, Held>,
     refs: BTreeMap<String, Oid>,
+    /// The person's checked-out branch. Notes of earlier versions have none.
+    #[serde(default)]
+    head: Option<Head>,
+}
+
+/// What a working tree has checked out: the file that says so, and how long its log was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Head {
+    file: Held,
+    log_bytes: u64,
+}
+
+/// Whether an agent could have written to the person's repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The system kept it from there: what no log accounts for was somebody else.
+    Held,
+    /// It could, or that is not known.
+    Unknown,
+}
+
+/// Who moved a ref.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mover {
+    /// Each step is the agent's.
+    Agent,
+    /// Some step is not the agent's.
+    Another,
+    /// No log leads from where it stood to where it stands.
+    Untold,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,38 +107,60 @@ pub struct Restored {
     pub left: Vec<String>,
 }
 
+/// The ref that keeps a commit of an agent's from being forgotten.
+pub(crate) fn kept_ref(commit: &Oid) -> String {
+    format!("{KEPT}/{commit}")
+}
+
 impl Snapshot {
-    /// Notes what stands in the repository with this common folder.
-    pub async fn take(git: &Git, common_dir: &Path) -> Result<Self, Fault> {
+    /// Notes what stands in a repository.
+    pub async fn take(git: &Git, layout: &Layout) -> Result<Self, Fault> {
+        let common_dir = &layout.common_dir;
         let files = files(common_dir).map_err(|error| unreadable(common_dir, &error))?;
-        Ok(Self { files, refs: git.refs(&[]).await? })
+        let head =
+            read(&layout.git_dir.join(HEAD)).map_err(|error| unreadable(common_dir, &error))?;
+        let log = fs::metadata(layout.git_dir.join(HEAD_LOG)).map_or(0, |log| log.len());
+        let head = head.map(|file| Head { file, log_bytes: log });
+        Ok(Self { files, refs: git.refs(&[]).await?, head })
     }
 
-    /// Puts back what was changed since by an agent that commits under the address `agent`, except
-    /// for the refs in `own`. Files as the agent left them are kept in the folder `keep`.
+    /// Puts back what was changed since by an agent that commits under the address `agent`. Files as
+    /// the agent left them are kept in the folder `keep`. Refs of ours come and go by our own hand;
+    /// those in `needed` do not go while an agent works.
     pub async fn restore(
         &self,
         git: &Git,
-        common_dir: &Path,
-        agent: &str,
-        own: &[&str],
+        layout: &Layout,
+        (agent, reach): (&str, Reach),
+        needed: &[String],
         keep: &Path,
     ) -> Result<Restored, Fault> {
         // Files come first: what git does afterwards depends on them.
-        let files = self.restore_files(common_dir, keep);
-        let files = files.map_err(|error| unreadable(common_dir, &error))?;
+        let files = self.restore_files(&layout.common_dir, keep);
+        let files = files.map_err(|error| unreadable(&layout.common_dir, &error))?;
         let mut restored = Restored { files, ..Restored::default() };
+        let head = self.restore_head(layout, (agent, reach), keep);
+        if head.map_err(|error| unreadable(&layout.git_dir, &error))? {
+            restored.files.push(HEAD.into());
+        }
         let now = git.refs(&[]).await?;
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
         for name in names {
             let (before, after) = (self.refs.get(name), now.get(name));
-            if before == after || own.contains(&name.as_str()) {
+            if before == after {
                 continue;
             }
-            // Refs of ours come and go by our own hand, and only the agent's steps are undone.
             let ours = OURS.iter().any(|prefix| name.starts_with(prefix));
-            let gone = after.is_none() && !ours;
-            let back = gone || moved_by(git, name, before, agent).await?;
+            let back = match after {
+                None => !ours || needed.contains(name),
+                Some(after) => match mover(git, name, (before, after), agent).await? {
+                    Mover::Agent => true,
+                    Mover::Another => false,
+                    // Those of ours that only keep something have no log.
+                    Mover::Untold if before.is_none() && name.starts_with(OURS[0]) => false,
+                    Mover::Untold => reach == Reach::Unknown,
+                },
+            };
             if back && put_back(git, name, before, after).await? {
                 restored.refs.push(name.clone());
                 restored.stood_at.extend(after.map(|after| (name.clone(), after.clone())));
@@ -112,6 +169,35 @@ impl Snapshot {
             }
         }
         Ok(restored)
+    }
+
+    /// Lets the person have the branch checked out that they had, where it was the agent that changed
+    /// it. No file of the working tree is touched.
+    fn restore_head(
+        &self,
+        layout: &Layout,
+        (agent, reach): (&str, Reach),
+        keep: &Path,
+    ) -> io::Result<bool> {
+        let Some(before) = &self.head else { return Ok(false) };
+        let path = layout.git_dir.join(HEAD);
+        let after = read(&path)?;
+        if after.as_ref().is_some_and(|after| after.bytes == before.file.bytes) {
+            return Ok(false);
+        }
+        let log = fs::read(layout.git_dir.join(HEAD_LOG)).unwrap_or_default();
+        let back = match head_mover(&log, before.log_bytes, agent) {
+            Mover::Agent => true,
+            Mover::Another => false,
+            Mover::Untold => reach == Reach::Unknown,
+        };
+        if back {
+            if let Some(after) = &after {
+                write(&keep.join(HEAD), after)?;
+            }
+            write(&path, &before.file)?;
+        }
+        Ok(back)
     }
 
     fn restore_files(&self, common_dir: &Path, keep: &Path) -> io::Result<Vec<PathBuf>> {
@@ -136,26 +222,45 @@ impl Snapshot {
     }
 }
 
-/// Whether every step of a ref since `before` was the agent's.
-async fn moved_by(git: &Git, name: &str, before: Option<&Oid>, agent: &str) -> Result<bool, Fault> {
+/// Who moved a ref from where it stood, by its log.
+async fn mover(
+    git: &Git,
+    name: &str,
+    (before, after): (Option<&Oid>, &Oid),
+    agent: &str,
+) -> Result<Mover, Fault> {
     let call = git.call(Operation::Look).args(["log", "--walk-reflogs", "-z", "--format=%H %ge"]);
     let call = call.args(["--end-of-options", name, "--"]);
     // A ref that names no commit has no log that git would show.
     let done = call.run_expecting(&[0, 128]).await?;
-    let mut steps = 0;
-    for record in done.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        let record = String::from_utf8_lossy(record);
-        let (at, by) = record.split_once(' ').unwrap_or_default();
-        if before.is_some_and(|before| before.as_str() == at) {
-            return Ok(steps > 0);
-        }
-        if by != agent {
-            return Ok(false);
-        }
-        steps += 1;
+    let records = done.stdout.split(|byte| *byte == 0).filter(|record| !record.is_empty());
+    let steps: Vec<String> =
+        records.map(|step| String::from_utf8_lossy(step).into_owned()).collect();
+    let steps: Vec<(&str, &str)> = steps.iter().filter_map(|step| step.split_once(' ')).collect();
+    let begin = match before {
+        Some(before) => steps.iter().position(|(at, _)| *at == before.as_str()),
+        None => Some(steps.len()),
+    };
+    let since = begin.map(|begin| &steps[..begin]).unwrap_or_default();
+    Ok(match since.first() {
+        Some((at, _)) if *at != after.as_str() => Mover::Untold,
+        Some(_) if since.iter().all(|(_, by)| *by == agent) => Mover::Agent,
+        Some(_) => Mover::Another,
+        None => Mover::Untold,
+    })
+}
+
+/// Who changed what is checked out, by the part of its log that was written since.
+fn head_mover(log: &[u8], log_bytes: u64, agent: &str) -> Mover {
+    let known = usize::try_from(log_bytes).unwrap_or(usize::MAX);
+    let since = log.get(known..).unwrap_or_default();
+    let by_agent = format!("<{agent}>");
+    let is_agents = |line: &[u8]| String::from_utf8_lossy(line).contains(&by_agent);
+    let mut lines = since.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).peekable();
+    if lines.peek().is_none() {
+        return Mover::Untold;
     }
-    // A log that ends is all of a ref that is new, and not enough for one that was there.
-    Ok(steps > 0 && before.is_none())
+    if lines.all(is_agents) { Mover::Agent } else { Mover::Another }
 }
 
 /// Moves a ref back with the agent's value kept; not if it has moved on meanwhile.
@@ -168,7 +273,7 @@ async fn put_back(
     let mut changes =
         vec![RefChange { name: name.to_owned(), old: after.cloned(), new: before.cloned() }];
     if let Some(after) = after {
-        let kept = format!("{KEPT}/{after}");
+        let kept = kept_ref(after);
         let old = git.commit_of(&kept).await?;
         changes.push(RefChange { name: kept, old, new: Some(after.clone()) });
     }

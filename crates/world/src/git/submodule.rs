@@ -1,5 +1,6 @@
 //! Repositories within a repository.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,23 +35,76 @@ impl Git {
         Ok(text.split('\0').filter_map(read).collect())
     }
 
+    /// Where submodules come from, by name: as the person's settings say, else as the commit does that
+    /// the person has checked out.
+    pub(crate) async fn submodule_addresses(&self) -> Result<BTreeMap<String, String>, Fault> {
+        let mut found = BTreeMap::new();
+        for source in [&["--blob", "HEAD:.gitmodules"][..], &[]] {
+            let call = self.call(Operation::Look).args(["config", "-z"]).args(source);
+            let call = call.args(["--get-regexp", r"^submodule\..*\.url$"]);
+            // 1 is a file without any, 128 no such file.
+            let done = call.run_expecting(&[0, 1, 128]).await?;
+            let text = String::from_utf8_lossy(&done.stdout).into_owned();
+            found.extend(text.split('\0').filter_map(|record| {
+                let (key, url) = record.split_once('\n')?;
+                let name = key.strip_prefix("submodule.")?.strip_suffix(".url")?;
+                Some((name.to_owned(), url.to_owned()))
+            }));
+        }
+        let origin = self.setting("remote.origin.url").await?;
+        let origin = origin.unwrap_or_else(|| self.directory().display().to_string());
+        for url in found.values_mut().filter(|url| url.starts_with("./") || url.starts_with("../"))
+        {
+            *url = resolve_address(&origin, url);
+        }
+        Ok(found)
+    }
+
+    /// The working tree of a repository, from its own folder, where its settings name one.
+    pub(crate) async fn own_working_tree(&self) -> Result<Option<String>, Fault> {
+        self.setting("core.worktree").await
+    }
+
     /// Makes the working tree hold these submodules as its commit says, with changes in them thrown
-    /// away. Those that `sources` knows are copied from there and not from the network.
-    pub async fn update_submodules(
+    /// away. They come from these addresses, by name; what a file in the working tree says about that
+    /// does not count.
+    pub(crate) async fn update_submodules(
         &self,
         submodules: &[Submodule],
-        sources: &[(String, PathBuf)],
+        addresses: &BTreeMap<String, String>,
     ) -> Result<(), Fault> {
+        if submodules.is_empty() {
+            return Ok(());
+        }
         // Settings on the command line win, and nothing is written into the person's own.
         let mut call = self.call(Operation::Worktree).with_plain_paths();
         call = call.args(["-c", "protocol.file.allow=always"]);
-        for (name, source) in sources {
-            let url = format!("submodule.{name}.url={}", source.display());
+        for (name, address) in addresses {
+            let url = format!("submodule.{name}.url={address}");
             call = call.args(["-c", &url, "-c", &format!("submodule.{name}.active=true")]);
         }
         call = call.args(["submodule", "--quiet", "update", "--init", "--recursive", "--force"]);
         let paths = submodules.iter().map(|submodule| submodule.path.as_str());
         call.args(["--"]).args(paths).run().await.map(drop)
+    }
+}
+
+/// An address that is written as seen from another.
+fn resolve_address(origin: &str, relative: &str) -> String {
+    let (mut base, mut rest) = (origin.trim_end_matches('/').to_owned(), relative);
+    loop {
+        if let Some(same) = rest.strip_prefix("./") {
+            rest = same;
+        } else if let Some(up) = rest.strip_prefix("../") {
+            let at = base.rfind(['/', ':']).unwrap_or_default();
+            // What follows a host directly is still set apart from it.
+            let host = base.as_bytes().get(at) == Some(&b':');
+            base.truncate(if host { at + 1 } else { at });
+            rest = up;
+        } else {
+            let between = if base.ends_with(':') { "" } else { "/" };
+            return format!("{base}{between}{rest}");
+        }
     }
 }
 
@@ -73,4 +127,21 @@ pub fn local_submodules(common_dir: &Path) -> Vec<(String, PathBuf)> {
     }
     found.sort();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_found_from_another() {
+        for (origin, relative, wanted) in [
+            ("https://example.org/a/b.git", "../c.git", "https://example.org/a/c.git"),
+            ("https://example.org/a/b.git/", "../../c/d", "https://example.org/c/d"),
+            ("git@example.org:a.git", "../b.git", "git@example.org:b.git"),
+            ("/srv/a", "./b", "/srv/a/b"),
+        ] {
+            assert_eq!(resolve_address(origin, relative), wanted, "{origin} {relative}");
+        }
+    }
 }

@@ -32,12 +32,6 @@ impl Git {
         self.alone(call.args([OsStr::new(commit.as_str())]).about(commit.as_str())).await.map(drop)
     }
 
-    /// Puts the two sides of a working tree in touch again after its folder was moved.
-    pub async fn repair_worktree(&self, path: &Path) -> Result<(), Fault> {
-        let call = self.call(Operation::Worktree).args(["worktree", "repair"]).args([path]);
-        self.alone(call).await.map(drop)
-    }
-
     /// Removes a working tree with all that is in it. Whoever asks has seen to it that nothing in
     /// it is unsaved.
     pub async fn remove_worktree(&self, path: &Path) -> Result<(), Fault> {
@@ -62,11 +56,5 @@ impl Git {
         let done = call.run_expecting(&[0, 1]).await?;
         let name = String::from_utf8_lossy(done.stdout.trim_ascii_end()).into_owned();
         Ok((done.status == 0).then_some(name))
-    }
-
-    /// The branch that `HEAD` is to be on, whatever it names now.
-    pub async fn set_head(&self, branch: &str) -> Result<(), Fault> {
-        let call = self.call(Operation::Commit).args(["symbolic-ref", "HEAD", branch]);
-        call.about(branch).run().await.map(drop)
     }
 }

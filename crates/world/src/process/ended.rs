@@ -1,7 +1,11 @@
 //! How a program ended.
 
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::deadlines::Deadline;
@@ -57,6 +61,29 @@ pub enum NotStarted {
     DirectoryMissing,
     /// The machine has no room for another process at the moment.
     NoRoom,
+    /// The wall that it was to run behind could not be put up.
+    NoWall,
     /// Anything else, by the system's error number.
     Other(i32),
+}
+
+impl NotStarted {
+    /// Why the system did not start `program`, which was looked up along `search`.
+    pub(super) fn reason(error: &io::Error, program: &OsStr, search: &OsStr) -> Self {
+        let number = error.raw_os_error().unwrap_or_default();
+        match Errno::from_raw_os_error(number) {
+            Errno::NOENT => Self::NotFound,
+            Errno::ACCESS if !is_anywhere(program, search) => Self::NotFound,
+            Errno::ACCESS | Errno::PERM => Self::AccessDenied,
+            Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE => Self::NoRoom,
+            _ => Self::Other(number),
+        }
+    }
+}
+
+/// Whether a program that is looked up is in any directory that we may look into. One that we may
+/// not makes the system say "access denied" about every program that does not exist.
+fn is_anywhere(program: &OsStr, search: &OsStr) -> bool {
+    let looked_up = !program.as_bytes().contains(&b'/');
+    !looked_up || std::env::split_paths(search).any(|place| place.join(program).is_file())
 }

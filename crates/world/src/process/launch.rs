@@ -10,12 +10,12 @@ use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::signature::{HEAD_BYTES_MAX, TAIL_BYTES_MAX};
 
 use super::deadlines::Deadlines;
-use super::fence::{Fence, Held};
 use super::guard::report::{Refusal, Report};
 use super::guard::{Order, Session};
 use super::log::Log;
 use super::process::Process;
 use super::waiting::Waiting;
+use super::wall::{Held, Layers, Wall};
 
 /// Where a failure to start is raised.
 const SOURCE: &str = "process.start";
@@ -83,7 +83,7 @@ pub struct Launch {
     /// How much of its output is kept.
     pub output_bytes_max: usize,
     /// What it is kept from.
-    pub fence: Fence,
+    pub wall: Wall,
     /// Whose terminal it belongs to.
     pub session: Session,
     /// How long it may take.
@@ -112,7 +112,7 @@ impl Launch {
             input: Input::default(),
             output: Output::default(),
             output_bytes_max: HEAD_BYTES_MAX + TAIL_BYTES_MAX,
-            fence: Fence::default(),
+            wall: Wall::default(),
             session: Session::default(),
             deadlines: Deadlines::default(),
             grace: GRACE,
@@ -154,7 +154,8 @@ impl Launch {
         Order {
             session: self.session,
             grace: self.grace,
-            fence: self.fence.clone(),
+            wall: self.wall.clone(),
+            layers: self.layers(),
             inherits_environment: self.inherits_environment,
             environment: self.environment.clone(),
             lock: self.lock.clone(),
@@ -162,6 +163,11 @@ impl Launch {
             program: self.program.clone(),
             args: self.arguments.clone(),
         }
+    }
+
+    /// What walls are made of here. It is tried out where there is a wall to put up.
+    fn layers(&self) -> Layers {
+        if self.wall == Wall::default() { Layers::default() } else { Layers::here().clone() }
     }
 
     fn refused(&self, refusal: Refusal) -> Fault {

@@ -40,7 +40,7 @@ impl Lock {
     #[cfg(target_os = "linux")]
     pub(super) fn name(&self) -> io::Result<String> {
         let file = self.file.metadata()?;
-        Ok(format!("unstuck-{:x}-{:x}", file.dev(), file.ino()))
+        Ok(group_name(file.dev(), file.ino()))
     }
 
     /// Leaves a note for whoever takes the lock after us.
@@ -59,4 +59,10 @@ impl Lock {
         (&self.file).take(NOTE_BYTES_MAX).read_to_end(&mut note)?;
         Ok(note)
     }
+}
+
+/// The name of the control group of the lock file that this is the device and inode of.
+#[cfg(target_os = "linux")]
+pub(super) fn group_name(device: u64, inode: u64) -> String {
+    format!("unstuck-{device:x}-{inode:x}")
 }

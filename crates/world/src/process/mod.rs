@@ -9,10 +9,14 @@
 //! of the program, and [`reap`] finds nothing but the lock.
 
 #[cfg(target_os = "linux")]
+mod around;
+#[cfg(not(target_os = "linux"))]
+#[path = "around_other.rs"]
+mod around;
+#[cfg(target_os = "linux")]
 mod cgroup;
 mod deadlines;
 mod ended;
-mod fence;
 pub mod guard;
 mod guard_child;
 mod launch;
@@ -23,14 +27,16 @@ mod output;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod process;
 mod reap;
+mod socket_path;
 mod tree;
 mod turn;
 mod verdict;
 mod waiting;
+pub mod wall;
 
+pub use around::find_runs_around;
 pub use deadlines::{Deadline, Deadlines};
 pub use ended::{Ended, How, NotStarted};
-pub use fence::{Fence, Held, Hold};
 pub use guard::Session;
 pub use launch::{Guard, Input, Launch, Output};
 pub use lock::Lock;
@@ -39,7 +45,9 @@ pub use output::Kept;
 pub(crate) use output::last_lines;
 pub use process::{Process, Stop};
 pub use reap::reap;
+pub use socket_path::SocketPath;
 pub use turn::Turn;
 pub(crate) use verdict::with_facts;
 pub use verdict::{how_it_ended, verdict};
 pub use waiting::Waiting;
+pub use wall::{Connections, Denied, Held, Hold, Layers, Limits, Private, Wall};

@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::deadlines::Deadline;
 use super::ended::{Ended, How};
-use super::fence::Held;
 use super::guard;
 use super::guard::report::{Gone, Program, Report};
 use super::guard_child::GuardChild;
 use super::launch::{Input, Launch, Output};
 use super::output::Flow;
 use super::reap::reap;
+use super::wall::Held;
 
 /// With the tree gone the streams end at once. If one does not, something that the guard could not
 /// know of holds it, and nothing of ours is in it any more.

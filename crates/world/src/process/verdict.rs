@@ -84,6 +84,14 @@ fn not_started(reason: NotStarted, source: &str, command: &str) -> Fault {
             let message = format!("there is no room for another process to run {command}");
             Fault::env_unavailable(source, message, tool)
         }
+        NotStarted::NoWall => {
+            let message = format!(
+                "the wall around {command} could not be put up, so it was not started; \
+                 `unstuck doctor --wall` says why"
+            );
+            let what = "the wall around programs".to_owned();
+            Fault::precondition_missing(source, message, Missing { what })
+        }
         NotStarted::Other(number) => {
             let message = format!("{command} could not be started (error {number})");
             let logic = Logic { step: Some(command.to_owned()), exit: None };

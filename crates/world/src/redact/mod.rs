@@ -6,6 +6,7 @@
 //! that are secret wherever they come from (`shapes`). What is found becomes `[redacted]` or
 //! `[redacted:kind]`. A second time over the same text finds nothing more.
 
+mod files;
 mod forms;
 mod shapes;
 mod stream;

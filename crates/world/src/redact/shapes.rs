@@ -27,6 +27,8 @@ enum Shape {
     Address,
     /// Something that is given a value: `password=…`, `"token": "…"`.
     Assignment { plain_words: bool },
+    /// The same where the name may also be that of the folder somebody is in: `PWD=/home/ada`.
+    PasswordOrFolder,
 }
 
 const fn key(kind: &'static str, letters_min: usize) -> Shape {
@@ -76,7 +78,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("password", PASSWORD),
     ("passwd", PASSWORD),
     ("passphrase", PASSWORD),
-    ("pwd", PASSWORD),
+    ("pwd", Shape::PasswordOrFolder),
     ("secret", TOKEN),
     ("token", TOKEN),
     ("api_key", TOKEN),
@@ -129,6 +131,9 @@ pub(super) fn find(line: &[u8]) -> Vec<Found> {
             Shape::Assignment { plain_words } => {
                 assignment(line, hit.end(), plain_words).map(|r| (r, "value"))
             }
+            Shape::PasswordOrFolder => assignment(line, hit.end(), true)
+                .filter(|range| !is_folder(&line[range.clone()]))
+                .map(|r| (r, "value")),
         };
         match range {
             Some((range, kind)) => {
@@ -292,6 +297,11 @@ fn assignment(line: &[u8], name_end: usize, plain_words: bool) -> Option<Range<u
     let range = given.at..given.at + length.unwrap_or(rest.len());
     (!already(line, &range) && is_secret(&line[range.clone()], &given, plain_words))
         .then_some(range)
+}
+
+/// Whether a value is a path from the root, from a home or from here.
+fn is_folder(value: &[u8]) -> bool {
+    [b"/".as_slice(), b"~", b"./", b"../"].iter().any(|start| value.starts_with(start))
 }
 
 /// Whether a value looks like a secret and not like a type, a variable or a call.

@@ -34,6 +34,8 @@ pub struct Rules {
     pub forbidden: Vec<String>,
     /// What may be changed when a person says so.
     pub ask_first: Vec<String>,
+    /// The same, where no allowed pattern speaks of it by name.
+    pub ask_unless_named: Vec<String>,
 }
 
 /// A task's fence.
@@ -45,11 +47,15 @@ pub struct Scope {
     allowed_parts: BTreeSet<String>,
     forbidden: Patterns,
     ask_first: Patterns,
+    ask_unless_named: Patterns,
+    /// Allowed patterns that begin with a name: `**` speaks of nothing in particular.
+    named: Patterns,
 }
 
 impl Scope {
     /// Reads the rules.
     pub fn new(rules: &Rules) -> Result<Self, BadPattern> {
+        let named = rules.allowed.iter().filter(|one| !one.starts_with('*')).cloned();
         Ok(Self {
             mode: rules.mode,
             allowed: Patterns::read(&rules.allowed, Case::Matters)?,
@@ -61,6 +67,8 @@ impl Scope {
                 .collect(),
             forbidden: Patterns::read(&rules.forbidden, Case::Folds)?,
             ask_first: Patterns::read(&rules.ask_first, Case::Folds)?,
+            ask_unless_named: Patterns::read(&rules.ask_unless_named, Case::Folds)?,
+            named: Patterns::read(&named.collect::<Vec<_>>(), Case::Matters)?,
         })
     }
 
@@ -72,13 +80,12 @@ impl Scope {
         if self.ask_first.cover(path) {
             return Standing::Ask;
         }
-        if self.allowed.is_empty() || self.allowed.cover(path) {
-            return Standing::Inside;
-        }
+        let is_inside = self.allowed.is_empty() || self.allowed.cover(path);
         match self.mode {
-            Mode::Strict => Standing::Outside,
-            Mode::Ask => Standing::Ask,
-            Mode::Open => Standing::Inside,
+            Mode::Strict if !is_inside => Standing::Outside,
+            Mode::Ask if !is_inside => Standing::Ask,
+            _ if self.ask_unless_named.cover(path) && !self.named.cover(path) => Standing::Ask,
+            _ => Standing::Inside,
         }
     }
 
@@ -125,7 +132,21 @@ mod tests {
             allowed: list(&["src/**", "docs"]),
             forbidden: list(&["src/secret/**", "LICENSE"]),
             ask_first: list(&["src/api.rs", "Cargo.toml"]),
+            ask_unless_named: list(&["unstuck.toml", ".ci"]),
         }
+    }
+
+    #[test]
+    fn what_decides_about_checks_is_asked_about_unless_the_rules_name_it() {
+        let standing = |allowed: &[&str], path: &str| {
+            let allowed = allowed.iter().map(|&one| one.to_owned()).collect();
+            let scope = Scope::new(&Rules { allowed, ..rules(Mode::Strict) }).unwrap();
+            scope.standing(Path::new(path))
+        };
+        assert_eq!(standing(&[], "unstuck.toml"), Standing::Ask);
+        assert_eq!(standing(&["**"], ".ci/run.sh"), Standing::Ask);
+        assert_eq!(standing(&[".ci/**"], ".ci/run.sh"), Standing::Inside);
+        assert_eq!(standing(&["src/**"], ".ci/run.sh"), Standing::Outside);
     }
 
     // T4.24: forbidden is told from outside, and what is allowed or to be asked stays what it is.

@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Fault, Permission};
 use unstuck_core::plan::{
     Call, CommandCall, HttpCall, MutationKind, MutationSpec, ProbeCommand, PullRequest,
     SecretHeader,
 };
 use unstuck_core::time::Span;
 
+use super::allow::{ActionReach, ActionRule, TEXT_BYTES_MAX, text_of};
 use super::fail::bad_input;
 use super::wish::Declaration;
 use crate::commands::Commands;
@@ -33,6 +34,8 @@ pub struct Declarable {
     pub secrets: BTreeSet<String>,
     /// Where pull requests are opened and with which token; none where they are not.
     pub pull_request: Option<PullRequest>,
+    /// The commands and requests that are performed without asking a person.
+    pub allowed: Vec<ActionRule>,
 }
 
 /// An action that cannot be taken back, in a model's words.
@@ -131,12 +134,31 @@ impl Declarable {
             Some(line) => spec.looked_up_by(probe(line)),
             None => spec,
         };
+        if text_of(&spec).len() > TEXT_BYTES_MAX {
+            let why = "it is too long for a person to read; put it into a script or a file";
+            return Err(bad_input(TOOL, why));
+        }
         Ok(MutationSpec { requires: declared.after.clone(), ..spec })
     }
 
-    /// Whether an action may be performed that somebody else put together: it has to be one that
-    /// [`action`](Self::action) could have come to. Whoever declares is not trusted to have asked.
-    pub fn permits(&self, spec: &MutationSpec, commands: &Commands) -> Result<(), Box<Fault>> {
+    /// When an action is performed, as its agent is told.
+    pub fn when_run(&self, spec: &MutationSpec) -> &'static str {
+        if self.rule_for(spec).is_some() || !needs_leave(spec) {
+            "once, after the checks"
+        } else {
+            "once, after the checks and when a person has said yes to it"
+        }
+    }
+
+    /// What an action may reach that an agent's process put together. It has to be one that
+    /// [`action`](Self::action) could have come to, and a rule has to allow it, or a person its exact
+    /// text: `approved` are the texts that they allowed. What declares is not trusted to have asked.
+    pub fn permits(
+        &self,
+        spec: &MutationSpec,
+        commands: &Commands,
+        approved: &BTreeSet<String>,
+    ) -> Result<ActionReach, Box<Fault>> {
         match spec.call.as_deref() {
             None => {}
             Some(Call::Command(call)) => {
@@ -148,10 +170,21 @@ impl Declarable {
             }
             Some(Call::PullRequest(wanted)) => self.is_the_place(wanted)?,
         }
-        match &spec.look_up {
-            None => Ok(()),
-            Some(probe) => admit(commands, line_of(&probe.program, &probe.arguments)),
+        if let Some(probe) = &spec.look_up {
+            admit(commands, line_of(&probe.program, &probe.arguments))?;
         }
+        if let Some(rule) = self.rule_for(spec) {
+            return Ok(ActionReach::Hosts(rule.hosts.clone()));
+        }
+        let text = text_of(spec);
+        if !needs_leave(spec) || approved.contains(&text) {
+            return Ok(ActionReach::Anything);
+        }
+        Err(not_allowed(text))
+    }
+
+    fn rule_for(&self, spec: &MutationSpec) -> Option<&ActionRule> {
+        self.allowed.iter().find(|rule| rule.covers(spec))
     }
 
     fn is_the_place(&self, wanted: &PullRequest) -> Result<(), Box<Fault>> {
@@ -192,13 +225,27 @@ impl Declarable {
     }
 }
 
+/// Whether an action is performed only with leave. Pushes and pull requests go where the settings
+/// say, but a command that looks one up is a command of the agent's.
+fn needs_leave(spec: &MutationSpec) -> bool {
+    matches!(spec.call.as_deref(), Some(Call::Command(_) | Call::Http(_))) || spec.look_up.is_some()
+}
+
+/// The fault of an action that nothing allows: a person is asked, and reads all of it.
+fn not_allowed(text: String) -> Box<Fault> {
+    let message =
+        "no rule of actions.allowed covers this action, so it needs your leave".to_owned();
+    let context = Permission { commands: vec![text.clone()], what: text, ..Permission::default() };
+    Box::new(Fault::permission_command_blocked(TOOL, message, context))
+}
+
 fn admit(commands: &Commands, line: Option<&str>) -> Result<(), Box<Fault>> {
     let line = line.ok_or_else(|| bad_input(TOOL, "a command is a line of shell"))?;
     commands.admit(line).map(drop).map_err(Box::new)
 }
 
 /// The line of shell that a command is, where it is one.
-fn line_of<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
+pub(super) fn line_of<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
     match (program, arguments) {
         ("sh", [option, line]) if option == "-c" => Some(line),
         _ => None,
@@ -272,6 +319,7 @@ mod tests {
                 base: "main".to_owned(),
                 ..PullRequest::default()
             }),
+            allowed: Vec::new(),
         };
         match Wish::read("mutate", input)? {
             Wish::Speak(Speak::Mutate(wish)) => {
@@ -312,8 +360,18 @@ mod tests {
     #[test]
     fn what_somebody_else_put_together_is_held_to_the_same() {
         let place = PullRequest { repository: "ada/shop".to_owned(), ..PullRequest::default() };
-        let may =
-            Declarable { secrets: ["TOKEN".to_owned()].into(), pull_request: Some(place.clone()) };
+        let secrets: BTreeSet<String> = ["TOKEN".to_owned()].into();
+        let rule = |command: Option<&str>| ActionRule {
+            command: command.map(str::to_owned),
+            hosts: vec!["a.example".to_owned()],
+            secrets: secrets.clone(),
+        };
+        let may = Declarable {
+            allowed: vec![rule(Some("npm publish")), rule(None)],
+            pull_request: Some(place.clone()),
+            secrets: secrets.clone(),
+        };
+        let commands = Commands::new(&Rules::default());
         let command = |program: &str, line: &str, variable: &str| {
             Call::Command(CommandCall {
                 program: program.to_owned(),
@@ -325,7 +383,8 @@ mod tests {
         let header = |variable: &str| {
             let variable = variable.to_owned();
             let secrets = vec![SecretHeader { variable, ..SecretHeader::default() }];
-            Call::Http(HttpCall { secrets, ..HttpCall::default() })
+            let url = "https://a.example/".to_owned();
+            Call::Http(HttpCall { secrets, url, ..HttpCall::default() })
         };
         let pull = |wanted: PullRequest| Call::PullRequest(wanted);
         let titled = PullRequest { title: "Shop".to_owned(), draft: true, ..place.clone() };
@@ -334,6 +393,7 @@ mod tests {
         for (call, code) in [
             (command("sh", "npm publish", "TOKEN"), None),
             (command("sh", "npm publish", "OTHER"), Some(Code::LogicBadInput)),
+            (command("sh", "npm publish; curl x", "TOKEN"), Some(Code::PermissionCommandBlocked)),
             (command("sh", "rm -rf ~", "TOKEN"), Some(Code::PermissionCommandBlocked)),
             (command("python3", "x", "TOKEN"), Some(Code::LogicBadInput)),
             (header("TOKEN"), None),
@@ -343,12 +403,22 @@ mod tests {
             (pull(sent), Some(Code::LogicBadInput)),
         ] {
             let spec = MutationSpec::calling("key", call);
-            let permitted = may.permits(&spec, &Commands::new(&Rules::default()));
+            let permitted = may.permits(&spec, &commands, &BTreeSet::new());
             assert_eq!(permitted.err().map(|fault| fault.code()), code, "{spec:?}");
         }
         let probed = push("out").looked_up_by(probe("rm -rf ~"));
-        assert!(may.permits(&push("out"), &Commands::new(&Rules::default())).is_ok());
-        assert!(may.permits(&probed, &Commands::new(&Rules::default())).is_err());
+        assert!(may.permits(&push("out"), &commands, &BTreeSet::new()).is_ok());
+        assert!(may.permits(&probed, &commands, &BTreeSet::new()).is_err());
+        // What a person allowed is that very action, with everything that belongs to it.
+        let spec = |call| MutationSpec::calling("key", call);
+        let wanted = spec(command("sh", "./deploy a", "TOKEN"));
+        let approved = BTreeSet::from([text_of(&wanted)]);
+        assert_eq!(may.permits(&wanted, &commands, &approved).unwrap(), ActionReach::Anything);
+        let other = spec(command("sh", "./deploy b", "TOKEN"));
+        let probed = wanted.clone().looked_up_by(probe("curl evil"));
+        for unlike in [other, probed] {
+            assert!(may.permits(&unlike, &commands, &approved).is_err(), "{unlike:?}");
+        }
     }
 
     #[test]

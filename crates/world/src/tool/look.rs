@@ -13,6 +13,7 @@ use super::files::{FILE_BYTES_MAX, Files, is_binary};
 use super::shorten::{SHOWN_BYTES_MAX, shorten};
 use super::toolbox::Shown;
 use super::wish::{ListFiles, SearchText};
+use crate::regular_file::read_regular;
 use crate::scope::Access;
 
 /// How deep a folder is shown unless it is said.
@@ -124,7 +125,7 @@ fn find_in(file: &Path, path: &Path, pattern: &Regex, hits: &mut Vec<String>) {
     if fs::metadata(file).is_ok_and(|found| found.len() > FILE_BYTES_MAX) {
         return;
     }
-    let Ok(bytes) = fs::read(file) else { return };
+    let Ok(bytes) = read_regular(file, FILE_BYTES_MAX) else { return };
     if is_binary(&bytes) {
         return;
     }

@@ -7,17 +7,19 @@
 //! that counts is decided elsewhere.
 //! Design: `docs/design/agent-loop.md`.
 
+mod allow;
 mod declare;
 mod fail;
-mod fenced;
 mod files;
 mod look;
 mod run;
 mod shorten;
 mod spec;
 mod toolbox;
+mod walled;
 mod wish;
 
+pub use allow::{ActionReach, ActionRule};
 pub use declare::{Declarable, Irreversible};
 pub(crate) use fail::bad_input;
 pub use shorten::{SHOWN_BYTES_MAX, shorten};

@@ -7,9 +7,9 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Outcome;
 use unstuck_core::fault::{Fault, text_rules};
 
-use super::fenced::by_our_fence;
 use super::shorten::{SHOWN_BYTES_MAX, shorten};
 use super::toolbox::{KeptFrom, Means, Shown};
+use super::walled::by_our_wall;
 use super::wish::RunCommand;
 use crate::commands::{REFUSALS_MAX, blocked, refusal_in};
 use crate::process::{Deadlines, Ended, How, Launch, verdict};
@@ -42,13 +42,13 @@ impl Runs {
         Ok(self.shown(&ended, &ask.command))
     }
 
-    /// What our own fence did is said as that, and is nothing to be judged.
+    /// What our own wall did is said as that, and is nothing to be judged.
     fn shown(&self, ended: &Ended, command: &str) -> Shown {
         let shown = shown(ended, command);
-        let writable = self.0.fence().writable;
-        let kept = shown.verdict.as_ref().and_then(|fault| {
-            by_our_fence(fault, &output(ended), self.0.network, writable.as_deref())
-        });
+        let kept = shown
+            .verdict
+            .as_ref()
+            .and_then(|fault| by_our_wall(fault, &output(ended), self.0.network, &self.0.wall()));
         match kept {
             Some(kept) => Shown {
                 text: format!("{}\n[{}]", shown.text, kept.for_agent()),
@@ -91,7 +91,7 @@ impl Runs {
         launch.arguments = words.collect();
         launch.inherits_environment = false;
         launch.environment = environment.variables().to_vec();
-        launch.fence = self.0.fence();
+        launch.wall = self.0.wall();
         let asked = ask.timeout_seconds.map_or(*timeout, Duration::from_secs);
         let total = asked.clamp(Duration::from_secs(1), *timeout);
         launch.deadlines = Deadlines { total: Some(total), ..Deadlines::default() };

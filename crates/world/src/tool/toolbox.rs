@@ -16,7 +16,7 @@ use super::files::Files;
 use super::run::Runs;
 use super::wish::{Act, Declaration};
 use crate::commands::{Commands, Enforced, Environment, Network, Shims};
-use crate::process::{Fence, Guard, Hold};
+use crate::process::{Guard, Wall};
 use crate::scope::Scope;
 
 /// What a tool showed.
@@ -75,8 +75,8 @@ pub struct Means {
     pub environment: Environment,
     /// The shims that the environment leads to.
     pub shims: Shims,
-    /// Where commands may write beside the worktree.
-    pub writable: Vec<PathBuf>,
+    /// What commands are kept from, beside what `network` says.
+    pub wall: Wall,
     /// How commands stand to the network.
     pub network: Network,
     /// How long one command may take.
@@ -86,10 +86,14 @@ pub struct Means {
 }
 
 impl Means {
-    /// What commands are kept from. Shims note what they refuse from behind the fence.
-    pub(super) fn fence(&self) -> Fence {
-        let own = [self.root.clone(), self.shims.log().to_owned()].into_iter();
-        self.network.fence(own.chain(self.writable.iter().cloned()).collect())
+    /// What commands are kept from. Shims note what they refuse from behind the wall.
+    pub(super) fn wall(&self) -> Wall {
+        let mut wall = self.wall.clone();
+        if let Some(writable) = &mut wall.writable {
+            writable.extend([self.root.clone(), self.shims.log().to_owned()]);
+        }
+        wall.readable.push(self.shims.folder().to_owned());
+        self.network.within(wall)
     }
 }
 
@@ -133,10 +137,9 @@ impl Toolbox {
     /// What really stands between its commands and the outside.
     pub fn enforced(&self) -> Enforced {
         let Means { environment, shims, network, .. } = &self.runs.0;
-        let Fence { writable, .. } = self.runs.0.fence();
-        let fence = Fence { writable, ..Fence::default() };
+        let wall = self.runs.0.wall();
         Enforced {
-            files: if fence.writable.is_some() { fence.try_out().files } else { Hold::NotPossible },
+            held: wall.try_out(),
             variables: environment.passed().to_vec(),
             shims: shims.programs().to_vec(),
             network: *network,

@@ -63,6 +63,7 @@ impl Baseline {
             let what = "an untouched worktree".to_owned();
             return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
         }
+        let shell = &workspace.behind_wall(shell);
         let mut baseline = Self { commit, red: BTreeMap::new(), flaky: Vec::new() };
         for checks in gates {
             for check in (0..checks.commands().len()).filter_map(|n| checks.check(n)) {

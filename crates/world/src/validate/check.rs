@@ -6,8 +6,9 @@ use unstuck_core::failing::Failures;
 use unstuck_core::fault::text_rules::{self, Applies};
 use unstuck_core::fault::{Crash, Fault, Gate, Internal, Kind, Tool, Validation};
 use unstuck_core::signature::Signature;
+use unstuck_core::text::without_escapes;
 
-use crate::process::{Ended, How, last_lines, verdict, with_facts};
+use crate::process::{Ended, How, Wall, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
 
 /// How much of what a check wrote its fault carries: the end, in whole lines.
@@ -15,6 +16,11 @@ const OUTPUT_BYTES_MAX: usize = 16 * 1_024;
 /// A shell gives the signal that ended its command as a status above this.
 const SIGNAL_BASE: i32 = 128;
 const SIGNAL_MAX: i32 = 64;
+
+/// The status that `timeout` gives a command that took too long.
+const TOO_LONG: i32 = 124;
+/// Signals that a program raises by its own fault: ILL, TRAP, ABRT, BUS, FPE, SEGV.
+const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
 
 /// A shell gives this status when there is no such program, and the other when it may not be run.
 const NOT_FOUND: i32 = 127;
@@ -63,9 +69,42 @@ impl Check<'_> {
         }
     }
 
+    /// Runs the check on a change whose base is known to end in time. One that hangs or crashes twice is
+    /// red: the change made it so.
+    pub(super) async fn run_on_change(self, directory: &Path, shell: &Shell) -> Checked {
+        let fault = match self.run(directory, shell).await {
+            Checked::Failed(fault) if breaks_off(&fault).is_some() => fault,
+            other => return other,
+        };
+        let ended = match shell.run(directory, self.command).await {
+            Ok(ended) => ended,
+            Err(fault) => return Checked::Failed(Box::new(fault)),
+        };
+        match self.judge(&ended, directory, &shell.wall) {
+            Checked::Green => Checked::Flaky,
+            Checked::Failed(again) if again.code() == fault.code() => {
+                self.broke_off(&ended, &again)
+            }
+            other => other,
+        }
+    }
+
+    fn broke_off(self, ended: &Ended, fault: &Fault) -> Checked {
+        let bytes = ended.output.to_bytes();
+        let said = format!("{}; without the change it ends by itself.", fault.message);
+        let output = format!("{}\n{said}", String::from_utf8_lossy(&bytes).trim_end());
+        let exit = breaks_off(fault).unwrap_or_default();
+        Checked::Red(Box::new(Red {
+            fault: self.red(exit, &fault.message, output.trim_start()),
+            exit,
+            output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
+            failures: Failures::default(),
+        }))
+    }
+
     async fn run_once(self, directory: &Path, shell: &Shell) -> Checked {
         match shell.run(directory, self.command).await {
-            Ok(ended) => self.judge(&ended, directory),
+            Ok(ended) => self.judge(&ended, directory, &shell.wall),
             Err(fault) => Checked::Failed(Box::new(fault)),
         }
     }
@@ -79,7 +118,7 @@ impl Check<'_> {
         format!("validate:{gate}#{}", self.n)
     }
 
-    fn judge(self, ended: &Ended, directory: &Path) -> Checked {
+    fn judge(self, ended: &Ended, directory: &Path, wall: &Wall) -> Checked {
         match ended.how {
             How::Exited(0) => Checked::Green,
             How::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
@@ -88,7 +127,7 @@ impl Check<'_> {
                     format!("{} was ended by signal {}", self.command, exit - SIGNAL_BASE);
                 Checked::Failed(Box::new(Fault::tool_crash(self.source(), message, crash)))
             }
-            How::Exited(exit) => self.ended_red(ended, exit, directory),
+            How::Exited(exit) => self.ended_red(ended, exit, directory, wall),
             _ => {
                 let fault = verdict(ended, &self.source(), self.command).unwrap_or_else(|| {
                     let component = "validate".to_owned();
@@ -100,9 +139,15 @@ impl Check<'_> {
         }
     }
 
-    fn ended_red(self, ended: &Ended, exit: i32, directory: &Path) -> Checked {
+    fn ended_red(self, ended: &Ended, exit: i32, directory: &Path, wall: &Wall) -> Checked {
         let bytes = ended.output.to_bytes();
-        let output = String::from_utf8_lossy(&bytes);
+        // Colours of a runner mean nothing to those who read it elsewhere.
+        let mut output = without_escapes(&String::from_utf8_lossy(&bytes));
+        // What our own wall refused is nothing that another side said.
+        let denied = wall.find_denied(&output);
+        if let Some(denied) = &denied {
+            output = format!("{}\n[{}]", output.trim_end(), denied.sentence());
+        }
         if let Some(missing) = missing_program(self.command, exit, &output) {
             let tool = Tool { command: Some(missing.clone()), exit: Some(exit), ..Tool::default() };
             let end = last_lines(&output, OUTPUT_BYTES_MAX);
@@ -110,7 +155,11 @@ impl Check<'_> {
             let missing = Fault::tool_missing(self.source(), message, tool);
             return Checked::Failed(Box::new(missing));
         }
-        match text_rules::classify(&bytes, Applies::ValidationOutput) {
+        let classified = match denied {
+            Some(_) => None,
+            None => text_rules::classify(&bytes, Applies::ValidationOutput),
+        };
+        match classified {
             Some((code, rule)) => {
                 let signature = Signature::of_output(code, &self.place(), &output, Some(exit));
                 let kind = with_facts(Kind::bare(code), exit, self.command);
@@ -118,7 +167,7 @@ impl Check<'_> {
                 Checked::Failed(Box::new(fault.by_rule(rule, signature)))
             }
             None => Checked::Red(Box::new(Red {
-                fault: self.red(exit, &output),
+                fault: self.red(exit, &format!("{} ended with {exit}", self.command), &output),
                 exit,
                 output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
                 failures: Failures::read(&bytes, &directory.to_string_lossy()),
@@ -131,13 +180,12 @@ impl Check<'_> {
     }
 
     /// The signature is made from everything that is kept; the fault then carries the end of it.
-    fn red(self, exit: i32, output: &str) -> Fault {
+    fn red(self, exit: i32, message: &str, output: &str) -> Fault {
         let context = Validation {
             command: self.command.to_owned(),
             exit: Some(exit),
             output: output.to_owned(),
         };
-        let message = format!("{} ended with {exit}", self.command);
         let mut fault = match self.gate {
             Gate::PreCommit => Fault::validation_pre_commit(self.source(), message, context),
             Gate::PrePush => Fault::validation_pre_push(self.source(), message, context),
@@ -150,6 +198,19 @@ impl Check<'_> {
             last_lines(output, OUTPUT_BYTES_MAX).clone_into(&mut context.output);
         }
         fault
+    }
+}
+
+/// The status that stands for a check that did not end by itself, where the code that it tests can be
+/// why: it took too long, or it crashed.
+fn breaks_off(fault: &Fault) -> Option<i32> {
+    match &fault.kind {
+        Kind::OperationTimeout(_) => Some(TOO_LONG),
+        Kind::ToolCrash(crash) => {
+            let own = crash.signal.filter(|signal| OWN_FAULTS.contains(signal))?;
+            Some(SIGNAL_BASE + own)
+        }
+        _ => None,
     }
 }
 

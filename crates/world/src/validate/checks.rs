@@ -10,8 +10,12 @@ use unstuck_core::time::Time;
 use super::baseline::Baseline;
 use super::check::{Check, Checked, Red};
 use super::definition::{scripts_differ, scripts_run};
+use crate::regular_file::read_regular;
 use crate::scope::{BadPattern, Case, Patterns, Scope};
 use crate::workspace::{Change, ChangeKind, Shell, TakenBack, Workspace};
+
+/// No manifest is longer.
+const MANIFEST_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
 /// The checks of one gate.
 #[derive(Clone, Debug)]
@@ -21,6 +25,8 @@ pub struct Checks {
     protected: Patterns,
     /// Files that say what the commands do; put back like protected ones where the base has them.
     defining: Vec<PathBuf>,
+    /// Files that would be read instead of those, taken back where they are new.
+    replacing: Vec<PathBuf>,
     /// Whatever a scope names, protected paths are put back.
     firm: bool,
 }
@@ -69,15 +75,16 @@ impl Checks {
     /// The commands of a gate, and the paths that are put back before they run.
     pub fn new(gate: Gate, commands: &[String], protect: &[String]) -> Result<Self, BadPattern> {
         let protected = Patterns::read(protect, Case::Folds)?;
-        let defining = Vec::new();
-        Ok(Self { gate, commands: commands.to_vec(), protected, defining, firm: false })
+        let commands = commands.to_vec();
+        let (defining, replacing) = (Vec::new(), Vec::new());
+        Ok(Self { gate, commands, protected, defining, replacing, firm: false })
     }
 
-    /// The same, with files that define the checks protected where the base has them. One that is new
-    /// may be what the task is about.
+    /// The same, with files that define the checks protected where the base has them: one that is new
+    /// may be what the task is about, unless it would be read instead of one that is there.
     #[must_use]
-    pub fn defined_by(self, files: Vec<PathBuf>) -> Self {
-        Self { defining: files, ..self }
+    pub fn defined_by(self, files: Vec<PathBuf>, replacing: Vec<PathBuf>) -> Self {
+        Self { defining: files, replacing, ..self }
     }
 
     /// The same, with protected paths put back even where a scope names them: whoever repairs
@@ -117,9 +124,16 @@ impl Checks {
         }
         let restored = self.protect(workspace, scope, run, now).await?;
         let mut seen = Seen { restored, ..Seen::default() };
+        let shell = &workspace.behind_wall(shell);
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
             let command = check.command.to_owned();
-            match check.run(workspace.directory(), shell).await {
+            let directory = workspace.directory();
+            let checked = if baseline.is_some() {
+                check.run_on_change(directory, shell).await
+            } else {
+                check.run(directory, shell).await
+            };
+            match checked {
                 Checked::Green => seen.green.push(command),
                 Checked::Flaky => {
                     seen.green.push(command.clone());
@@ -166,7 +180,9 @@ impl Checks {
         let manifests = self.changed_manifests(workspace, &changes).await?;
         let guarded = |change: &&Change| {
             let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
-            self.protected.cover(&change.path) || defines && change.kind != ChangeKind::Added
+            // What is new is work, unless it takes the place of what is there.
+            let known = defines || self.protected.cover(&change.path);
+            known && change.kind != ChangeKind::Added || self.replacing.contains(&change.path)
         };
         let free = |change: &&Change| !self.firm && scope.names(&change.path);
         let protected = changes.iter().filter(guarded).filter(|change| !free(change));
@@ -189,7 +205,8 @@ impl Checks {
             if !changes.iter().any(|change| change.path == path) {
                 continue;
             }
-            let now = std::fs::read(workspace.directory().join(&path)).unwrap_or_default();
+            let now = read_regular(&workspace.directory().join(&path), MANIFEST_BYTES_MAX);
+            let now = now.unwrap_or_default();
             let base = workspace.base_file(&path).await?;
             if base.is_some_and(|base| scripts_differ(&script, &base, &now)) {
                 differing.push(path);

@@ -14,5 +14,5 @@ mod secrets;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{Checks, RedAtBase, Seen, Verdict};
-pub use definition::defining_files;
+pub use definition::{MissingDefinitions, defining_files};
 pub use secrets::{Finding, Secrets};

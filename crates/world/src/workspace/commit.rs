@@ -1,14 +1,11 @@
 //! Committing what was checked.
 
-use std::fs;
-
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
 use super::changes::Content;
 use super::hooks::Hook;
 use super::shell::Shell;
-use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::{Hooks, NewCommit, Oid, Person};
 
@@ -52,10 +49,14 @@ impl Workspace {
             self.point_branch(base, base).await?;
             return Ok(Committed::Nothing);
         }
-        self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;
         let hooks = self.hooks().await?;
-        let tree = self.past_hook(checked.clone(), &hooks, shell).await?;
-        let message = self.worded(wording, &hooks, shell).await?;
+        if Hook::OF_COMMIT.iter().any(|hook| hooks.may_have(hook.name())) {
+            // Checks have run code of the agent's since its attempt.
+            self.clean_private().await?;
+        }
+        self.stand_at(base)?;
+        let tree = self.past_hook((base, checked), &hooks, shell).await?;
+        let message = self.pass_message_hooks(&wording.message, &hooks, shell).await?;
         let new = NewCommit {
             tree: &tree,
             parents: std::slice::from_ref(base),
@@ -66,9 +67,6 @@ impl Workspace {
         };
         let commit = self.git.make_commit(new).await?;
         self.point_branch(base, &commit).await?;
-        if !self.in_place && !self.is_on_its_branch() {
-            self.git.set_head(&self.branch).await?;
-        }
         // It may do what it likes; the commit is made.
         let _ = self.hook(Hook::PostCommit, &hooks, shell).await;
         Ok(Committed::As { commit, by_hook: tree != *checked })
@@ -84,32 +82,17 @@ impl Workspace {
         Ok(made.unwrap_or(base))
     }
 
-    /// Whether an agent left the worktree on the branch that it was given.
-    fn is_on_its_branch(&self) -> bool {
-        let wanted = format!("ref: {}\n", self.branch);
-        fs::read(self.git_dir.join("HEAD")).is_ok_and(|head| head == wanted.as_bytes())
-    }
-
     /// The tree as the hook leaves it.
-    async fn past_hook(&self, tree: Oid, hooks: &Hooks, shell: &Shell) -> Result<Oid, Fault> {
-        if !hooks.may_have(Hook::PreCommit.name()) {
-            return Ok(tree);
-        }
-        self.hook(Hook::PreCommit, hooks, shell).await?;
-        self.git.write_tree().await
-    }
-
-    /// The message as the hooks leave it.
-    async fn worded(
+    async fn past_hook(
         &self,
-        wording: &Wording,
+        (base, tree): (&Oid, &Oid),
         hooks: &Hooks,
         shell: &Shell,
-    ) -> Result<String, Fault> {
-        let file = self.state.message();
-        fs::write(&file, &wording.message).map_err(|error| failed(&file, &error))?;
-        self.hook(Hook::PrepareMessage, hooks, shell).await?;
-        self.hook(Hook::Message, hooks, shell).await?;
-        fs::read_to_string(&file).map_err(|error| failed(&file, &error))
+    ) -> Result<Oid, Fault> {
+        if !hooks.may_have(Hook::PreCommit.name()) {
+            return Ok(tree.clone());
+        }
+        self.hook(Hook::PreCommit, hooks, shell).await?;
+        self.tree_of_hook(base, shell).await
     }
 }

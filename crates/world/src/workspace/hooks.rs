@@ -4,12 +4,15 @@
 //! the hooks say which of them refused, and they are under a guard with an end.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use unstuck_core::fault::{Fault, Validation};
 
+use super::private::{read_file, write_new};
 use super::shell::Shell;
+use super::state::failed;
 use super::workspace::Workspace;
-use crate::git::{Hooks, Oid};
+use crate::git::{Hooks, Oid, Operation};
 use crate::process::{How, verdict};
 
 /// A hook that a commit passes, or a push.
@@ -24,12 +27,17 @@ pub(super) enum Hook {
 
 /// Runs the hook before a push as git would: it reads what is pushed. Only a git from 2.40 on can be
 /// told to give a hook something to read.
-const PUSH_HOOK: &str = r#"
-hook=$("$0" rev-parse --git-path hooks/pre-push) || exit
-[ ! -x "$hook" ] || exec "$hook" "$1" "$2" <"$3"
-"#;
+const PUSH_HOOK: &str = r#"[ ! -x "$0" ] || printf '%s\n' "$3" | "$0" "$1" "$2""#;
+/// The message of a commit, while hooks may change it; where git itself has it.
+const MESSAGE: &str = "COMMIT_EDITMSG";
+/// Longer than any message of a commit.
+const MESSAGE_BYTES_MAX: u64 = 1_024 * 1_024;
 
 impl Hook {
+    /// Those that a commit passes.
+    pub(super) const OF_COMMIT: [Self; 4] =
+        [Self::PreCommit, Self::PrepareMessage, Self::Message, Self::PostCommit];
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::PreCommit => "pre-commit",
@@ -52,18 +60,19 @@ impl Workspace {
         reference: &str,
         shell: &Shell,
     ) -> Result<(), Fault> {
-        if !self.hooks().await?.may_have(Hook::PrePush.name()) {
+        let hooks = self.hooks().await?;
+        if !hooks.may_have(Hook::PrePush.name()) {
             return Ok(());
         }
         let there = self.git.ls_remote(remote, reference).await?;
         let there = there.map_or_else(|| "0".repeat(commit.as_str().len()), |oid| oid.to_string());
         // What git itself tells it: what is sent, by name and by hash, and what it is to replace.
-        let told = format!("{commit} {commit} {reference} {there}\n");
-        let told = self.state.write("pushed", told.as_bytes())?;
+        let told = format!("{commit} {commit} {reference} {there}");
         let url = self.git.push_url(remote).await?;
-        let about = [self.git.program().clone(), remote.into(), url.into(), told.into()];
+        let file = hooks.file(Hook::PrePush.name()).into_os_string();
+        let about = [file, remote.into(), url.into(), told.into()];
         let arguments = [&["-c", PUSH_HOOK].map(OsString::from)[..], &about[..]].concat();
-        self.run_hook(Hook::PrePush, OsStr::new("sh"), &arguments, shell).await
+        self.run_hook((Hook::PrePush, &hooks), OsStr::new("sh"), &arguments, shell).await
     }
 
     /// Where its hooks may be.
@@ -76,26 +85,28 @@ impl Workspace {
         if !of.may_have(hook.name()) {
             return Ok(());
         }
-        let message = self.state.message().into_os_string();
+        let message = self.agents_git_dir().join(MESSAGE).into_os_string();
         let after: &[OsString] = match hook {
             Hook::PrepareMessage => &["--".into(), message, "message".into()],
             Hook::Message => &["--".into(), message],
             Hook::PreCommit | Hook::PostCommit | Hook::PrePush => &[],
         };
         let run = ["hook", "run", "--ignore-missing", hook.name()].map(OsString::from);
-        let arguments = [&run[..], after].concat();
-        self.run_hook(hook, self.git.program(), &arguments, shell).await
+        let arguments = [&of.arguments(), &run[..], after].concat();
+        self.run_hook((hook, of), self.git.program(), &arguments, shell).await
     }
 
     async fn run_hook(
         &self,
-        hook: Hook,
+        (hook, of): (Hook, &Hooks),
         program: &OsStr,
         arguments: &[OsString],
         shell: &Shell,
     ) -> Result<(), Fault> {
         let name = hook.name();
         let environment = self.hook_environment();
+        let mut shell = self.behind_wall(shell);
+        shell.wall.readable.push(of.folder().to_owned());
         let ended = shell.run_program(&self.directory, program, arguments, &environment).await?;
         let source = format!("hook:{name}");
         match (ended.how, verdict(&ended, &source, name)) {
@@ -113,13 +124,62 @@ impl Workspace {
         }
     }
 
+    /// The index as a hook left it, as a tree in the person's repository. Git is run there like the
+    /// hook itself: what it reads is the agent's.
+    pub(super) async fn tree_of_hook(&self, base: &Oid, shell: &Shell) -> Result<Oid, Fault> {
+        if self.private.is_none() {
+            return self.git.write_tree().await;
+        }
+        let (program, environment) = (self.git.program(), self.hook_environment());
+        let arguments = ["write-tree".into()];
+        let shell = self.behind_wall(shell);
+        let ended = shell.run_program(&self.directory, program, &arguments, &environment).await?;
+        let unreadable = || {
+            let message = "what the hook pre-commit left cannot be committed";
+            Operation::Commit.fault(message, None, None)
+        };
+        let written = ended.output.to_bytes();
+        let tree = Oid::read(written.trim_ascii_end()).ok_or_else(unreadable)?;
+        if self.take_over(&tree, base).await { Ok(tree) } else { Err(unreadable()) }
+    }
+
+    /// Passes the words of a commit to the hooks that may change them.
+    pub(super) async fn pass_message_hooks(
+        &self,
+        message: &str,
+        hooks: &Hooks,
+        shell: &Shell,
+    ) -> Result<String, Fault> {
+        let message_hooks = [Hook::PrepareMessage, Hook::Message];
+        if !message_hooks.iter().any(|hook| hooks.may_have(hook.name())) {
+            return Ok(message.to_owned());
+        }
+        let file = self.agents_git_dir().join(MESSAGE);
+        write_new(&file, message.as_bytes()).map_err(|error| failed(&file, &error))?;
+        for hook in message_hooks {
+            self.hook(hook, hooks, shell).await?;
+        }
+        let left =
+            read_file(&file, MESSAGE_BYTES_MAX).and_then(|left| String::from_utf8(left).ok());
+        left.ok_or_else(|| {
+            let message = "the message that a hook left is no text";
+            Operation::Commit.fault(message, None, None)
+        })
+    }
+
+    /// The git folder that the agent, and hooks, find in the worktree.
+    fn agents_git_dir(&self) -> &Path {
+        self.private.as_ref().map_or(&self.git_dir, |private| private.folder())
+    }
+
     /// What git itself gives to hooks in a worktree.
     fn hook_environment(&self) -> Vec<(OsString, Option<OsString>)> {
         let set = |name: &str, value: OsString| (OsString::from(name), Some(value));
+        let git_dir = self.agents_git_dir();
         vec![
-            set("GIT_DIR", self.git_dir.clone().into()),
+            set("GIT_DIR", git_dir.into()),
             set("GIT_WORK_TREE", self.directory.clone().into()),
-            set("GIT_INDEX_FILE", self.git_dir.join("index").into()),
+            set("GIT_INDEX_FILE", git_dir.join("index").into()),
             set("GIT_EDITOR", ":".into()),
             set("GIT_TERMINAL_PROMPT", "0".into()),
         ]

@@ -26,7 +26,7 @@ impl Workspace {
         wanted: &Preparation,
     ) -> Result<Self, Fault> {
         let (place, state) = (wanted.place, project.state(wanted.place));
-        let git = project.git.in_worktree(&project.root, &project.layout.git_dir);
+        let git = project.git_in_place();
         // Our index comes last and says that the tree is taken.
         if git.commit_of(&place.base()).await?.is_none() || !state.index().is_file() {
             project.require_clean().await?;
@@ -47,7 +47,7 @@ impl Workspace {
     /// The person's tree, as a task has taken it.
     pub(super) async fn in_place_at(project: &Project, place: Place) -> Result<Self, Fault> {
         let (git_dir, state) = (project.layout.git_dir.clone(), project.state(place));
-        let git = project.git.in_worktree(&project.root, &git_dir);
+        let git = project.git_in_place();
         let branch = git.branch().await?.unwrap_or_else(|| HEAD.to_owned());
         let taken = state.read(IN_PLACE)?.unwrap_or_default();
         if taken != branch.as_bytes() {
@@ -60,6 +60,7 @@ impl Workspace {
             place,
             directory: project.root.clone(),
             branch,
+            private: None,
             git_dir,
             git,
             state,
@@ -78,7 +79,8 @@ impl Workspace {
             }
             self.state.write(COMMIT, commit.as_str().as_bytes())?;
         }
-        self.point(&self.branch, commit).await
+        self.point(&self.branch, commit).await?;
+        self.point_private(commit)
     }
 
     /// The commit that was made in the person's tree and goes on from the base; else the base.

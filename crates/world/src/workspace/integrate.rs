@@ -1,6 +1,5 @@
 //! Bringing a task's change onto the build's head, inside the worktree.
 
-use std::fs;
 use std::path::PathBuf;
 
 use unstuck_core::engine::RunId;
@@ -10,6 +9,10 @@ use unstuck_core::time::Time;
 use super::changes::Change;
 use super::workspace::Workspace;
 use crate::git::Oid;
+use crate::regular_file::read_regular;
+
+/// What is looked through for marks of a conflict: a longer file is no text that people merge.
+const MARKED_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +51,8 @@ impl Workspace {
     /// carry the full name of a commit, so nothing else is taken for one.
     fn no_marks(&self, changes: &[Change]) -> Result<(), Fault> {
         let marked = |change: &&Change| {
-            let text = fs::read(self.directory.join(&change.path)).unwrap_or_default();
+            let path = self.directory.join(&change.path);
+            let text = read_regular(&path, MARKED_BYTES_MAX).unwrap_or_default();
             text.split(|byte| *byte == b'\n').any(is_mark)
         };
         let marked: Vec<PathBuf> =

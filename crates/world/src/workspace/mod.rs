@@ -9,11 +9,13 @@
 //! lock, or has just seen the agent end.
 
 mod agent;
+mod backup;
 mod by_product;
 mod changes;
 mod commit;
 mod footprint;
 mod hooks;
+mod ignored;
 mod in_place;
 mod integrate;
 mod land;
@@ -21,9 +23,11 @@ mod leftover;
 mod names;
 mod own_code;
 mod prepare;
+mod private;
 mod project;
 mod relocate;
 mod remove;
+mod repository;
 mod save;
 mod share;
 mod shell;
@@ -33,8 +37,10 @@ mod take_back;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod workspace;
 
+pub use agent::wall_around;
 pub use changes::{Change, ChangeKind, Content};
 pub use commit::{Committed, Wording};
+pub use ignored::name_ignored;
 pub use integrate::Integrated;
 pub use land::Landed;
 pub use leftover::{Branch, Leftover};

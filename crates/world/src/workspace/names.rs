@@ -21,6 +21,11 @@ pub(super) fn build_start(build: BuildId) -> String {
     format!("refs/unstuck/start/{build}")
 }
 
+/// Below it the refs are kept that the person had when a build began.
+pub(super) fn build_backup(build: BuildId) -> String {
+    format!("refs/unstuck/backup/{build}")
+}
+
 /// The commit of a run's attempt.
 pub(super) fn attempt(run: RunId) -> String {
     run.saved_ref()

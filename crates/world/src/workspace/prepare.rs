@@ -4,7 +4,7 @@
 //! means doing it again.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::Fault;
@@ -13,13 +13,14 @@ use unstuck_core::time::Time;
 use super::footprint::Author;
 use super::in_place::IN_PLACE;
 use super::names::Place;
+use super::private::PrivateRepository;
 use super::project::{Project, missing};
 use super::save::all_moved;
 use super::share::shareable;
 use super::shell::Shell;
 use super::state::failed;
 use super::workspace::{QUARANTINE, Workspace};
-use crate::git::{Oid, RefChange};
+use crate::git::{Oid, Reach, RefChange};
 use crate::process::verdict;
 
 /// The run that works in the worktree, or did last.
@@ -64,15 +65,17 @@ impl Workspace {
         };
         // An attempt that was killed has left what others had put back.
         if let Some(run) = workspace.last_run()? {
-            workspace.restore_shared(run).await?;
+            workspace.restore_shared(run, Reach::Unknown).await?;
         }
         workspace.put_right().await?;
         workspace.make_up_for_mark().await?;
         workspace.as_wanted(wanted).await?;
+        workspace.have_private(wanted.start).await?;
         workspace.state.write(RUN, wanted.run.0.to_string().as_bytes())?;
         workspace.share()?;
         workspace.lead_to_own_code()?;
         workspace.set_up(&wanted.setup, shell).await?;
+        project.back_up(wanted.place.build).await?;
         workspace.note_shared().await?;
         Ok(workspace)
     }
@@ -104,16 +107,19 @@ impl Workspace {
     }
 
     fn at(project: &Project, place: Place, share: &[String]) -> Result<Self, Fault> {
-        let directory = project.worktree(place);
-        let found = find_git_dir(&project.layout.common_dir, &directory);
-        let git_dir = found.ok_or_else(|| {
-            missing(format!("{} is no worktree", directory.display()), "the task's worktree")
-        })?;
+        let (directory, state) = (project.worktree(place), project.state(place));
+        if !directory.is_dir() {
+            let message = format!("{} is no worktree", directory.display());
+            return Err(missing(message, "the task's worktree"));
+        }
+        project.have_git_folder(place)?;
+        let (git_dir, common_dir) = (state.git(), &project.layout.common_dir);
         Ok(Self {
             project: project.clone(),
             place,
-            git: project.git.in_worktree(&directory, &git_dir),
-            state: project.state(place),
+            git: project.git.in_worktree(&directory, &git_dir, common_dir),
+            private: Some(PrivateRepository::at(directory.join(".git"), state.staging())),
+            state,
             branch: place.branch(),
             in_place: false,
             shared: shareable(share)?,
@@ -131,38 +137,24 @@ impl Workspace {
             let why = String::from_utf8_lossy(why).into_owned();
             return Err(crate::git::Operation::Revert.fault(why, None, None));
         }
-        let linked = find_git_dir(&project.layout.common_dir, &directory).is_some();
-        let whole = linked && directory.is_dir() && state.index().is_file();
+        let whole = directory.is_dir() && state.index().is_file();
         if whole && (wanted.start == Start::NewWorktree || quarantined.is_some()) {
             let old = Self::at(project, place, &wanted.share)?;
             old.put_aside(wanted).await?;
         }
         if !(whole && state.index().is_file()) {
-            set_aside(project, place, &directory).await?;
+            set_aside(project, place, &directory)?;
             make(project, wanted, &directory).await?;
         }
-        let workspace = Self::at(project, place, &wanted.share)?;
-        workspace.relink(wanted.run)?;
-        Ok(workspace)
+        Self::at(project, place, &wanted.share)
     }
 
-    /// The worktree's `.git` names its own folder again, whatever an agent made of it.
-    fn relink(&self, run: RunId) -> Result<(), Fault> {
-        let link = self.directory.join(".git");
-        let wanted = [b"gitdir: ", self.git_dir.as_os_str().as_encoded_bytes(), b"\n"].concat();
-        let relink = || {
-            if link.is_dir() && !link.is_symlink() {
-                let kept = self.state.kept().join(run.to_string());
-                fs::create_dir_all(&kept)?;
-                fs::rename(&link, kept.join("git"))?;
-            } else if link.is_symlink() {
-                fs::remove_file(&link)?;
-            } else if fs::read(&link).is_ok_and(|found| found == wanted) {
-                return Ok(());
-            }
-            fs::write(&link, &wanted)
-        };
-        relink().map_err(|error| failed(&link, &error))
+    /// The repository that the agent finds: as it left it, or a new one where the files are new.
+    async fn have_private(&self, start: Start) -> Result<(), Fault> {
+        match start {
+            Start::Resume | Start::Compacted | Start::KeepTree => self.clean_private().await,
+            Start::FromBase | Start::Fresh | Start::NewWorktree => self.make_private().await,
+        }
     }
 
     /// An old worktree makes room: saved, or kept as it is where it cannot be saved.
@@ -173,7 +165,8 @@ impl Workspace {
         self.state.forget(SETUP)?;
         self.state.forget(QUARANTINE)?;
         if sound {
-            self.project.git.remove_worktree(&self.directory).await?;
+            // What cannot be removed is moved out of the way.
+            let _ = fs::remove_dir_all(&self.directory);
         }
         Ok(())
     }
@@ -192,7 +185,7 @@ impl Workspace {
         let saved = self.save_last(now).await?;
         let here = self.base().await?;
         if saved.is_none() && here == *base {
-            return self.have_submodules(base).await;
+            return self.have_submodules(&self.ours(), base).await;
         }
         let tree = self.tree_of(base).await?;
         self.relocate(&tree, base, &saved.unwrap_or(here), now).await
@@ -206,7 +199,7 @@ impl Workspace {
         }
     }
 
-    fn last_run(&self) -> Result<Option<RunId>, Fault> {
+    pub(super) fn last_run(&self) -> Result<Option<RunId>, Fault> {
         let run = self.state.read(RUN)?;
         Ok(run.and_then(|run| String::from_utf8(run).ok()?.parse().ok()).map(RunId))
     }
@@ -244,6 +237,7 @@ impl Workspace {
     }
 
     async fn run_setup(&self, commands: &[String], shell: &Shell) -> Result<(), Fault> {
+        let shell = self.behind_wall(shell);
         for (n, command) in commands.iter().enumerate() {
             let ended = shell.run(&self.directory, command).await?;
             if let Some(fault) = verdict(&ended, &format!("setup#{}", n + 1), command) {
@@ -269,16 +263,17 @@ async fn make(project: &Project, wanted: &Preparation, directory: &Path) -> Resu
     };
     let refs = [place.base(), place.branch()];
     all_at(project, refs, &base).await?;
-    project.git.add_worktree(directory, &base).await?;
+    fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
     let workspace = Workspace::at(project, place, &[])?;
-    workspace.git.set_head(&workspace.branch).await?;
-    for name in [SETUP, QUARANTINE, RUN] {
+    for name in [SETUP, QUARANTINE, RUN, "index.scratch"] {
         state.forget(name)?;
     }
-    workspace.have_submodules(&base).await?;
+    let scratch = workspace.git.with_index(state.scratch_index());
+    scratch.check_out(&workspace.tree_of(&base).await?).await?;
+    workspace.have_submodules(&scratch, &base).await?;
     workspace.forget_footprint()?;
-    workspace.note_untouched(&workspace.git).await?;
-    state.copy(&workspace.git_dir.join("index"), &state.index())
+    workspace.note_untouched(&scratch).await?;
+    state.copy(&state.scratch_index(), &state.index())
 }
 
 /// Lets refs of a task stand at its base.
@@ -301,26 +296,12 @@ pub(super) async fn all_at(
 }
 
 /// Moves whatever lies where the worktree is to be out of the way. Nothing is deleted.
-async fn set_aside(project: &Project, place: Place, directory: &Path) -> Result<(), Fault> {
+fn set_aside(project: &Project, place: Place, directory: &Path) -> Result<(), Fault> {
     if fs::symlink_metadata(directory).is_err() {
         return Ok(());
     }
     let aside = project.aside(place);
     let moved = fs::create_dir_all(aside.parent().unwrap_or(&aside))
         .and_then(|()| fs::rename(directory, &aside));
-    moved.map_err(|error| failed(directory, &error))?;
-    // What was no worktree cannot be repaired, and need not be.
-    let _ = project.git.repair_worktree(&aside).await;
-    Ok(())
-}
-
-/// The folder in which git keeps what belongs to the worktree at `directory`. It is looked up from
-/// git's side: the `.git` file in the worktree is the agent's to change.
-fn find_git_dir(common_dir: &Path, directory: &Path) -> Option<PathBuf> {
-    let link = directory.join(".git");
-    let entries = fs::read_dir(common_dir.join("worktrees")).ok()?;
-    entries.filter_map(Result::ok).map(|entry| entry.path()).find(|git_dir| {
-        let named = fs::read(git_dir.join("gitdir")).unwrap_or_default();
-        named.trim_ascii_end() == link.as_os_str().as_encoded_bytes()
-    })
+    moved.map_err(|error| failed(directory, &error))
 }

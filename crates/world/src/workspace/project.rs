@@ -41,6 +41,8 @@ impl Project {
             return Err(missing(message, "the whole history"));
         }
         git.head().await?;
+        // What an agent does to `.git` of the project meanwhile leads nowhere else.
+        let git = if root.join(".git").exists() { git.pinned(&layout) } else { git };
         let project = Self { git, layout, root };
         project.hide()?;
         Ok(project)
@@ -49,6 +51,24 @@ impl Project {
     /// The commit that a new build starts from: what the person has checked out, on a branch or not.
     pub async fn head(&self) -> Result<Oid, Fault> {
         self.git.head().await
+    }
+
+    /// Makes sure that a build which has not begun finds nothing under its names. A branch that is there
+    /// is the person's, or what is left of a build whose record is gone, and is not built on.
+    pub async fn make_way(&self, build: BuildId) -> Result<(), Fault> {
+        let branch = build_branch(build);
+        let short = branch.trim_start_matches("refs/heads/");
+        if self.git.commit_of(&branch).await?.is_some() {
+            let message = format!(
+                "the branch {short} is there already, and no build of this project made it. `git \
+                 branch -m {short} NAME` keeps it under another name"
+            );
+            return Err(missing(message, &format!("the name {short} for the work")));
+        }
+        let name = build_start(build);
+        let Some(old) = self.git.commit_of(&name).await? else { return Ok(()) };
+        let gone = RefChange { name, old: Some(old), new: None };
+        self.git.swap(&[gone], "unstuck: forget a build").await.map(drop)
     }
 
     /// The commit that a build started from. The first call keeps `head` as that.
@@ -75,12 +95,16 @@ impl Project {
 
     /// That the person's own tree has no changes of its own.
     pub async fn require_clean(&self) -> Result<(), Fault> {
-        let git = self.git.in_worktree(&self.root, &self.layout.git_dir);
-        if git.status().await?.is_empty() {
+        if self.git_in_place().status().await?.is_empty() {
             return Ok(());
         }
         let message = format!("{} has changes of its own", self.root.display());
         Err(missing(message, "a clean working tree"))
+    }
+
+    /// Git, for the person's own working tree.
+    pub(super) fn git_in_place(&self) -> Git {
+        self.git.in_worktree(&self.root, &self.layout.git_dir, &self.layout.common_dir)
     }
 
     /// The branch that a build's tasks land on, in full.

@@ -36,7 +36,7 @@ impl Workspace {
         let base = self.git.commit_of(&format!("{to}^1")).await?.unwrap_or_else(|| to.clone());
         let saved = self.git.commit_of(&format!("{to}^2")).await?.unwrap_or_else(|| base.clone());
         self.move_files(&to, &base, &saved).await?;
-        self.have_submodules(&base).await?;
+        self.have_submodules(&self.ours(), &base).await?;
         self.move_refs(&to, &base).await
     }
 
@@ -46,8 +46,7 @@ impl Workspace {
         scratch.check_out(&self.tree_of(to).await?).await?;
         self.note_untouched_again(&scratch).await?;
         scratch.read_tree(&self.tree_of(base).await?).await?;
-        // The agent finds its index at the base, too.
-        self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"))?;
+        self.stand_at(base)?;
         self.state.copy(&self.state.scratch_index(), &self.state.index())
     }
 
@@ -56,7 +55,6 @@ impl Workspace {
             vec![RefChange { name: self.place.pending(), old: Some(to.clone()), new: None }];
         let mut moved = vec![self.place.base()];
         if !self.in_place {
-            self.git.set_head(&self.branch).await?;
             moved.push(self.branch.clone());
         }
         for name in moved {

@@ -1,9 +1,13 @@
 //! Putting a worktree away, unless something in it is nowhere else.
 
+use std::path::Path;
+use std::{fs, io};
+
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 
 use super::names::{attempt, build_branch};
+use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::{Oid, RefChange};
 
@@ -45,7 +49,9 @@ impl Workspace {
             return Ok(Removed::Kept(why));
         }
         self.state.forget("index")?;
-        self.project.git.remove_worktree(&self.directory).await?;
+        for folder in [&self.directory, &self.git_dir] {
+            remove_folder(folder).map_err(|error| failed(folder, &error))?;
+        }
         self.forget_refs(head).await?;
         Ok(Removed::Gone)
     }
@@ -92,5 +98,12 @@ impl Workspace {
             changes.push(RefChange { name, old: Some(base), new: None });
         }
         git.swap(&changes, "unstuck: put a worktree away").await.map(drop)
+    }
+}
+
+fn remove_folder(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ impl Workspace {
     pub async fn save(&self, run: RunId, now: Time) -> Result<Option<Oid>, Fault> {
         let base = self.base().await?;
         let tree = self.tree(&self.changes().await?).await?;
-        let own = self.git.commit_of("HEAD").await?.filter(|head| *head != base);
+        let own = self.take_over_head(&base).await?;
         if own.is_none() && tree == self.tree_of(&base).await? {
             return Ok(None);
         }

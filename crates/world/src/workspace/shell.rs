@@ -7,7 +7,7 @@ use std::time::Duration;
 use unstuck_core::fault::Fault;
 
 use crate::git::REMOVED;
-use crate::process::{Deadlines, Ended, Guard, Launch};
+use crate::process::{Deadlines, Ended, Guard, Launch, Wall};
 
 /// How commands are run.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Shell {
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// How long one command may take.
     pub timeout: Duration,
+    /// What commands are kept from; from a workspace, what settings add to its own wall.
+    pub wall: Wall,
 }
 
 impl Shell {
@@ -43,6 +45,7 @@ impl Shell {
         // We may have been started by a hook ourselves, and this is about another repository.
         let removed = REMOVED.map(|name| (OsString::from(name), None));
         launch.environment = [&removed, &self.environment[..], environment].concat();
+        launch.wall = self.wall.clone();
         launch.deadlines = Deadlines { total: Some(self.timeout), ..Deadlines::default() };
         Ok(launch.start().await?.wait().await)
     }

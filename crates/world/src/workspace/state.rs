@@ -29,6 +29,16 @@ impl State {
         self.folder.join("index.scratch")
     }
 
+    /// The git folder through which the supervisor looks at the worktree.
+    pub(super) fn git(&self) -> PathBuf {
+        self.folder.join("git")
+    }
+
+    /// Where the agent's repository is put together.
+    pub(super) fn staging(&self) -> PathBuf {
+        self.folder.join("git.agent")
+    }
+
     pub(super) fn patches(&self) -> PathBuf {
         self.folder.join("patches")
     }
@@ -43,8 +53,9 @@ impl State {
         self.folder.join("python")
     }
 
-    pub(super) fn message(&self) -> PathBuf {
-        self.folder.join("message")
+    /// Folders that take the place of the person's own inside a wall.
+    pub(super) fn private(&self) -> PathBuf {
+        self.folder.join("private")
     }
 
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Fault> {

@@ -1,16 +1,23 @@
 //! Submodules of a worktree: there before anything runs in it, and never the place of the work.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
 use unstuck_core::fault::{Fault, Validation};
 
+use super::private::write_new;
 use super::project::missing;
+use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::status::Entry;
-use crate::git::{Oid, local_submodules};
+use crate::git::{Git, Oid, Submodule, local_submodules};
 
 impl Workspace {
     /// Makes the worktree hold the submodules that `base` has: from the person's own copies where
-    /// there are any, else from where they come from.
-    pub(super) async fn have_submodules(&self, base: &Oid) -> Result<(), Fault> {
+    /// there are any, else from where the person's settings or checkout say that they come from. One
+    /// that only an agent speaks of stays empty. The index of `git` holds the base.
+    pub(super) async fn have_submodules(&self, git: &Git, base: &Oid) -> Result<(), Fault> {
         if self.in_place || !self.directory.join(".gitmodules").is_file() {
             return Ok(());
         }
@@ -18,6 +25,7 @@ impl Workspace {
         if submodules.is_empty() {
             return Ok(());
         }
+        let addresses = self.project.git.submodule_addresses().await?;
         let mut sources = local_submodules(&self.project.layout.common_dir);
         for submodule in &submodules {
             // One that keeps its repository in its own folder, as old versions of git did.
@@ -28,11 +36,18 @@ impl Workspace {
                 sources.push((submodule.name.clone(), folder));
             }
         }
-        if self.git.update_submodules(&submodules, &sources).await.is_ok() {
+        let is_known = |one: &Submodule| {
+            addresses.contains_key(&one.name) || sources.iter().any(|(name, _)| *name == one.name)
+        };
+        let submodules: Vec<Submodule> = submodules.into_iter().filter(is_known).collect();
+        self.link_submodules().await?;
+        let local = sources.iter().map(|(name, at)| (name.clone(), at.display().to_string()));
+        let local: BTreeMap<String, String> = addresses.clone().into_iter().chain(local).collect();
+        if git.update_submodules(&submodules, &local).await.is_ok() {
             return Ok(());
         }
         // The person's copies may be older than the commit.
-        self.git.update_submodules(&submodules, &[]).await.map_err(|fault| {
+        git.update_submodules(&submodules, &addresses).await.map_err(|fault| {
             let names: Vec<&str> = submodules.iter().map(|one| one.path.as_str()).collect();
             let message = format!(
                 "a worktree cannot have the submodules {}: {}",
@@ -44,19 +59,52 @@ impl Workspace {
         })
     }
 
+    /// The submodules that the supervisor has put into the worktree, and git for each: with the
+    /// supervisor's folder of it, whatever an agent made of its `.git`.
+    async fn own_submodules(&self) -> Result<Vec<(PathBuf, Git)>, Fault> {
+        let mut found = Vec::new();
+        for (_, folder) in local_submodules(&self.git_dir) {
+            let git = self.git.in_worktree(&self.directory, &folder, &folder);
+            let Some(place) = git.own_working_tree().await? else { continue };
+            // The name that git wrote leads from its folder to the worktree, through no link.
+            let Ok(inside) =
+                normal(&folder.join(place)).strip_prefix(&self.directory).map(Path::to_owned)
+            else {
+                continue;
+            };
+            if is_plain_folder(&self.directory, &inside) {
+                let git = self.git.in_worktree(self.directory.join(&inside), &folder, &folder);
+                found.push((inside, git));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Lets each submodule's `.git` name the supervisor's folder again.
+    async fn link_submodules(&self) -> Result<(), Fault> {
+        for (path, git) in self.own_submodules().await? {
+            let Some(folder) = git.git_dir() else { continue };
+            let link = self.directory.join(path).join(".git");
+            let wanted = [b"gitdir: ", folder.as_os_str().as_encoded_bytes(), b"\n"].concat();
+            write_new(&link, &wanted).map_err(|error| failed(&link, &error))?;
+        }
+        Ok(())
+    }
+
     /// Files that the agent changed within submodules, which no commit of this repository can hold.
     pub(super) async fn find_work_in_submodules(&self) -> Result<Option<Fault>, Fault> {
         if !self.directory.join(".gitmodules").is_file() {
             return Ok(None);
         }
-        let entries = self.ours().status().await?;
-        let changed = entries.iter().filter_map(|entry| match entry {
-            Entry::Changed(changed) if changed.submodule.is_some_and(|inside| inside.modified) => {
-                Some(changed.path.display().to_string())
+        let mut changed = Vec::new();
+        for (path, git) in self.own_submodules().await? {
+            let is_change =
+                |entry: &Entry| matches!(entry, Entry::Changed(_) | Entry::Untracked { .. });
+            if git.status().await?.iter().any(is_change) {
+                changed.push(path.display().to_string());
             }
-            _ => None,
-        });
-        let changed = changed.collect::<Vec<_>>().join(", ");
+        }
+        let changed = changed.join(", ");
         if changed.is_empty() {
             return Ok(None);
         }
@@ -69,4 +117,27 @@ impl Workspace {
         let context = Validation { command: "git status".to_owned(), exit: None, output };
         Ok(Some(Fault::validation_pre_commit("workspace:elsewhere", message, context)))
     }
+}
+
+/// A path without `..`, which git writes for going up from a folder.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// Whether `path` below `root` is a folder that no link leads to.
+fn is_plain_folder(root: &Path, path: &Path) -> bool {
+    let mut at = root.to_owned();
+    path.iter().all(|part| {
+        at.push(part);
+        fs::symlink_metadata(&at).is_ok_and(|found| found.is_dir())
+    })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use unstuck_core::fault::{Fault, GitOperation};
 
 use super::names::Place;
+use super::private::PrivateRepository;
 use super::project::{Project, missing};
 use super::state::State;
 use crate::git::{Git, Oid, Person};
@@ -18,7 +19,10 @@ pub struct Workspace {
     pub(super) project: Project,
     pub(super) place: Place,
     pub(super) directory: PathBuf,
+    /// The git folder through which the supervisor looks at it; the agent has one of its own.
     pub(super) git_dir: PathBuf,
+    /// The agent's own repository; none in the person's own working tree.
+    pub(super) private: Option<PrivateRepository>,
     pub(super) git: Git,
     pub(super) state: State,
     /// The branch it is on, in full.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use unstuck_world::git::Snapshot;
+use unstuck_world::git::{Reach, Restored, Snapshot};
 
 use super::git;
 use super::repo::{Repo, block_on, run_in};
@@ -19,9 +19,15 @@ fn as_agent(directory: &Path, args: &[&str]) {
     assert!(command.status().unwrap().success(), "{command:?}");
 }
 
-fn restore(repo: &Repo, before: &Snapshot) -> unstuck_world::git::Restored {
-    let (git, common, keep) = (git(repo), repo.path(".git"), repo.beside("keep"));
-    block_on(before.restore(&git, &common, AGENT, &["refs/heads/own"], &keep)).unwrap()
+fn take(repo: &Repo) -> Snapshot {
+    let layout = block_on(git(repo).layout()).unwrap();
+    block_on(Snapshot::take(&git(repo), &layout)).unwrap()
+}
+
+fn restore(repo: &Repo, before: &Snapshot, reach: Reach) -> Restored {
+    let (git, keep) = (git(repo), repo.beside("keep"));
+    let layout = block_on(git.layout()).unwrap();
+    block_on(before.restore(&git, &layout, (AGENT, reach), &[], &keep)).unwrap()
 }
 
 // B16: settings and hooks come back; what the agent wrote is kept.
@@ -29,15 +35,15 @@ fn restore(repo: &Repo, before: &Snapshot) -> unstuck_world::git::Restored {
 fn settings_and_hooks_come_back() {
     let repo = Repo::with(&[("a", "1")]);
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
-    let before = block_on(Snapshot::take(&git(&repo), &repo.path(".git"))).unwrap();
-    assert_eq!(restore(&repo, &before), unstuck_world::git::Restored::default());
+    let before = take(&repo);
+    assert_eq!(restore(&repo, &before, Reach::Unknown), Restored::default());
 
     let config = fs::read(repo.path(".git/config")).unwrap();
     repo.run(["config", "core.fsmonitor", "./planted"]);
     fs::remove_file(repo.path(".git/hooks/pre-commit")).unwrap();
     repo.write(".git/hooks/post-checkout", "#!/bin/sh\n./planted\n");
     repo.write(".git/info/attributes", "* filter=planted\n");
-    let restored = restore(&repo, &before);
+    let restored = restore(&repo, &before, Reach::Held);
     let files = ["config", "hooks/post-checkout", "hooks/pre-commit", "info/attributes"];
     assert_eq!(restored.files, files.map(PathBuf::from));
     assert_eq!(fs::read(repo.path(".git/config")).unwrap(), config);
@@ -55,7 +61,7 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
         repo.run(["branch", branch]);
     }
     let first = repo.oid("HEAD");
-    let before = block_on(Snapshot::take(&git(&repo), &repo.path(".git"))).unwrap();
+    let before = take(&repo);
 
     let worktree = repo.beside("task");
     run_in(&repo.root, ["worktree", "add", "-q", &worktree.display().to_string(), "own"]);
@@ -68,12 +74,49 @@ fn refs_that_the_agent_moved_come_back_and_a_persons_stay() {
     repo.write("a", "person");
     let persons = repo.commit("person");
 
-    let restored = restore(&repo, &before);
-    let names = ["refs/heads/release", "refs/heads/stray", "refs/heads/topic"];
+    let restored = restore(&repo, &before, Reach::Held);
+    let names = ["refs/heads/own", "refs/heads/release", "refs/heads/stray", "refs/heads/topic"];
     assert_eq!(restored.refs, names);
     assert_eq!(restored.left, ["refs/heads/main"]);
-    assert_eq!((repo.oid("release"), repo.oid("topic")), (first.clone(), first));
-    assert_eq!((repo.oid("main"), repo.oid("own")), (persons, agents.clone()));
+    for branch in ["own", "release", "topic"] {
+        assert_eq!(repo.oid(branch), first, "{branch}");
+    }
+    assert_eq!(repo.oid("main"), persons);
     assert_eq!(repo.oid(&format!("refs/unstuck/kept/{agents}")), agents);
-    assert_eq!(restore(&repo, &before).refs, Vec::<String>::new());
+    assert_eq!(restore(&repo, &before, Reach::Unknown).refs, Vec::<String>::new());
+}
+
+// B16: what no log accounts for comes back where the agent could have written it, and a person's
+// commit, whose git wrote a log, stays.
+#[test]
+fn a_ref_that_no_log_accounts_for_comes_back() {
+    let repo = Repo::with(&[("a", "1")]);
+    repo.run(["branch", "release"]);
+    let first = repo.oid("HEAD");
+    let tree = repo.run(["rev-parse", "HEAD^{tree}"]);
+    let planted = repo.run(["commit-tree", &tree, "-p", "HEAD", "-m", "planted"]);
+    let before = take(&repo);
+    let head = fs::read(repo.path(".git/HEAD")).unwrap();
+
+    repo.write("a", "person");
+    let persons = repo.commit("person");
+    let planted_at = |name: &str| {
+        let _ = fs::remove_file(repo.path(format!(".git/logs/{name}")));
+        repo.write(format!(".git/{name}"), &format!("{planted}\n"));
+    };
+    planted_at("refs/heads/release");
+    repo.run(["tag", "v1", &planted]);
+    repo.write(".git/HEAD", "ref: refs/heads/release\n");
+    let left = restore(&repo, &before, Reach::Held);
+    assert_eq!(left.refs, Vec::<String>::new(), "an agent that was held did none of it");
+
+    fs::remove_file(repo.path(".git/logs/HEAD")).unwrap();
+    let restored = restore(&repo, &before, Reach::Unknown);
+    assert_eq!(restored.refs, ["refs/heads/release", "refs/tags/v1"]);
+    assert_eq!(restored.files, [PathBuf::from("HEAD")]);
+    assert_eq!(restored.left, ["refs/heads/main"]);
+    assert_eq!((repo.oid("release"), repo.oid("main")), (first, persons));
+    assert_eq!(repo.run(["tag", "--list"]), "");
+    assert_eq!(fs::read(repo.path(".git/HEAD")).unwrap(), head);
+    repo.run(["fsck", "--strict"]);
 }

@@ -7,13 +7,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::{Code, Kind};
 use unstuck_world::agent::{Activity, Assignment, End, Limits};
-use unstuck_world::process::{Fence, Hold};
+use unstuck_world::process::{Connections, Hold, Wall};
 
 use crate::stage::{Alive, BOTH, KEY, SHORT, Stage, Which, code, fault, work, work_until};
 
 // A program keeps its own state and reaches its service; nothing else outside is its to change.
 #[tokio::test]
-async fn a_program_works_behind_its_fence() {
+async fn a_program_works_behind_its_wall() {
     for which in BOTH {
         let stage = Stage::new();
         let agent = stage.fake(which);
@@ -25,10 +25,9 @@ async fn a_program_works_behind_its_fence() {
             replay(which)
         );
         let writable = Some(vec![stage.path("work")]);
-        let fence = Fence { writable, tcp_refused: true };
-        let assignment = Assignment { fence, ..stage.scripted(&script) };
-        let held = agent.fence(&assignment).try_out();
-        assert_eq!(held.tcp, Hold::NotWanted);
+        let wall = Wall { writable, network: Connections::Closed(Vec::new()), ..Wall::default() };
+        let assignment = Assignment { wall, ..stage.scripted(&script) };
+        let held = agent.wall(&assignment).try_out();
         let (ended, _) = work(&*agent, assignment).await;
         assert_eq!(code(&ended.end), None, "{which:?}: {ended:?}");
         let own = match which {
@@ -36,7 +35,8 @@ async fn a_program_works_behind_its_fence() {
             Which::Codex => "home/codex/own",
         };
         assert!(stage.path("work/inside").exists() && stage.path(own).exists(), "{which:?}");
-        assert!(stage.path("work/reached").exists(), "{which:?}");
+        let reached = stage.path("work/reached").exists();
+        assert_eq!(reached, held.network != Hold::Fully, "{which:?}: {held:?}");
         let outside = stage.path("person/outside").exists();
         assert_eq!(outside, held.files == Hold::NotPossible, "{which:?}: {held:?}");
     }

@@ -14,7 +14,7 @@ use unstuck_core::fault::{Code, Fault};
 use unstuck_world::agent::{
     ACTIVITIES_QUEUED_MAX, Activity, Agent, Assignment, End, Ended, Limits,
 };
-use unstuck_world::process::{Fence, Guard};
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
 use unstuck_world::provider::codex_cli::{self, Access, CodexCli};
 use unstuck_world::provider::{Account, Credential, Key};
@@ -119,7 +119,7 @@ impl Stage {
             attempt: 1,
             model: None,
             environment: self.environment(),
-            fence: Fence::default(),
+            wall: Wall::default(),
             allowed_commands: std::collections::BTreeSet::new(),
             limits: Limits {
                 turns_max: None,

@@ -15,7 +15,7 @@ use unstuck_core::attempt::{Outcome, ToolKind};
 use unstuck_core::fault::Code::{self, *};
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Activity, Agent, End};
 use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Server, Stop, Trouble};
-use unstuck_world::process::{Fence, Hold};
+use unstuck_world::process::{Hold, Wall};
 use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions};
 use unstuck_world::provider::codex_cli::{Access, CodexCli, native};
 
@@ -326,7 +326,7 @@ async fn asks_for_what_is_forbidden(asks: &Answer) -> Server {
     Server::start(Script::new(twice, Answer::text("Done."))).await.unwrap()
 }
 
-async fn stays_inside_its_fence(which: Which) {
+async fn stays_inside_its_wall(which: Which) {
     let stage = Stage::new();
     let outside = stage.path("outside");
     let line = format!("echo in > made; echo out > '{}'; echo tried", outside.display());
@@ -338,8 +338,8 @@ async fn stays_inside_its_fence(which: Which) {
     std::fs::create_dir(&temporary).unwrap();
     assignment.environment.push(("TMPDIR".into(), temporary.clone().into()));
     let writable = vec![stage.path("work"), temporary, "/dev".into()];
-    assignment.fence = Fence { writable: Some(writable), tcp_refused: false };
-    let held = agent.fence(&assignment).try_out().files;
+    assignment.wall = Wall { writable: Some(writable), ..Wall::default() };
+    let held = agent.wall(&assignment).try_out().files;
     let (ended, activities) = work(&*agent, assignment).await;
     assert_eq!(code(&ended.end), None, "{which:?}: {:?}\n{activities:#?}", ended.end);
     assert_eq!(std::fs::read_to_string(stage.path("work/made")).unwrap(), "in\n");
@@ -356,7 +356,7 @@ async fn claude_code_works_stops_and_goes_on() {
     refused_connection(which).await;
     stopping_ends_its_tools(which).await;
     turns_are_limited(which).await;
-    stays_inside_its_fence(which).await;
+    stays_inside_its_wall(which).await;
     let stage = Stage::new();
     let server = asks_for_what_is_forbidden(&command(which, FORBIDDEN)).await;
     let mut settings = stage.claude(&program(which), Some(server.url()));
@@ -374,7 +374,7 @@ async fn codex_works_stops_and_goes_on() {
     refused_connection(which).await;
     stopping_ends_its_tools(which).await;
     turns_are_limited(which).await;
-    stays_inside_its_fence(which).await;
+    stays_inside_its_wall(which).await;
     let stage = Stage::new();
     let asks = json!({
         "cmd": FORBIDDEN,

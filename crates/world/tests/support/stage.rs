@@ -7,7 +7,7 @@ use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_world::git::Oid;
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
 
 use super::repo::{Repo, block_on, write};
@@ -38,6 +38,7 @@ impl Stage {
             inherits_environment: true,
             environment: Vec::new(),
             timeout: Duration::from_mins(1),
+            wall: Wall::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::fault::Fault;
 use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::scope::{Mode, Rules as ScopeRules, Scope};
 use unstuck_world::tool::{Declarable, Means, Shown, Toolbox, Wish};
 
@@ -40,6 +40,7 @@ impl Default for Set {
                 allowed: vec!["src".into()],
                 forbidden: vec!["src/locked".into()],
                 ask_first: vec!["src/ask".into()],
+                ..ScopeRules::default()
             },
             rules: Rules::default(),
             network: Network::Open,
@@ -84,7 +85,7 @@ impl Stage {
             lock: base.join("lock"),
             environment: environment_of(path, set, shims.folder()),
             shims: shims.clone(),
-            writable: vec![base.join("shared")],
+            wall: Wall { writable: Some(vec![base.join("shared")]), ..Wall::default() },
             network: set.network,
             timeout: set.timeout,
             declarable: Declarable::default(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::{ClassifiedBy, Code, Fault, Gate, Kind};
 use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{Checks, Verdict};
+use unstuck_world::validate::{Baseline, Checks, Verdict};
 
 use super::repo::block_on;
 use super::stage::{NOW, Stage};
@@ -82,6 +82,30 @@ fn each_end_has_its_code() {
         assert_eq!(fault.source, "validate:pre_commit#1");
         let by_rule = matches!(fault.classified_by, ClassifiedBy::Rule(_));
         assert_eq!(by_rule, matches!(code, Code::EnvConnection | Code::EnvDiskFull), "{command}");
+    }
+}
+
+#[test]
+fn a_check_that_hangs_or_crashes_only_with_the_change_is_red() {
+    let stage = Stage::with(&[("a", "1")]);
+    let table = [
+        ("grep 1 a || sleep 1000", Some(Duration::from_millis(50)), "took longer than"),
+        ("grep 1 a || kill -SEGV $$", None, "signal 11"),
+    ];
+    for (command, limit, said) in table {
+        let workspace = stage.fresh();
+        let mut shell = stage.shell();
+        let scope = Scope::new(&Rules::default()).unwrap();
+        let checks = checks(&[command]);
+        let base = block_on(Baseline::measure(&workspace, &[&checks], &shell)).unwrap();
+        shell.timeout = limit.unwrap_or(shell.timeout);
+        std::fs::write(workspace.directory().join("a"), "2").unwrap();
+        let ran = checks.run(&workspace, &scope, Some(&base), &shell, (RunId(1), NOW));
+        let Ok(Verdict::Red { fault, .. }) = block_on(ran) else { panic!() };
+        assert_eq!(fault.code(), Code::ValidationPreCommit, "{command}");
+        let Kind::ValidationPreCommit(context) = &fault.kind else { panic!() };
+        assert!(context.output.contains(said), "{}", context.output);
+        assert!(context.output.contains("without the change"), "{}", context.output);
     }
 }
 

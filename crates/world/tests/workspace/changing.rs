@@ -72,12 +72,12 @@ fn an_agent_that_breaks_its_own_git_hides_nothing() {
     let stage = Stage::with(&[("a", "1")]);
     let workspace = stage.fresh();
     put(&workspace, "a", "2");
-    fs::remove_file(workspace.directory().join(".git")).unwrap();
+    fs::remove_dir_all(workspace.directory().join(".git")).unwrap();
     assert_eq!(changed(&workspace), paths(&["a"]));
     run_in(workspace.directory(), ["init", "-q"]);
     run_in(workspace.directory(), ["add", "-A"]);
     assert_eq!(changed(&workspace), paths(&["a"]));
-    // The next attempt finds its worktree linked again.
+    // The next attempt finds its own repository again.
     let workspace = stage.prepare(unstuck_core::engine::Start::Resume, 2);
     assert_eq!(run_in(workspace.directory(), ["branch", "--show-current"]), "unstuck/b1.t1");
     assert_eq!(changed(&workspace), paths(&["a"]));

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
+use unstuck_world::git::Reach;
 use unstuck_world::process::{Hold, How, Launch};
 use unstuck_world::workspace::Preparation;
 
-use super::repo::block_on;
+use super::repo::{block_on, run_in};
 use super::stage::{Stage, put};
 
 // B16: the agent's own push is refused, whichever way the remote is set up.
@@ -48,9 +49,10 @@ fn the_agents_push_goes_nowhere_and_fetching_works() {
     assert_eq!(fs::read(stage.repo.path(".git/config")).unwrap(), config);
 }
 
-// B16: refs, settings and hooks outside the task are put back after the attempt.
+// B16: what an agent does with git happens in a repository of its own, and what it does to the
+// person's in another way is put back.
 #[test]
-fn what_all_worktrees_share_is_put_back() {
+fn an_agents_git_works_in_its_own_repository_and_the_persons_is_put_back() {
     let stage = Stage::with(&[("a", "1")]);
     stage.repo.run(["branch", "release"]);
     let workspace = stage.fresh();
@@ -58,54 +60,68 @@ fn what_all_worktrees_share_is_put_back() {
     put(&workspace, "a", "2");
     let script = "git commit -qam mine && git update-ref refs/heads/release HEAD && \
                   git config core.fsmonitor ./planted && \
-                  echo './planted' >\"$(git rev-parse --git-common-dir)/hooks/pre-commit\"";
+                  echo './planted' >\"$(git rev-parse --git-common-dir)/hooks/pre-commit\" && \
+                  cd ../../.. && git config core.fsmonitor ./planted && \
+                  echo './planted' >.git/hooks/pre-commit && git branch -q stray";
     let mut command = Command::new("sh");
     command.current_dir(workspace.directory()).args(["-c", script]);
     for (name, value) in &environment {
         command.env(name, value.as_ref().unwrap());
     }
     assert!(command.status().unwrap().success());
-    let restored = block_on(workspace.restore_shared(RunId(1))).unwrap();
+    let restored = block_on(workspace.restore_shared(RunId(1), Reach::Unknown)).unwrap();
     assert_eq!(restored.files, ["config", "hooks/pre-commit"].map(PathBuf::from));
-    assert_eq!(restored.refs, ["refs/heads/release"]);
+    assert_eq!(restored.refs, ["refs/heads/stray"]);
     assert_eq!(restored.left, Vec::<String>::new());
     assert_eq!(stage.repo.oid("release"), stage.first);
-    assert_ne!(stage.repo.oid("unstuck/b1.t1"), stage.first);
+    assert_eq!(stage.repo.oid("unstuck/b1.t1"), stage.first);
+    let own = workspace.directory().join(".git");
+    assert!(!fs::read_to_string(own.join("config")).unwrap().contains("planted"));
+    assert!(fs::read_dir(own.join("hooks")).unwrap().next().is_none());
+    assert_eq!(run_in(workspace.directory(), ["log", "--format=%s"]), "mine\nfirst");
 }
 
 #[test]
-fn an_agent_commits_from_behind_its_fence_and_reaches_nothing_else_of_the_repository() {
+fn an_agent_commits_from_behind_its_wall_and_reaches_nothing_else_of_the_repository() {
     let stage = Stage::with(&[("a", "1")]);
     stage.repo.write("built/x", "1");
     let share = vec!["built".to_owned()];
     let wanted = Preparation { share, ..stage.preparation(Start::Fresh, 1) };
     let workspace = stage.try_prepare(&wanted).unwrap();
-    let mut fence = workspace.fence(&[("TMPDIR".into(), stage.repo.beside("temporary").into())]);
-    let writable = fence.writable.as_mut().unwrap();
+    let mut wall = workspace.wall(&[("TMPDIR".into(), stage.repo.beside("temporary").into())]);
+    let writable = wall.writable.as_mut().unwrap();
     assert!(writable.contains(&stage.repo.beside("temporary")));
     // The repository itself is in a temporary folder.
     writable.retain(|path| !stage.repo.root.starts_with(path));
-    let held = fence.try_out().files;
+    let held = wall.try_out().files;
     let run = |script: &str| {
         let shell = stage.shell();
         let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "sh");
         launch.arguments = vec!["-c".into(), script.into()];
         launch.environment = block_on(workspace.environment(RunId(1))).unwrap();
-        launch.fence = fence.clone();
+        launch.wall = wall.clone();
         block_on(async {
             let process = launch.start().await.unwrap();
             assert_eq!(process.held().files, held);
             process.wait().await
         })
     };
-    let well = run("echo 2 >a && git add a && git commit -qm mine && echo 2 >built/x");
-    assert_eq!(well.how, How::Exited(0), "{:?}", String::from_utf8_lossy(&well.output.to_bytes()));
+    let inside = run("echo 2 >a && git add a && git commit -qm mine && echo 2 >built/x");
+    assert_eq!(
+        inside.how,
+        How::Exited(0),
+        "{:?}",
+        String::from_utf8_lossy(&inside.output.to_bytes())
+    );
     if held == Hold::NotPossible {
         return;
     }
     let common = stage.repo.path(".git");
     for line in [
-        "git config core.fsmonitor ./planted",
+        "git --git-dir=\"$G\" config core.fsmonitor ./planted",
+        "git --git-dir=\"$G\" tag planted",
+        "echo 1 >\"$G/objects/planted\"",
+        "rm -rf \"$G/objects\" \"$G/refs\"",
         "echo ./planted >\"$G/hooks/pre-commit\"",
         "rm -rf \"$G/config\"",
         "echo 3 >\"$G/../a\"",

@@ -118,13 +118,12 @@ fn the_hook_before_a_push_may_refuse_it() {
     assert_eq!(ask("there"), Ok(()), "there is no hook");
 
     let hook = stage.repo.path(".git/hooks/pre-push");
-    let script =
-        "#!/bin/sh\necho \"$@\" >../../../told\ncat >>../../../told\ntest ! -e no || exit 3\n";
+    let script = "#!/bin/sh\necho \"$@\" >told\ncat >>told\ntest ! -e no || exit 3\n";
     write(&hook, script);
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(ask("there"), Ok(()));
     let (first, none) = (&stage.first, "0".repeat(40));
-    let told = || fs::read_to_string(stage.repo.path("told")).unwrap();
+    let told = || fs::read_to_string(workspace.directory().join("told")).unwrap();
     assert_eq!(told(), format!("there {remote}\n{first} {first} {name} {none}\n"));
     block_on(stage.project.git().push(&remote, first, name)).unwrap();
     assert_eq!(ask(&remote), Ok(()));

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use unstuck_core::engine::{RunId, Start};
 use unstuck_core::fault::{Code, Kind};
+use unstuck_world::git::Reach;
 
 use super::repo::{Repo, block_on, run_in, write};
 use super::stage::{PLACE, Stage, changed, paths, put, text};
@@ -38,7 +39,7 @@ fn submodules_are_there_before_anything_runs() {
     put(&workspace, "lib/out.log", "x\n");
     assert_eq!(changed(&workspace), paths(&[]));
     put(&workspace, "lib/lib.txt", "changed\n");
-    let restored = block_on(workspace.restore_shared(RunId(1))).unwrap();
+    let restored = block_on(workspace.restore_shared(RunId(1), Reach::Unknown)).unwrap();
     let fault = block_on(workspace.find_work_elsewhere(&restored)).unwrap().unwrap();
     assert!(fault.message.contains("submodule lib"), "{}", fault.message);
     let workspace = stage.prepare(Start::FromBase, 2);
@@ -79,7 +80,7 @@ fn work_that_was_left_on_a_branch_is_told() {
             agent.env(name, value.unwrap());
         }
         assert!(agent.status().unwrap().success());
-        let restored = block_on(workspace.restore_shared(RunId(1))).unwrap();
+        let restored = block_on(workspace.restore_shared(RunId(1), Reach::Unknown)).unwrap();
         let fault = block_on(workspace.find_work_elsewhere(&restored)).unwrap().unwrap();
         assert_eq!(fault.code(), Code::ValidationPreCommit);
         assert!(fault.message.contains(place), "{}", fault.message);

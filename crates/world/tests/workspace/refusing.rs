@@ -72,7 +72,11 @@ fn locks_that_a_killed_git_left_in_the_worktree_are_cleared() {
     let stage = Stage::with(&[("a", "1")]);
     let workspace = stage.fresh();
     put(&workspace, "a", "2");
-    for lock in [".git/worktrees/t1/index.lock", ".unstuck/tasks/t1/index.scratch.lock"] {
+    for lock in [
+        ".unstuck/worktrees/t1/.git/index.lock",
+        ".unstuck/tasks/t1/git/index.lock",
+        ".unstuck/tasks/t1/index.scratch.lock",
+    ] {
         fs::write(stage.repo.path(lock), "").unwrap();
     }
     let workspace = stage.prepare(Start::FromBase, 2);

@@ -19,8 +19,8 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-use super::fence::{Fence, Held};
 use super::lock::Lock;
+use super::wall::{Held, Layers, Standing, Wall};
 
 /// A control group of version 2, made by a guard.
 #[derive(Debug)]
@@ -43,17 +43,17 @@ impl Cgroup {
         })
     }
 
-    /// Makes the group of `lock` below `home` and starts `command` in it, behind `fence`; the group is none where
-    /// that is not possible, and the program starts either way.
+    /// Makes the group of `lock` below `home` and starts `command` in it, behind the inner layers of
+    /// `wall`; the group is none where that is not possible, and the program starts either way.
     pub(super) fn around(
         home: Option<&Path>,
         lock: &mut Lock,
         command: &mut Command,
-        fence: &Fence,
+        (wall, layers): (&Wall, &Layers),
     ) -> (Option<Self>, io::Result<(Pid, Held)>) {
         let group = home.and_then(|home| Self::make(home, lock));
-        let Some(group) = group else { return (None, fence.start(command)) };
-        match group.start(command, fence) {
+        let Some(group) = group else { return (None, wall.start(layers, command)) };
+        match group.start(command, wall, layers) {
             Ok(Some(started)) => (Some(group), Ok(started)),
             Err(error) => {
                 group.remove();
@@ -61,15 +61,21 @@ impl Cgroup {
             }
             Ok(None) => {
                 group.remove();
-                (None, fence.start(command))
+                (None, wall.start(layers, command))
             }
         }
     }
 
-    /// Starts a program as a member behind `fence`; none where nobody may be born here.
-    fn start(&self, command: &mut Command, fence: &Fence) -> io::Result<Option<(Pid, Held)>> {
+    /// Starts a program as a member behind `wall`; none where nobody may be born here.
+    fn start(
+        &self,
+        command: &mut Command,
+        wall: &Wall,
+        layers: &Layers,
+    ) -> io::Result<Option<(Pid, Held)>> {
         let Ok(group) = File::open(&self.path) else { return Ok(None) };
-        let (born, held) = fence.around(|| birth::start_in(group.as_fd(), command))?;
+        let (born, held) =
+            wall.around(layers, Standing::Alone, || birth::start_in(group.as_fd(), command))?;
         Ok(born?.map(|main| (main, held)))
     }
 

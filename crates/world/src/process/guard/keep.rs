@@ -1,7 +1,6 @@
 //! The life of a guard: take the lock, start the program, wait, end what is left, let go.
 
 use std::io::{self, PipeReader, PipeWriter};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 #[cfg(target_os = "linux")]
 use std::path::Path;
@@ -9,16 +8,19 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, setsid, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, setsid, wait};
 
+use super::inside::Inside;
 use super::order::{Order, Session};
-use super::report::{Gone, Program, Refusal, Report};
+use super::report::{Gone, Program, Refusal, Report, Said};
 use super::signals::{Awaited, Ending};
 #[cfg(target_os = "linux")]
 use crate::process::cgroup::Cgroup;
 use crate::process::ended::NotStarted;
-use crate::process::fence::Held;
 use crate::process::lock::Lock;
+#[cfg(target_os = "linux")]
+use crate::process::wall::Enclosed;
+use crate::process::wall::Wall;
 use crate::process::{marker, tree};
 
 /// Between two rounds of killing, if no child's end wakes us before.
@@ -48,7 +50,7 @@ pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<St
     let Some(order) = Order::read(control) else { return };
     let begun = Kept::begin(
         &order,
-        awaited,
+        (awaited, status),
         streams,
         #[cfg(target_os = "linux")]
         home.as_deref(),
@@ -60,10 +62,7 @@ pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<St
             stopped: false,
             leftovers: 0,
         }),
-        Ok(Ok(kept)) => {
-            Report::Started(kept.held).send(status);
-            Report::Gone(kept.until_gone(order.grace))
-        }
+        Ok(Ok(kept)) => Report::Gone(kept.until_gone(order.grace)),
     };
     // The lock is free by now: whoever reads this may take it.
     report.send(status);
@@ -71,21 +70,33 @@ pub(super) fn keep(control: &PipeReader, status: &PipeWriter, streams: Option<St
 
 /// A program with everything it started.
 struct Kept<'a> {
+    /// The program, or what keeps the namespaces around it.
     main: Pid,
-    /// What really keeps it in.
-    held: Held,
+    /// Whether that is still a child of ours.
+    has_main: bool,
     /// How the program itself ended.
     ended: Option<Program>,
+    /// Where the program is in namespaces of its own.
+    enclosed: Option<Enclosure>,
     awaited: Awaited<'a>,
+    status: &'a PipeWriter,
     #[cfg(target_os = "linux")]
     group: Option<Cgroup>,
     lock: Lock,
 }
 
+/// Namespaces around a program.
+struct Enclosure {
+    /// The stage inside; none once it has said its last word.
+    inside: Option<Inside>,
+    /// Whether the program was started.
+    started: bool,
+}
+
 impl<'a> Kept<'a> {
     fn begin(
         order: &Order,
-        awaited: Awaited<'a>,
+        (awaited, status): (Awaited<'a>, &'a PipeWriter),
         streams: Option<Streams>,
         #[cfg(target_os = "linux")] home: Option<&Path>,
     ) -> Result<Result<Self, NotStarted>, Refusal> {
@@ -102,25 +113,49 @@ impl<'a> Kept<'a> {
         if !order.directory.is_dir() {
             return Ok(Err(NotStarted::DirectoryMissing));
         }
-        let mut command = command(order, &lock);
+        let Ok(enclosed) = enclose(order) else { return Ok(Err(NotStarted::NoWall)) };
+        let (mut command, inside) = match enclosed {
+            Some((command, said)) => (command, Some(Inside::listening(said))),
+            None => {
+                let mut command = Command::new(&order.program);
+                command.args(&order.args);
+                (command, None)
+            }
+        };
+        prepare(&mut command, order, &lock);
         if let Some(Streams { stdout, stderr }) = streams {
             command.stdout(stdout).stderr(stderr);
         }
+        // The stage inside namespaces puts up the rest.
+        let open = Wall::default();
+        let wall = if inside.is_some() { &open } else { &order.wall };
         #[cfg(target_os = "linux")]
-        let (group, started) = Cgroup::around(home, &mut lock, &mut command, &order.fence);
+        let (group, started) = Cgroup::around(home, &mut lock, &mut command, (wall, &order.layers));
         #[cfg(not(target_os = "linux"))]
-        let started = order.fence.start(&mut command);
+        let started = wall.start(&order.layers, &mut command);
         match started {
-            Ok((main, held)) => Ok(Ok(Self {
-                main,
-                held,
-                ended: None,
-                awaited,
-                #[cfg(target_os = "linux")]
-                group,
-                lock,
-            })),
-            Err(error) => Ok(Err(reason(&error, order))),
+            Ok((main, held)) => {
+                if inside.is_none() {
+                    Report::Started(held).send(status);
+                }
+                Ok(Ok(Self {
+                    main,
+                    has_main: true,
+                    ended: None,
+                    enclosed: inside
+                        .map(|inside| Enclosure { inside: Some(inside), started: false }),
+                    awaited,
+                    status,
+                    #[cfg(target_os = "linux")]
+                    group,
+                    lock,
+                }))
+            }
+            Err(_) if inside.is_some() => Ok(Err(NotStarted::NoWall)),
+            Err(error) => {
+                let search = order.search_path().unwrap_or_default();
+                Ok(Err(NotStarted::reason(&error, &order.program, &search)))
+            }
         }
     }
 
@@ -131,7 +166,7 @@ impl<'a> Kept<'a> {
         while self.ended.is_none() && told.is_none() {
             told = self.awaited.told_to_end();
             if told.is_none() {
-                self.awaited.wait(None, true);
+                self.wait(None, true);
             }
             any_left = self.collect();
         }
@@ -158,15 +193,17 @@ impl<'a> Kept<'a> {
         let mut pause = ROUND_FIRST;
         // A killed parent leaves its children to us, so there is a round for each generation.
         while self.collect() {
-            // The group comes second: whom it has killed can no longer be counted.
-            let everybody = &mut tree::Known::default();
-            let round = tree::signal_descendants(self.main, Signal::KILL, everybody);
+            // The group and the namespaces come second: what they have killed can no longer be counted.
+            let round = tree::signal_descendants(self.main, Signal::KILL, &mut self.keepers());
             killed.get_or_insert(round);
+            if self.enclosed.is_some() && self.has_main {
+                let _ = kill_process(self.main, Signal::KILL);
+            }
             #[cfg(target_os = "linux")]
             if let Some(group) = &self.group {
                 let _ = group.kill();
             }
-            self.awaited.wait(Some(pause), false);
+            self.wait(Some(pause), false);
             pause = (pause * 2).min(ROUND_LAST);
         }
         asked.or(killed).unwrap_or_default()
@@ -177,24 +214,73 @@ impl<'a> Kept<'a> {
     #[expect(clippy::disallowed_methods, reason = "a guard is a program: nobody tells it the time")]
     fn ask_to_end(&mut self, grace: Duration) -> u32 {
         let begun = Instant::now();
-        let (mut known, mut asked) = (tree::Known::default(), 0);
+        let (mut known, mut asked) = (self.keepers(), 0);
         while self.collect()
             && let Some(left) = grace.checked_sub(begun.elapsed())
             && self.awaited.told_to_end() != Some(Ending::AtOnce)
         {
             // Again each time: one that ends may have started another just before.
             asked += tree::signal_descendants(self.main, Signal::TERM, &mut known);
-            self.awaited.wait(Some(left), true);
+            self.wait(Some(left), true);
         }
         asked
+    }
+
+    /// Processes that are not the program's: asking them to end would end the namespaces at once.
+    fn keepers(&self) -> tree::Known {
+        if self.enclosed.is_some() && self.has_main {
+            tree::with_children(self.main)
+        } else {
+            tree::Known::default()
+        }
+    }
+
+    fn wait(&self, limit: Option<Duration>, also_control: bool) {
+        let inside = self.enclosed.as_ref().and_then(|enclosed| enclosed.inside.as_ref());
+        self.awaited.wait(limit, also_control, inside.map(Inside::pipe));
+    }
+
+    /// Hears what the stage inside namespaces says.
+    fn hear(&mut self) {
+        let Some(enclosed) = &mut self.enclosed else { return };
+        let Some(inside) = &mut enclosed.inside else { return };
+        let (said, more) = inside.hear();
+        for said in said {
+            match said {
+                Said::Started(held) => {
+                    enclosed.started = true;
+                    Report::Started(held).send(self.status);
+                }
+                Said::Ended(program) => self.ended = Some(program),
+            }
+        }
+        if !more {
+            enclosed.inside = None;
+        }
+    }
+
+    /// Takes note of how the main child ended. Namespaces that end without a word about the program
+    /// were not made, or took it with them.
+    fn main_ended(&mut self, status: WaitStatus) {
+        self.hear();
+        self.has_main = false;
+        let ended = match &self.enclosed {
+            None => Program::ended(status),
+            Some(Enclosure { started: true, .. }) => {
+                Some(Program::Signalled(Signal::KILL.as_raw()))
+            }
+            Some(_) => Some(Program::NotStarted(NotStarted::NoWall)),
+        };
+        self.ended = self.ended.or(ended);
     }
 
     /// Takes note of every child that has ended; whether any child is left. Without one there is
     /// no descendant either, since orphans become our children.
     fn collect(&mut self) -> bool {
+        self.hear();
         loop {
             match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.main => self.ended = Program::ended(status),
+                Ok(Some((pid, status))) if pid == self.main => self.main_ended(status),
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return true,
                 Err(_) => return false,
@@ -203,10 +289,24 @@ impl<'a> Kept<'a> {
     }
 }
 
-fn command(order: &Order, lock: &Lock) -> Command {
+/// The command that starts the program in namespaces of its own, where it is to have them, and what
+/// the stage inside says.
+#[cfg(target_os = "linux")]
+fn enclose(order: &Order) -> io::Result<Option<(Command, PipeReader)>> {
+    let Order { wall, layers, directory, program, args, .. } = order;
+    let enclosed = Enclosed::prepare(wall, layers, directory, program, args)?;
+    Ok(enclosed.map(Enclosed::into_command))
+}
+
+/// Elsewhere than on Linux there are none.
+#[cfg(not(target_os = "linux"))]
+const fn enclose(_order: &Order) -> io::Result<Option<(Command, PipeReader)>> {
+    Ok(None)
+}
+
+fn prepare(command: &mut Command, order: &Order, lock: &Lock) {
     let outer = std::env::var_os(marker::VARIABLE);
-    let mut command = Command::new(&order.program);
-    command.args(&order.args).current_dir(&order.directory);
+    command.current_dir(&order.directory);
     if !order.inherits_environment {
         command.env_clear();
     }
@@ -221,24 +321,4 @@ fn command(order: &Order, lock: &Lock) -> Command {
         // A group of its own: a program that signals its group must not mean its guard.
         command.process_group(0);
     }
-    command
-}
-
-fn reason(error: &io::Error, order: &Order) -> NotStarted {
-    let number = error.raw_os_error().unwrap_or_default();
-    match Errno::from_raw_os_error(number) {
-        Errno::NOENT => NotStarted::NotFound,
-        Errno::ACCESS if !is_anywhere(order) => NotStarted::NotFound,
-        Errno::ACCESS | Errno::PERM => NotStarted::AccessDenied,
-        Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE => NotStarted::NoRoom,
-        _ => NotStarted::Other(number),
-    }
-}
-
-/// Whether a program that is looked up is in any directory that we may look into. One that we may
-/// not makes the system say "access denied" about every program that does not exist.
-fn is_anywhere(order: &Order) -> bool {
-    let looked_up = !order.program.as_bytes().contains(&b'/');
-    let search = order.search_path().unwrap_or_default();
-    !looked_up || std::env::split_paths(&search).any(|place| place.join(&order.program).is_file())
 }

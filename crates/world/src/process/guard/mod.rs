@@ -16,6 +16,7 @@
 
 mod fork;
 mod inherited;
+mod inside;
 mod keep;
 mod order;
 pub(super) mod report;
@@ -26,6 +27,9 @@ use std::process::ExitCode;
 pub use fork::{Forked, fork};
 pub(super) use order::Order;
 pub use order::Session;
+
+#[cfg(target_os = "linux")]
+use super::wall::inner;
 
 /// The argument that makes our executable a guard.
 pub const ARGUMENT: &str = "__guard";
@@ -40,8 +44,13 @@ pub(super) const STATUS: i32 = 4;
 /// Called by something that is not our supervisor.
 const MISUSED: u8 = 64;
 
-/// What a guard does, from its order to its end. One that gets no order ends with its supervisor.
+/// What a guard does, from its order to its end. One that gets no order ends with its supervisor. Inside
+/// the namespaces of a wall the same executable is the stage around the program.
 pub fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(2).is_some_and(|second| second == inner::ARGUMENT) {
+        return inner::main(std::env::args_os().skip(3));
+    }
     match inherited::pipes() {
         Ok((control, status)) => {
             keep::keep(&control, &status, None);

@@ -9,10 +9,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::process::fence::Fence;
-
-/// In place of a count: the program may write wherever its user may.
-const ANYWHERE: &str = "anywhere";
+use crate::process::wall::{Layers, Wall};
 
 /// More than any system lets a program have as its arguments and environment.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -34,8 +31,9 @@ pub(in crate::process) struct Order {
     pub(in crate::process) session: Session,
     /// From the polite signal to the one that cannot be refused.
     pub(in crate::process) grace: Duration,
-    /// What the program is kept from.
-    pub(in crate::process) fence: Fence,
+    /// What the program is kept from, and by what.
+    pub(in crate::process) wall: Wall,
+    pub(in crate::process) layers: Layers,
     /// Whether it has the guard's own environment.
     pub(in crate::process) inherits_environment: bool,
     /// Changes to that.
@@ -86,15 +84,13 @@ impl Order {
             Session::Caller => "caller-session",
         };
         let grace_ms = self.grace.as_millis().to_string();
-        let tcp = if self.fence.tcp_refused { "no-tcp" } else { "tcp" };
-        let writable = self.fence.writable;
-        let places = writable.as_ref().map_or(ANYWHERE.to_owned(), |paths| paths.len().to_string());
         let inherits = if self.inherits_environment { "inherits" } else { "bare" };
         let changes = self.environment.len().to_string();
         let (lock, directory) = (self.lock.into(), self.directory.into());
-        [session.into(), grace_ms.into(), tcp.into(), places.into()]
+        [session.into(), grace_ms.into()]
             .into_iter()
-            .chain(writable.into_iter().flatten().map(PathBuf::into_os_string))
+            .chain(self.wall.into_words())
+            .chain(self.layers.into_words())
             .chain([inherits.into(), changes.into()])
             .chain(self.environment.into_iter().flat_map(change_words))
             .chain([lock, directory, self.program])
@@ -110,7 +106,8 @@ impl Order {
                 _ => return None,
             },
             grace: Duration::from_millis(words.next()?.to_str()?.parse().ok()?),
-            fence: fence(&mut words)?,
+            wall: Wall::from_words(&mut words)?,
+            layers: Layers::from_words(&mut words)?,
             inherits_environment: match words.next()?.to_str()? {
                 "inherits" => true,
                 "bare" => false,
@@ -150,23 +147,6 @@ fn environment(
     Some(changes)
 }
 
-fn fence(words: &mut impl Iterator<Item = OsString>) -> Option<Fence> {
-    let tcp_refused = match words.next()?.to_str()? {
-        "no-tcp" => true,
-        "tcp" => false,
-        _ => return None,
-    };
-    let writable = match words.next()?.to_str()? {
-        ANYWHERE => None,
-        count => {
-            let count = count.parse().ok()?;
-            let paths: Vec<PathBuf> = words.take(count).map(PathBuf::from).collect();
-            (paths.len() == count).then_some(Some(paths))?
-        }
-    };
-    Some(Fence { writable, tcp_refused })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +155,8 @@ mod tests {
         Order {
             session: Session::Caller,
             grace: Duration::from_millis(1_500),
-            fence: Fence::default(),
+            wall: Wall::default(),
+            layers: Layers::default(),
             inherits_environment: true,
             environment: vec![
                 ("KEY".into(), Some("a=b\nc".into())),
@@ -198,9 +179,9 @@ mod tests {
 
     #[test]
     fn an_order_survives_its_way() {
-        for writable in [None, Some(Vec::new()), Some(vec!["/p q".into(), "tcp".into()])] {
-            let fence = Fence { tcp_refused: writable.is_some(), writable };
-            let bare = Order { fence, inherits_environment: false, ..order() };
+        for writable in [None, Some(Vec::new()), Some(vec!["/p q".into(), "bare".into()])] {
+            let wall = Wall { writable, ..Wall::default() };
+            let bare = Order { wall, inherits_environment: false, ..order() };
             assert_eq!(Order::read(bare.clone().into_bytes().as_slice()), Some(bare));
         }
         assert_eq!(Order::read(order().into_bytes().as_slice()), Some(order()));
@@ -225,24 +206,27 @@ mod tests {
 
     #[test]
     fn what_is_no_order_is_refused() {
-        let good =
-            ["own-session", "5", "tcp", "anywhere", "bare", "1", "A", "=1", "/l", "/", "true"];
+        let open = ["-", "0", "0", "0", "-", "-", "-"];
+        let layers = ["-", "yes", "yes"];
+        let before = ["own-session", "5"];
+        let after = ["bare", "1", "A", "=1", "/l", "/", "true"];
+        let good = [&before[..], &open, &layers, &after].concat();
         assert!(said(&good).is_some());
         let wrong = [
             (0, "--help"),
             (1, "soon"),
-            (2, "udp"),
-            (3, "some"),
-            (3, "9"),
-            (4, "all"),
-            (5, "many"),
-            (5, "9"),
-            (7, "1"),
-            (7, "-1"),
-            (7, ""),
+            (2, "some"),
+            (2, "9"),
+            (10, "perhaps"),
+            (12, "all"),
+            (13, "many"),
+            (13, "9"),
+            (15, "1"),
+            (15, "-1"),
+            (15, ""),
         ];
         for (at, word) in wrong {
-            let mut words = good;
+            let mut words = good.clone();
             words[at] = word;
             assert_eq!(said(&words), None, "{word:?} at {at}");
         }

@@ -6,13 +6,13 @@ use rustix::process::WaitStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::process::ended::NotStarted;
-use crate::process::fence::Held;
+use crate::process::wall::Held;
 
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::process) enum Report {
-    /// The lock is ours and the program runs, with this much of its fence.
+    /// The lock is ours and the program runs, with this much of its wall.
     Started(Held),
     /// Nothing was started, and the lock is not ours.
     Refused(Refusal),
@@ -52,9 +52,19 @@ pub(in crate::process) enum Program {
     NotStarted(NotStarted),
 }
 
+/// What the stage inside a wall tells the guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::process) enum Said {
+    /// The wall stands this far, and the program runs.
+    Started(Held),
+    /// The program has ended, or never began.
+    Ended(Program),
+}
+
 impl Program {
     /// None while it has not ended.
-    pub(super) fn ended(status: WaitStatus) -> Option<Self> {
+    pub(in crate::process) fn ended(status: WaitStatus) -> Option<Self> {
         let signal = || status.terminating_signal().map(Self::Signalled);
         status.exit_status().map(Self::Exited).or_else(signal)
     }

@@ -35,13 +35,20 @@ impl<'a> Awaited<'a> {
         Ok(Self { control, signals, told_to_end })
     }
 
-    /// Waits for a signal, or at most `limit`, or for the supervisor's end where `also_control`.
-    pub(super) fn wait(&self, limit: Option<Duration>, also_control: bool) {
+    /// Waits for a signal, or at most `limit`, or for the supervisor's end where `also_control`, or for
+    /// what the stage inside a wall says where there is one.
+    pub(super) fn wait(
+        &self,
+        limit: Option<Duration>,
+        also_control: bool,
+        inside: Option<&PipeReader>,
+    ) {
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
         if also_control {
             fds.push(PollFd::new(self.control, PollFlags::IN));
         }
+        fds.extend(inside.map(|inside| PollFd::new(inside, PollFlags::IN)));
         // Interrupted is as good as awake: everybody looks again after waiting.
         let _ = poll(&mut fds, limit.as_ref());
         let mut pending = [0; 64];

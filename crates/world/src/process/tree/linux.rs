@@ -38,6 +38,13 @@ pub(crate) fn signal_descendants(_main: Pid, signal: Signal, known: &mut Known) 
     alive
 }
 
+/// A process and its children.
+pub(crate) fn with_children(pid: Pid) -> Known {
+    let seen = all().filter_map(Seen::at);
+    let family = seen.filter(|process| process.pid == pid || process.parent == Some(pid));
+    family.map(|process| (process.pid, process.started)).collect()
+}
+
 /// Every process there is.
 pub(crate) fn all() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -51,18 +58,20 @@ pub(crate) fn pidfd(pid: Pid) -> Result<OwnedFd> {
 }
 
 /// A process at the moment it was looked at.
-struct Seen {
+pub(crate) struct Seen {
     pid: Pid,
-    parent: Option<Pid>,
+    /// Its parent; none for the first of all.
+    pub(crate) parent: Option<Pid>,
     /// Its main thread has ended. Others may go on, so it is still signalled.
     is_zombie: bool,
     /// In clock ticks since the machine started. With the number it tells a process from a later
     /// one of the same number.
-    started: u64,
+    pub(crate) started: u64,
 }
 
 impl Seen {
-    fn at(pid: Pid) -> Option<Self> {
+    /// The process with this number; none where it is gone.
+    pub(crate) fn at(pid: Pid) -> Option<Self> {
         let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
         // The name is in parentheses and may hold any sign, these included.
         let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;

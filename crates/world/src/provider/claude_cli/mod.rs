@@ -7,7 +7,7 @@ mod tools;
 mod wire;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ pub use parse::Stream;
 use super::account::Account;
 use super::program::{Closed, Run, usable};
 use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
-use crate::process::{Fence, Guard};
+use crate::process::{Guard, Wall};
 
 /// The name of this provider.
 pub const NAME: &str = "claude-cli";
@@ -131,8 +131,13 @@ impl Agent for ClaudeCli {
         self.settings.account.check(NAME, LOGIN)
     }
 
-    fn fence(&self, assignment: &Assignment) -> Fence {
-        self.settings.fence(assignment)
+    fn transcripts(&self) -> Option<&Path> {
+        // With a login it works in the person's own folder, which is not ours to change.
+        matches!(self.settings.account, Account::Key(_)).then_some(&*self.settings.home)
+    }
+
+    fn wall(&self, assignment: &Assignment) -> Wall {
+        self.settings.wall(assignment)
     }
 
     async fn work(

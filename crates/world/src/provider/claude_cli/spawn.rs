@@ -10,7 +10,7 @@ use unstuck_core::fault::Fault;
 use super::{NAME, Permissions, Settings};
 use crate::agent::Assignment;
 use crate::mcp;
-use crate::process::{Fence, Launch};
+use crate::process::{Launch, Wall};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
@@ -41,14 +41,14 @@ impl Settings {
     pub(super) fn launch(&self, assignment: &Assignment, thread: Option<&str>) -> Launch {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
         launch.arguments = self.arguments(assignment, thread);
-        launch.environment.extend(program::without(&self.environment, CREDENTIALS));
+        launch.environment.extend(program::without(&self.environment, assignment, CREDENTIALS));
         launch.environment.extend(self.environment());
-        launch.fence = self.fence(assignment);
+        launch.wall = self.wall(assignment);
         launch
     }
 
-    pub(super) fn fence(&self, assignment: &Assignment) -> Fence {
-        program::fence(assignment, [self.directory().to_owned()])
+    pub(super) fn wall(&self, assignment: &Assignment) -> Wall {
+        program::wall(assignment, &self.program, [self.directory().to_owned()])
     }
 
     /// A login is replaced as a whole file when it is renewed, so that a link to it would come

@@ -24,7 +24,7 @@ pub use session::{Order, Session};
 use super::account::Account;
 use super::program::{self, FirstInHome, Run, usable};
 use crate::agent::{Activity, Agent, Assignment, End, Ended, Usage};
-use crate::process::{Fence, Guard};
+use crate::process::{Guard, Wall};
 
 /// The name of this provider.
 pub const NAME: &str = "codex-cli";
@@ -104,8 +104,12 @@ impl Agent for CodexCli {
         self.settings.account.check(NAME, LOGIN)
     }
 
-    fn fence(&self, assignment: &Assignment) -> Fence {
-        self.settings.fence(assignment)
+    fn transcripts(&self) -> Option<&Path> {
+        Some(&self.settings.home)
+    }
+
+    fn wall(&self, assignment: &Assignment) -> Wall {
+        self.settings.wall(assignment)
     }
 
     async fn work(
@@ -119,13 +123,14 @@ impl Agent for CodexCli {
             return Ended { end, thread: assignment.thread, usage: Usage::default() };
         }
         let launch = self.settings.launch(&assignment);
+        let access = self.settings.access(&assignment);
         let mut session = Session::new(Order {
             directory: assignment.directory,
             prompt: assignment.prompt,
             thread: assignment.thread.clone(),
             model: assignment.model,
             turns_max: assignment.limits.turns_max,
-            access: self.settings.access,
+            access,
             allowed_commands: assignment.allowed_commands,
             zone: TimeZone::system(),
         });

@@ -12,7 +12,7 @@ use unstuck_core::fault::Fault;
 use super::{Access, LOGIN, NAME, Settings};
 use crate::agent::Assignment;
 use crate::mcp;
-use crate::process::{Fence, Launch};
+use crate::process::{Launch, Layers, Wall};
 use crate::provider::account::{Account, Key};
 use crate::provider::program;
 
@@ -36,13 +36,13 @@ impl Settings {
 
     pub(super) fn launch(&self, assignment: &Assignment) -> Launch {
         let mut launch = program::launch(&self.guard, &self.program, assignment);
-        launch.fence = self.fence(assignment);
+        launch.wall = self.wall(assignment);
         launch.grace = GRACE;
         launch.arguments = vec!["app-server".into()];
         for setting in self.configuration(assignment) {
             launch.arguments.extend(["-c".into(), OsString::from(setting)]);
         }
-        launch.environment.extend(program::without(&self.environment, CREDENTIALS));
+        launch.environment.extend(program::without(&self.environment, assignment, CREDENTIALS));
         let mut set =
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());
@@ -52,17 +52,26 @@ impl Settings {
         launch
     }
 
-    /// Its own sandbox cannot be put up from behind a fence of ours, and fences in the same.
-    pub(super) fn fence(&self, assignment: &Assignment) -> Fence {
+    /// What it may do on this machine. In namespaces of ours it needs no sandbox of its own, which
+    /// would keep it from what our wall lets it reach.
+    pub(super) fn access(&self, assignment: &Assignment) -> Access {
+        let enclosed = assignment.wall.writable.is_some() && Layers::here().bubblewrap.is_some();
+        if enclosed { Access::Full } else { self.access }
+    }
+
+    /// Its own sandbox cannot be put up from behind a wall of ours: one of the two stands.
+    pub(super) fn wall(&self, assignment: &Assignment) -> Wall {
         let login = match &self.account {
             Account::Login(directory) => Some(directory.join(LOGIN)),
             Account::Key(_) => None,
         };
-        match self.access {
-            Access::Workspace => Fence::default(),
-            Access::Full => {
-                program::fence(assignment, login.into_iter().chain([self.home.clone()]))
-            }
+        match self.access(assignment) {
+            Access::Workspace => Wall::default(),
+            Access::Full => program::wall(
+                assignment,
+                &self.program,
+                login.into_iter().chain([self.home.clone()]),
+            ),
         }
     }
 

@@ -111,6 +111,12 @@ fn not_started(reason: NotStarted, name: &str) -> Fault {
         NotStarted::Other(number) => {
             missing(&format!("the program cannot be started (error {number})"))
         }
+        NotStarted::NoWall => {
+            let what = "the wall around the agent".to_owned();
+            let message =
+                "the wall around it could not be put up; `unstuck doctor --wall` says why";
+            Fault::precondition_missing(name, message, Missing { what })
+        }
         NotStarted::DirectoryMissing => {
             let what = "the directory to work in".to_owned();
             Fault::precondition_missing(name, "there is no directory to work in", Missing { what })

@@ -17,7 +17,7 @@ pub use find::find;
 pub(super) use find::{native, usable};
 pub(super) use home::FirstInHome;
 pub use lines::{LINE_BYTES_MAX, Lines};
-pub(super) use start::{fence, launch, make_home, no_home, without};
+pub(super) use start::{launch, make_home, no_home, wall, without};
 pub(super) use text::{Calls, INPUT_BYTES_MAX, clip, shown};
 pub(super) use usage::less;
 pub use version::version;

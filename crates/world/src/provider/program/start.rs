@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use unstuck_core::fault::{Fault, Missing};
 
 use crate::agent::Assignment;
-use crate::process::{Fence, Guard, Input, Launch};
+use crate::process::{Guard, Input, Launch, Wall};
 
 /// As many bytes of its complaints as a fault may quote, and some more.
 const COMPLAINT_BYTES_MAX: usize = 16 * 1_024;
@@ -28,17 +28,19 @@ pub(in crate::provider) fn no_home(home: &Path, source: &str) -> Fault {
     Fault::precondition_missing(source, message, Missing { what })
 }
 
-/// The fence of an agent that is a program: it also writes to `own` places, and it has to reach its
-/// service.
-pub(in crate::provider) fn fence(
+/// The wall around an agent that is `program`: it also writes to `own` places. What it reaches is the
+/// assignment's to say.
+pub(in crate::provider) fn wall(
     assignment: &Assignment,
+    program: &Path,
     own: impl IntoIterator<Item = PathBuf>,
-) -> Fence {
-    let mut fence = Fence { tcp_refused: false, ..assignment.fence.clone() };
-    if let Some(writable) = &mut fence.writable {
+) -> Wall {
+    let mut wall = assignment.wall.clone();
+    if let Some(writable) = &mut wall.writable {
         writable.extend(own);
+        wall.admit_program(program);
     }
-    fence
+    wall
 }
 
 /// `program` for an assignment: with its environment and no other, spoken to line by line.
@@ -56,12 +58,16 @@ pub(in crate::provider) fn launch(
     launch
 }
 
-/// What of an environment a program gets that does not get `taken`.
+/// What of an environment a program gets beside that of its assignment, without `taken`.
 pub(in crate::provider) fn without(
     environment: &[(OsString, OsString)],
+    assignment: &Assignment,
     taken: &[&str],
 ) -> impl Iterator<Item = (OsString, Option<OsString>)> {
-    let passes = |name: &OsString| taken.iter().all(|other| name != other);
+    let passes = |name: &OsString| {
+        let is_assigned = assignment.environment.iter().any(|(known, _)| known == name);
+        !is_assigned && taken.iter().all(|other| name != other)
+    };
     environment
         .iter()
         .filter(move |(name, _)| passes(name))

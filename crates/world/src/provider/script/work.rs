@@ -199,13 +199,13 @@ impl Acting<'_> {
     /// A command that fails is something the agent saw, and it goes on.
     async fn run(&self, number: u32, line: &str) -> Option<End> {
         self.called(number, ToolKind::Command, "run", line).await;
-        let Assignment { lock, directory, environment, fence, limits, .. } = self.assignment;
+        let Assignment { lock, directory, environment, wall, limits, .. } = self.assignment;
         let mut launch = Launch::new(self.guard.clone(), lock, directory, "sh");
         launch.arguments = vec!["-c".into(), line.into()];
         launch.inherits_environment = false;
         launch.environment =
             environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
-        launch.fence = fence.clone();
+        launch.wall = wall.clone();
         launch.deadlines = Deadlines { total: Some(limits.total), ..Deadlines::default() };
         let process = match launch.start().await {
             Ok(process) => process,

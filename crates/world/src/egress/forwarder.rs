@@ -1,0 +1,114 @@
+//! The inner end: loopback ports inside a network namespace that lead to unix sockets outside.
+//!
+//! Plain threads and blocking calls: it runs in the wall's inner stage, which has no runtime and
+//! should start within a millisecond.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Connections of one forwarder at a time; further ones are closed at once.
+const CONNECTIONS_MAX: usize = 128;
+/// Enough for copying.
+const STACK_BYTES: usize = 128 * 1_024;
+/// How long to wait when the system has no descriptor left for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A loopback port inside that leads to a unix socket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forward {
+    /// The port, on 127.0.0.1 and, where there is one, on `::1`.
+    pub port: u16,
+    /// The socket, as it is named inside.
+    pub socket: PathBuf,
+}
+
+/// Ports that are listened on and not served yet: connections already wait.
+#[derive(Debug)]
+pub struct Forwarder {
+    listeners: Vec<(TcpListener, PathBuf)>,
+}
+
+impl Forwarder {
+    /// Listens on every port. What is started afterwards finds them open.
+    pub fn bind(forwards: &[Forward]) -> io::Result<Self> {
+        let mut listeners = Vec::new();
+        for Forward { port, socket } in forwards {
+            listeners.push((TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?, socket.clone()));
+            // Some namespaces have no IPv6; clients then find the port by the other address.
+            if let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, *port)) {
+                listeners.push((listener, socket.clone()));
+            }
+        }
+        Ok(Self { listeners })
+    }
+
+    /// The ports that are listened on, in the order they were named; where 0 was, the system chose.
+    pub fn ports(&self) -> Vec<u16> {
+        let addresses =
+            self.listeners.iter().filter_map(|(listener, _)| listener.local_addr().ok());
+        addresses.filter(SocketAddr::is_ipv4).map(|address| address.port()).collect()
+    }
+
+    /// Copies between connections and sockets, until the process ends.
+    pub fn serve(self) -> io::Result<()> {
+        let open = Arc::new(AtomicUsize::new(0));
+        let threads = self.listeners.into_iter().map(|(listener, socket)| {
+            let open = Arc::clone(&open);
+            start(move || accept(&listener, &socket, &open))
+        });
+        let threads: Vec<_> = threads.collect::<io::Result<_>>()?;
+        for thread in threads {
+            thread.join().map_err(|_| io::Error::other("a forward ended"))?;
+        }
+        Ok(())
+    }
+}
+
+fn start(act: impl FnOnce() + Send + 'static) -> io::Result<thread::JoinHandle<()>> {
+    thread::Builder::new().stack_size(STACK_BYTES).spawn(act)
+}
+
+fn accept(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
+    loop {
+        let Ok((connection, _)) = listener.accept() else {
+            thread::sleep(ACCEPT_PAUSE);
+            continue;
+        };
+        if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+            open.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let (socket, counted) = (socket.to_owned(), Arc::clone(open));
+        let started = start(move || {
+            // A connection that breaks is closed on both sides; the client sees it.
+            let _ = connect(&connection, &socket);
+            counted.fetch_sub(1, Ordering::Relaxed);
+        });
+        if started.is_err() {
+            open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn connect(inner: &TcpStream, socket: &Path) -> io::Result<()> {
+    let outer = UnixStream::connect(socket)?;
+    inner.set_nodelay(true)?;
+    thread::scope(|scope| {
+        let out = || {
+            let copied = io::copy(&mut &*inner, &mut &outer);
+            // The other side learns of the end, and can still answer.
+            let _ = outer.shutdown(if copied.is_ok() { Shutdown::Write } else { Shutdown::Both });
+        };
+        thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, out)?;
+        let copied = io::copy(&mut &outer, &mut &*inner);
+        inner.shutdown(if copied.is_ok() { Shutdown::Write } else { Shutdown::Both })
+    })
+}

@@ -1,0 +1,231 @@
+//! Where the proxy listens: a unix socket, or loopback with a credential.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::destinations::Destinations;
+use super::forwarder::Forward;
+use super::outgoing::Outgoing;
+use super::proxy::Proxy;
+use super::refusals::{Refusals, RefusedTarget};
+use super::variables::PROXY_PORT;
+use crate::process::SocketPath;
+use crate::provider::Proxies;
+
+/// Connections of one run at a time; further ones wait.
+const CONNECTIONS_MAX: usize = 128;
+/// How long to wait when the system has no descriptor left for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of the credential.
+const CREDENTIAL_BYTES: usize = 32;
+/// The user name beside it; the password is what counts.
+const USER: &str = "unstuck";
+
+/// What a proxy decides by.
+#[derive(Clone, Debug)]
+pub struct EgressSettings {
+    /// The hosts that may be reached.
+    pub destinations: Destinations,
+    /// The section of the settings whose `network` names them, such as `agent`.
+    pub section: &'static str,
+    /// The proxies of the person's environment, through which the proxy itself goes out.
+    pub proxies: Proxies,
+}
+
+/// The proxy of one run, until it is dropped; open connections end with it.
+#[derive(Debug)]
+pub struct Egress {
+    place: Place,
+    relays: Vec<Forward>,
+    slots: Arc<Semaphore>,
+    refusals: Arc<Refusals>,
+    end: CancellationToken,
+    _end: DropGuard,
+}
+
+/// Where it listens.
+#[derive(Debug)]
+enum Place {
+    Socket(PathBuf),
+    Loopback { port: u16, credential: String },
+}
+
+impl Egress {
+    /// Listens on a unix socket that only its user can open. The wall makes it reachable inside.
+    pub fn listen(socket: &Path, settings: EgressSettings) -> io::Result<Self> {
+        let listener = bind_socket(socket)?;
+        let (egress, proxy) = Self::new(Place::Socket(socket.to_owned()), settings, None);
+        egress.accept_each(listener, move |stream, slot| proxy.start(stream, slot));
+        Ok(egress)
+    }
+
+    /// Listens on a loopback port of this machine, for walls without a network namespace. Only
+    /// clients that show the credential of [`Self::url`] are served.
+    pub async fn listen_on_loopback(settings: EgressSettings) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = listener.local_addr()?.port();
+        let mut credential = [0; CREDENTIAL_BYTES];
+        getrandom::fill(&mut credential).map_err(io::Error::other)?;
+        let credential = blake3::hash(&credential).to_hex();
+        let expected = format!("Basic {}", STANDARD.encode(format!("{USER}:{credential}")));
+        let place = Place::Loopback { port, credential: credential.to_string() };
+        let (egress, proxy) = Self::new(place, settings, Some(expected));
+        egress.accept_each(listener, move |stream, slot| proxy.start(stream, slot));
+        Ok(egress)
+    }
+
+    fn new(
+        place: Place,
+        settings: EgressSettings,
+        credential: Option<String>,
+    ) -> (Self, Arc<Proxy>) {
+        let EgressSettings { destinations, section, proxies } = settings;
+        let refusals = Arc::new(Refusals::default());
+        let end = CancellationToken::new();
+        let proxy = Arc::new(Proxy {
+            outgoing: Outgoing::new(destinations, &proxies),
+            section,
+            credential: credential.map(|text| blake3::hash(text.as_bytes())),
+            refusals: Arc::clone(&refusals),
+            end: end.clone(),
+        });
+        let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let guard = end.clone().drop_guard();
+        (Self { place, relays: Vec::new(), slots, refusals, end, _end: guard }, proxy)
+    }
+
+    /// Listens on one more socket that leads to a service on this machine's loopback and nowhere
+    /// else: a model's service of the person's own. Inside it has the same port as here.
+    pub fn relay(&mut self, socket: &Path, service: SocketAddr) -> io::Result<()> {
+        let listener = bind_socket(socket)?;
+        let end = self.end.clone();
+        self.accept_each(listener, move |stream, slot| spawn(&end, carry(stream, service, slot)));
+        self.relays.push(Forward { port: service.port(), socket: socket.to_owned() });
+        Ok(())
+    }
+
+    /// Serves connections as they come, as many at a time as there are slots.
+    fn accept_each<L: Listener>(
+        &self,
+        listener: L,
+        serve: impl Fn(L::Stream, OwnedSemaphorePermit) + Send + 'static,
+    ) {
+        let slots = Arc::clone(&self.slots);
+        spawn(&self.end, async move {
+            loop {
+                let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+                match listener.accept_stream().await {
+                    Ok(stream) => serve(stream, slot),
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                }
+            }
+        });
+    }
+
+    /// The address of the proxy for the programs that use it.
+    pub fn url(&self) -> String {
+        match &self.place {
+            Place::Socket(_) => format!("http://127.0.0.1:{PROXY_PORT}"),
+            Place::Loopback { port, credential } => {
+                format!("http://{USER}:{credential}@127.0.0.1:{port}")
+            }
+        }
+    }
+
+    /// The ports that the wall's inner stage has to listen on, with the sockets they lead to.
+    pub fn forwards(&self) -> Vec<Forward> {
+        let own = match &self.place {
+            Place::Socket(socket) => Some(Forward { port: PROXY_PORT, socket: socket.clone() }),
+            Place::Loopback { .. } => None,
+        };
+        own.into_iter().chain(self.relays.iter().cloned()).collect()
+    }
+
+    /// The loopback port of this machine that has to stay open where there is no network namespace.
+    pub const fn loopback_port(&self) -> Option<u16> {
+        match self.place {
+            Place::Socket(_) => None,
+            Place::Loopback { port, .. } => Some(port),
+        }
+    }
+
+    /// What was refused so far, by target.
+    pub fn refusals(&self) -> Vec<RefusedTarget> {
+        self.refusals.list()
+    }
+}
+
+impl Drop for Egress {
+    fn drop(&mut self) {
+        for Forward { socket, .. } in self.forwards() {
+            // What cannot be removed is a dead socket, and makes way for the next one.
+            let _ = fs::remove_file(socket);
+        }
+    }
+}
+
+/// Where clients come from.
+trait Listener: Send + Sync + 'static {
+    type Stream: Send;
+
+    fn accept_stream(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Listener for UnixListener {
+    type Stream = UnixStream;
+
+    async fn accept_stream(&self) -> io::Result<UnixStream> {
+        self.accept().await.map(|(stream, _)| stream)
+    }
+}
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+
+    async fn accept_stream(&self) -> io::Result<TcpStream> {
+        self.accept().await.map(|(stream, _)| stream)
+    }
+}
+
+/// Listens at a path; what lies there is the socket of a run that is over.
+fn bind_socket(path: &Path) -> io::Result<UnixListener> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(SocketPath::of(path)?.as_path())?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Copies between a client and a service until both are done.
+async fn carry(
+    mut client: impl AsyncRead + AsyncWrite + Unpin,
+    service: SocketAddr,
+    _slot: OwnedSemaphorePermit,
+) {
+    if let Ok(mut service) = TcpStream::connect(service).await {
+        // A connection that breaks is closed on both sides.
+        let _ = copy_bidirectional(&mut client, &mut service).await;
+    }
+}
+
+/// Runs something until it is done or the proxy ends.
+pub(super) fn spawn(end: &CancellationToken, act: impl Future<Output = ()> + Send + 'static) {
+    let end = end.clone();
+    tokio::spawn(async move {
+        end.run_until_cancelled(act).await;
+    });
+}

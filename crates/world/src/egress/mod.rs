@@ -1,0 +1,31 @@
+//! The only way out for programs behind the wall: a proxy that decides by host name.
+//!
+//! The supervisor runs one [`Egress`] per run. It listens on a unix socket that the wall binds into
+//! the run's network namespace, where a [`Forwarder`] makes it a proxy on loopback; without such a
+//! namespace it listens on loopback itself and asks for a credential. It resolves only names that
+//! are allowed, connects only to addresses it has judged, and remembers what it refused.
+//! Design: `docs/design/egress.md`.
+
+mod address;
+mod destinations;
+mod forwarder;
+mod host;
+mod listener;
+mod outgoing;
+mod pattern;
+mod policy;
+mod proxy;
+mod reach;
+mod refusals;
+mod registries;
+mod variables;
+
+pub use destinations::Destinations;
+pub use forwarder::{Forward, Forwarder};
+pub use host::{Host, HostError, Target};
+pub use listener::{Egress, EgressSettings};
+pub use pattern::{HostPattern, PatternError, service_target};
+pub use policy::{EgressPolicy, ProxiedEgress};
+pub use reach::{Listed, Reach};
+pub use refusals::{RefusalReason, RefusedTarget};
+pub use variables::{PROXY_PORT, proxy_variables};

@@ -1,0 +1,204 @@
+//! Hosts as settings name them.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::host::{Host, HostError, Target};
+
+/// The ports of a host that is listed without one.
+const WEB_PORTS: [u16; 2] = [80, 443];
+
+/// A host that may be reached: `example.com`, `*.example.com` for every name below it, an address;
+/// each with a port (`example.com:8443`) or every port (`example.com:*`). Without one, 80 and 443.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPattern {
+    host: HostMatch,
+    ports: Ports,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum HostMatch {
+    Exact(Host),
+    /// Every name that ends with a dot and this.
+    Below(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ports {
+    Web,
+    One(u16),
+    Every,
+}
+
+/// A text that names no host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PatternError {
+    /// An address of a page where a host is meant.
+    #[error("write the host alone, without a scheme and a path")]
+    Url,
+    /// A star that stands for too much, or not at the beginning.
+    #[error("a star stands for the beginning of a name with two more parts, such as *.example.com")]
+    Star,
+    /// No host.
+    #[error("{0}")]
+    Host(#[from] HostError),
+}
+
+impl HostPattern {
+    /// Reads a pattern.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        if text.contains('/') {
+            return Err(PatternError::Url);
+        }
+        let (host, ports) = split_port(text)?;
+        let host = match host.strip_prefix("*.") {
+            None if host.contains('*') => return Err(PatternError::Star),
+            None => HostMatch::Exact(Host::parse(host)?),
+            Some(below) => match Host::parse(below) {
+                Ok(Host::Name(name)) if name.contains('.') => HostMatch::Below(name),
+                _ => return Err(PatternError::Star),
+            },
+        };
+        Ok(Self { host, ports })
+    }
+
+    /// The pattern of exactly one host and port.
+    pub fn exact(target: &Target) -> Self {
+        Self { host: HostMatch::Exact(target.host.clone()), ports: Ports::One(target.port) }
+    }
+
+    /// The host and port of a service's address, such as `https://api.example.com/v1`.
+    pub fn from_url(url: &str) -> Option<Self> {
+        service_target(url).as_ref().map(Self::exact)
+    }
+
+    /// Whether the pattern stands for a target.
+    pub fn matches(&self, target: &Target) -> bool {
+        let is_port = match self.ports {
+            Ports::Web => WEB_PORTS.contains(&target.port),
+            Ports::One(port) => port == target.port,
+            Ports::Every => true,
+        };
+        is_port
+            && match (&self.host, &target.host) {
+                (HostMatch::Exact(host), asked) => host == asked,
+                (HostMatch::Below(name), Host::Name(asked)) => {
+                    asked.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('.'))
+                }
+                (HostMatch::Below(_), Host::Address(_)) => false,
+            }
+    }
+
+    /// Whether the pattern names one host, so that the person knows where it lies.
+    pub(super) const fn is_exact(&self) -> bool {
+        matches!(self.host, HostMatch::Exact(_))
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            HostMatch::Exact(host) => write!(f, "{host}")?,
+            HostMatch::Below(name) => write!(f, "*.{name}")?,
+        }
+        match self.ports {
+            Ports::Web => Ok(()),
+            Ports::One(port) => write!(f, ":{port}"),
+            Ports::Every => f.write_str(":*"),
+        }
+    }
+}
+
+/// The host and port that an address such as `http://127.0.0.1:11434/v1` names. An address that
+/// programs may read in two ways names none.
+pub fn service_target(url: &str) -> Option<Target> {
+    let (scheme, rest) = url.trim().split_once("://")?;
+    let usual = match scheme.to_ascii_lowercase().as_str() {
+        "http" => "80",
+        "https" => "443",
+        _ => return None,
+    };
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, usual),
+    };
+    Target::new(host, port).ok()
+}
+
+fn split_port(text: &str) -> Result<(&str, Ports), PatternError> {
+    let is_bare_ipv6 = !text.starts_with('[') && text.matches(':').count() > 1;
+    match text.rsplit_once(':') {
+        Some((host, port)) if !is_bare_ipv6 && !port.ends_with(']') => {
+            let ports = match port {
+                "*" => Ports::Every,
+                port => {
+                    let port: u16 = port.parse().map_err(|_| HostError::Port)?;
+                    if port == 0 {
+                        return Err(HostError::Port.into());
+                    }
+                    Ports::One(port)
+                }
+            };
+            Ok((host, ports))
+        }
+        _ => Ok((text, Ports::Web)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, target: &str) -> bool {
+        HostPattern::parse(pattern).unwrap().matches(&Target::parse(target).unwrap())
+    }
+
+    #[test]
+    fn a_pattern_stands_for_its_hosts_and_no_others() {
+        assert!(matches("example.com", "example.com:443"));
+        assert!(matches("Example.com.", "EXAMPLE.com:80"));
+        assert!(!matches("example.com", "example.com:22"));
+        assert!(!matches("example.com", "a.example.com:443"));
+        assert!(!matches("example.com", "example.com.evil.org:443"));
+        assert!(matches("*.example.com", "a.b.example.com:443"));
+        assert!(!matches("*.example.com", "example.com:443"));
+        assert!(!matches("*.example.com", "evilexample.com:443"));
+        assert!(matches("example.com:8443", "example.com:8443"));
+        assert!(!matches("example.com:8443", "example.com:443"));
+        assert!(matches("example.com:*", "example.com:22"));
+        assert!(matches("10.0.0.5", "10.5:443"));
+        assert!(matches("[::1]:8080", "[::1]:8080"));
+        assert!(matches("::1", "[::1]:80"));
+    }
+
+    #[test]
+    fn what_stands_for_too_much_is_refused() {
+        for text in ["*", "*.com", "a*.example.com", "*.*.example.com", "https://example.com", ""] {
+            assert!(HostPattern::parse(text).is_err(), "{text}");
+        }
+        for text in ["a:0", "a:", "a:x", "a b", "example.com/x", "*.10.0.0.1"] {
+            assert!(HostPattern::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_written_as_it_was_meant() {
+        for text in ["example.com", "*.example.com:*", "example.com:8443", "[::1]:80", "10.0.0.5"] {
+            assert_eq!(HostPattern::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_host_of_a_service_is_read_in_one_way_or_not_at_all() {
+        let read = |url| service_target(url).map(|target| target.to_string());
+        assert_eq!(read("https://api.example.com/v1"), Some("api.example.com:443".to_owned()));
+        assert_eq!(read("http://127.0.0.1:11434"), Some("127.0.0.1:11434".to_owned()));
+        assert_eq!(read("http://[::1]:80/v1"), Some("[::1]:80".to_owned()));
+        assert_eq!(read("HTTP://[::1]"), Some("[::1]:80".to_owned()));
+        for url in ["ftp://a", "a", "https://", "https://a@b", "https://a\\@b", "https://a%2eb"] {
+            assert_eq!(read(url), None, "{url}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the programs of one kind reach, and how that is set up for each of their runs.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use super::forwarder::Forward;
+use super::listener::{Egress, EgressSettings};
+use super::variables::proxy_variables;
+use crate::process::{Connections, Layers, Wall};
+
+/// What agents, checks or setup commands reach.
+#[derive(Clone, Debug, Default)]
+pub enum EgressPolicy {
+    /// Everything.
+    #[default]
+    Open,
+    /// Nothing. Only a network namespace can do that and leave a program's own loopback usable; a
+    /// machine without one leaves the network open.
+    Closed,
+    /// What a proxy lets through.
+    Proxied(ProxiedEgress),
+}
+
+/// A proxy, and services of this machine beside it.
+#[derive(Clone, Debug)]
+pub struct ProxiedEgress {
+    /// What the proxy decides by.
+    pub settings: EgressSettings,
+    /// Services on this machine's loopback that are reached on the same port inside.
+    pub relays: Vec<SocketAddr>,
+}
+
+impl EgressPolicy {
+    /// Applies the policy to one run: closes its wall's network but for the ways out, and names the
+    /// proxy in its environment. `socket` is where a proxy may listen. The result has to live as
+    /// long as the run.
+    pub async fn apply(
+        &self,
+        socket: &Path,
+        wall: &mut Wall,
+        environment: &mut Vec<(OsString, OsString)>,
+    ) -> io::Result<Option<Egress>> {
+        let is_enclosed = wall.writable.is_some() && Layers::here().bubblewrap.is_some();
+        let ProxiedEgress { settings, relays } = match self {
+            Self::Open => return Ok(None),
+            Self::Closed => {
+                if is_enclosed {
+                    wall.network = Connections::Closed(Vec::new());
+                }
+                return Ok(None);
+            }
+            Self::Proxied(proxied) => proxied,
+        };
+        let (egress, forwards) = if is_enclosed {
+            let mut egress = Egress::listen(socket, settings.clone())?;
+            for service in relays {
+                egress.relay(&relay_socket(socket, service.port()), *service)?;
+            }
+            let forwards = egress.forwards();
+            (egress, forwards)
+        } else {
+            let egress = Egress::listen_on_loopback(settings.clone()).await?;
+            // The ports lie on the same loopback: nothing has to be carried.
+            let ports =
+                egress.loopback_port().into_iter().chain(relays.iter().map(SocketAddr::port));
+            let forwards = ports.map(|port| Forward { port, socket: PathBuf::new() }).collect();
+            (egress, forwards)
+        };
+        wall.network = Connections::Closed(forwards);
+        for (name, value) in proxy_variables(&egress.url()) {
+            environment.retain(|(known, _)| known != name);
+            environment.push((name.into(), value.into()));
+        }
+        Ok(Some(egress))
+    }
+}
+
+/// The socket beside `socket` that leads to a service.
+fn relay_socket(socket: &Path, port: u16) -> PathBuf {
+    let mut name = socket.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{port}"));
+    socket.with_file_name(name)
+}

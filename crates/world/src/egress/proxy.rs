@@ -1,0 +1,248 @@
+//! One connection of a client: requests in, judged, and passed on or refused.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Empty, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::ext::ReasonPhrase;
+use hyper::header::{
+    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::copy_bidirectional;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use super::host::{HostError, Target};
+use super::listener::spawn;
+use super::outgoing::{ConnectError, Connected, Outgoing, Purpose, Stream, Way};
+use super::refusals::{RefusalReason, Refusals};
+
+/// The largest head of a request.
+const HEAD_BYTES_MAX: usize = 64 * 1_024;
+/// The most headers of a request.
+const HEADERS_MAX: usize = 100;
+/// How long a client may take to say what it wants.
+const HEAD_MAX: Duration = Duration::from_secs(30);
+
+/// Headers that are meant for the proxy and not for the target, beside those that `Connection` names.
+const HOP_BY_HOP: [HeaderName; 8] = [
+    CONNECTION,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("proxy-connection"),
+];
+
+type Body = BoxBody<Bytes, hyper::Error>;
+
+/// What all connections of a run share.
+pub(super) struct Proxy {
+    pub(super) outgoing: Outgoing,
+    /// The section of the settings whose `network` decides.
+    pub(super) section: &'static str,
+    /// The hash of the header that clients on loopback have to send.
+    pub(super) credential: Option<blake3::Hash>,
+    pub(super) refusals: Arc<Refusals>,
+    pub(super) end: CancellationToken,
+}
+
+impl Proxy {
+    /// Serves a client in a task of its own; the slot is given back when its last byte is through.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        stream: impl Stream + 'static,
+        slot: OwnedSemaphorePermit,
+    ) {
+        let (proxy, slot) = (Arc::clone(self), Arc::new(slot));
+        spawn(&self.end, async move {
+            let answer = service_fn(|request| proxy.answer(request, Arc::clone(&slot)));
+            // A connection that breaks has told its client all there is to tell.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .max_buf_size(HEAD_BYTES_MAX)
+                .max_headers(HEADERS_MAX)
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_MAX)
+                .serve_connection(TokioIo::new(stream), answer)
+                .with_upgrades()
+                .await;
+        });
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        slot: Arc<OwnedSemaphorePermit>,
+    ) -> Result<Response<Body>, Infallible> {
+        if !self.is_known(request.headers()) {
+            let mut response = say(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "", String::new());
+            let asked = HeaderValue::from_static("Basic realm=\"unstuck\"");
+            response.headers_mut().insert(PROXY_AUTHENTICATE, asked);
+            return Ok(response);
+        }
+        Ok(if request.method() == Method::CONNECT {
+            self.tunnel(request, slot).await
+        } else {
+            self.pass_on(request).await
+        })
+    }
+
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        let Some(credential) = self.credential else { return true };
+        let shown = headers.get(PROXY_AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
+        blake3::hash(shown) == credential
+    }
+
+    async fn tunnel(
+        &self,
+        request: Request<Incoming>,
+        slot: Arc<OwnedSemaphorePermit>,
+    ) -> Response<Body> {
+        let authority = request.uri().to_string();
+        let connected =
+            match self.connect(&authority, Target::parse(&authority), Purpose::Tunnel).await {
+                Ok((_, connected)) => connected,
+                Err(refusal) => return *refusal,
+            };
+        let mut outside = connected.stream;
+        spawn(&self.end, async move {
+            if let Ok(client) = hyper::upgrade::on(request).await {
+                // A connection that breaks is closed on both sides.
+                let _ = copy_bidirectional(&mut TokioIo::new(client), &mut outside).await;
+            }
+            drop(slot);
+        });
+        Response::new(empty())
+    }
+
+    async fn pass_on(&self, request: Request<Incoming>) -> Response<Body> {
+        let uri = request.uri().clone();
+        let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
+            let text =
+                "This is Unstuck's proxy. It takes CONNECT requests and whole http:// addresses.";
+            return say(StatusCode::BAD_REQUEST, "", format!("{text}\n"));
+        };
+        let port = uri.port().map_or_else(|| "80".to_owned(), |port| port.as_str().to_owned());
+        let target = Target::new(host, &port);
+        let written = format!("{host}:{port}");
+        match self.connect(&written, target, Purpose::Request).await {
+            Ok((target, connected)) => match self.exchange(request, &target, connected).await {
+                Ok(response) => response,
+                Err(error) => unreachable(&target.to_string(), &error.to_string()),
+            },
+            Err(refusal) => *refusal,
+        }
+    }
+
+    /// Connects, or says why not.
+    async fn connect(
+        &self,
+        written: &str,
+        target: Result<Target, HostError>,
+        purpose: Purpose,
+    ) -> Result<(Target, Connected), Box<Response<Body>>> {
+        let target = target.map_err(|error| {
+            self.refusals.note(written, RefusalReason::Malformed);
+            Box::new(say(StatusCode::BAD_REQUEST, "", format!("{written}: {error}\n")))
+        })?;
+        match self.outgoing.connect(&target, purpose).await {
+            Ok(connected) => Ok((target, connected)),
+            Err(ConnectError::Refused(reason)) => Err(Box::new(self.refuse(&target, reason))),
+            Err(error) => Err(Box::new(unreachable(&target.to_string(), &error.to_string()))),
+        }
+    }
+
+    fn refuse(&self, target: &Target, reason: RefusalReason) -> Response<Body> {
+        self.refusals.note(&target.to_string(), reason);
+        let mut text = format!("Unstuck refused the connection to {target}: {reason}.\n");
+        if reason != RefusalReason::OwnServer {
+            let line = self.outgoing.destinations.line_allowing(target);
+            let section = self.section;
+            let how =
+                format!("To allow it, write this into unstuck.toml:\n\n[{section}]\n{line}\n");
+            text.push_str(&how);
+        }
+        let phrase = format!("Refused by Unstuck: {reason}");
+        say(StatusCode::FORBIDDEN, &phrase, text)
+    }
+
+    /// Sends a request in plain HTTP on, and the answer back.
+    async fn exchange(
+        &self,
+        mut request: Request<Incoming>,
+        target: &Target,
+        connected: Connected,
+    ) -> Result<Response<Body>, hyper::Error> {
+        let Connected { stream, way } = connected;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        spawn(&self.end, async move {
+            // What breaks here is told by the answer's body.
+            let _ = connection.await;
+        });
+        remove_hop_by_hop(request.headers_mut());
+        // The target that was judged, whatever host the client wrote beside it.
+        let host = if target.port == 80 { target.host.to_string() } else { target.to_string() };
+        if let Ok(host) = HeaderValue::from_str(&host) {
+            request.headers_mut().insert(HOST, host);
+        }
+        match way {
+            Way::Direct => {
+                let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+                *request.uri_mut() = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
+            }
+            Way::Proxy(None) => {}
+            Way::Proxy(Some(credential)) => {
+                request.headers_mut().insert(PROXY_AUTHORIZATION, credential);
+            }
+        }
+        let mut response = sender.send_request(request).await?;
+        remove_hop_by_hop(response.headers_mut());
+        Ok(response.map(BodyExt::boxed))
+    }
+}
+
+/// Takes out what is meant for the next hop only.
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+fn unreachable(target: &str, why: &str) -> Response<Body> {
+    say(StatusCode::BAD_GATEWAY, "", format!("{target} cannot be reached: {why}\n"))
+}
+
+fn say(status: StatusCode, phrase: &str, text: String) -> Response<Body> {
+    let mut response = Response::new(Full::from(text).map_err(|never| match never {}).boxed());
+    *response.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, plain);
+    // Many clients show the status line of a refused tunnel and nothing else.
+    if let Ok(phrase) = ReasonPhrase::try_from(phrase.as_bytes())
+        && !phrase.as_bytes().is_empty()
+    {
+        response.extensions_mut().insert(phrase);
+    }
+    response
+}
+
+fn empty() -> Body {
+    Empty::new().map_err(|never| match never {}).boxed()
+}

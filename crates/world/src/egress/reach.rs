@@ -1,0 +1,84 @@
+//! What a program may reach, as settings say it.
+
+use std::fmt;
+
+use super::host::{Host, Target};
+use super::pattern::{HostPattern, PatternError};
+
+/// What a program may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Nothing beyond its own network namespace.
+    #[default]
+    Off,
+    /// The model's service.
+    Service,
+    /// The package registries.
+    Registries,
+    /// What is listed.
+    Hosts(Vec<Listed>),
+    /// Everything; no proxy stands in between.
+    Open,
+}
+
+/// One entry of a list of hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// The model's service.
+    Service,
+    /// The package registries.
+    Registries,
+    /// A host.
+    Host(HostPattern),
+}
+
+impl Reach {
+    /// Reads one of the words `off`, `service`, `registries` and `open`.
+    pub fn parse_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "off" => Self::Off,
+            "service" => Self::Service,
+            "registries" => Self::Registries,
+            "open" => Self::Open,
+            _ => return None,
+        })
+    }
+
+    /// The line of the settings that allows a target as well.
+    pub(super) fn to_line_with(&self, target: &Target) -> String {
+        let host = match (&target.host, target.port) {
+            (Host::Name(_) | Host::Address(_), 80 | 443) => target.host.to_string(),
+            _ => target.to_string(),
+        };
+        let listed: Vec<String> = match self {
+            Self::Off | Self::Open => Vec::new(),
+            Self::Service => vec![Listed::Service.to_string()],
+            Self::Registries => vec![Listed::Registries.to_string()],
+            Self::Hosts(listed) => listed.iter().map(Listed::to_string).collect(),
+        };
+        let quoted: Vec<_> =
+            listed.into_iter().chain([host]).map(|entry| format!("\"{entry}\"")).collect();
+        format!("network = [{}]", quoted.join(", "))
+    }
+}
+
+impl Listed {
+    /// Reads an entry: `service`, `registries`, or a host.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        match text {
+            "service" => Ok(Self::Service),
+            "registries" => Ok(Self::Registries),
+            text => HostPattern::parse(text).map(Self::Host),
+        }
+    }
+}
+
+impl fmt::Display for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service => f.write_str("service"),
+            Self::Registries => f.write_str("registries"),
+            Self::Host(pattern) => write!(f, "{pattern}"),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What was refused, for the run's log and report.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// How many different targets are kept by name; further ones are counted together.
+const TARGETS_MAX: usize = 100;
+/// How much of a text that is no host is kept.
+const SHOWN_CHARS_MAX: usize = 100;
+
+/// Why a connection was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RefusalReason {
+    /// The host is not listed.
+    NotListed,
+    /// An address instead of a name, and it is not listed.
+    Address,
+    /// The name leads to this machine or its private networks.
+    Private,
+    /// It is Unstuck's own server.
+    OwnServer,
+    /// It is no host at all.
+    Malformed,
+}
+
+/// A target that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedTarget {
+    /// The host and port, as far as they could be read.
+    pub target: String,
+    /// Why, the last time.
+    pub reason: RefusalReason,
+    /// How often.
+    pub times: u64,
+}
+
+/// Counts refusals by target.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    counted: Mutex<Counted>,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    targets: BTreeMap<String, (RefusalReason, u64)>,
+    others: Option<(RefusalReason, u64)>,
+}
+
+impl Refusals {
+    pub(super) fn note(&self, target: &str, reason: RefusalReason) {
+        let printable = target.chars().filter(|c| !c.is_control());
+        let target: String = printable.take(SHOWN_CHARS_MAX).collect();
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = counted.targets.len() >= TARGETS_MAX;
+        let entry = if is_full && !counted.targets.contains_key(&target) {
+            counted.others.get_or_insert((reason, 0))
+        } else {
+            counted.targets.entry(target).or_insert((reason, 0))
+        };
+        *entry = (reason, entry.1.saturating_add(1));
+    }
+
+    pub(super) fn list(&self) -> Vec<RefusedTarget> {
+        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = counted.targets.iter().map(|(target, counted)| (target.clone(), *counted));
+        let others = counted.others.map(|counted| ("further hosts".to_owned(), counted));
+        let listed = named.chain(others);
+        listed.map(|(target, (reason, times))| RefusedTarget { target, reason, times }).collect()
+    }
+}
+
+impl fmt::Display for RefusalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotListed => "the host is not allowed by the settings",
+            Self::Address => "an address instead of a host name",
+            Self::Private => "the name leads to this machine or a private network",
+            Self::OwnServer => "agents may not reach Unstuck's own server",
+            Self::Malformed => "it is not a host name",
+        })
+    }
+}
+
+/// As the log says it: "connect to evil.example:443 (3 times): the host is not allowed".
+impl fmt::Display for RefusedTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "connect to {}", self.target)?;
+        if self.times > 1 {
+            write!(f, " ({} times)", self.times)?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_counted_and_bounded() {
+        let refusals = Refusals::default();
+        for _ in 0..3 {
+            refusals.note("evil.example:443", RefusalReason::NotListed);
+        }
+        assert_eq!(
+            refusals.list()[0].to_string(),
+            "connect to evil.example:443 (3 times): the host is not allowed by the settings"
+        );
+        for number in 0..1_000 {
+            refusals
+                .note(&format!("host{number}:1\r\n{}", "x".repeat(500)), RefusalReason::Address);
+        }
+        let list = refusals.list();
+        assert_eq!(list.len(), TARGETS_MAX + 1);
+        assert_eq!(list.iter().map(|refused| refused.times).sum::<u64>(), 1_003);
+        assert!(list.iter().all(|refused| refused.target.chars().count() <= SHOWN_CHARS_MAX));
+    }
+}

@@ -1,0 +1,34 @@
+//! Objects of a repository that is not trusted, brought into this one.
+
+use std::path::Path;
+
+use unstuck_core::fault::Fault;
+
+use super::fail::Operation;
+use super::git::Git;
+use super::oid::Oid;
+
+impl Git {
+    /// Whether an object is in this repository.
+    pub(crate) async fn has_object(&self, object: &Oid) -> Result<bool, Fault> {
+        let call = self.call(Operation::Look).args(["cat-file", "-e", object.as_str()]);
+        Ok(call.run_expecting(&[0, 1, 128]).await?.status == 0)
+    }
+
+    /// Brings `object` and all that it needs beyond `known` into this repository from the folder
+    /// `objects`, which an agent has written. Only data is read from there: no settings, no refs and
+    /// no hooks. Each object is named by what it really holds, and one that is malformed is refused.
+    pub(crate) async fn take_over(
+        &self,
+        objects: &Path,
+        object: &Oid,
+        known: &Oid,
+    ) -> Result<(), Fault> {
+        let call = self.call(Operation::Look).args(["pack-objects", "--quiet", "--revs"]);
+        let call = call.args(["--stdout", "--no-reuse-object", "--threads=1"]);
+        let call = call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
+        let pack = call.input(format!("{object}\n^{known}\n")).run().await?.stdout;
+        let call = self.call(Operation::Commit).args(["unpack-objects", "-q", "--strict"]);
+        call.input(pack).about(object.as_str()).run().await.map(drop)
+    }
+}

@@ -1,0 +1,191 @@
+//! The settings that a repository of an agent's gets from the person's: how files are written, which
+//! filters there are, and the names of remotes. Nothing that runs by itself, and no credential.
+
+use std::fmt::Write as _;
+
+use unstuck_core::fault::Fault;
+
+use super::fail::Operation;
+use super::git::Git;
+
+/// Settings below `core` that say how files and objects are written.
+const CORE: [&str; 18] = [
+    "abbrev",
+    "autocrlf",
+    "bigfilethreshold",
+    "commentchar",
+    "compression",
+    "eol",
+    "filemode",
+    "ignorecase",
+    "longpaths",
+    "precomposeunicode",
+    "protecthfs",
+    "protectntfs",
+    "quotepath",
+    "safecrlf",
+    "sparsecheckout",
+    "sparsecheckoutcone",
+    "symlinks",
+    "whitespace",
+];
+/// Sections that are taken whole.
+const WHOLE: [&str; 5] = ["diff", "filter", "i18n", "merge", "user"];
+/// Settings of a remote: where it is fetched from. Where it is pushed to is ours to say.
+const REMOTE: [&str; 5] = ["fetch", "partialclonefilter", "promisor", "tagopt", "url"];
+const BRANCH: [&str; 2] = ["merge", "remote"];
+/// Formats of objects that every repository which reads them has to name.
+const EXTENSIONS: [&str; 2] = ["objectformat", "partialclone"];
+
+/// A setting of one repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Setting {
+    section: String,
+    subsection: Option<String>,
+    key: String,
+    value: String,
+}
+
+impl Git {
+    /// The settings for a repository of an agent's, as a file. Pushing to any remote leads to
+    /// `refused`, an address that no transport knows.
+    pub(crate) async fn settings_for_agent(&self, refused: &str) -> Result<String, Fault> {
+        let call = self.call(Operation::Look).args(["config", "--null", "--list", "--show-scope"]);
+        let listed = call.run().await?.stdout;
+        Ok(write_settings(&own_settings(&String::from_utf8_lossy(&listed)), refused))
+    }
+}
+
+/// The settings of the repository itself, which is those in no file of the user's or the machine's.
+fn own_settings(listed: &str) -> Vec<Setting> {
+    let mut found = Vec::new();
+    let mut records = listed.split('\0');
+    while let (Some(scope), Some(record)) = (records.next(), records.next()) {
+        if scope != "local" && scope != "worktree" {
+            continue;
+        }
+        // A key without a value means true.
+        let (name, value) = record.split_once('\n').unwrap_or((record, "true"));
+        let Some((section, rest)) = name.split_once('.') else { continue };
+        let (subsection, key) = match rest.rsplit_once('.') {
+            Some((subsection, key)) => (Some(subsection.to_owned()), key),
+            None => (None, rest),
+        };
+        let (section, key) = (section.to_owned(), key.to_owned());
+        found.push(Setting { section, subsection, key, value: value.to_owned() });
+    }
+    found
+}
+
+fn is_wanted(setting: &Setting) -> bool {
+    let has = |list: &[&str]| list.contains(&setting.key.as_str());
+    match setting.section.as_str() {
+        "core" => has(&CORE),
+        "remote" => has(&REMOTE),
+        "branch" => has(&BRANCH),
+        "extensions" => has(&EXTENSIONS),
+        "url" => setting.key == "insteadof" && !has_password(setting.subsection.as_deref()),
+        section => WHOLE.contains(&section),
+    }
+}
+
+fn write_settings(settings: &[Setting], refused: &str) -> String {
+    let wanted: Vec<&Setting> = settings.iter().filter(|setting| is_wanted(setting)).collect();
+    let extended = wanted.iter().any(|setting| setting.section == "extensions");
+    let mut text = format!(
+        "[core]\n\trepositoryformatversion = {}\n\tbare = false\n\tlogallrefupdates = true\n\
+         [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n",
+        u8::from(extended)
+    );
+    for setting in wanted {
+        let value = match (setting.section.as_str(), setting.key.as_str()) {
+            ("remote", "url") => without_password(&setting.value),
+            _ => setting.value.clone(),
+        };
+        let (section, subsection) = (&setting.section, setting.subsection.as_deref());
+        write_setting(&mut text, (section, subsection), &setting.key, &value);
+        if (section.as_str(), setting.key.as_str()) == ("remote", "url") {
+            write_setting(&mut text, (section, subsection), "pushurl", refused);
+        }
+    }
+    text
+}
+
+fn write_setting(
+    text: &mut String,
+    (section, subsection): (&str, Option<&str>),
+    key: &str,
+    value: &str,
+) {
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"");
+    let _ = match subsection {
+        Some(subsection) => writeln!(text, "[{section} \"{}\"]", escaped(subsection)),
+        None => writeln!(text, "[{section}]"),
+    };
+    let value = escaped(value).replace('\n', "\\n").replace('\t', "\\t");
+    let _ = writeln!(text, "\t{key} = \"{value}\"");
+}
+
+/// The part of a web address before the host, which may be a credential.
+fn user_of(address: &str) -> Option<&str> {
+    let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
+    let host = rest.split('/').next().unwrap_or_default();
+    host.rsplit_once('@').map(|(user, _)| user)
+}
+
+fn has_password(address: Option<&str>) -> bool {
+    address.is_some_and(|address| user_of(address).is_some())
+}
+
+fn without_password(address: &str) -> String {
+    match user_of(address) {
+        Some(user) => address.replacen(&format!("{user}@"), "", 1),
+        None => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(listed: &[(&str, &str, &str)]) -> String {
+        let record =
+            |(scope, name, value): &(&str, &str, &str)| format!("{scope}\0{name}\n{value}\0");
+        write_settings(&own_settings(&listed.iter().map(record).collect::<String>()), "nowhere::")
+    }
+
+    #[test]
+    fn what_runs_by_itself_and_credentials_stay_behind() {
+        let text = made(&[
+            ("global", "filter.lfs.clean", "git-lfs clean"),
+            ("local", "core.filemode", "false"),
+            ("local", "core.hookspath", "/hooks"),
+            ("local", "core.fsmonitor", "./planted"),
+            ("local", "core.sshcommand", "./planted"),
+            ("local", "alias.x", "!./planted"),
+            ("local", "credential.helper", "store"),
+            ("local", "include.path", "/etc/more"),
+            ("local", "http.https://x/.extraheader", "AUTHORIZATION: basic secret"),
+            ("local", "url.https://secret@x/.insteadof", "short:"),
+            ("local", "remote.origin.url", "https://me:secret@example.org/a.git"),
+            ("local", "remote.origin.pushurl", "ssh://git@example.org/a.git"),
+            ("local", "remote.a \"b\\.url", "git@example.org:a.git"),
+            ("local", "filter.crypt.clean", "crypt \"%f\""),
+            ("local", "extensions.objectformat", "sha256"),
+            ("local", "extensions.refstorage", "reftable"),
+        ]);
+        for gone in ["planted", "secret", "hooks", "lfs", "include", "credential", "reftable"] {
+            assert!(!text.contains(gone), "{gone}: {text}");
+        }
+        for there in [
+            "repositoryformatversion = 1\n",
+            "[core]\n\tfilemode = \"false\"\n",
+            "[remote \"origin\"]\n\turl = \"https://example.org/a.git\"\n",
+            "[remote \"origin\"]\n\tpushurl = \"nowhere::\"\n",
+            "[remote \"a \\\"b\\\\\"]\n\turl = \"git@example.org:a.git\"\n",
+            "[filter \"crypt\"]\n\tclean = \"crypt \\\"%f\\\"\"\n",
+        ] {
+            assert!(text.contains(there), "{there}: {text}");
+        }
+    }
+}

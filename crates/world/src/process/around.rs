@@ -1,0 +1,186 @@
+//! Finds the runs that a process lives in.
+//!
+//! Everything that a run starts lives below its guard, because the guard adopts orphans, and the
+//! guard holds the run's lock. So the locks that a process and its ancestors hold say where it
+//! belongs, and nothing that it can change about itself takes it out. Where a guard was killed, the
+//! mark in the environment and the control group still say it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::process::Pid;
+
+use super::lock::group_name;
+use super::marker;
+use super::tree::Seen;
+
+/// A chain of ancestors that is longer is not believed.
+const ANCESTORS_MAX: usize = 4_096;
+
+/// The names of the lock files in `folder` whose runs the process lives in, from the inside out. An
+/// error means that it cannot be found out, and then nothing is known about the process.
+pub fn find_runs_around(process: Pid, folder: &Path) -> io::Result<Vec<String>> {
+    let locks = LockFiles::read(folder)?;
+    if locks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let holders = locks.holders()?;
+    let mut runs: Vec<String> = Vec::new();
+    let mut next = Some(process);
+    for _ in 0..ANCESTORS_MAX {
+        let Some(pid) = next else { return Ok(runs) };
+        let seen = Seen::at(pid).ok_or(io::ErrorKind::NotFound)?;
+        let held = holders.get(&pid.as_raw_pid()).cloned().unwrap_or_default();
+        for name in held.into_iter().chain(locks.marked(pid)).chain(locks.grouped(pid)) {
+            if !runs.contains(&name) {
+                runs.push(name);
+            }
+        }
+        // Its number may have gone to another process while we looked.
+        if Seen::at(pid).is_none_or(|now| now.started != seen.started) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        next = seen.parent;
+    }
+    Err(io::ErrorKind::InvalidData.into())
+}
+
+/// The lock files of a folder, by their inode.
+struct LockFiles<'a> {
+    folder: &'a Path,
+    names: BTreeMap<u64, (u64, String)>,
+}
+
+impl<'a> LockFiles<'a> {
+    fn read(folder: &'a Path) -> io::Result<Self> {
+        let mut names = BTreeMap::new();
+        let files = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self { folder, names });
+            }
+            files => files?,
+        };
+        for file in files {
+            let file = file?;
+            let Ok(name) = file.file_name().into_string() else { continue };
+            // One that is removed meanwhile belongs to no living run.
+            if Path::new(&name).extension().is_some_and(|end| end == "lock")
+                && let Ok(known) = file.metadata()
+            {
+                names.insert(known.ino(), (known.dev(), name));
+            }
+        }
+        Ok(Self { folder, names })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Which processes hold which of them, as the kernel says. The device is not compared: some file
+    /// systems tell the kernel's table and `stat` different ones.
+    fn holders(&self) -> io::Result<BTreeMap<i32, Vec<String>>> {
+        let mut holders: BTreeMap<i32, Vec<String>> = BTreeMap::new();
+        for line in fs::read_to_string("/proc/locks")?.lines() {
+            if let Some((pid, inode)) = read_flock(line)
+                && let Some((_, name)) = self.names.get(&inode)
+            {
+                holders.entry(pid).or_default().push(name.clone());
+            }
+        }
+        Ok(holders)
+    }
+
+    /// The runs whose mark a process carries in its environment. One whose environment cannot be read
+    /// carries none that counts.
+    fn marked(&self, pid: Pid) -> Vec<String> {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let Ok(folder) = self.folder.canonicalize() else { return Vec::new() };
+        let names = self.names.values().map(|(_, name)| name);
+        names.filter(|name| marker::is_in(&environment, &folder.join(name))).cloned().collect()
+    }
+
+    /// The runs whose control group a process is in.
+    fn grouped(&self, pid: Pid) -> Vec<String> {
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        let is_in =
+            |name: &str| groups.lines().any(|line| line.split('/').any(|part| part == name));
+        let all = self.names.iter();
+        all.filter(|(inode, (device, _))| is_in(&group_name(*device, **inode)))
+            .map(|(_, (_, name))| name.clone())
+            .collect()
+    }
+}
+
+/// The holder and the inode of a lock, in a line of the kernel's table:
+/// `1: FLOCK  ADVISORY  WRITE 32031 fe:00:7488945 0 EOF`.
+fn read_flock(line: &str) -> Option<(i32, u64)> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    if words.next()? != "FLOCK" {
+        return None;
+    }
+    let holder = words.nth(2)?.parse().ok()?;
+    let inode = words.next()?.rsplit(':').next()?.parse().ok()?;
+    Some((holder, inode))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::process::{Command, Stdio};
+
+    use rustix::process::getpid;
+
+    use super::*;
+
+    fn runs_of(process: Pid, folder: &Path) -> Vec<String> {
+        find_runs_around(process, folder).unwrap()
+    }
+
+    #[test]
+    fn whatever_lives_below_the_holder_of_a_lock_lives_in_its_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let (held, free) = (folder.path().join("t0-r1.lock"), folder.path().join("t0-r2.lock"));
+        assert!(runs_of(getpid(), folder.path()).is_empty());
+        let file = File::create(&held).unwrap();
+        File::create(free).unwrap();
+        assert!(runs_of(getpid(), folder.path()).is_empty(), "nobody holds it");
+        file.lock().unwrap();
+        // A clean environment takes nobody out.
+        let mut below = Command::new("sh");
+        below.args(["-c", "read line"]).env_clear().stdin(Stdio::piped());
+        let mut below = below.spawn().unwrap();
+        assert_eq!(runs_of(Pid::from_child(&below), folder.path()), ["t0-r1.lock"]);
+        drop(below.stdin.take());
+        below.wait().unwrap();
+    }
+
+    #[test]
+    fn the_mark_is_found_where_the_guard_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().canonicalize().unwrap().join("t3-r4.lock");
+        File::create(&lock).unwrap();
+        let mut marked = Command::new("sh");
+        marked.args(["-c", "echo; read line"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        marked.env(marker::VARIABLE, marker::within(None, &lock));
+        let mut marked = marked.spawn().unwrap();
+        let mut byte = [0];
+        io::Read::read_exact(&mut marked.stdout.take().unwrap(), &mut byte).unwrap();
+        assert_eq!(runs_of(Pid::from_child(&marked), folder.path()), ["t3-r4.lock"]);
+        drop(marked.stdin.take());
+        marked.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_not_known() {
+        let folder = tempfile::tempdir().unwrap();
+        File::create(folder.path().join("t0-r1.lock")).unwrap();
+        let mut gone = Command::new("true").spawn().unwrap();
+        let pid = Pid::from_child(&gone);
+        gone.wait().unwrap();
+        find_runs_around(pid, folder.path()).unwrap_err();
+    }
+}

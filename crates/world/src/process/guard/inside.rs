@@ -1,0 +1,41 @@
+//! What the stage inside a wall tells its guard, as it comes.
+
+use std::io::{self, PipeReader, Read as _};
+
+use super::report::Said;
+
+/// The guard's end of the pipe from the stage inside a wall. Reading it does not wait.
+pub(super) struct Inside {
+    pipe: PipeReader,
+    /// What has arrived of the next line.
+    line: Vec<u8>,
+}
+
+impl Inside {
+    pub(super) const fn listening(pipe: PipeReader) -> Self {
+        Self { pipe, line: Vec::new() }
+    }
+
+    pub(super) const fn pipe(&self) -> &PipeReader {
+        &self.pipe
+    }
+
+    /// What was said since the last time, and whether more may come.
+    pub(super) fn hear(&mut self) -> (Vec<Said>, bool) {
+        let mut bytes = [0; 1_024];
+        let more = loop {
+            match self.pipe.read(&mut bytes) {
+                Ok(0) => break false,
+                Ok(length) => self.line.extend(&bytes[..length]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break true,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break false,
+            }
+        };
+        let whole = self.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = self.line.split_off(whole);
+        let lines = std::mem::replace(&mut self.line, rest);
+        let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        (lines.filter_map(|line| serde_json::from_slice(line).ok()).collect(), more)
+    }
+}

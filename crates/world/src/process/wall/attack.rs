@@ -1,0 +1,252 @@
+//! Ways out of a wall, each really tried. The attacker is our own executable, started behind the wall
+//! with [`ARGUMENT`]; whether an attack got through is judged from outside where that is possible.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::net::{TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+
+use rustix::process::{Pid, test_kill_process};
+
+/// The argument that makes our executable the attacker.
+pub const ARGUMENT: &str = "__attack";
+
+/// The attack got through, as far as the attacker can tell.
+const THROUGH: u8 = 0;
+/// It was refused.
+const REFUSED: u8 = 10;
+/// Called by something that is not ours.
+const MISUSED: u8 = 64;
+
+/// A way out of a wall.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// Its name, in one word.
+    pub name: &'static str,
+    /// What is tried.
+    pub tries: &'static str,
+    /// What of a wall keeps it in.
+    pub against: Against,
+    try_it: fn(&Target) -> bool,
+}
+
+/// The part of a wall that an attack is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// Writing outside.
+    Files,
+    /// Reading what is hidden.
+    Reading,
+    /// Other processes.
+    Processes,
+    /// Connections to the outside.
+    Network,
+    /// System calls that break out.
+    Calls,
+    /// How much of the machine is used.
+    Limits,
+}
+
+/// What attacks aim at.
+#[derive(Debug)]
+struct Target {
+    /// A folder that is not writable, with a file in it.
+    outside: PathBuf,
+    /// A folder that cannot be seen, with a file and a socket in it.
+    hidden: PathBuf,
+    /// The process that put the wall up.
+    supervisor: Option<Pid>,
+    /// Where it listens, by TCP and UDP.
+    port: u16,
+    /// The name of the abstract socket that it listens on.
+    socket: String,
+}
+
+/// The file that lies outside, and the one that is hidden.
+pub const FILE: &str = "file";
+/// The socket in the hidden folder.
+pub const SOCKET: &str = "socket";
+/// What attacks leave outside.
+pub const LEFT: &str = "left";
+/// More threads than any limit that the attacker is put behind allows.
+pub const THREADS: u64 = 96;
+
+/// All ways out that are tried.
+pub const ATTACKS: &[Attack] = &[
+    attack("write", "write a new file outside", Against::Files, |to| {
+        fs::write(to.outside.join(LEFT), "x").is_ok()
+    }),
+    attack("change", "change a file outside", Against::Files, |to| {
+        let file = OpenOptions::new().append(true).open(to.outside.join(FILE));
+        file.and_then(|mut file| file.write_all(b"x")).is_ok()
+    }),
+    attack("remove", "remove a file outside", Against::Files, |to| {
+        fs::remove_file(to.outside.join(FILE)).is_ok()
+    }),
+    attack("rename", "move a file out of its folder", Against::Files, |to| {
+        fs::rename(to.outside.join(FILE), "taken").is_ok()
+    }),
+    attack("link", "write through a hard link to a file outside", Against::Files, |to| {
+        let linked = fs::hard_link(to.outside.join(FILE), "linked");
+        linked.and_then(|()| fs::write("linked", "x")).is_ok()
+    }),
+    attack("symlink", "write through a symbolic link", Against::Files, |to| {
+        let linked = std::os::unix::fs::symlink(to.outside.join(FILE), "pointer");
+        linked.and_then(|()| fs::write("pointer", "x")).is_ok()
+    }),
+    attack("root", "write through /proc/self/root", Against::Files, |to| {
+        write_below("/proc/self/root", &to.outside.join(LEFT))
+    }),
+    attack("host-root", "write through /proc/1/root", Against::Files, |to| {
+        write_below("/proc/1/root", &to.outside.join(LEFT))
+    }),
+    attack("read", "read a hidden file", Against::Reading, |to| reads(&to.hidden.join(FILE))),
+    attack("read-root", "read a hidden file through /proc/self/root", Against::Reading, |to| {
+        below("/proc/self/root", &to.hidden.join(FILE)).is_some_and(|path| reads(&path))
+    }),
+    attack(
+        "read-host",
+        "read a hidden file through the supervisor's root",
+        Against::Reading,
+        |to| {
+            let root = to.supervisor.map(|pid| format!("/proc/{pid}/root"));
+            root.and_then(|root| below(&root, &to.hidden.join(FILE)))
+                .is_some_and(|path| reads(&path))
+        },
+    ),
+    attack("signal", "signal the supervisor", Against::Processes, |to| {
+        to.supervisor.is_some_and(|pid| test_kill_process(pid).is_ok())
+    }),
+    attack("environ", "read the supervisor's environment", Against::Processes, |to| {
+        to.supervisor.is_some_and(|pid| reads(Path::new(&format!("/proc/{pid}/environ"))))
+    }),
+    attack("memory", "open the supervisor's memory", Against::Processes, |to| {
+        let open = |pid| OpenOptions::new().write(true).open(format!("/proc/{pid}/mem"));
+        to.supervisor.is_some_and(|pid| open(pid).is_ok())
+    }),
+    attack("trace", "trace the supervisor", Against::Processes, |to| {
+        to.supervisor.is_some_and(|pid| {
+            let pid = usize::try_from(pid.as_raw_nonzero().get()).unwrap_or_default();
+            succeeds(libc::SYS_ptrace, [libc::PTRACE_SEIZE as usize, pid, 0, 0, 0])
+        })
+    }),
+    attack("tcp", "connect to the machine by TCP", Against::Network, |to| {
+        TcpStream::connect(("127.0.0.1", to.port)).is_ok()
+    }),
+    attack("udp", "send a datagram to the machine", Against::Network, |to| {
+        let socket = UdpSocket::bind("127.0.0.1:0");
+        let _ = socket.and_then(|socket| socket.send_to(b"x", ("127.0.0.1", to.port)));
+        // Whether it arrives is heard outside: inside it may reach the program itself.
+        false
+    }),
+    attack(
+        "local-socket",
+        "connect to a local socket in a hidden folder",
+        Against::Network,
+        |to| UnixStream::connect(to.hidden.join(SOCKET)).is_ok(),
+    ),
+    attack("abstract-socket", "connect to an abstract local socket", Against::Network, |to| {
+        let address = SocketAddr::from_abstract_name(&to.socket);
+        address.is_ok_and(|address| UnixStream::connect_addr(&address).is_ok())
+    }),
+    attack("mount", "mount a file system", Against::Calls, |_| {
+        let (kind, at) = (c"tmpfs".as_ptr() as usize, c".".as_ptr() as usize);
+        let mounted = succeeds(libc::SYS_mount, [kind, at, kind, 0, 0]);
+        mounted && succeeds(libc::SYS_umount2, [at, libc::MNT_DETACH as usize, 0, 0, 0])
+    }),
+    attack("namespace", "make a user namespace", Against::Calls, |_| {
+        succeeds(libc::SYS_unshare, [libc::CLONE_NEWUSER as usize, 0, 0, 0, 0])
+    }),
+    attack("raw-socket", "open a raw socket", Against::Calls, |_| {
+        let raw =
+            [libc::AF_INET as usize, libc::SOCK_RAW as usize, libc::IPPROTO_ICMP as usize, 0, 0];
+        succeeds(libc::SYS_socket, raw)
+    }),
+    attack("packet-socket", "open a packet socket", Against::Calls, |_| {
+        let packet = [libc::AF_PACKET as usize, libc::SOCK_RAW as usize, 0, 0, 0];
+        succeeds(libc::SYS_socket, packet)
+    }),
+    attack("keys", "use the kernel's keyring", Against::Calls, |_| {
+        let user = c"user".as_ptr() as usize;
+        let word = c"unstuck".as_ptr() as usize;
+        // The keyring of this thread, which ends with it.
+        succeeds(libc::SYS_add_key, [user, word, word, 7, usize::MAX])
+    }),
+    attack("threads", "start more threads than are allowed", Against::Limits, |_| start_threads()),
+];
+
+const fn attack(
+    name: &'static str,
+    tries: &'static str,
+    against: Against,
+    try_it: fn(&Target) -> bool,
+) -> Attack {
+    Attack { name, tries, against, try_it }
+}
+
+/// What the attacker does: one attack, named first, on a target whose parts follow.
+pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
+    let name = words.next();
+    let attack = ATTACKS.iter().find(|attack| name.as_deref() == Some(attack.name.as_ref()));
+    ExitCode::from(match (attack, Target::read(&mut words)) {
+        (Some(attack), Some(target)) if (attack.try_it)(&target) => THROUGH,
+        (Some(_), Some(_)) => REFUSED,
+        _ => MISUSED,
+    })
+}
+
+impl Attack {
+    /// Whether the status that an attacker ended with says that it was refused.
+    pub const fn is_refused_by(status: i32) -> bool {
+        status == REFUSED as i32
+    }
+}
+
+impl Target {
+    fn read(words: &mut impl Iterator<Item = OsString>) -> Option<Self> {
+        Some(Self {
+            outside: words.next()?.into(),
+            hidden: words.next()?.into(),
+            supervisor: Pid::from_raw(words.next()?.to_str()?.parse().ok()?),
+            port: words.next()?.to_str()?.parse().ok()?,
+            socket: words.next()?.into_string().ok()?,
+        })
+    }
+}
+
+fn reads(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| !bytes.is_empty())
+}
+
+fn below(root: &str, path: &Path) -> Option<PathBuf> {
+    path.strip_prefix("/").ok().map(|path| Path::new(root).join(path))
+}
+
+fn write_below(root: &str, path: &Path) -> bool {
+    below(root, path).is_some_and(|path| fs::write(path, "x").is_ok())
+}
+
+/// Starts threads that wait for each other, at most as many as [`THREADS`].
+fn start_threads() -> bool {
+    let all = std::sync::Mutex::new(());
+    thread::scope(|scope| {
+        let Ok(_wait) = all.lock() else { return false };
+        (0..THREADS).all(|_| {
+            let waits = || drop(all.lock());
+            thread::Builder::new().stack_size(32 * 1_024).spawn_scoped(scope, waits).is_ok()
+        })
+    })
+}
+
+/// Whether the kernel does what a bare call asks for.
+#[expect(unsafe_code, reason = "what is tried here is what no safe function does")]
+fn succeeds(call: libc::c_long, given: [usize; 5]) -> bool {
+    // SAFETY: pointers among the arguments are to literals that end with a zero, and the calls that get
+    // them only read them; none of the calls changes the memory of this process.
+    unsafe { libc::syscall(call, given[0], given[1], given[2], given[3], given[4]) >= 0 }
+}

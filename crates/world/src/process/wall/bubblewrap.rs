@@ -1,0 +1,153 @@
+//! The layer by bubblewrap: namespaces for processes, mounts, users, IPC and the network.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, PipeReader, Seek as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use command_fds::CommandFdExt as _;
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
+
+use super::places::Cover;
+use super::{Connections, Layers, Wall, inner};
+use crate::process::guard;
+
+const PROGRAM: &str = "bwrap";
+
+/// Namespaces of its own, no capability in them, and an end together with the guard.
+const USUAL: [&str; 11] = [
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--as-pid-1",
+    "--cap-drop",
+    "ALL",
+    // For a way out at a port below 1024; the stage takes it from the program.
+    "--cap-add",
+    "CAP_NET_BIND_SERVICE",
+];
+/// Devices that keep nothing, and the processes of the namespace.
+const SYSTEM: [&str; 4] = ["--dev", "/dev", "--proc", "/proc"];
+
+/// The program that makes namespaces, where it is installed and works.
+pub(super) fn find() -> Option<PathBuf> {
+    let search = std::env::var_os("PATH")?;
+    let mut places = std::env::split_paths(&search).filter(|place| place.is_absolute());
+    let program = places.find_map(|place| {
+        let program = place.join(PROGRAM);
+        program.is_file().then_some(program)
+    })?;
+    let mut command = Command::new(&program);
+    command.args(USUAL).args(["--unshare-net", "--ro-bind", "/", "/"]).args(SYSTEM);
+    command.args(["--", "true"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success()).then_some(program)
+}
+
+/// A program that is to be started inside namespaces.
+pub(in crate::process) struct Enclosed {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    handed_over: Vec<OwnedFd>,
+    said: PipeReader,
+}
+
+impl Enclosed {
+    /// Prepares to start `program` in `directory` inside namespaces. None where there are no
+    /// namespaces, or nothing that asks for a wall.
+    pub(in crate::process) fn prepare(
+        wall: &Wall,
+        layers: &Layers,
+        directory: &Path,
+        program: &OsStr,
+        arguments: &[OsString],
+    ) -> io::Result<Option<Self>> {
+        let Some(bubblewrap) = layers.bubblewrap.clone().filter(|_| !wall.is_open()) else {
+            return Ok(None);
+        };
+        let stage = OwnedFd::from(File::open("/proc/self/exe")?);
+        let order = memory(&inner::order(layers, wall))?;
+        let (said, say) = io::pipe()?;
+        fcntl_setfl(&said, OFlags::NONBLOCK)?;
+        let handed_over = vec![stage, order, OwnedFd::from(say)];
+        let mut words: Vec<OsString> = USUAL.iter().map(OsString::from).collect();
+        if wall.network != Connections::Open {
+            words.push("--unshare-net".into());
+        }
+        words.extend(mounts(wall, directory)?);
+        words.extend(["--chdir".into(), directory.into(), "--".into()]);
+        let [stage, order, say] = [0, 1, 2].map(|n: usize| handed_over[n].as_raw_fd().to_string());
+        words.push(format!("/proc/self/fd/{stage}").into());
+        words.extend([guard::ARGUMENT, inner::ARGUMENT].map(OsString::from));
+        words.extend([stage, order, say].map(OsString::from));
+        words.push(program.to_owned());
+        words.extend(arguments.iter().cloned());
+        Ok(Some(Self { program: bubblewrap, arguments: words, handed_over, said }))
+    }
+
+    /// The command that starts it, and what the stage inside says, one JSON object per line.
+    pub(in crate::process) fn into_command(self) -> (Command, PipeReader) {
+        let mut command = Command::new(self.program);
+        command.args(self.arguments).preserved_fds(self.handed_over);
+        (command, self.said)
+    }
+}
+
+/// What is mounted where, in this order.
+fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
+    let mut words: Vec<OsString> = Vec::new();
+    let root = if wall.writable.is_some() { "--ro-bind" } else { "--bind" };
+    words.extend([root, "/", "/"].map(OsString::from));
+    words.extend(SYSTEM.map(OsString::from));
+    let mut wall = wall.clone();
+    wall.readable.push(directory.to_owned());
+    if let Connections::Closed(forwards) = &wall.network {
+        wall.readable.extend(forwards.iter().map(|forward| forward.socket.clone()));
+    }
+    let mut closed = Vec::new();
+    for (path, cover) in wall.covers() {
+        // What bubblewrap put there is its own.
+        if path.starts_with("/dev") || path.starts_with("/proc") {
+            continue;
+        }
+        let mut bind = |how: &str, from: &Path| {
+            words.extend([how.into(), from.into(), path.clone().into_os_string()]);
+        };
+        match cover {
+            Cover::Hidden if path.is_dir() => {
+                words.extend(["--tmpfs".into(), path.clone().into_os_string()]);
+                closed.push(path);
+            }
+            // It is no device there, and opening it is refused.
+            Cover::Hidden => bind("--ro-bind", Path::new("/dev/null")),
+            Cover::Readable => bind("--ro-bind-try", &path),
+            Cover::Writable => bind("--bind-try", &path),
+            Cover::Private(folder) => {
+                fs::create_dir_all(&folder)?;
+                bind("--bind", &folder);
+            }
+        }
+    }
+    // At the end: until then places are made in them for what is mounted below.
+    for path in closed {
+        words.extend(["--remount-ro".into(), path.into_os_string()]);
+    }
+    Ok(words)
+}
+
+/// A file in memory that holds these words.
+fn memory(words: &[OsString]) -> io::Result<OwnedFd> {
+    let mut file = File::from(memfd_create("unstuck-wall", MemfdFlags::CLOEXEC)?);
+    for word in words {
+        file.write_all(word.as_bytes())?;
+        file.write_all(&[0])?;
+    }
+    file.rewind()?;
+    Ok(file.into())
+}

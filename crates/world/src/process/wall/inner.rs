@@ -1,0 +1,150 @@
+//! The stage inside namespaces: our own executable as the first process there. It puts up the inner
+//! layers, starts the program, tells the guard how it ended, and waits for what the program leaves.
+//!
+//! The guard reads what it says from a pipe, one JSON object per line ([`Said`]). Processes inside
+//! cannot signal it, and cannot look into it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+use std::thread;
+
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{
+    DumpableBehavior, Pid, Resource, Rlimit, WaitOptions, getrlimit, getuid, set_dumpable_behavior,
+    setrlimit, wait,
+};
+
+use super::{Connections, Held, Hold, Layers, Standing, Wall};
+use crate::egress::Forwarder;
+use crate::process::ended::NotStarted;
+use crate::process::guard::report::{Program, Said};
+
+/// The argument after the guard's that makes our executable this stage.
+pub(in crate::process) const ARGUMENT: &str = "__wall";
+
+/// Called by something that is not a guard.
+const MISUSED: u8 = 64;
+
+/// What the stage is told, as words.
+pub(super) fn order(layers: &Layers, wall: &Wall) -> Vec<OsString> {
+    layers.clone().into_words().chain(wall.clone().into_words()).collect()
+}
+
+/// What the stage does, from its order to the end of everything in its namespace.
+pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some((order, say, program)) = handed_over(&mut arguments) else {
+        return ExitCode::from(MISUSED);
+    };
+    // A process that is not dumpable cannot be looked into by others of its user.
+    if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
+        return ExitCode::from(MISUSED);
+    }
+    let Some((layers, wall)) = read_order(order) else { return ExitCode::from(MISUSED) };
+    if !serve_forwards(&wall) {
+        return ExitCode::from(MISUSED);
+    }
+    let mut command = Command::new(&program);
+    // A group of its own: a program that signals its group must not mean this stage.
+    command.args(arguments).process_group(0);
+    let limits = limit_processes(&wall);
+    let started = wall.around(&layers, Standing::InNamespaces, || command.spawn());
+    drop(command);
+    match started.and_then(|(child, held)| Ok((Pid::from_child(&child?), held))) {
+        Ok((main, held)) => {
+            say_line(&say, Said::Started(Held { limits, ..held }));
+            wait_for_all(main, &say);
+        }
+        Err(error) => {
+            let search = std::env::var_os("PATH").unwrap_or_default();
+            let reason = NotStarted::reason(&error, &program, &search);
+            say_line(&say, Said::Ended(Program::NotStarted(reason)));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Opens the ways out of the namespace; whether they are open when the program begins.
+fn serve_forwards(wall: &Wall) -> bool {
+    let Connections::Closed(forwards) = &wall.network else { return true };
+    if forwards.is_empty() {
+        return true;
+    }
+    let Ok(forwarder) = Forwarder::bind(forwards) else { return false };
+    // It serves until the process ends; what breaks is seen by the programs that connect.
+    thread::Builder::new().spawn(|| forwarder.serve()).is_ok()
+}
+
+/// Reaps every process of the namespace until there is none, and says how the program ended.
+fn wait_for_all(main: Pid, say: &PipeWriter) {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == main => {
+                if let Some(program) = Program::ended(status) {
+                    say_line(say, Said::Ended(program));
+                }
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Limits processes. The kernel counts them for each user of each user namespace, but never limits
+/// the administrator.
+fn limit_processes(wall: &Wall) -> Hold {
+    let Some(processes) = wall.limits.processes else {
+        return if wall.limits.memory_bytes.is_some() {
+            Hold::NotPossible
+        } else {
+            Hold::NotWanted
+        };
+    };
+    let allowed = getrlimit(Resource::Nproc).maximum.map_or(processes, |max| max.min(processes));
+    let limit = Rlimit { current: Some(allowed), maximum: Some(allowed) };
+    match setrlimit(Resource::Nproc, limit) {
+        Ok(()) if !getuid().is_root() => Hold::Fully,
+        _ => Hold::NotPossible,
+    }
+}
+
+/// The order, the way to the guard and the program; the rest of the words are the program's.
+fn handed_over(words: &mut impl Iterator<Item = OsString>) -> Option<(File, PipeWriter, OsString)> {
+    let mut own = || own(words.next()?.to_str()?.parse().ok()?);
+    // The executable itself was needed to begin.
+    drop(own()?);
+    let order = own()?;
+    let say = own()?;
+    Some((order.into(), say.into(), words.next()?))
+}
+
+#[expect(unsafe_code, reason = "a number becomes a descriptor: only we know that it is ours")]
+fn own(number: RawFd) -> Option<OwnedFd> {
+    // SAFETY: nothing in this process has opened a file yet, so what has this number was handed over
+    // by the guard for us alone. If there is nothing, the call fails and nothing is owned.
+    unsafe {
+        fcntl_setfd(BorrowedFd::borrow_raw(number), FdFlags::CLOEXEC).ok()?;
+        Some(OwnedFd::from_raw_fd(number))
+    }
+}
+
+fn read_order(mut from: File) -> Option<(Layers, Wall)> {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).ok()?;
+    let words = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
+    let mut words = words.map(|word| OsStr::from_bytes(word).to_owned());
+    Some((Layers::from_words(&mut words)?, Wall::from_words(&mut words)?))
+}
+
+/// Without a guard that listens there is nothing to say: the stage ends with it.
+fn say_line(mut to: &PipeWriter, said: Said) {
+    let line = serde_json::to_vec(&said).map_err(io::Error::from);
+    let _ = line.and_then(|mut line| {
+        line.push(b'\n');
+        to.write_all(&line)
+    });
+}

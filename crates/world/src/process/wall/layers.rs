@@ -1,0 +1,61 @@
+//! Which layers of a wall this machine has.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use super::Standing;
+
+/// Layers that are left out, by name and with commas between them, to see what each of them holds.
+const WITHOUT: &str = "UNSTUCK_WALL_WITHOUT";
+
+/// The layers that walls are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layers {
+    /// The program that makes namespaces, where it works.
+    pub bubblewrap: Option<PathBuf>,
+    /// Whether Landlock is put up as far as the kernel has it.
+    pub landlock: bool,
+    /// Whether seccomp is.
+    pub seccomp: bool,
+}
+
+/// The layers that every Linux may have, without namespaces.
+impl Default for Layers {
+    fn default() -> Self {
+        Self { bubblewrap: None, landlock: true, seccomp: true }
+    }
+}
+
+impl Layers {
+    /// The layers of this machine. Whether namespaces can be made is tried once in each process.
+    pub fn here() -> &'static Self {
+        static HERE: OnceLock<Layers> = OnceLock::new();
+        HERE.get_or_init(|| {
+            let without = std::env::var_os(WITHOUT).unwrap_or_default();
+            let without = without.to_string_lossy();
+            let has = |layer| without.split(',').all(|left_out| left_out.trim() != layer);
+            Self {
+                bubblewrap: if has("bubblewrap") { find_bubblewrap() } else { None },
+                landlock: has("landlock"),
+                seccomp: has("seccomp"),
+            }
+        })
+    }
+
+    pub(super) const fn standing(&self) -> Standing {
+        match self.bubblewrap {
+            Some(_) => Standing::InNamespaces,
+            None => Standing::Alone,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn find_bubblewrap() -> Option<PathBuf> {
+    super::bubblewrap::find()
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn find_bubblewrap() -> Option<PathBuf> {
+    None
+}

@@ -1,0 +1,7 @@
+//! Elsewhere than on Linux there is no wall.
+
+use super::{Held, Standing, Wall};
+
+pub(super) fn restrict(wall: &Wall, _standing: Standing) -> Held {
+    wall.not_possible()
+}

@@ -1,0 +1,113 @@
+//! What a program finds at each path, when the lists of a wall are laid over each other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{Private, Wall};
+
+/// What lies over a path and everything below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cover {
+    /// Nothing can be seen.
+    Hidden,
+    /// It can be read.
+    Readable,
+    /// It can be written.
+    Writable,
+    /// Another folder is there.
+    Private(PathBuf),
+}
+
+impl Wall {
+    /// The paths at which something else begins, parents before what is below them. Where two lists
+    /// name the same path, the one that allows more counts.
+    pub(super) fn covers(&self) -> BTreeMap<PathBuf, Cover> {
+        let mut named: BTreeMap<PathBuf, Cover> = BTreeMap::new();
+        let mut name = |path: &Path, cover| {
+            // A path that does not exist needs no cover, and cannot have one.
+            if let Ok(path) = path.canonicalize() {
+                named.insert(path, cover);
+            }
+        };
+        for path in &self.hidden {
+            name(path, Cover::Hidden);
+        }
+        for path in &self.readable {
+            name(path, Cover::Readable);
+        }
+        for path in self.writable.iter().flatten() {
+            name(path, Cover::Writable);
+        }
+        for Private { at, folder } in &self.private {
+            name(at, Cover::Private(folder.clone()));
+        }
+        let mut covers: BTreeMap<PathBuf, Cover> = BTreeMap::new();
+        for (path, cover) in named {
+            if self.changes(nearest(&covers, &path), &cover) {
+                covers.insert(path, cover);
+            }
+        }
+        covers
+    }
+
+    /// Whether a cover changes anything below another one.
+    fn changes(&self, around: Option<&Cover>, cover: &Cover) -> bool {
+        match (around, cover) {
+            (_, Cover::Private(_))
+            | (Some(Cover::Hidden | Cover::Readable | Cover::Private(_)), Cover::Writable) => true,
+            (around, Cover::Hidden) => around != Some(&Cover::Hidden),
+            (around, Cover::Readable) => {
+                matches!(around, Some(Cover::Hidden | Cover::Private(_)))
+            }
+            (Some(Cover::Writable), Cover::Writable) => false,
+            (None, Cover::Writable) => self.writable.is_some(),
+        }
+    }
+}
+
+/// The cover that lies over a path.
+pub(super) fn nearest<'a>(covers: &'a BTreeMap<PathBuf, Cover>, path: &Path) -> Option<&'a Cover> {
+    path.ancestors().skip(1).find_map(|above| covers.get(above))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn lists_are_laid_over_each_other() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let at = |name: &str| root.join(name);
+        for name in ["home/project/.own/task/deep", "home/tools/token", "temp", "mine"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        let wall = Wall {
+            writable: Some(vec![at("home/project/.own/task"), at("home/project/.own/task/deep")]),
+            hidden: vec![
+                at("home"),
+                at("home/tools/token"),
+                at("home/gone"),
+                at("home/project/.own"),
+            ],
+            readable: vec![at("home/project"), at("home/tools"), at("home/project/.own/task/deep")],
+            private: vec![Private { at: at("temp"), folder: at("mine") }],
+            ..Wall::default()
+        };
+        let covers: Vec<(PathBuf, Cover)> = wall.covers().into_iter().collect();
+        assert_eq!(
+            covers,
+            [
+                (at("home"), Cover::Hidden),
+                (at("home/project"), Cover::Readable),
+                (at("home/project/.own"), Cover::Hidden),
+                (at("home/project/.own/task"), Cover::Writable),
+                (at("home/tools"), Cover::Readable),
+                (at("home/tools/token"), Cover::Hidden),
+                (at("temp"), Cover::Private(at("mine"))),
+            ]
+        );
+    }
+}

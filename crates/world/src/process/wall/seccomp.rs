@@ -1,0 +1,239 @@
+//! The layer by seccomp: system calls that no build needs, and with which walls were broken before.
+//!
+//! The filter is written out here: it is a list of numbers and three calls whose arguments count.
+
+use super::{Connections, Standing, Wall};
+
+/// Restricts this thread for good, and everything it starts from here on; whether that worked.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) fn restrict(wall: &Wall, standing: Standing) -> bool {
+    let alone = standing == Standing::Alone;
+    filter::install(&filter::Refused {
+        // In a namespace of its own a program traces its own processes only.
+        tracing: alone,
+        // Landlock knows TCP. In a network namespace of its own a program talks to itself.
+        datagrams: alone && wall.network != Connections::Open,
+    })
+}
+
+/// Nobody has written the filter for this processor.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) fn restrict(_wall: &Wall, _standing: Standing) -> bool {
+    false
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod filter {
+    use std::ffi::c_long;
+
+    use libc::{
+        BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET,
+        BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
+        sock_fprog,
+    };
+    use rustix::thread::set_no_new_privs;
+
+    #[cfg(target_arch = "x86_64")]
+    const ARCHITECTURE: u32 = 0xC000_003E;
+    #[cfg(target_arch = "aarch64")]
+    const ARCHITECTURE: u32 = 0xC000_00B7;
+    /// Numbers from here on are the same calls by another name.
+    const SECOND_NAMES: u32 = 0x4000_0000;
+
+    /// Where the kernel puts the call's number, the processor's kind and the lower half of arguments.
+    const NUMBER: u32 = 0;
+    const KIND: u32 = 4;
+    const fn argument(n: u32) -> u32 {
+        16 + 8 * n
+    }
+
+    /// Mounts, namespaces, kernel memory, other processes' memory, the clock and the machine itself.
+    const REFUSED: &[c_long] = &[
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+        libc::SYS_open_tree,
+        libc::SYS_move_mount,
+        libc::SYS_fsopen,
+        libc::SYS_fsconfig,
+        libc::SYS_fsmount,
+        libc::SYS_fspick,
+        libc::SYS_mount_setattr,
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_bpf,
+        libc::SYS_perf_event_open,
+        libc::SYS_userfaultfd,
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+        libc::SYS_add_key,
+        libc::SYS_request_key,
+        libc::SYS_keyctl,
+        libc::SYS_kexec_load,
+        libc::SYS_kexec_file_load,
+        libc::SYS_init_module,
+        libc::SYS_finit_module,
+        libc::SYS_delete_module,
+        libc::SYS_reboot,
+        libc::SYS_swapon,
+        libc::SYS_swapoff,
+        libc::SYS_acct,
+        libc::SYS_quotactl,
+        libc::SYS_syslog,
+        libc::SYS_settimeofday,
+        libc::SYS_clock_settime,
+        libc::SYS_adjtimex,
+        libc::SYS_clock_adjtime,
+        libc::SYS_sethostname,
+        libc::SYS_setdomainname,
+        libc::SYS_open_by_handle_at,
+        libc::SYS_fanotify_init,
+        libc::SYS_vhangup,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_iopl,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_ioperm,
+    ];
+
+    /// Looking into other processes and changing them.
+    const TRACING: &[c_long] = &[
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_kcmp,
+    ];
+
+    /// Ways of `clone` into new namespaces.
+    const NAMESPACES: i32 = libc::CLONE_NEWNS
+        | libc::CLONE_NEWCGROUP
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUSER
+        | libc::CLONE_NEWPID
+        | libc::CLONE_NEWNET;
+
+    /// Puts words into a terminal as if somebody had typed them.
+    const TYPING: [u32; 2] = [0x5412, 0x541C];
+    /// The part of a socket's type that is no flag.
+    const TYPE: u32 = 0xF;
+    const SOCK_PACKET: i32 = 10;
+
+    const ALLOW: u32 = SECCOMP_RET_ALLOW;
+    const fn error(number: i32) -> u32 {
+        SECCOMP_RET_ERRNO | number.cast_unsigned()
+    }
+
+    /// What is refused beside what always is.
+    pub(super) struct Refused {
+        pub(super) tracing: bool,
+        pub(super) datagrams: bool,
+    }
+
+    /// Puts the filter up around this thread; whether that worked.
+    pub(super) fn install(refused: &Refused) -> bool {
+        let mut program = program(refused);
+        let Ok(len) = u16::try_from(program.len()) else { return false };
+        let program = sock_fprog { len, filter: program.as_mut_ptr() };
+        set_no_new_privs(true).is_ok() && enter(&program)
+    }
+
+    #[expect(unsafe_code, reason = "no crate that is here has a safe call for it")]
+    fn enter(program: &sock_fprog) -> bool {
+        // SAFETY: the program and its instructions live as long as the call, which copies them.
+        let entered = unsafe {
+            libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::SECCOMP_MODE_FILTER,
+                std::ptr::from_ref(program),
+                0,
+                0,
+            )
+        };
+        entered == 0
+    }
+
+    fn program(refused: &Refused) -> Vec<sock_filter> {
+        let mut program = vec![
+            load(KIND),
+            jump(BPF_JEQ, ARCHITECTURE, 1, 0),
+            give(SECCOMP_RET_KILL_PROCESS),
+            load(NUMBER),
+        ];
+        if cfg!(target_arch = "x86_64") {
+            program.extend([jump(BPF_JGE, SECOND_NAMES, 0, 1), give(error(libc::ENOSYS))]);
+        }
+        let tracing = if refused.tracing { TRACING } else { &[] };
+        for &call in REFUSED.iter().chain(tracing) {
+            program.extend(when_number(call, vec![give(error(libc::EPERM))]));
+        }
+        // Its arguments lie in memory where no filter can look; every caller knows the older call.
+        program.extend(when_number(libc::SYS_clone3, vec![give(error(libc::ENOSYS))]));
+        let clone = vec![
+            load(argument(0)),
+            jump(BPF_JSET, NAMESPACES.cast_unsigned(), 0, 1),
+            give(error(libc::EPERM)),
+            give(ALLOW),
+        ];
+        program.extend(when_number(libc::SYS_clone, clone));
+        program.extend(when_number(libc::SYS_socket, sockets(refused.datagrams)));
+        let mut typing = vec![load(argument(1))];
+        for request in TYPING {
+            typing.extend(when(request, vec![give(error(libc::EPERM))]));
+        }
+        typing.push(give(ALLOW));
+        program.extend(when_number(libc::SYS_ioctl, typing));
+        program.push(give(ALLOW));
+        program
+    }
+
+    /// Local sockets, the kernel's own, and those of the internet but raw ones.
+    fn sockets(no_datagrams: bool) -> Vec<sock_filter> {
+        let kinds = [libc::SOCK_RAW, SOCK_PACKET].into_iter();
+        let kinds = kinds.chain(no_datagrams.then_some(libc::SOCK_DGRAM));
+        let mut internet = vec![load(argument(1)), statement(BPF_ALU | BPF_AND | BPF_K, TYPE)];
+        for kind in kinds {
+            internet.extend(when(kind.cast_unsigned(), vec![give(error(libc::EPERM))]));
+        }
+        internet.push(give(ALLOW));
+        let mut sockets = vec![load(argument(0))];
+        for family in [libc::AF_UNIX, libc::AF_NETLINK] {
+            sockets.extend(when(family.cast_unsigned(), vec![give(ALLOW)]));
+        }
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            sockets.extend(when(family.cast_unsigned(), internet.clone()));
+        }
+        sockets.push(give(error(libc::EAFNOSUPPORT)));
+        sockets
+    }
+
+    fn when_number(call: c_long, then: Vec<sock_filter>) -> Vec<sock_filter> {
+        // The numbers of calls are small.
+        when(u32::try_from(call).unwrap_or(u32::MAX), then)
+    }
+
+    /// Does `then` where the value that was loaded last is this one; it has to end with an answer.
+    fn when(value: u32, then: Vec<sock_filter>) -> Vec<sock_filter> {
+        let past = u8::try_from(then.len()).unwrap_or(u8::MAX);
+        std::iter::once(jump(BPF_JEQ, value, 0, past)).chain(then).collect()
+    }
+
+    fn load(at: u32) -> sock_filter {
+        statement(BPF_LD | BPF_W | BPF_ABS, at)
+    }
+
+    fn give(answer: u32) -> sock_filter {
+        statement(BPF_RET | BPF_K, answer)
+    }
+
+    fn jump(test: u32, value: u32, yes: u8, no: u8) -> sock_filter {
+        sock_filter { jt: yes, jf: no, ..statement(BPF_JMP | test | BPF_K, value) }
+    }
+
+    fn statement(code: u32, k: u32) -> sock_filter {
+        // The codes of instructions have 16 bits.
+        sock_filter { code: u16::try_from(code).unwrap_or_default(), jt: 0, jf: 0, k }
+    }
+}

@@ -1,0 +1,277 @@
+//! What is hidden and what is readable unless settings say otherwise: the system and toolchains can
+//! be read, a person's home folder and what runs on the machine cannot.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Wall;
+
+/// Secrets of the system, the sockets of its services, and everybody's temporary files.
+const HIDDEN: [&str; 12] = [
+    "/home",
+    "/root",
+    "/run",
+    "/tmp",
+    "/var/tmp",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers.d",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/var/lib/docker",
+    "/var/lib/mysql",
+];
+
+/// What lies below something hidden and belongs to the system all the same: the names of hosts, and
+/// where some distributions keep their programs.
+const SYSTEM: [&str; 4] =
+    ["/etc/resolv.conf", "/run/current-system", "/run/wrappers", "/run/opengl-driver"];
+
+/// Toolchains, what they downloaded, and settings that hold no secrets, below the home folder.
+const TOOLCHAINS: [&str; 84] = [
+    ".asdf",
+    ".bun",
+    ".bundle",
+    ".cabal",
+    ".cache/Cypress",
+    ".cache/bazel",
+    ".cache/ccache",
+    ".cache/composer",
+    ".cache/coursier",
+    ".cache/deno",
+    ".cache/go-build",
+    ".cache/ms-playwright",
+    ".cache/node",
+    ".cache/pip",
+    ".cache/pnpm",
+    ".cache/pre-commit",
+    ".cache/puppeteer",
+    ".cache/pypoetry",
+    ".cache/sccache",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cache/zig",
+    ".cargo",
+    ".composer",
+    ".conan2",
+    ".conda",
+    ".config/git",
+    ".config/go",
+    ".config/mise",
+    ".coursier",
+    ".deno",
+    ".dotnet",
+    ".elan",
+    ".fnm",
+    ".gem",
+    ".ghcup",
+    ".gitconfig",
+    ".gitignore",
+    ".gradle",
+    ".hex",
+    ".ivy2",
+    ".jdks",
+    ".jenv",
+    ".julia",
+    ".juliaup",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/claude",
+    ".local/share/coursier",
+    ".local/share/fnm",
+    ".local/share/gem",
+    ".local/share/mise",
+    ".local/share/nvm",
+    ".local/share/pipx",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".local/share/virtualenv",
+    ".local/share/virtualenvs",
+    ".m2",
+    ".mix",
+    ".npm",
+    ".nuget",
+    ".nvm",
+    ".opam",
+    ".pnpm-store",
+    ".pub-cache",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".rvm",
+    ".sbt",
+    ".sdkman",
+    ".stack",
+    ".swiftpm",
+    ".tool-versions",
+    ".volta",
+    ".yarn",
+    ".yarnrc",
+    "anaconda3",
+    "go",
+    "mambaforge",
+    "miniconda3",
+    "miniforge3",
+    "sdk",
+];
+
+/// Programs that run others, and that are links often.
+const INTERPRETERS: [&str; 4] = ["python3", "python", "node", "ruby"];
+
+/// Secrets below the home folder. Most of them are hidden with it; they stay hidden where a project
+/// or a toolchain makes the folder around them readable.
+const SECRETS: [&str; 66] = [
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".bundle/config",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".composer/auth.json",
+    ".config/BraveSoftware",
+    ".config/Code",
+    ".config/chromium",
+    ".config/composer/auth.json",
+    ".config/doctl",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/glab-cli",
+    ".config/google-chrome",
+    ".config/heroku",
+    ".config/hub",
+    ".config/microsoft-edge",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".config/unstuck",
+    ".databrickscfg",
+    ".docker",
+    ".fly",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".gradle/gradle.properties",
+    ".hex/hex.config",
+    ".histfile",
+    ".ivy2/.credentials",
+    ".kube",
+    ".lesshst",
+    ".local/share/fish",
+    ".local/share/gem/credentials",
+    ".local/share/keyrings",
+    ".local/share/unstuck",
+    ".local/state/unstuck",
+    ".m2/settings-security.xml",
+    ".m2/settings.xml",
+    ".mozilla",
+    ".my.cnf",
+    ".mysql_history",
+    ".netrc",
+    ".node_repl_history",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".s3cfg",
+    ".sbt/1.0/credentials",
+    ".sqlite_history",
+    ".ssh",
+    ".terraform.d",
+    ".thunderbird",
+    ".vault-token",
+    ".yarnrc.yml",
+    ".zsh_history",
+];
+
+impl Wall {
+    /// A wall that lets a program read the system and toolchains, and write nowhere. `search_path` is
+    /// where the program looks for others: what lies there can be read.
+    pub fn usual(search_path: Option<&OsStr>) -> Self {
+        let home = std::env::home_dir().filter(|home| home.parent().is_some());
+        let below_home = |names: &[&str]| -> Vec<PathBuf> {
+            home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+        };
+        let hidden = HIDDEN.iter().map(PathBuf::from).chain(home.clone());
+        let hidden = hidden.chain(below_home(&SECRETS)).collect();
+        let searched = search_path.into_iter().flat_map(std::env::split_paths);
+        let searched = searched.filter(|place| place.is_absolute());
+        let searched = searched.flat_map(|place| with_interpreters(&place, home.as_deref()));
+        let readable = SYSTEM.iter().map(PathBuf::from).chain(below_home(&TOOLCHAINS));
+        Self {
+            writable: Some(Vec::new()),
+            hidden,
+            readable: readable.chain(searched).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Lets the program read what another program, which is about to be started, is made of.
+    pub fn admit_program(&mut self, program: &Path) {
+        let Ok(program) = fs::canonicalize(program) else { return };
+        let around = program.parent().filter(|around| !self.hidden.iter().any(|at| at == around));
+        self.readable.push(around.unwrap_or(&program).to_owned());
+    }
+}
+
+/// The folder of a toolchain, and those of the interpreters that its links lead to: a virtual
+/// environment of Python is made of links.
+fn with_interpreters(place: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let linked = INTERPRETERS.iter().filter_map(|name| fs::canonicalize(place.join(name)).ok());
+    let linked = linked.filter_map(|program| Some(toolchain_around(program.parent()?, home)));
+    let mut found: Vec<PathBuf> = linked.collect();
+    found.push(toolchain_around(place, home));
+    found
+}
+
+/// The folder of a toolchain whose programs are at `place`: the one around it, where that is below the
+/// home folder and not all of it.
+fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
+    // Also one in the home folder of somebody else, or of a person whose `HOME` says otherwise.
+    let is_known = |around: &&Path| {
+        around
+            .file_name()
+            .and_then(OsStr::to_str)
+            .is_some_and(|name| name.starts_with('.') && TOOLCHAINS.contains(&name))
+    };
+    if let Some(known) = place.ancestors().find(is_known) {
+        return known.to_owned();
+    }
+    let is_own = |around: &&Path| {
+        let shared = around.file_name() == Some(OsStr::new(".local"));
+        home.is_some_and(|home| around.starts_with(home) && *around != home) && !shared
+    };
+    let named = matches!(place.file_name().and_then(OsStr::to_str), Some("bin" | "shims"));
+    let around = place.parent().filter(|_| named).filter(is_own);
+    around.unwrap_or(place).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolchain_is_more_than_its_programs() {
+        let home = Some(Path::new("/home/a"));
+        let around = |place: &str| toolchain_around(Path::new(place), home);
+        assert_eq!(around("/home/a/tools/x/bin"), Path::new("/home/a/tools/x"));
+        assert_eq!(around("/home/a/bin"), Path::new("/home/a/bin"), "not the whole home folder");
+        assert_eq!(around("/home/a/.local/bin"), Path::new("/home/a/.local/bin"));
+        assert_eq!(around("/usr/bin"), Path::new("/usr/bin"));
+        assert_eq!(around("/home/b/.pyenv/shims"), Path::new("/home/b/.pyenv"));
+        assert_eq!(around("/tmp/x/bin"), Path::new("/tmp/x/bin"));
+    }
+
+    #[test]
+    fn lists_are_sorted_and_name_nothing_twice() {
+        for list in [&TOOLCHAINS[..], &SECRETS[..]] {
+            assert!(list.is_sorted_by(|one, next| one < next));
+        }
+    }
+}

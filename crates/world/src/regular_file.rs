@@ -1,0 +1,50 @@
+//! Reading files that an agent may have made: links, pipes and devices in their place would hang the
+//! supervisor, fill its memory or show it what lies outside.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+/// Opens a file that is one itself: neither a link nor anything but bytes on a disk.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    // A pipe without a writer would be waited for.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+    }
+}
+
+/// Reads such a file, at most `bytes_max` of it.
+pub(crate) fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_bytes_on_a_disk_are_read_and_not_more_than_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "0123456789").unwrap();
+        assert_eq!(read_regular(&file, 4).unwrap(), b"0123");
+        let link = folder.path().join("link");
+        symlink("/dev/zero", &link).unwrap();
+        assert!(read_regular(&link, 4).is_err());
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        assert!(read_regular(&pipe, 4).is_err());
+        assert!(read_regular(Path::new("/dev/zero"), 4).is_err());
+        assert!(read_regular(folder.path(), 4).is_err());
+    }
+}

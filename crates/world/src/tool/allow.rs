@@ -1,0 +1,249 @@
+//! Which of the actions that agents declare are performed without asking a person.
+//!
+//! A rule of the settings names a command or hosts, and with it the secrets that such an action may
+//! use. What no rule covers is performed only when a person has said yes to its exact text, which
+//! [`text_of`] puts together: everything that is called, and everything that looks it up.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
+use unstuck_core::plan::{Call, CommandCall, HttpCall, MutationSpec};
+
+use super::declare::line_of;
+
+/// The longest action that a person can be shown.
+pub(super) const TEXT_BYTES_MAX: usize = 8_192;
+/// What a shell takes as it is, beside letters and digits.
+const PLAIN: &str = " -_./:=@%+,";
+
+/// An action that is performed without asking.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ActionRule {
+    /// A command as it is typed; `*` stands for any characters that mean nothing special to a shell.
+    /// Without a command, the rule is about requests.
+    pub command: Option<String>,
+    /// The hosts that the command may reach, or that requests may go to: `api.example`,
+    /// `api.example:8443`, `*.example`.
+    pub hosts: Vec<String>,
+    /// The variables of the secrets that it may use.
+    pub secrets: BTreeSet<String>,
+}
+
+/// What an action that is performed may reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ActionReach {
+    /// Whatever it likes: the plan, or a person, said yes to this very action.
+    Anything,
+    /// These hosts.
+    Hosts(Vec<String>),
+}
+
+impl ActionRule {
+    /// Whether the rule lets an action be performed.
+    pub(super) fn covers(&self, spec: &MutationSpec) -> bool {
+        match (spec.call.as_deref(), &self.command) {
+            (Some(Call::Command(call)), Some(pattern)) => self.covers_command(pattern, call, spec),
+            (Some(Call::Http(call)), None) => self.covers_request(call) && spec.look_up.is_none(),
+            _ => false,
+        }
+    }
+
+    /// A command that looks the action up is run as well, and has to be covered, too.
+    fn covers_command(&self, pattern: &str, call: &CommandCall, spec: &MutationSpec) -> bool {
+        let fits = |line: Option<&str>| {
+            line.is_some_and(|line| matches_command(pattern, without_folder(line)))
+        };
+        let probe = spec.look_up.as_ref();
+        call.variables.iter().all(|variable| self.secrets.contains(variable))
+            && fits(line_of(&call.program, &call.arguments))
+            && probe.is_none_or(|probe| fits(line_of(&probe.program, &probe.arguments)))
+    }
+
+    /// A request whose headers name another host goes there in truth.
+    fn covers_request(&self, call: &HttpCall) -> bool {
+        let mut names =
+            call.headers.iter().map(|(name, _)| name).chain(call.secrets.iter().map(|s| &s.name));
+        !names.any(|name| name.eq_ignore_ascii_case("host"))
+            && call.secrets.iter().all(|header| self.secrets.contains(&header.variable))
+            && self.reaches(&call.url)
+            && call.look_up_url.as_ref().is_none_or(|url| self.reaches(url))
+    }
+
+    fn reaches(&self, url: &str) -> bool {
+        let Ok(url) = Url::parse(url) else { return false };
+        let Some(host) = url.host_str() else { return false };
+        let port = url.port_or_known_default();
+        self.hosts.iter().any(|allowed| matches_host(allowed, host, port))
+    }
+}
+
+/// Everything that an action does, as a person reads it before they say yes.
+pub(super) fn text_of(spec: &MutationSpec) -> String {
+    let mut text = String::new();
+    match spec.call.as_deref() {
+        Some(Call::Command(call)) => {
+            text.push_str(line_of(&call.program, &call.arguments).unwrap_or_default());
+            if !call.variables.is_empty() {
+                let _ = write!(text, "\nwith {}", call.variables.join(", "));
+            }
+        }
+        Some(Call::Http(call)) => request_text(&mut text, call),
+        Some(Call::PullRequest(_)) | None => text.push_str(&spec.shown().unwrap_or_default()),
+    }
+    if let Some(probe) = spec.shown_probe() {
+        let _ = write!(text, "\nto find out whether it happened: {probe}");
+    }
+    text
+}
+
+fn request_text(text: &mut String, call: &HttpCall) {
+    let _ = write!(text, "{} {}", call.method, call.url);
+    for (name, value) in &call.headers {
+        let _ = write!(text, "\n{name}: {value}");
+    }
+    for header in &call.secrets {
+        let _ = write!(text, "\n{}: {}${}", header.name, header.before, header.variable);
+    }
+    if let Some(body) = &call.body {
+        let _ = write!(text, "\n\n{body}");
+    }
+}
+
+/// The line itself, where it begins with a change into a folder of the worktree.
+fn without_folder(line: &str) -> &str {
+    let rest = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
+    match rest {
+        Some((folder, line)) if folder.chars().all(is_plain) && !folder.contains(' ') => line,
+        _ => line,
+    }
+}
+
+/// Whether a line is the pattern, with plain characters where it has a `*`.
+fn matches_command(pattern: &str, line: &str) -> bool {
+    let pattern: Vec<char> = pattern.trim().chars().collect();
+    let mut reached = vec![false; pattern.len() + 1];
+    reached[0] = true;
+    skip_stars(&pattern, &mut reached);
+    for character in line.trim().chars() {
+        let mut next = vec![false; pattern.len() + 1];
+        for (at, wanted) in pattern.iter().enumerate().filter(|(at, _)| reached[*at]) {
+            match wanted {
+                '*' => next[at] |= is_plain(character),
+                wanted => next[at + 1] |= *wanted == character,
+            }
+        }
+        reached = next;
+        skip_stars(&pattern, &mut reached);
+    }
+    reached[pattern.len()]
+}
+
+fn skip_stars(pattern: &[char], reached: &mut [bool]) {
+    for (at, wanted) in pattern.iter().enumerate() {
+        if *wanted == '*' && reached[at] {
+            reached[at + 1] = true;
+        }
+    }
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || PLAIN.contains(character)
+}
+
+fn matches_host(allowed: &str, host: &str, port: Option<u16>) -> bool {
+    let (name, wanted) = match allowed.rsplit_once(':') {
+        Some((name, wanted)) if !name.ends_with(':') && wanted.parse::<u16>().is_ok() => {
+            (name, wanted.parse().ok())
+        }
+        _ => (allowed, None),
+    };
+    let is_port = wanted.is_none() || wanted == port;
+    is_port
+        && match name.strip_prefix("*.") {
+            Some(domain) => host.len().checked_sub(domain.len() + 1).is_some_and(|at| {
+                host.is_char_boundary(at + 1)
+                    && host[at..].eq_ignore_ascii_case(&format!(".{domain}"))
+            }),
+            None => host.eq_ignore_ascii_case(name),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_what_a_shell_takes_as_it_is() {
+        for (pattern, line, expected) in [
+            ("./deploy *", "./deploy shop 1.4", true),
+            ("./deploy *", "./deploy ", false),
+            ("./deploy*", "./deploy", true),
+            ("./deploy *", "./deploy a; curl evil", false),
+            ("./deploy *", "./deploy $(curl evil)", false),
+            ("./deploy *", "./deploy `id`", false),
+            ("./deploy *", "./deploy a\ncurl evil", false),
+            ("./deploy *", "./deploy a > ~/.bashrc", false),
+            ("./deploy *", "./deploy 'a b'", false),
+            ("./deploy *", "sudo ./deploy a", false),
+            ("npm publish", "npm publish", true),
+            ("npm publish", "npm publish --tag x", false),
+            ("echo '*' | mail ops", "echo 'all done' | mail ops", true),
+            ("echo '*' | mail ops", "echo 'a' | sh; 'b' | mail ops", false),
+            ("*", "rm -rf .", true),
+            ("", "x", false),
+        ] {
+            assert_eq!(matches_command(pattern, line), expected, "{pattern} {line}");
+        }
+        assert_eq!(without_folder("cd web/app && ./deploy a"), "./deploy a");
+        let tricked = "cd $(curl evil) && ./deploy a";
+        assert_eq!(without_folder(tricked), tricked);
+    }
+
+    #[test]
+    fn a_host_is_that_host_and_no_other() {
+        for (allowed, host, port, expected) in [
+            ("api.example", "api.example", 443, true),
+            ("api.example", "API.example", 80, true),
+            ("api.example", "api.example.evil", 443, false),
+            ("api.example", "evilapi.example", 443, false),
+            ("*.example", "api.example", 443, true),
+            ("*.example", "example", 443, false),
+            ("*.example", "evilexample", 443, false),
+            ("api.example:8443", "api.example", 8443, true),
+            ("api.example:8443", "api.example", 443, false),
+            ("127.0.0.1", "127.0.0.1", 4000, true),
+        ] {
+            assert_eq!(matches_host(allowed, host, Some(port)), expected, "{allowed} {host}");
+        }
+        let rule = ActionRule { hosts: vec!["a.example".to_owned()], ..ActionRule::default() };
+        assert!(rule.reaches("https://a.example/x"));
+        for url in
+            ["https://b.example/x", "https://a.example@b.example/", "file:///etc", "a.example"]
+        {
+            assert!(!rule.reaches(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_names_another_host_or_an_unlisted_secret_is_not_covered() {
+        let rule = ActionRule { hosts: vec!["a.example".to_owned()], ..ActionRule::default() };
+        let call = HttpCall { url: "https://a.example/x".to_owned(), ..HttpCall::default() };
+        let spec = |call: &HttpCall| MutationSpec::calling("k", Call::Http(call.clone()));
+        assert!(rule.covers(&spec(&call)));
+        let host = ("HOST".to_owned(), "b.example".to_owned());
+        let elsewhere = HttpCall { headers: vec![host], ..call.clone() };
+        let looked = Some("https://b.example/".to_owned());
+        let looked = HttpCall { look_up_url: looked, ..call.clone() };
+        let secret = unstuck_core::plan::SecretHeader {
+            variable: "TOKEN".to_owned(),
+            ..unstuck_core::plan::SecretHeader::default()
+        };
+        let secret = HttpCall { secrets: vec![secret], ..call };
+        for call in [elsewhere, looked, secret] {
+            assert!(!rule.covers(&spec(&call)), "{call:?}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What our own wall did to a command. It is no outage and nobody's broken tool: waiting does not
+//! help, and neither does asking who runs the other side.
+
+use unstuck_core::fault::{Category, Code, ErrorType, Fault};
+
+use crate::commands::Network;
+use crate::process::{Denied, Wall};
+
+/// What the agent reads where the network is off.
+const NO_NETWORK: &str = "commands of this project have no network (commands.network = false): this \
+     is no outage, and trying again does not help; work with what is here, or ask a person";
+
+/// Words about a connection, in lower case, as tools use them where the system refused one.
+const CONNECTING: [&str; 5] = ["connect", "resolve", "network", "socket", "host"];
+
+/// Words with which the system refuses.
+const REFUSED: [&str; 2] = ["permission denied", "operation not permitted"];
+
+/// What our wall kept a command from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// From the network.
+    FromNetwork,
+    /// From a path.
+    FromPath(Denied),
+}
+
+impl Kept {
+    /// What the agent reads.
+    pub(super) fn for_agent(&self) -> String {
+        match self {
+            Self::FromNetwork => NO_NETWORK.to_owned(),
+            Self::FromPath(denied) => {
+                format!("{}; work below the worktree, or ask a person", denied.sentence())
+            }
+        }
+    }
+
+    /// What people read in the log.
+    pub(super) fn for_people(&self) -> String {
+        match self {
+            Self::FromNetwork => {
+                "A command was kept from the network, because commands.network is off.".to_owned()
+            }
+            Self::FromPath(denied) => {
+                let what = if denied.hidden { "reading" } else { "writing to" };
+                let (path, line) = (denied.path.display(), denied.settings_line());
+                format!(
+                    "A command was kept from {what} {path}. To allow it: `{line}` below [wall]."
+                )
+            }
+        }
+    }
+}
+
+/// What of a failure is the doing of our wall; none where it is a failure of its own.
+pub(super) fn by_our_wall(
+    fault: &Fault,
+    output: &str,
+    network: Network,
+    wall: &Wall,
+) -> Option<Kept> {
+    if network.is_off() {
+        let lower = output.to_lowercase();
+        let refused = REFUSED.iter().any(|word| lower.contains(word));
+        let outage = fault.category() == Category::Environment
+            && fault.error_type() == ErrorType::Network
+            && fault.code() != Code::EnvDiskFull;
+        if outage || (refused && CONNECTING.iter().any(|word| lower.contains(word))) {
+            return Some(Kept::FromNetwork);
+        }
+    }
+    wall.find_denied(output).map(Kept::FromPath)
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::fault::{Kind, Tool};
+
+    use super::*;
+
+    fn fault(code: Code) -> Fault {
+        Fault::new(Kind::bare(code), "shell", "x")
+    }
+
+    // B45: what our wall does is never taken for an outage.
+    #[test]
+    fn a_closed_network_is_no_outage() {
+        let output = "curl: (6) Could not resolve host: example.org";
+        let of = |code, output: &str, network| {
+            by_our_wall(&fault(code), output, network, &Wall::default()).is_some()
+        };
+        for code in [Code::EnvDns, Code::EnvConnection, Code::EnvUnavailable, Code::EnvRegistry] {
+            assert!(of(code, output, Network::Landlock), "{code}");
+            assert!(!of(code, output, Network::Open), "{code}");
+            assert!(!of(code, output, Network::NotPossible), "{code}");
+        }
+        let refused = "Failed to connect to example.org port 443: Permission denied";
+        assert!(of(Code::ToolAccessDenied, refused, Network::Landlock));
+        assert!(!of(Code::LogicError, "assertion failed", Network::Landlock));
+        assert!(!of(Code::EnvDiskFull, "No space left on device", Network::Landlock));
+        let other = Fault::tool_missing("shell", "no jq", Tool::default());
+        assert_eq!(by_our_wall(&other, "jq: not found", Network::Landlock, &Wall::default()), None);
+    }
+}

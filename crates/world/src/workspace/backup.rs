@@ -1,0 +1,177 @@
+//! A second way to everything that the person's repository holds, made before agents begin.
+//!
+//! Refs are kept under `refs/unstuck/backup/<build>`; settings, hooks, the checked-out branch and the
+//! list of packed refs as copies, objects and logs as further names of the same files (hard links),
+//! which take no space and outlive the first name. What an agent that nothing keeps out has removed
+//! gets its name back after the attempt. Where a disk has no hard links, or the two places are on
+//! different ones, objects are not covered.
+
+use std::fs::{self, FileType};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::BuildId;
+use unstuck_core::fault::Fault;
+
+use super::names::build_backup;
+use super::project::{FOLDER, Project};
+use super::state::failed;
+
+/// What is kept as further names: git adds to these folders and does not write into what is there.
+const LINKED: [&str; 2] = [OBJECTS, LOGS];
+const OBJECTS: &str = "objects";
+const LOGS: &str = "logs";
+/// Refs of ours, which are no part of what the person has.
+const OURS: [&str; 2] = ["refs/unstuck/", "refs/heads/unstuck/"];
+/// For how many builds it is kept.
+const KEPT_BUILDS: u32 = 3;
+/// What is kept as copies.
+const COPIED: [&str; 5] = ["HEAD", "config", "packed-refs", "hooks", "info"];
+/// What makes a folder a repository, beside those.
+const FOLDERS: [&str; 3] = ["objects/info", "objects/pack", "refs/heads"];
+/// Says that refs and copies are kept, so that later attempts add objects alone.
+const COMPLETE: &str = "complete";
+
+impl Project {
+    /// Keeps everything that the person's repository holds for the time of a build: all of it before
+    /// the first attempt, and before each later one what came since.
+    pub(super) async fn back_up(&self, build: BuildId) -> Result<(), Fault> {
+        let folder = self.backup(build);
+        if !folder.join(COMPLETE).exists() {
+            let refs = self.git.refs(&[]).await?;
+            let is_ours = |name: &str| OURS.iter().any(|prefix| name.starts_with(prefix));
+            let persons = refs.into_iter().filter(|(name, _)| !is_ours(name));
+            let kept = persons.filter_map(|(name, oid)| {
+                let rest = name.strip_prefix("refs/")?;
+                Some((format!("{}/{rest}", build_backup(build)), oid))
+            });
+            self.git.keep_refs(kept).await?;
+            let copy = || {
+                for name in COPIED {
+                    copy_missing(&self.layout.common_dir.join(name), &folder.join(name))?;
+                }
+                fs::write(folder.join(COMPLETE), "")
+            };
+            let made = fs::create_dir_all(&folder).and_then(|()| copy());
+            made.map_err(|error| failed(&folder, &error))?;
+            self.forget_old_backups(build).await?;
+        }
+        for name in LINKED {
+            // The work goes on where there can be no further names.
+            let _ = link_missing(&self.layout.common_dir.join(name), &folder.join(name));
+        }
+        Ok(())
+    }
+
+    /// Lets go of what was kept for builds long before this one. One of them that is still worked on
+    /// keeps everything anew.
+    async fn forget_old_backups(&self, build: BuildId) -> Result<(), Fault> {
+        let folders = fs::read_dir(self.root.join(FOLDER).join("backup"));
+        for entry in folders.into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix('b')?.parse().ok());
+            if let Some(old) = number.map(BuildId).filter(|old| old.0 + KEPT_BUILDS <= build.0) {
+                self.forget_backup(old).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back what is gone from the person's repository since it was kept. Refs are for others.
+    pub(super) fn mend(&self, build: BuildId) -> Result<(), Fault> {
+        let (folder, common) = (self.backup(build), &self.layout.common_dir);
+        if !folder.join(COMPLETE).exists() {
+            return Ok(());
+        }
+        let mend = || {
+            for name in FOLDERS {
+                fs::create_dir_all(common.join(name))?;
+            }
+            for name in COPIED {
+                copy_missing(&folder.join(name), &common.join(name))?;
+            }
+            link_missing(&folder.join(OBJECTS), &common.join(OBJECTS))?;
+            // Logs of branches that went since are not wanted back one by one.
+            if common.join(LOGS).exists() {
+                return Ok(());
+            }
+            link_missing(&folder.join(LOGS), &common.join(LOGS))
+        };
+        mend().map_err(|error| failed(common, &error))
+    }
+
+    /// Lets go of what was kept for a build that is over.
+    pub async fn forget_backup(&self, build: BuildId) -> Result<(), Fault> {
+        let folder = self.backup(build);
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&folder, &error));
+            }
+            _ => {}
+        }
+        let kept = self.git.refs(&[&format!("{}/", build_backup(build))]).await?;
+        self.git.forget_refs(kept).await
+    }
+
+    fn backup(&self, build: BuildId) -> PathBuf {
+        self.root.join(FOLDER).join("backup").join(build.to_string())
+    }
+}
+
+/// Gives each file below `from` that is not below `to` a name there. Git's own temporary files and
+/// whatever goes meanwhile are left out.
+fn link_missing(from: &Path, to: &Path) -> io::Result<()> {
+    each_missing(
+        from,
+        to,
+        |kind, from, to| {
+            if kind.is_file() { fs::hard_link(from, to) } else { Ok(()) }
+        },
+    )
+}
+
+fn copy_missing(from: &Path, to: &Path) -> io::Result<()> {
+    each_missing(
+        from,
+        to,
+        |kind, from, to| {
+            if kind.is_file() { fs::copy(from, to).map(drop) } else { Ok(()) }
+        },
+    )
+}
+
+fn each_missing(
+    from: &Path,
+    to: &Path,
+    mut put: impl FnMut(FileType, &Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut left = vec![(from.to_owned(), to.to_owned())];
+    while let Some((from, to)) = left.pop() {
+        let Ok(kind) = fs::symlink_metadata(&from).map(|found| found.file_type()) else { continue };
+        if kind.is_dir() {
+            let mut made = fs::symlink_metadata(&to).is_ok_and(|found| found.is_dir());
+            for entry in fs::read_dir(&from)? {
+                let name = entry?.file_name();
+                if name.to_string_lossy().starts_with("tmp_") {
+                    continue;
+                }
+                if !made {
+                    fs::create_dir_all(&to)?;
+                    made = true;
+                }
+                left.push((from.join(&name), to.join(&name)));
+            }
+        } else if fs::symlink_metadata(&to).is_err() {
+            match put(kind, &from, &to) {
+                Err(error) if is_passing(&error) => {}
+                put => put?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Another git may make or remove the same file meanwhile.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
+}

@@ -1,0 +1,124 @@
+//! Files that an agent made and that git ignores: no commit can hold them, so no check may rest on
+//! them. They are moved out of the worktree before it is checked, and kept.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::{RunId, Start};
+use unstuck_core::fault::{Fault, Validation};
+
+use super::by_product::by_product;
+use super::state::failed;
+use super::workspace::Workspace;
+use crate::git::Operation;
+
+/// The ignored files that were there before the agent came.
+const NOTE: &str = "ignored";
+/// Files that are named to the agent; the others are counted.
+const NAMED_MAX: usize = 8;
+
+impl Workspace {
+    /// Notes which ignored files are there before an agent works. An attempt that goes on in the same
+    /// files keeps the older note.
+    pub async fn note_ignored(&self, start: Start) -> Result<(), Fault> {
+        let is_new = matches!(start, Start::Fresh | Start::NewWorktree);
+        if self.in_place || !is_new && self.state.read(NOTE)?.is_some() {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        for path in self.ignored().await? {
+            bytes.extend(path.as_os_str().as_bytes());
+            bytes.push(0);
+        }
+        self.state.write(NOTE, &bytes).map(drop)
+    }
+
+    /// Moves the ignored files that are new since the note out of the worktree; which they are.
+    pub async fn set_aside_ignored(&self, run: RunId) -> Result<Vec<PathBuf>, Fault> {
+        let Some(note) = self.state.read(NOTE)? else { return Ok(Vec::new()) };
+        let before: BTreeSet<PathBuf> = paths(&note).collect();
+        let now = self.ignored().await?;
+        let new: Vec<PathBuf> = now.into_iter().filter(|path| !before.contains(path)).collect();
+        let keep = self.ignored_kept(run);
+        for path in &new {
+            let (from, to) = (self.directory.join(path), keep.join(path));
+            set_aside(&from, &to).map_err(|error| failed(&from, &error))?;
+        }
+        Ok(new)
+    }
+
+    /// The ignored files of a run that were moved out of the worktree.
+    pub fn set_aside_of(&self, run: RunId) -> Vec<PathBuf> {
+        let keep = self.ignored_kept(run);
+        let mut found = Vec::new();
+        let mut folders = vec![keep.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                } else if let Ok(path) = entry.path().strip_prefix(&keep) {
+                    found.push(path.to_owned());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// The fault of an attempt whose whole work is in files that git ignores.
+    pub async fn find_only_ignored(&self, set_aside: &[PathBuf]) -> Result<Option<Fault>, Fault> {
+        if set_aside.is_empty() || !self.changes().await?.is_empty() {
+            return Ok(None);
+        }
+        let names = name_ignored(set_aside);
+        let message = format!("your work is in files that git ignores: {names}");
+        let output = format!(
+            "Nothing but files that git ignores was changed: {names}. They are not part of the commit, \
+             so I moved them out of the worktree. Solve the task with files that git tracks."
+        );
+        let context = Validation { command: "git status".to_owned(), exit: None, output };
+        Ok(Some(Fault::validation_pre_commit("workspace:elsewhere", message, context)))
+    }
+
+    fn ignored_kept(&self, run: RunId) -> PathBuf {
+        self.state.kept().join(run.to_string()).join("ignored")
+    }
+
+    /// The files that git ignores, without what tools leave.
+    async fn ignored(&self) -> Result<Vec<PathBuf>, Fault> {
+        let listing = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
+        let done = self.ours().call(Operation::Status).args(listing).run().await?;
+        let all = paths(&done.stdout);
+        Ok(all.filter(|path| by_product(&self.directory, path).is_none()).collect())
+    }
+}
+
+/// Names files to an agent: the first few, and how many more there are.
+pub fn name_ignored(files: &[PathBuf]) -> String {
+    let named: Vec<String> =
+        files.iter().take(NAMED_MAX).map(|file| file.display().to_string()).collect();
+    match files.len().saturating_sub(NAMED_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn paths(bytes: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
+    let all = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    all.map(|path| PathBuf::from(OsStr::from_bytes(path)))
+}
+
+fn set_aside(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::rename(from, to) {
+        // Nothing to keep it from any more.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        moved => moved,
+    }
+}

@@ -1,0 +1,334 @@
+//! The repository that the agent of a task works with: `.git` in its worktree.
+//!
+//! It has settings, refs, an index and objects of its own; what the person's repository holds is read
+//! through `objects/info/alternates`, so nothing is copied and nothing of the person's has to be
+//! writable. The supervisor never runs git on it: what the supervisor wants to know is read here, file
+//! by file, and links are not followed. The agent has ended whenever these functions run.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::git::Oid;
+
+/// What stays of a repository that an agent has worked with: its commits and where they are. All
+/// else in it is made anew, because git runs what settings, hooks and attributes name.
+const KEPT: [&str; 7] = ["HEAD", "index", "lfs", "logs", "objects", "packed-refs", "refs"];
+/// Longer than any file that names one commit.
+const REF_BYTES_MAX: u64 = 4_096;
+/// Longer than the list of refs of any repository that people work with.
+const PACKED_BYTES_MAX: u64 = 256 * 1_024 * 1_024;
+/// How many files of an agent's are looked at before it is given up.
+const FILES_MAX: usize = 500_000;
+/// How many refs lead to one commit at most.
+const LINKS_MAX: usize = 5;
+
+/// The repository of a task's agent.
+#[derive(Clone, Debug)]
+pub(super) struct PrivateRepository {
+    /// `.git` in the worktree.
+    folder: PathBuf,
+    /// Where a new one is put together, outside what the agent may write.
+    staging: PathBuf,
+}
+
+/// What the supervisor writes into the repository of an agent.
+#[derive(Clone, Debug)]
+pub(super) struct Contents {
+    /// Its settings.
+    pub(super) config: String,
+    /// The person's refs, for the agent to read.
+    pub(super) refs: BTreeMap<String, Oid>,
+    /// The person's objects.
+    pub(super) objects: PathBuf,
+    /// Files below `info`, by name.
+    pub(super) info: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// Where the agent begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position<'a> {
+    /// The branch that is checked out, in full.
+    pub(super) branch: &'a str,
+    /// The commit that it is at.
+    pub(super) at: &'a Oid,
+    /// An index that holds what is checked out.
+    pub(super) index: &'a Path,
+}
+
+impl PrivateRepository {
+    pub(super) const fn at(folder: PathBuf, staging: PathBuf) -> Self {
+        Self { folder, staging }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of its own objects, from which nothing leads elsewhere but to those of the person's.
+    pub(super) fn plain_objects(&self, persons: &Path) -> Option<PathBuf> {
+        let objects = self.folder.join("objects");
+        let is_plain = is_folder(&self.folder) && holds_plain_files(&objects);
+        (is_plain && write_alternates(&objects, persons).is_ok()).then_some(objects)
+    }
+
+    /// Whether an agent left it as a repository in which `branch` is to be found.
+    pub(super) fn is_sound(&self, branch: &str) -> bool {
+        let folders = ["objects", "refs"].iter().all(|name| is_folder(&self.folder.join(name)));
+        let files = ["HEAD", "index"].iter().all(|name| is_file(&self.folder.join(name)));
+        is_folder(&self.folder) && folders && files && self.refs().contains_key(branch)
+    }
+
+    /// Makes a new one. What lies in its place is moved to `aside`.
+    pub(super) fn make(
+        &self,
+        contents: &Contents,
+        position: Position<'_>,
+        aside: &Path,
+    ) -> io::Result<()> {
+        remove(&self.staging)?;
+        for folder in ["objects", "refs/heads", "refs/tags"] {
+            fs::create_dir_all(self.staging.join(folder))?;
+        }
+        contents.write_into(&self.staging)?;
+        write_new(&self.staging.join("packed-refs"), contents.packed_refs().as_bytes())?;
+        position.write_into(&self.staging)?;
+        if fs::symlink_metadata(&self.folder).is_ok() {
+            remove(aside)?;
+            fs::create_dir_all(aside.parent().unwrap_or(aside))?;
+            fs::rename(&self.folder, aside)?;
+        }
+        fs::rename(&self.staging, &self.folder)
+    }
+
+    /// Puts settings, hooks and all else that git runs back; commits, branches and the index stay.
+    pub(super) fn clean(&self, contents: &Contents) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if !KEPT.iter().any(|kept| entry.file_name() == *kept) {
+                remove(&entry.path())?;
+            }
+        }
+        self.walk_refs(|path| match path.extension() {
+            // A git that was killed leaves it.
+            Some(ending) if ending == "lock" => remove(&self.folder.join(path)),
+            _ => Ok(()),
+        })?;
+        contents.write_into(&self.folder)
+    }
+
+    /// Lets the agent find its branch at a commit, with the index that belongs to it.
+    pub(super) fn stand_at(&self, position: Position<'_>) -> io::Result<()> {
+        position.write_into(&self.folder)
+    }
+
+    /// Lets a branch be at a commit.
+    pub(super) fn point(&self, branch: &str, at: &Oid) -> io::Result<()> {
+        write_ref(&self.folder, branch, at)
+    }
+
+    /// The commit that the agent has checked out, as far as that can be read.
+    pub(super) fn head(&self) -> Option<Oid> {
+        let refs = self.refs();
+        let mut name = "HEAD".to_owned();
+        for _ in 0..LINKS_MAX {
+            let text = read_file(&self.folder.join(&name), REF_BYTES_MAX);
+            match text.as_deref().map(<[u8]>::trim_ascii_end) {
+                Some(text) if text.starts_with(b"ref: ") => {
+                    name = String::from_utf8(text[5..].to_vec()).ok()?;
+                    if !is_ref_name(&name) {
+                        return None;
+                    }
+                }
+                Some(text) => return Oid::read(text),
+                None => return refs.get(&name).cloned(),
+            }
+        }
+        None
+    }
+
+    /// Its refs that name an object themselves.
+    pub(super) fn refs(&self) -> BTreeMap<String, Oid> {
+        let packed = read_file(&self.folder.join("packed-refs"), PACKED_BYTES_MAX);
+        let mut refs = packed.as_deref().map(read_packed).unwrap_or_default();
+        let read = |path: &Path| {
+            if let Some(text) = read_file(&self.folder.join(path), REF_BYTES_MAX)
+                && let Some(oid) = Oid::read(text.trim_ascii_end())
+                && let Some(name) = path.to_str()
+            {
+                refs.insert(name.to_owned(), oid);
+            }
+            Ok(())
+        };
+        // What cannot be read is no ref.
+        let _ = self.walk_refs(read);
+        refs
+    }
+
+    /// Looks at each file below `refs`, by its path within the repository.
+    fn walk_refs(&self, mut look: impl FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+        let mut folders = vec![PathBuf::from("refs")];
+        let mut seen = 0;
+        while let Some(folder) = folders.pop() {
+            if !is_folder(&self.folder.join(&folder)) {
+                continue;
+            }
+            for entry in fs::read_dir(self.folder.join(&folder))? {
+                let entry = entry?;
+                seen += 1;
+                if seen > FILES_MAX {
+                    return Err(io::Error::other("an agent left too many refs"));
+                }
+                let path = folder.join(entry.file_name());
+                if is_folder(&entry.path()) {
+                    folders.push(path);
+                } else {
+                    look(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Contents {
+    fn write_into(&self, folder: &Path) -> io::Result<()> {
+        write_new(&folder.join("config"), self.config.as_bytes())?;
+        for name in ["hooks", "info"] {
+            remove(&folder.join(name))?;
+            fs::create_dir(folder.join(name))?;
+        }
+        for (name, bytes) in &self.info {
+            write_new(&folder.join("info").join(name), bytes)?;
+        }
+        write_alternates(&folder.join("objects"), &self.objects)
+    }
+
+    fn packed_refs(&self) -> String {
+        let lines = self.refs.iter().map(|(name, oid)| format!("{oid} {name}\n"));
+        std::iter::once("# pack-refs with: sorted \n".to_owned()).chain(lines).collect()
+    }
+}
+
+impl Position<'_> {
+    fn write_into(&self, folder: &Path) -> io::Result<()> {
+        write_whole(&folder.join("index"), &fs::read(self.index)?)?;
+        write_ref(folder, self.branch, self.at)?;
+        write_whole(&folder.join("HEAD"), format!("ref: {}\n", self.branch).as_bytes())
+    }
+}
+
+/// Lets objects that are not in a folder be looked for among the person's, and nowhere else.
+fn write_alternates(objects: &Path, persons: &Path) -> io::Result<()> {
+    let info = objects.join("info");
+    remove(&info)?;
+    fs::create_dir(&info)?;
+    write_new(&info.join("alternates"), &[persons.as_os_str().as_encoded_bytes(), b"\n"].concat())
+}
+
+/// Writes a loose ref. Whatever an agent left on the way to it is in the way and goes.
+fn write_ref(folder: &Path, name: &str, at: &Oid) -> io::Result<()> {
+    let mut path = folder.to_owned();
+    let mut parts = Path::new(name).iter().peekable();
+    while let Some(part) = parts.next() {
+        path.push(part);
+        if parts.peek().is_some() && !is_folder(&path) {
+            remove(&path)?;
+            fs::create_dir(&path)?;
+        }
+    }
+    if is_folder(&path) {
+        remove(&path)?;
+    }
+    write_whole(&path, format!("{at}\n").as_bytes())
+}
+
+fn read_packed(bytes: &[u8]) -> BTreeMap<String, Oid> {
+    let read = |line: &[u8]| {
+        let at = line.iter().position(|byte| *byte == b' ')?;
+        let name = std::str::from_utf8(&line[at + 1..]).ok()?;
+        Some((name.to_owned(), Oid::read(&line[..at])?))
+    };
+    bytes.split(|byte| *byte == b'\n').filter_map(read).collect()
+}
+
+/// Whether a name stays below `refs`.
+fn is_ref_name(name: &str) -> bool {
+    name.starts_with("refs/")
+        && Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// Whether a folder holds files and folders and nothing else: no link leads out of it, and nothing
+/// makes a reader wait.
+fn holds_plain_files(folder: &Path) -> bool {
+    let mut seen = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { return false };
+        for entry in entries {
+            let Ok(kind) = entry.as_ref().map_err(drop).and_then(|e| e.file_type().map_err(drop))
+            else {
+                return false;
+            };
+            seen += 1;
+            if seen > FILES_MAX || !(kind.is_dir() || kind.is_file()) {
+                return false;
+            }
+            folders.extend(entry.ok().filter(|_| kind.is_dir()).map(|entry| entry.path()));
+        }
+    }
+    is_folder(folder)
+}
+
+/// A file of at most so many bytes that is no link, pipe or device; nothing for all else.
+pub(super) fn read_file(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    if !is_file(path) {
+        return None;
+    }
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let mut bytes = Vec::new();
+    let length = file.take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
+    (length as u64 <= bytes_max).then_some(bytes)
+}
+
+/// Removes whatever is there, and follows no link.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file that is not there afterwards by another name: a link in its place is removed, not
+/// followed.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    remove(path)?;
+    let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)
+}
+
+/// The same, so that readers see the old file or the new one.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".unstuck-new");
+    let beside = path.with_file_name(name);
+    write_new(&beside, bytes)?;
+    if is_folder(path) {
+        remove(path)?;
+    }
+    fs::rename(beside, path)
+}

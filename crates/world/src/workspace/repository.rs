@@ -1,0 +1,195 @@
+//! The two git folders of a worktree. The agent has one, `.git` in the worktree (`private.rs`); the
+//! supervisor has another, `git` among what is kept about the task, through which it looks at the same
+//! files. The supervisor's shares settings, refs and objects with the person's repository, and the
+//! agent cannot write to it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use unstuck_core::fault::Fault;
+
+use super::agent::REFUSED;
+use super::names::{Place, build_branch};
+use super::private::{Contents, Position};
+use super::project::Project;
+use super::state::failed;
+use super::workspace::Workspace;
+use crate::git::Oid;
+
+/// Refs of the person's that an agent may want to compare with.
+const SHOWN: [&str; 4] = ["refs/heads/", "refs/notes/", "refs/remotes/", "refs/tags/"];
+/// Our own branches among them, of which an agent is shown its build's alone.
+const OURS: &str = "refs/heads/unstuck/";
+/// Files below `info` that decide what git sees of a working tree. Those of all worktrees, and one
+/// that each has for itself.
+const INFO_OF_ALL: [&str; 2] = ["attributes", "exclude"];
+const INFO_OF_ONE: &str = "sparse-checkout";
+/// Settings of one working tree, where a repository has any.
+const WORKTREE_SETTINGS: &str = "config.worktree";
+
+impl Project {
+    /// Makes the supervisor's git folder for a worktree, or puts it right.
+    pub(super) fn have_git_folder(&self, place: Place) -> Result<(), Fault> {
+        let folder = self.state(place).git();
+        let have = || {
+            fs::create_dir_all(folder.join("info"))?;
+            have_file(&folder.join("HEAD"), Some(format!("ref: {}\n", place.branch()).as_bytes()))?;
+            // Named in the environment of each of our commands, too; some parts of git read this alone.
+            let common = self.layout.common_dir.as_os_str().as_encoded_bytes();
+            have_file(&folder.join("commondir"), Some(&[common, b"\n"].concat()))?;
+            // The worktree leaves out what the person's leaves out.
+            let sparse = Path::new("info").join(INFO_OF_ONE);
+            let patterns = read(&self.layout.git_dir.join(&sparse))?;
+            have_file(&folder.join(&sparse), patterns.as_deref())?;
+            let settings = read(&self.layout.git_dir.join(WORKTREE_SETTINGS))?;
+            let settings = settings.map(|settings| of_any_worktree(&settings));
+            have_file(&folder.join(WORKTREE_SETTINGS), settings.as_deref())
+        };
+        have().map_err(|error| failed(&folder, &error))?;
+        self.forget_linked_worktree(place)
+    }
+
+    /// Forgets a worktree of an earlier version, which was one of the person's repository.
+    fn forget_linked_worktree(&self, place: Place) -> Result<(), Fault> {
+        let link = self.worktree(place).join(".git");
+        if !link.is_file() {
+            return Ok(());
+        }
+        let entries = fs::read_dir(self.layout.common_dir.join("worktrees"));
+        for entry in entries.into_iter().flatten().flatten() {
+            let named = fs::read(entry.path().join("gitdir")).unwrap_or_default();
+            if named.trim_ascii_end() == link.as_os_str().as_encoded_bytes() {
+                fs::remove_dir_all(entry.path()).map_err(|error| failed(&entry.path(), &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the repository of an agent is made of.
+    async fn contents(&self, place: Place) -> Result<Contents, Fault> {
+        let own = build_branch(place.build);
+        let mut refs = self.git.refs(&SHOWN).await?;
+        refs.retain(|name, _| !name.starts_with(OURS) || *name == own);
+        let mut info = Vec::new();
+        let of_all = INFO_OF_ALL.map(|name| (name, &self.layout.common_dir));
+        for (name, folder) in of_all.into_iter().chain([(INFO_OF_ONE, &self.layout.git_dir)]) {
+            let path = folder.join("info").join(name);
+            let found = read(&path).map_err(|error| failed(&path, &error))?;
+            info.extend(found.map(|bytes| (name, bytes)));
+        }
+        let config = self.git.settings_for_agent(&format!("{REFUSED}:")).await?;
+        Ok(Contents { config, refs, objects: self.layout.common_dir.join("objects"), info })
+    }
+}
+
+impl Workspace {
+    /// Gives the agent a repository of its own at the base. What it had is kept beside what else is
+    /// kept of its last run.
+    pub(super) async fn make_private(&self) -> Result<(), Fault> {
+        let Some(private) = &self.private else { return Ok(()) };
+        let base = self.base().await?;
+        let contents = self.project.contents(self.place).await?;
+        let last = self.last_run()?.map(|run| run.to_string()).unwrap_or_default();
+        let aside = self.state.kept().join(last).join("git");
+        let position = Position { branch: &self.branch, at: &base, index: &self.state.index() };
+        let made = private.make(&contents, position, &aside);
+        made.map_err(|error| failed(private.folder(), &error))
+    }
+
+    /// Puts right what an agent left of its repository: its commits stay, and nothing that it
+    /// planted is run by the next git there. One that is none any more is made anew.
+    pub(super) async fn clean_private(&self) -> Result<(), Fault> {
+        let Some(private) = &self.private else { return Ok(()) };
+        if private.is_sound(&self.branch) {
+            let contents = self.project.contents(self.place).await?;
+            if private.clean(&contents).is_ok() {
+                return Ok(());
+            }
+        }
+        self.make_private().await
+    }
+
+    /// Lets the agent find its index and its branch at a commit. The index to work with holds what
+    /// its files are.
+    pub(super) fn stand_at(&self, at: &Oid) -> Result<(), Fault> {
+        let Some(private) = &self.private else {
+            return self.state.copy(&self.state.scratch_index(), &self.git_dir.join("index"));
+        };
+        // Where there is none, the preparation of the next attempt makes one.
+        if !private.is_sound(&self.branch) {
+            return Ok(());
+        }
+        let index = &self.state.scratch_index();
+        let stood = private.stand_at(Position { branch: &self.branch, at, index });
+        stood.map_err(|error| failed(private.folder(), &error))
+    }
+
+    /// Lets the agent's branch be at the commit that was made of its change.
+    pub(super) fn point_private(&self, commit: &Oid) -> Result<(), Fault> {
+        match &self.private {
+            Some(private) if private.is_sound(&self.branch) => {
+                let pointed = private.point(&self.branch, commit);
+                pointed.map_err(|error| failed(private.folder(), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The commit that an agent made last, brought into the person's repository; nothing where it
+    /// made none, or none that can be read.
+    pub(super) async fn take_over_head(&self, base: &Oid) -> Result<Option<Oid>, Fault> {
+        let Some(private) = &self.private else {
+            return Ok(self.git.commit_of("HEAD").await?.filter(|head| head != base));
+        };
+        match private.head().filter(|head| head != base) {
+            Some(head) if self.take_over(&head, base).await => Ok(Some(head)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Brings an object of the agent's into the person's repository, with all that it needs beyond
+    /// the base. Git checks each on the way in. Tells whether it is there.
+    pub(super) async fn take_over(&self, object: &Oid, base: &Oid) -> bool {
+        if self.git.has_object(object).await.unwrap_or_default() {
+            return true;
+        }
+        let persons = self.project.layout.common_dir.join("objects");
+        let objects = self.private.as_ref().and_then(|own| own.plain_objects(&persons));
+        let Some(objects) = objects else { return false };
+        self.git.take_over(&objects, object, base).await.is_ok()
+    }
+}
+
+/// Settings of one working tree without those that say which it is.
+fn of_any_worktree(settings: &[u8]) -> Vec<u8> {
+    let is_of_one = |line: &&[u8]| {
+        let name = line.trim_ascii_start().split(|byte| b"= \t".contains(byte)).next();
+        name.is_some_and(|name| {
+            name.eq_ignore_ascii_case(b"worktree") || name.eq_ignore_ascii_case(b"bare")
+        })
+    };
+    settings
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| !is_of_one(line))
+        .collect::<Vec<_>>()
+        .concat()
+}
+
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets a file hold these bytes, or lets there be none.
+fn have_file(path: &Path, wanted: Option<&[u8]>) -> io::Result<()> {
+    let found = read(path)?;
+    match wanted {
+        wanted if found.as_deref() == wanted => Ok(()),
+        Some(bytes) => fs::write(path, bytes),
+        None => fs::remove_file(path),
+    }
+}

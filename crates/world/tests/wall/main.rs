@@ -1,0 +1,294 @@
+//! Programs behind a wall, under the real guard: they end as they would without it, and get nowhere
+//! that is not theirs. What holds is compared with what the guard says about it, with all layers and
+//! with each of them left out.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of it is test code, which clippy sees in test functions only"
+)]
+
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use unstuck_world::process::{
+    Connections, Ended, Guard, Held, Hold, How, Input, Launch, NotStarted, Private, Wall,
+};
+
+/// Set in the process that plays the attacks with some layers left out.
+const WITHOUT: &str = "UNSTUCK_WALL_WITHOUT";
+
+struct Stage {
+    folder: TempDir,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let stage = Self { folder: tempfile::tempdir().unwrap() };
+        for name in ["work", "outside", "hidden", "temporary"] {
+            fs::create_dir(stage.path(name)).unwrap();
+        }
+        fs::write(stage.path("hidden/key"), "canary").unwrap();
+        fs::write(stage.path("outside/file"), "as it was").unwrap();
+        stage
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Writes to the work folder only, with everything else closed.
+    fn wall(&self) -> Wall {
+        Wall {
+            writable: Some(vec![self.path("work")]),
+            hidden: vec![self.path("hidden")],
+            network: Connections::Closed(Vec::new()),
+            ..Wall::default()
+        }
+    }
+
+    fn launch(&self, program: &str, wall: Wall) -> Launch {
+        let executable = env!("CARGO_BIN_EXE_unstuck-guard").into();
+        let guard = Guard { executable, arguments: Vec::new() };
+        let mut launch = Launch::new(guard, self.path("lock"), self.path("work"), program);
+        launch.wall = wall;
+        launch
+    }
+
+    fn script(&self, script: &str) -> Launch {
+        let mut launch = self.launch("sh", self.wall());
+        launch.arguments = vec!["-c".into(), script.into()];
+        launch
+    }
+
+    fn run(&self, script: &str) -> (Ended, Held) {
+        run(self.script(script))
+    }
+}
+
+fn run(launch: Launch) -> (Ended, Held) {
+    Runtime::new().unwrap().block_on(async {
+        let process = launch.start().await.unwrap();
+        let held = process.held();
+        (process.wait().await, held)
+    })
+}
+
+#[test]
+fn files_move_between_folders_behind_it() {
+    let stage = Stage::new();
+    // A link cannot be copied in its place, as `mv` would.
+    let (ended, _) = stage.run("mkdir a b && echo x > a/f && ln a/f b/f");
+    assert_eq!(ended.how, How::Exited(0), "{}", output(&ended));
+}
+
+fn output(ended: &Ended) -> String {
+    String::from_utf8_lossy(&ended.output.to_bytes()).into_owned()
+}
+
+#[test]
+fn a_program_ends_as_it_would_without_a_wall() {
+    let stage = Stage::new();
+    let (well, held) = stage.run("cat; echo $PWD");
+    assert_eq!((well.how, held.files), (How::Exited(0), stage.wall().try_out().files));
+    assert_eq!(output(&well), format!("{}\n", stage.path("work").display()));
+    assert_eq!(stage.run("exit 137").0.how, How::Exited(137), "a status is no signal");
+    assert_eq!(stage.run("kill -TERM $$").0.how, How::Signalled(15));
+    assert_eq!(stage.run("kill -SEGV $$").0.how, How::Signalled(11));
+    let missing = run(stage.launch("no-such-program", stage.wall())).0;
+    assert_eq!(missing.how, How::NotStarted(NotStarted::NotFound));
+    fs::write(stage.path("work/plain"), "x").unwrap();
+    let denied = run(stage.launch("./plain", stage.wall())).0;
+    assert_eq!(denied.how, How::NotStarted(NotStarted::AccessDenied));
+    let mut reads = stage.script("read line; echo got $line");
+    reads.input = Input::Bytes(b"word\n".to_vec());
+    assert_eq!(output(&run(reads).0), "got word\n");
+}
+
+#[test]
+fn what_a_program_leaves_behind_is_ended_and_counted() {
+    let stage = Stage::new();
+    let (ended, _) = stage.run("(setsid sleep 1000 &) ; setsid sleep 1000 & exit 3");
+    assert_eq!((ended.how, ended.leftovers_ended), (How::Exited(3), 2));
+    let (none, _) = stage.run("true");
+    assert_eq!(none.leftovers_ended, 0);
+}
+
+#[test]
+fn a_program_that_is_stopped_has_its_time() {
+    let stage = Stage::new();
+    let script = "trap 'echo asked >asked; exit 0' TERM; echo up; while :; do sleep 0.05; done";
+    let mut launch = stage.script(script);
+    launch.grace = Duration::from_mins(1);
+    let ended = Runtime::new().unwrap().block_on(async {
+        let mut process = launch.start().await.unwrap();
+        let stop = process.stopper();
+        let mut up = process.take_stdout().unwrap();
+        let mut byte = [0];
+        tokio::io::AsyncReadExt::read_exact(&mut up, &mut byte).await.unwrap();
+        stop.stop();
+        process.wait().await
+    });
+    assert_eq!(ended.how, How::Stopped);
+    assert_eq!(fs::read_to_string(stage.path("work/asked")).unwrap(), "asked\n");
+}
+
+#[test]
+fn a_private_folder_takes_the_place_of_another_and_lasts() {
+    let stage = Stage::new();
+    let private = vec![Private { at: stage.path("outside"), folder: stage.path("temporary/own") }];
+    let again = |script: &str| {
+        let mut launch = stage.script(script);
+        launch.wall.private.clone_from(&private);
+        run(launch)
+    };
+    let (made, held) = again(&format!("echo x >{}/made", stage.path("outside").display()));
+    if !held.namespaces {
+        return assert_ne!(made.how, How::Exited(0), "without namespaces it is not writable");
+    }
+    assert_eq!(made.how, How::Exited(0), "{}", output(&made));
+    let (seen, _) = again(&format!("ls {0}; cat {0}/made", stage.path("outside").display()));
+    assert_eq!(output(&seen), "made\nx\n", "the files of others are not there");
+    assert!(!stage.path("outside/made").exists());
+}
+
+#[test]
+fn what_is_readable_below_something_hidden_can_be_read() {
+    let stage = Stage::new();
+    fs::create_dir(stage.path("hidden/tools")).unwrap();
+    fs::write(stage.path("hidden/tools/tool"), "a tool").unwrap();
+    let mut launch =
+        stage.script(&format!("cat {0}/tools/tool {0}/key", stage.path("hidden").display()));
+    launch.wall.readable.push(stage.path("hidden/tools"));
+    let (ended, held) = run(launch);
+    let shown = output(&ended);
+    assert!(shown.contains("a tool"), "{shown}");
+    assert_eq!(shown.contains("canary"), held.reading == Hold::NotPossible, "{shown}");
+}
+
+/// What an attack gets through to, as the process outside sees it.
+fn attack(stage: &Stage, script: &str) -> String {
+    let (ended, _) = stage.run(script);
+    output(&ended)
+}
+
+fn python(stage: &Stage, script: &str) -> String {
+    let mut launch = stage.launch("python3", stage.wall());
+    launch.arguments = vec!["-c".into(), script.into()];
+    output(&run(launch).0)
+}
+
+/// Plays every attack with the layers that this process has, and compares with what is said to hold.
+#[test]
+fn nothing_gets_through_that_is_said_to_hold() {
+    let stage = Stage::new();
+    let held = stage.run("true").1;
+    let at = |name: &str| stage.path(name).display().to_string();
+
+    attack(&stage, &format!("echo x >{0}/new; echo x >{0}/file; rm {0}/file", at("outside")));
+    let written = stage.path("outside/new").exists()
+        || fs::read_to_string(stage.path("outside/file")).ok().as_deref() != Some("as it was");
+    assert_eq!(written, held.files == Hold::NotPossible, "{held:?}");
+    fs::write(stage.path("outside/file"), "as it was").unwrap();
+
+    fs::hard_link(stage.path("hidden/key"), stage.path("outside/link")).unwrap();
+    fs::remove_file(stage.path("outside/link")).unwrap();
+    std::os::unix::fs::symlink(stage.path("hidden/key"), stage.path("work/link")).unwrap();
+    let read = attack(&stage, &format!("cat {}/key link", at("hidden")));
+    assert_eq!(read.contains("canary"), held.reading == Hold::NotPossible, "{held:?}: {read}");
+
+    let own = std::process::id();
+    let environ = python(&stage, &format!("print(open('/proc/{own}/environ').read())"));
+    let signal = attack(&stage, &format!("kill -0 {own} && echo reached"));
+    let traced = python(
+        &stage,
+        &format!("import ctypes; print('traced', ctypes.CDLL(None).ptrace(16, {own}, 0, 0))"),
+    );
+    match held.processes {
+        Hold::Fully => assert!(!signal.contains("reached"), "{signal}"),
+        Hold::Partly => assert!(signal.contains("reached")),
+        Hold::NotPossible | Hold::NotWanted => {}
+    }
+    if held.processes != Hold::NotPossible {
+        assert!(!environ.contains("PATH="), "{environ}");
+    }
+    let cannot_trace = held.calls.is_full() || held.processes != Hold::NotPossible;
+    assert_eq!(traced.contains("traced -1"), cannot_trace, "{held:?}: {traced}");
+    if !cannot_trace {
+        return;
+    }
+
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    tcp.set_nonblocking(true).unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    udp.set_nonblocking(true).unwrap();
+    let port = tcp.local_addr().unwrap().port();
+    python(&stage, &format!("import socket; socket.create_connection(('127.0.0.1', {port}))"));
+    let datagram = format!(
+        "import socket; socket.socket(2, 2).sendto(b'x', ('127.0.0.1', {}))",
+        udp.local_addr().unwrap().port()
+    );
+    python(&stage, &datagram);
+    assert_eq!(tcp.accept().is_ok(), held.network == Hold::NotPossible, "{held:?}");
+    let datagrams_pass = !held.namespaces && !held.calls.is_full();
+    assert_eq!(udp.recv(&mut [0]).is_ok(), datagrams_pass, "{held:?}");
+
+    let _abstract = UnixListener::bind(stage.path("hidden/socket")).unwrap();
+    let local = python(
+        &stage,
+        &format!(
+            "import socket; socket.socket(1).connect('{}/socket'); print('reached')",
+            at("hidden")
+        ),
+    );
+    assert_eq!(local.contains("reached"), !held.namespaces, "{local}");
+
+    for call in
+        ["unshare(0x10000000)", "mount(b'none', b'/tmp', b'tmpfs', 0, 0)", "syscall(425, 8, 0)"]
+    {
+        let said = python(&stage, &format!("import ctypes; print(ctypes.CDLL(None).{call})"));
+        if held.calls.is_full() {
+            assert_eq!(said.trim(), "-1", "{call}");
+        }
+    }
+    let raw = python(&stage, "import socket; socket.socket(2, 3, 1); print('raw')");
+    assert!(!(held.calls.is_full() && raw.contains("raw")), "{raw}");
+    let packet = python(&stage, "import socket; socket.socket(17, 3, 0); print('packet')");
+    assert!(!(held.calls.is_full() && packet.contains("packet")), "{packet}");
+}
+
+#[test]
+fn each_layer_that_is_left_out_is_said_to_be_missing() {
+    if std::env::var_os(WITHOUT).is_some() {
+        return;
+    }
+    for without in
+        ["bubblewrap", "landlock", "seccomp", "bubblewrap,seccomp", "bubblewrap,landlock"]
+    {
+        let test = "nothing_gets_through_that_is_said_to_hold";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let ran = command.args(["--exact", test]).env(WITHOUT, without).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && said.contains("1 passed"), "{without}: {said}");
+    }
+}
+
+#[test]
+fn the_usual_wall_hides_the_home_folder_and_shows_the_system() {
+    let wall = Wall::usual(std::env::var_os("PATH").as_deref());
+    let home = std::env::home_dir().unwrap();
+    assert!(wall.hidden.contains(&home) && wall.hidden.contains(&home.join(".ssh")));
+    assert!(wall.readable.iter().any(|path| path == Path::new("/usr/bin")));
+    let stage = Stage::new();
+    let mut launch = stage.script("ls -A \"$HOME\"; test -r /etc/passwd && git --version");
+    launch.wall = wall;
+    launch.wall.writable = Some(vec![stage.path("work")]);
+    let (ended, _) = run(launch);
+    assert_eq!(ended.how, How::Exited(0), "{}", output(&ended));
+    assert!(!output(&ended).contains(".ssh"), "{}", output(&ended));
+}
