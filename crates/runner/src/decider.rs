@@ -82,6 +82,13 @@ pub enum Look {
         /// The fault.
         signature: Signature,
     },
+    /// Whether a person wants the work done without what a fault is about.
+    GoesWithout {
+        /// Of this task.
+        task: TaskId,
+        /// The fault.
+        signature: Signature,
+    },
     /// The commands that a person allowed beside the rules.
     AllowedCommands {
         /// To this task.
@@ -140,6 +147,11 @@ pub enum Look {
         /// The action's key.
         key: String,
     },
+    /// How the action stands whose key counts for the whole project.
+    PermanentAction {
+        /// The key.
+        key: String,
+    },
     /// The build that this very request was about.
     Taken {
         /// The request.
@@ -169,6 +181,8 @@ pub enum Looked {
     Session(Option<Box<Direction>>),
     /// The action stands like this.
     Intent(Option<Intent>),
+    /// The permanent action stands like this.
+    PermanentAction(Option<PermanentAction>),
     /// This one.
     Build(Option<BuildId>),
 }
@@ -182,6 +196,15 @@ pub struct Intent {
     pub own: bool,
     /// The same whenever this action is sent, so that the other side can recognise a repeated call.
     pub idempotency_key: String,
+}
+
+/// How an action stands whose key counts for the whole project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermanentAction {
+    /// Recognises its arguments.
+    pub arguments: u64,
+    /// Where it stands.
+    pub state: MutationState,
 }
 
 /// A job that is there.
@@ -201,6 +224,9 @@ impl Look {
     pub fn at(&self, state: &State) -> Looked {
         match self {
             Self::Allows { task, signature } => Looked::Is(state.allows(*task, *signature)),
+            Self::GoesWithout { task, signature } => {
+                Looked::Is(state.goes_without(*task, *signature))
+            }
             Self::AllowedCommands { task } => Looked::Commands(state.allowed_commands(*task)),
             Self::BaseBelongs { task } => {
                 let build = state.task(*task).and_then(|task| state.build(task.build));
@@ -232,6 +258,12 @@ impl Look {
                 let idempotency_key = idempotency_key(state.project(), known);
                 Intent { state: known.state.clone(), own: known.task == *task, idempotency_key }
             })),
+            Self::PermanentAction { key } => {
+                Looked::PermanentAction(state.permanent_action(key).map(|known| PermanentAction {
+                    arguments: known.spec.arguments,
+                    state: known.state.clone(),
+                }))
+            }
             Self::Taken { request } => {
                 let taken = state.taken(&request.key).filter(|taken| taken.request == *request);
                 Looked::Build(taken.and_then(|taken| taken.build))
@@ -276,6 +308,7 @@ impl Looked {
             | Self::Stands(_)
             | Self::Session(_)
             | Self::Intent(_)
+            | Self::PermanentAction(_)
             | Self::Build(_) => None,
         }
     }

@@ -44,7 +44,7 @@ mod world;
 
 pub use action_job::{ActionJob, Said};
 pub use clock::{Clock, SystemClock};
-pub use decider::{Decider, HeldBy, Intent, KnownJob, Look, Looked, Undecided};
+pub use decider::{Decider, HeldBy, Intent, KnownJob, Look, Looked, PermanentAction, Undecided};
 pub use gates::GateMirror;
 pub use handle::{CommandError, Decided, Handle};
 pub use kick::kicks;

@@ -33,6 +33,11 @@ impl Runs {
         self.folder.join(format!("{task}-{run}.lock"))
     }
 
+    /// The socket of a run, by which its processes reach the supervisor.
+    pub(crate) fn socket_path(&self, run: RunId) -> PathBuf {
+        self.folder.join("sockets").join(run.to_string())
+    }
+
     /// Ends whatever earlier runs of a task left; whether all of it is gone.
     pub(crate) async fn clear(&self, task: TaskId, stop: &CancellationToken) -> bool {
         self.end(self.left_by(task), stop).await
@@ -66,7 +71,9 @@ impl Runs {
     fn left_by(&self, task: TaskId) -> Vec<PathBuf> {
         let prefix = format!("{task}-");
         let of_task = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+            let is_lock = path.extension().is_some_and(|end| end == "lock");
+            is_lock
+                && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
         };
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         files.map(|file| file.path()).filter(of_task).collect()

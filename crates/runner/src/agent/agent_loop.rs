@@ -263,11 +263,17 @@ impl Working<'_> {
         Ok(Some(turn.map_err(|failure| self.cleaned(&failure))))
     }
 
-    /// The model ended a turn with words alone.
+    /// The model ended a turn with words alone. One that keeps to words after it has changed files
+    /// has ended as agent programs end, without a last call: its work is checked.
     async fn talked(&mut self) -> Result<Option<End>, Over> {
         let verdict = self.memory.watch.observe(Step::Message);
         if let Verdict::Stuck(evidence) = verdict {
-            return Ok(Some(End::Failed(Box::new(evidence.fault(SOURCE)))));
+            let changes = self.workspace.changes().await;
+            let changes = changes.map_err(|fault| Over::Failed(Box::new(fault)))?;
+            return Ok(Some(match self.memory.last_words() {
+                Some(summary) if !changes.is_empty() => End::Done { summary },
+                _ => End::Failed(Box::new(evidence.fault(SOURCE))),
+            }));
         }
         self.memory.tell(prompt::GO_ON);
         self.checkpoint(Progress { iterations: 1, ..Progress::default() }).await?;

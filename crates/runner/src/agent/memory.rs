@@ -111,6 +111,17 @@ impl Memory {
         last.and_then(|last| last.parts.last()).is_some_and(Part::is_paused)
     }
 
+    /// The text of the model's last turn, where it has one.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let last = self.messages.iter().rfind(|message| message.role == Role::Assistant)?;
+        let words = last.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        let words: Vec<&str> = words.collect();
+        (!words.is_empty()).then(|| words.join("\n"))
+    }
+
     /// Takes out what a turn that is not finished has said so far.
     fn unfinished(&mut self) -> Vec<Part> {
         if !self.is_paused() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -15,14 +16,17 @@ use unstuck_store::Conversation;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
 use unstuck_world::commands::{Network, Shims};
 use unstuck_world::mcp;
+use unstuck_world::process::Held;
 use unstuck_world::workspace::{Preparation, Workspace};
 
 use super::baseline;
 use super::follow::Follower;
 use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
+use super::setup::ask_about_setup;
 use super::worker::Worker;
 use super::world::{Shared, failed};
+use crate::control::RunSocket;
 use crate::world::{Order, Report};
 
 /// How an agent says at the start of a line that it cannot go on without a person.
@@ -36,6 +40,17 @@ pub(super) struct Worked {
     pub(super) actions: Vec<Action>,
     /// What that cost, as far as it is not reported yet.
     pub(super) spent: Amount,
+    /// What the machine held of the wall around them.
+    pub(super) held: Held,
+}
+
+/// How the processes of a run reach the supervisor.
+#[derive(Default)]
+pub(super) struct WayToUs {
+    /// The variables that say it.
+    pub(super) variables: Vec<(OsString, OsString)>,
+    /// The socket of the run, open as long as this lives.
+    pub(super) socket: Option<RunSocket>,
 }
 
 impl Shared {
@@ -72,26 +87,41 @@ impl Shared {
                 None => return Ok(None),
             }
         }
+        workspace.note_ignored(start).await?;
         let worked = match &task.worker {
             Worker::Agent(agent) => {
-                let assignment = self.assignment(order, start, task, &workspace).await?;
-                let walls = || (agent.fence(&assignment).try_out().files, Network::Open);
-                self.tell_walls(order, walls).await;
+                let (mut assignment, _socket) =
+                    self.assignment(order, start, task, &workspace).await?;
+                let egress = self.open_egress(order, task, &mut assignment).await?;
+                let held = agent.wall(&assignment).try_out();
+                self.tell_walls(order, || (held, Network::Open)).await;
                 if !self.has_budget(order).await {
                     return Ok(None);
                 }
-                self.let_work(order, (task, &**agent), assignment, stop).await
+                let worked = self.let_work(order, (task, &**agent, held), assignment, stop).await;
+                if let Some(egress) = &egress {
+                    self.note_refused_hosts(order, egress).await;
+                }
+                worked
             }
             Worker::Model(worker) => {
                 self.let_think(order, (task, &**worker), &workspace, stop).await?
             }
         };
-        let restored = workspace.restore_shared(order.effect.run).await?;
-        let Some(Worked { mut end, actions, spent }) = worked else { return Ok(None) };
-        if matches!(end, End::Finished { .. })
-            && let Some(fault) = workspace.find_work_elsewhere(&restored).await?
-        {
-            end = End::Failed(Box::new(fault));
+        let held = worked.as_ref().map(|worked| worked.held).unwrap_or_default();
+        let wall = self.wall(order, &workspace, &self.environment(order));
+        let reach = workspace.reach(held, &wall);
+        let restored = workspace.restore_shared(order.effect.run, reach).await?;
+        let Some(Worked { mut end, actions, spent, .. }) = worked else { return Ok(None) };
+        if matches!(end, End::Finished { .. }) {
+            let set_aside = workspace.set_aside_ignored(order.effect.run).await?;
+            let elsewhere = match workspace.find_work_elsewhere(&restored).await? {
+                None => workspace.find_only_ignored(&set_aside).await?,
+                found => found,
+            };
+            if let Some(fault) = elsewhere {
+                end = End::Failed(Box::new(fault));
+            }
         }
         self.denied.note(order.effect.task, &end);
         self.note_denials(order, &end).await;
@@ -114,7 +144,8 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let (shell, at) = (self.shell_of_checks(order), (order.effect.run, self.clock.now()));
+        let (shell, _egress) = self.shell_of_checks(order).await?;
+        let at = (order.effect.run, self.clock.now());
         let means = (&shell, &*self.settings.redactor);
         let measured = self.baselines.measure(&task.gates, workspace, means, at).await?;
         let Some(baseline) = measured else { return Ok(()) };
@@ -174,7 +205,10 @@ impl Shared {
             in_place: settings.in_place,
             now: self.clock.now(),
         };
-        let workspace = Workspace::prepare(&settings.project, &wanted, &self.shell(order)).await?;
+        let shell = self.shell(order);
+        let (shell, _egress) = self.shell_reaching(order, &settings.setup_egress, shell).await?;
+        let prepared = Workspace::prepare(&settings.project, &wanted, &shell).await;
+        let workspace = prepared.map_err(|fault| ask_about_setup(fault, &settings.setup))?;
         workspace.note_named(&self.task(order)?.scope)?;
         Ok(workspace)
     }
@@ -199,7 +233,7 @@ impl Shared {
         start: Start,
         task: &TaskSettings,
         workspace: &Workspace,
-    ) -> Result<Assignment, Fault> {
+    ) -> Result<(Assignment, Option<RunSocket>), Fault> {
         let mut environment = self.environment(order);
         for (name, value) in workspace.environment(order.effect.run).await? {
             environment.retain(|(known, _)| *known != name);
@@ -207,22 +241,24 @@ impl Shared {
         }
         // Those of a run that we are a child of ourselves lead to the wrong place.
         environment.retain(|(name, _)| mcp::VARIABLES.iter().all(|own| name != own));
-        environment.extend(self.way_to_us(order)?);
+        let WayToUs { variables, socket } = self.way_to_us(order)?;
+        environment.extend(variables);
         let allowed_commands = self.allowed_commands(order).await;
         self.put_shims_first(order, &allowed_commands, &mut environment)?;
         let prompt = prompt(order, &self.notes(task), start, self.settings.control.is_some());
-        Ok(Assignment {
+        let assignment = Assignment {
             directory: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
             prompt: self.settings.redactor.text(&prompt).into_owned(),
             thread: self.thread(order, start).await,
             attempt: order.attempt,
             model: task.model.clone(),
-            fence: workspace.fence(&environment),
+            wall: self.wall(order, workspace, &environment),
             environment,
             allowed_commands,
             limits: task.limits,
-        })
+        };
+        Ok((assignment, socket))
     }
 
     /// What never runs or cannot be taken back does not run in an agent program either, unless the
@@ -253,13 +289,18 @@ impl Shared {
         Ok(())
     }
 
+    /// Where the shims of a run are.
+    pub(super) fn shims_folder(&self, order: &Order) -> PathBuf {
+        self.settings.runs.join("shims").join(order.effect.run.to_string())
+    }
+
     /// The shims of a run.
     pub(super) fn shims(
         &self,
         order: &Order,
         make: impl FnOnce(Shims) -> io::Result<Shims>,
     ) -> Result<Shims, Fault> {
-        let folder = self.settings.runs.join("shims").join(order.effect.run.to_string());
+        let folder = self.shims_folder(order);
         Shims::within(&folder).and_then(make).map_err(|error| {
             let context = Internal { component: "shims".to_owned() };
             let message = format!("{} cannot be used", folder.display());
@@ -268,20 +309,28 @@ impl Shared {
     }
 
     /// The variables by which the agent's own processes reach us, to report for this attempt only.
-    pub(super) fn way_to_us(&self, order: &Order) -> Result<Vec<(OsString, OsString)>, Fault> {
+    pub(super) fn way_to_us(&self, order: &Order) -> Result<WayToUs, Fault> {
         let Some(Control { socket, key, declarable }) = &self.settings.control else {
-            return Ok(Vec::new());
+            return Ok(WayToUs::default());
         };
         let declarable = serde_json::to_string(declarable).map_err(|error| {
             let context = Internal { component: "build".to_owned() };
             Fault::internal_error("build", error.to_string(), context)
         })?;
-        Ok(vec![
-            (mcp::SOCKET.into(), socket.into()),
-            (mcp::TOKEN.into(), key.token(order.effect.id).as_str().into()),
+        let token = key.token(order.effect.id);
+        let path = self.runs.socket_path(order.effect.run);
+        let own = RunSocket::open(path, socket.clone(), &token).map_err(|error| {
+            let context = Internal { component: "control".to_owned() };
+            let message = "the socket of the run cannot be opened";
+            Fault::internal_error("build", message, context).caused_by(error)
+        })?;
+        let variables = vec![
+            (mcp::SOCKET.into(), own.path().into()),
+            (mcp::TOKEN.into(), token.as_str().into()),
             (mcp::RUN.into(), order.effect.run.to_string().into()),
             (mcp::DECLARABLE.into(), declarable.into()),
-        ])
+        ];
+        Ok(WayToUs { variables, socket: Some(own) })
     }
 
     /// The conversation that an agent program goes on with. One that has grown too long is begun
@@ -304,10 +353,24 @@ impl Shared {
         }
     }
 
+    /// Takes secrets out of what the agent's program has kept of the attempt: it may have printed its
+    /// own key.
+    async fn redact_transcripts(&self, agent: &dyn Agent) {
+        let Some(folder) = agent.transcripts().map(Path::to_owned) else { return };
+        if !folder.is_dir() {
+            return;
+        }
+        let redactor = Arc::clone(&self.settings.redactor);
+        let redacted = tokio::task::spawn_blocking(move || redactor.redact_files(&folder)).await;
+        if let Ok(Err(error)) = redacted {
+            tracing::warn!(%error, "secrets could not be taken out of an agent's transcripts");
+        }
+    }
+
     async fn let_work(
         &self,
         order: &Order,
-        (task, agent): (&TaskSettings, &dyn Agent),
+        (task, agent, held): (&TaskSettings, &dyn Agent, Held),
         assignment: Assignment,
         stop: &CancellationToken,
     ) -> Option<Worked> {
@@ -320,6 +383,7 @@ impl Shared {
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));
+        self.redact_transcripts(agent).await;
         let end = match (ended.end, seen.done, seen.stuck) {
             (End::Stopped, ..) if stop.is_cancelled() => return None,
             (end @ End::Finished { .. }, Some(_), _) | (end, None, None) => end,
@@ -329,7 +393,7 @@ impl Shared {
         };
         let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let spent = Amount { time_ms, ..Amount::ZERO };
-        Some(Worked { end, actions: seen.actions, spent })
+        Some(Worked { end, actions: seen.actions, spent, held })
     }
 
     /// What the attempt did, by what it left and what was seen of it.

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use unstuck_core::engine::Outcome;
-use unstuck_core::fault::{Category, Fault, Kind, Validation};
+use unstuck_core::fault::{Category, Fault, Files, Kind, Missing, Validation};
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
 use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict};
-use unstuck_world::workspace::Workspace;
+use unstuck_world::workspace::{Change, Workspace, name_ignored};
 
 use super::settings::TaskSettings;
 use super::worker::Worker;
@@ -75,9 +75,40 @@ impl Shared {
             return verdict.fault(Some(&taken.patch)).map_or(Ok(()), Err);
         }
         match verdict.fault(None) {
-            Some(fault) if !self.allowed(order, &fault).await => Err(fault),
-            _ => Ok(()),
+            Some(fault) if self.allowed(order, &fault).await => Ok(()),
+            Some(fault) if self.goes_without(order, &fault).await => {
+                self.put_back(order, workspace, &verdict.ask).await
+            }
+            Some(fault) => Err(fault),
+            None => Ok(()),
         }
+    }
+
+    /// Puts files back that a person wants left as they were. Where nothing else was changed, the
+    /// agent is to find another way.
+    async fn put_back(
+        &self,
+        order: &Order,
+        workspace: &Workspace,
+        paths: &[PathBuf],
+    ) -> Result<(), Fault> {
+        let taken = workspace.take_back(paths, order.effect.run, self.clock.now()).await?;
+        let named = names(paths);
+        if workspace.changes().await?.is_empty() {
+            let files = paths.iter().map(|path| path.display().to_string()).collect();
+            let context = Files { files, patch: Some(taken.patch.display().to_string()) };
+            let message = format!("a person wants the work done without a change of {named}");
+            return Err(Fault::scope_forbidden("scope", message, context));
+        }
+        self.narrate(order, &format!("I put back {named}, as you chose.")).await;
+        Ok(())
+    }
+
+    /// Whether a person wants the work done without what a fault is about.
+    async fn goes_without(&self, order: &Order, fault: &Fault) -> bool {
+        let (task, signature) = (order.effect.task, fault.signature);
+        let looked = self.decider.look(Look::GoesWithout { task, signature }).await;
+        looked.is_ok_and(|seen| seen.is())
     }
 
     /// Whether a person allowed what a fault is about.
@@ -118,12 +149,15 @@ impl Shared {
     ) -> Result<(), Fault> {
         let known = self.baselines.known(&task.gates);
         let at = (order.effect.run, self.clock.now());
-        let shell = self.shell_of_checks(order);
+        let (shell, _egress) = self.shell_of_checks(order).await?;
         let run = Box::pin(checks.run(workspace, &task.scope, known.as_deref(), &shell, at));
         let verdict = if checks.commands().is_empty() {
             run.await?
         } else {
-            workspace.watch_check(at, run).await??
+            let changed = workspace.changes().await?;
+            let verdict = workspace.watch_check(at, run).await??;
+            require_kept(&changed, &workspace.changes().await?, &verdict)?;
+            verdict
         };
         let verdict = self.judge_red_base(order, task, workspace, verdict).await?;
         self.note_checked(order, checks, &verdict).await;
@@ -138,6 +172,15 @@ impl Shared {
                 if let Some(restored) = seen.restored {
                     let paths = names(&restored.paths);
                     fault.message = format!("{} (changed and put back: {paths})", fault.message);
+                }
+                let ignored = workspace.set_aside_of(order.effect.run);
+                if !ignored.is_empty() {
+                    let paths = name_ignored(&ignored);
+                    fault.message = format!(
+                        "{} (moved out of the worktree, because git ignores them and the commit \
+                         would not have them: {paths})",
+                        fault.message
+                    );
                 }
                 Err(*fault)
             }
@@ -155,12 +198,19 @@ impl Shared {
         verdict: Verdict,
     ) -> Result<Verdict, Fault> {
         let Verdict::Green(seen) = verdict else { return Ok(verdict) };
-        if seen.red_at_base.is_empty() || task.gates.baseline == BaselineMode::Compare {
+        if seen.red_at_base.is_empty() {
             return Ok(Verdict::Green(seen));
         }
         let belongs = match self.base_belongs(order).await {
             Some(false) => return Ok(Verdict::Green(seen)),
             Some(true) => true,
+            // Nothing was done about it, so nothing is compared.
+            None if task.gates.baseline == BaselineMode::Compare => {
+                if !workspace.changes().await?.is_empty() {
+                    return Ok(Verdict::Green(seen));
+                }
+                true
+            }
             None => {
                 let words = format!("{}\n{}", order.task.title, order.task.goal);
                 let named = |red: &RedAtBase| red.failures.are_named_in(&words);
@@ -203,6 +253,26 @@ impl Shared {
             self.narrate(order, &text).await;
         }
     }
+}
+
+/// That a check left the change there: one that resets or cleans the tree has tested something else.
+fn require_kept(before: &[Change], after: &[Change], verdict: &Verdict) -> Result<(), Fault> {
+    let restored = match verdict {
+        Verdict::Green(seen) | Verdict::Red { seen, .. } => seen.restored.as_ref(),
+        Verdict::NothingToCheck => None,
+    };
+    let is_lost = |change: &&Change| {
+        let path = &change.path;
+        let put_back = restored.is_some_and(|restored| restored.paths.contains(path));
+        !put_back && !after.iter().any(|left| left.path == *path)
+    };
+    let lost: Vec<PathBuf> = before.iter().filter(is_lost).map(|lost| lost.path.clone()).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let message = format!("the checks undo the work: {} is gone after them", names(&lost));
+    let what = "checks that leave the files of the work as they are".to_owned();
+    Err(Fault::precondition_missing("validate:check", message, Missing { what }))
 }
 
 /// The question whether a failure that was there before belongs to the work.

@@ -33,7 +33,10 @@ impl Shared {
         self.settings.secrets.check(&workspace.patch_of(&content).await?)?;
         let wording =
             Wording { message, person: self.settings.person.clone(), at: self.clock.now() };
-        match workspace.commit(&content, &wording, &self.shell(order)).await? {
+        // The repository's hooks run what agents wrote, as checks do.
+        let egress = &self.settings.check_egress;
+        let (shell, _egress) = self.shell_reaching(order, egress, self.shell(order)).await?;
+        match workspace.commit(&content, &wording, &shell).await? {
             // A hook put its own hand to it, so it is not what was checked.
             Committed::As { by_hook: true, .. } => {
                 self.pass(order, task, &task.gates.pre_commit, workspace).await

@@ -6,7 +6,8 @@ use unstuck_core::engine::{Mutation, Outcome};
 use unstuck_core::fault::{Auth, Fault, Missing};
 use unstuck_core::plan::{Call, CommandCall, PullRequest};
 use unstuck_world::connector::command;
-use unstuck_world::process::{Deadlines, Launch};
+use unstuck_world::process::{Connections, Deadlines, Launch, Wall};
+use unstuck_world::tool::ActionReach;
 use unstuck_world::workspace::Project;
 
 use super::world::Shared;
@@ -22,7 +23,7 @@ impl Shared {
     /// Sends a call.
     pub(super) async fn call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
-        self.permit(order, mutation).await?;
+        let reach = self.permit(order, mutation).await?;
         match call {
             Call::PullRequest(wanted) => {
                 let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
@@ -32,7 +33,7 @@ impl Shared {
             }
             Call::Http(call) => Ok(self.connector()?.request(call, &self.key(mutation)).await),
             Call::Command(wanted) => {
-                let launch = self.launch_of(order, mutation, wanted).await?;
+                let launch = self.launch_of(order, mutation, (wanted, &reach)).await?;
                 let results = &self.settings.results;
                 Ok(command::perform(launch, "command", |told| results.keep(told)).await)
             }
@@ -42,9 +43,9 @@ impl Shared {
     /// Finds out whether a call got through. The command that was kept for it knows best.
     pub(super) async fn look_up_call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
-        self.permit(order, mutation).await?;
+        let reach = self.permit(order, mutation).await?;
         if let Some(probe) = &mutation.spec.look_up {
-            let launch = self.launch(order, mutation).await?;
+            let launch = self.launch(order, mutation, &reach).await?;
             let never = tokio_util::sync::CancellationToken::new();
             let told = look_up(launch, probe, &self.settings.results, &never).await;
             return Ok(told.unwrap_or(Outcome::CannotTell { said: None }));
@@ -63,13 +64,22 @@ impl Shared {
         idempotency_key(&self.project_name, mutation)
     }
 
-    /// A program in the task's worktree that knows the key of an action.
-    async fn launch(&self, order: &Order, mutation: &Mutation) -> Result<Launch, Fault> {
-        let shell = self.shell(order);
-        let directory = self.workspace(order).await?.directory().to_owned();
-        let mut launch = Launch::new(shell.guard, shell.lock, directory, "");
+    /// A program in the task's worktree that knows the key of an action. What an agent declared runs
+    /// behind the wall, with the variables that every command gets and those that were allowed.
+    async fn launch(
+        &self,
+        order: &Order,
+        mutation: &Mutation,
+        reach: &ActionReach,
+    ) -> Result<Launch, Fault> {
+        let (shell, workspace) = (self.shell(order), self.workspace(order).await?);
+        let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "");
         launch.inherits_environment = shell.inherits_environment;
         launch.environment = shell.environment;
+        if !is_planned(order, mutation) {
+            let wall = workspace.wall(&self.environment(order)).with(&shell.wall);
+            launch.wall = Wall { network: network_for(reach), ..wall };
+        }
         let key = OsString::from(self.key(mutation));
         launch.environment.push((KEY_VARIABLE.into(), Some(key)));
         Ok(launch)
@@ -79,9 +89,9 @@ impl Shared {
         &self,
         order: &Order,
         mutation: &Mutation,
-        wanted: &CommandCall,
+        (wanted, reach): (&CommandCall, &ActionReach),
     ) -> Result<Launch, Fault> {
-        let mut launch = self.launch(order, mutation).await?;
+        let mut launch = self.launch(order, mutation, reach).await?;
         launch.program = wanted.program.clone().into();
         launch.arguments = wanted.arguments.iter().map(Into::into).collect();
         launch.deadlines =
@@ -96,6 +106,19 @@ impl Shared {
         }
         Ok(launch)
     }
+}
+
+/// The network of an action: closed where its rule names no host.
+fn network_for(reach: &ActionReach) -> Connections {
+    match reach {
+        ActionReach::Hosts(hosts) if hosts.is_empty() => Connections::Closed(Vec::new()),
+        ActionReach::Hosts(_) | ActionReach::Anything => Connections::Open,
+    }
+}
+
+/// Whether the plan itself holds this action, and no agent declared it.
+pub(super) fn is_planned(order: &Order, mutation: &Mutation) -> bool {
+    order.task.mutations.iter().any(|planned| **planned == *mutation.spec)
 }
 
 /// The action of an order, and what it calls.

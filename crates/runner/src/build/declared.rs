@@ -4,18 +4,24 @@
 use unstuck_core::engine::Mutation;
 use unstuck_core::fault::Fault;
 use unstuck_world::commands::{Commands, Rules};
-use unstuck_world::tool::Declarable;
+use unstuck_world::tool::{ActionReach, Declarable};
 
+use super::connect::is_planned;
 use super::worker::Worker;
 use super::world::Shared;
 use crate::world::Order;
 
 impl Shared {
-    /// Whether an action may be performed or looked up. What the plan itself says always may.
-    pub(super) async fn permit(&self, order: &Order, mutation: &Mutation) -> Result<(), Fault> {
+    /// What an action may reach that is to be performed or looked up. What the plan itself says always
+    /// may; what an agent declared needs a rule or a person's leave.
+    pub(super) async fn permit(
+        &self,
+        order: &Order,
+        mutation: &Mutation,
+    ) -> Result<ActionReach, Fault> {
         let spec = &mutation.spec;
-        if order.task.mutations.iter().any(|planned| **planned == **spec) {
-            return Ok(());
+        if is_planned(order, mutation) {
+            return Ok(ActionReach::Anything);
         }
         let nothing = Declarable::default();
         let (rules, declarable) = match &self.task(order)?.worker {
@@ -25,7 +31,8 @@ impl Shared {
                 (Rules::default(), control.map_or(&nothing, |control| &control.declarable))
             }
         };
-        let commands = Commands::new(&rules).permitting(self.allowed_commands(order).await);
-        declarable.permits(spec, &commands).map_err(|fault| *fault)
+        let approved = self.allowed_commands(order).await;
+        let commands = Commands::new(&rules).permitting(approved.clone());
+        declarable.permits(spec, &commands, &approved).map_err(|fault| *fault)
     }
 }

@@ -6,6 +6,15 @@ use unstuck_world::workspace::Removed;
 use super::world::Shared;
 use crate::world::Order;
 
+/// `512 MB`, `38.2 GB`.
+fn size(bytes: u64) -> String {
+    let tenths = (bytes >> 20).saturating_mul(10) / 1_024;
+    match tenths {
+        0..10 => format!("{} MB", bytes >> 20),
+        _ => format!("{}.{} GB", tenths / 10, tenths % 10),
+    }
+}
+
 impl Shared {
     /// That there is room for another worktree.
     pub(super) fn require_room(&self) -> Result<(), Fault> {
@@ -15,8 +24,12 @@ impl Shared {
         if free >= wanted {
             return Ok(());
         }
-        let (free, wanted) = (free >> 20, wanted >> 20);
-        let message = format!("{free} MB are free at {}, and {wanted} are wanted", root.display());
+        let message = format!(
+            "{} are free at {}, and run.disk_free_mb asks for {}",
+            size(free),
+            root.display(),
+            size(wanted)
+        );
         Err(Fault::env_disk_full("workspace", message, Tool::default()))
     }
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use unstuck_world::agent::Limits;
 use unstuck_world::connector::Credentials;
+use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
@@ -31,10 +32,16 @@ pub struct BuildSettings {
     pub start: Oid,
     /// What becomes the guard of every program.
     pub guard: Guard,
+    /// What settings add to the walls around agents, commands, setup, checks and hooks.
+    pub wall: Wall,
     /// Where lock files of runs are.
     pub runs: PathBuf,
     /// Commands that are run once in a new worktree.
     pub setup: Vec<String>,
+    /// What they reach.
+    pub setup_egress: EgressPolicy,
+    /// What checks reach.
+    pub check_egress: EgressPolicy,
     /// Paths that worktrees share with the person's own tree.
     pub share: Vec<String>,
     /// The work happens in the person's own tree.
@@ -89,6 +96,8 @@ pub struct Control {
 pub struct TaskSettings {
     /// Who works on it.
     pub worker: Worker,
+    /// What an agent program reaches; commands of a model keep to their own rules.
+    pub egress: EgressPolicy,
     /// The model of an agent program, where it is not the provider's own choice.
     pub model: Option<String>,
     /// What its tokens cost, for an agent program that counts tokens and no money.

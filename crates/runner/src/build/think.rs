@@ -9,11 +9,12 @@ use unstuck_world::commands::{Commands, Enforced, Environment};
 use unstuck_world::tool::{Means, Toolbox};
 use unstuck_world::workspace::Workspace;
 
-use super::attempt::{Worked, path_of};
+use super::attempt::{WayToUs, Worked, path_of};
 use super::settings::TaskSettings;
 use super::worker::ModelWorker;
 use super::world::Shared;
 use crate::agent::{self, AgentLoop};
+use crate::control::RunSocket;
 use crate::world::Order;
 
 impl Shared {
@@ -25,12 +26,9 @@ impl Shared {
         workspace: &Workspace,
         stop: &CancellationToken,
     ) -> Result<Option<Worked>, Fault> {
-        let tools = self.toolbox(order, (task, worker), workspace).await?;
-        let walls = || {
-            let Enforced { files, network, .. } = tools.enforced();
-            (files, network)
-        };
-        self.tell_walls(order, walls).await;
+        let (tools, _socket) = self.toolbox(order, (task, worker), workspace).await?;
+        let Enforced { held, network, .. } = tools.enforced();
+        self.tell_walls(order, || (held, network)).await;
         let around = AgentLoop {
             decider: Arc::clone(&self.decider),
             clock: Arc::clone(&self.clock),
@@ -53,7 +51,7 @@ impl Shared {
             agent::End::Failed(fault) => End::Failed(fault),
             agent::End::Stopped => return Ok(None),
         };
-        Ok(Some(Worked { end, actions, spent }))
+        Ok(Some(Worked { end, actions, spent, held }))
     }
 
     /// Tools within the task's worktree and fence. Commands get less than agent programs: no
@@ -63,19 +61,21 @@ impl Shared {
         order: &Order,
         (task, worker): (&TaskSettings, &ModelWorker),
         workspace: &Workspace,
-    ) -> Result<Toolbox, Fault> {
+    ) -> Result<(Toolbox, Option<RunSocket>), Fault> {
         let (settings, run) = (&self.settings, order.effect.run);
         let all = &self.environment(order);
         let shims = self.shims(order, |shims| {
             let path = path_of(all);
             shims.refusing_mutators(path, |_| false)?.refusing_never(path, &self.never_run())
         })?;
-        let way_to_us = self.way_to_us(order)?.into_iter();
-        let way_to_us: Vec<_> = way_to_us.map(|(name, value)| (name, Some(value))).collect();
+        let WayToUs { variables, socket } = self.way_to_us(order)?;
+        let wall = self.wall(order, workspace, &[&all[..], &variables[..]].concat());
+        let way_to_us: Vec<_> =
+            variables.into_iter().map(|(name, value)| (name, Some(value))).collect();
         let allowed = self.allowed_commands(order).await;
         let also = &worker.commands.environment;
         let narrowed = Environment::narrowed(all.iter().cloned(), also, shims.folder());
-        Ok(Toolbox::new(Means {
+        let toolbox = Toolbox::new(Means {
             root: workspace.directory().to_owned(),
             scope: task.scope.clone(),
             commands: Commands::new(&worker.commands).permitting(allowed),
@@ -83,10 +83,11 @@ impl Shared {
             lock: self.runs.lock_path(order.effect.task, run),
             environment: narrowed.with(workspace.environment(run).await?).with(way_to_us),
             shims,
-            writable: workspace.fence(all).writable.unwrap_or_default(),
+            wall,
             network: worker.network,
             timeout: settings.command_timeout,
             declarable: worker.declarable.clone(),
-        }))
+        });
+        Ok((toolbox, socket))
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use unstuck_world::commands::Network;
-use unstuck_world::process::Hold;
+use unstuck_world::process::{Held, Hold};
 
 use super::world::Shared;
 use crate::world::Order;
 
-/// What stands around an agent: for its files, and for the connections of its commands.
-pub(super) type Walls = (Hold, Network);
+/// What stands around an agent, and around the connections of its commands.
+pub(super) type Walls = (Held, Network);
 
 impl Shared {
     /// Says it once: it is the machine's, and the same for all. Finding out tries the walls.
@@ -20,16 +20,24 @@ impl Shared {
     }
 }
 
-fn words((files, network): Walls) -> String {
-    let files = match files {
-        Hold::Fully => "This machine keeps me from writing outside my own copy of the project.",
-        Hold::Partly => {
-            "This machine keeps me from writing outside my own copy of the project, but not from emptying \
-             a file."
+fn words((held, network): Walls) -> String {
+    let files = match held.files {
+        Hold::Fully | Hold::Partly => {
+            let but = if held.files.is_full() { "" } else { ", but not from emptying a file" };
+            let beside = match (held.reading.is_full(), held.processes.is_full()) {
+                (true, true) => " I cannot read your home folder or touch your other programs.",
+                (true, false) => " I cannot read your home folder.",
+                (false, true) => " I cannot touch your other programs.",
+                (false, false) => "",
+            };
+            format!(
+                "This machine keeps me from writing outside my own copy of the project{but}.{beside}"
+            )
         }
         Hold::NotPossible | Hold::NotWanted => {
             "This machine cannot keep me from writing outside my own copy of the project. What I change \
              in the project is checked in any case."
+                .to_owned()
         }
     };
     let network = match network {
@@ -48,7 +56,8 @@ mod tests {
 
     #[test]
     fn everybody_can_read_it() {
-        for files in [Hold::Fully, Hold::Partly, Hold::NotPossible, Hold::NotWanted] {
+        for hold in [Hold::Fully, Hold::Partly, Hold::NotPossible, Hold::NotWanted] {
+            let held = Held { files: hold, reading: hold, processes: hold, ..Held::default() };
             for network in [
                 Network::Open,
                 Network::NotPossible,
@@ -56,7 +65,7 @@ mod tests {
                 Network::Bubblewrap,
                 Network::Unshare,
             ] {
-                let words = words((files, network));
+                let words = words((held, network));
                 assert_eq!(lint(&words), [], "{words}");
             }
         }

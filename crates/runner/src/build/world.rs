@@ -1,6 +1,7 @@
 //! Who performs the effects of a build.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,8 +11,11 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Command, Note, Outcome, TaskId, Work};
 use unstuck_core::fault::{Config, Fault, Internal};
 use unstuck_store::Store;
+use unstuck_world::commands::Shims;
 use unstuck_world::connector::Connector;
 use unstuck_world::git::Oid;
+use unstuck_world::mcp;
+use unstuck_world::process::Wall;
 use unstuck_world::workspace::{Place, Shell, Workspace};
 
 use super::baseline::Baselines;
@@ -80,7 +84,8 @@ impl BuildWorld {
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let outcome = match order.effect.what {
             Work::Attempt { start } => return self.0.attempt(order, start, stop).await,
-            Work::Check => self.0.check(order).await,
+            // Ended half-way it is begun again, as after a kill.
+            Work::Check => stop.run_until_cancelled(Box::pin(self.0.check(order))).await?,
             Work::Commit => self.0.commit(order).await,
             Work::Perform { .. } => self.0.act(order).await,
             Work::Probe { .. } => self.0.look_up(order).await,
@@ -224,12 +229,26 @@ impl Shared {
             inherits_environment: false,
             environment: environment.map(|(name, value)| (name, Some(value))).collect(),
             timeout: self.settings.command_timeout,
+            wall: self.settings.wall.clone(),
         }
     }
 
-    /// The same for checks, which have a time of their own.
-    pub(crate) fn shell_of_checks(&self, order: &Order) -> Shell {
-        Shell { timeout: self.settings.check_timeout, ..self.shell(order) }
+    /// What an agent's processes are kept from in a task's worktree. They see the shims of their run, and
+    /// the socket that their environment names.
+    pub(super) fn wall(
+        &self,
+        order: &Order,
+        workspace: &Workspace,
+        environment: &[(OsString, OsString)],
+    ) -> Wall {
+        let mut wall = workspace.wall(environment).with(&self.settings.wall);
+        let shims = self.shims_folder(order);
+        wall.writable.iter_mut().for_each(|writable| writable.push(shims.join(Shims::LOG)));
+        wall.readable.push(shims);
+        let socket = environment.iter().find(|(name, _)| name == mcp::SOCKET);
+        wall.readable.extend(socket.map(|(_, path)| PathBuf::from(path)));
+        wall.admit_program(&self.settings.guard.executable);
+        wall
     }
 }
 

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Command, Effect, EffectId, Progress, Recorded, TaskId};
 use unstuck_core::plan::MutationSpec;
 use unstuck_store::{Conversation, Holder};
+use unstuck_world::process::SocketPath;
 
 use super::blame::Stated;
 use super::lines::next_line;
-use super::path::SocketPath;
 use super::wire::{Ask, LINE_BYTES_MAX, Refusal, Say, What};
 use crate::decider::{Look, Looked};
 use crate::ledger::{Action, Settled};

@@ -16,6 +16,7 @@ use super::acts::Acts;
 use super::blame;
 use super::lines::{next_line, write_all};
 use super::may::may;
+use super::peer::Rights;
 use super::remote::RemoteWorld;
 use super::reply::{done, refused, refused_by, said};
 use super::server::Talk;
@@ -25,6 +26,9 @@ use crate::handle::CommandError;
 use crate::notice::Notice;
 use crate::world::Scope;
 
+/// What a process is told that lives in a check, a setup or an action.
+const LIVES_IN_A_RUN: &str =
+    "this process lives in a run of this project, and may not ask for anything";
 /// What may wait to be said to one process.
 const SAYINGS_MAX: usize = 1_024;
 
@@ -33,6 +37,8 @@ pub(super) struct Connection {
     talk: Arc<Talk>,
     lines: BufReader<OwnedReadHalf>,
     say: mpsc::Sender<Say>,
+    /// Whether it may ask for nothing at all.
+    is_denied: bool,
     /// The run it belongs to: it can report for that and nothing else.
     only: Option<EffectId>,
     /// What it performs, by the number of its attachment.
@@ -44,17 +50,32 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(talk: Arc<Talk>, stream: UnixStream) -> Self {
+    pub(super) fn new(talk: Arc<Talk>, stream: UnixStream, rights: Rights) -> Self {
         let (read, write) = stream.into_split();
         let (say, sayings) = mpsc::channel(SAYINGS_MAX);
         tokio::spawn(write_all(write, sayings));
-        let (lines, acts) = (BufReader::new(read), Acts::new(say.clone()));
-        Self { talk, lines, say, only: None, attached: BTreeMap::new(), acts, watches: None }
+        let only = match rights {
+            Rights::Only(effect) => Some(effect),
+            Rights::Operator | Rights::Nothing => None,
+        };
+        Self {
+            talk,
+            lines: BufReader::new(read),
+            acts: Acts::new(say.clone()),
+            say,
+            is_denied: rights == Rights::Nothing,
+            only,
+            attached: BTreeMap::new(),
+            watches: None,
+        }
     }
 
     pub(super) async fn serve(mut self) {
         while let Some(line) = next_line(&mut self.lines).await {
             let said = match serde_json::from_slice::<Ask>(&line) {
+                Ok(Ask { id, .. }) if self.is_denied && !self.talk.handle.is_closing() => {
+                    Some(refused(id, Refusal::Denied, &LIVES_IN_A_RUN))
+                }
                 Ok(Ask { id, what: What::Act { effect, mutation } }) => {
                     // It is answered when it is settled; until then there is more to say.
                     self.act(id, effect, *mutation)
@@ -181,7 +202,12 @@ impl Connection {
         }
         if let Some(token) = token {
             match self.talk.key.effect(token) {
-                Some(effect) => self.only = Some(effect),
+                Some(effect) if self.only.is_none_or(|only| only == effect) => {
+                    self.only = Some(effect);
+                }
+                Some(_) => {
+                    return refused(id, Refusal::Denied, &"the token belongs to another run");
+                }
                 None => return refused(id, Refusal::Denied, &"the token is not one of ours"),
             }
         }

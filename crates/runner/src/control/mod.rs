@@ -1,8 +1,9 @@
 //! The control socket: how other processes talk to whoever holds a project.
 //!
-//! One JSON value per line, in both directions. The socket is the user's alone (mode 0600); a child
-//! of a run comes with that run's token and can then report for its run only. Nobody answers a
-//! question here: answers are rows in the store, and the socket only says that there are some.
+//! One JSON value per line, in both directions. The socket is the user's alone (mode 0600), and the
+//! kernel says which process knocks: one that lives in a run can report for that run only, with or
+//! without its token. Inside the wall there is the run's own socket and no other. No question is
+//! answered here: answers are rows in the store, and the socket only says that there are some.
 
 mod acts;
 mod blame;
@@ -10,9 +11,10 @@ mod client;
 mod connection;
 mod lines;
 mod may;
-mod path;
+mod peer;
 mod remote;
 mod reply;
+mod run_socket;
 mod server;
 mod token;
 mod wire;
@@ -20,6 +22,7 @@ mod words;
 
 pub use blame::Stated;
 pub use client::{Client, ClientError};
+pub use run_socket::RunSocket;
 pub use server::Server;
 pub use token::{Token, TokenKey};
 pub use wire::Refusal;

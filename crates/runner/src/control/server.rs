@@ -3,24 +3,27 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::UnixListener;
 use tokio::sync::Semaphore;
 use unstuck_store::Holder;
+use unstuck_world::process::SocketPath;
 use unstuck_world::redact::Redactor;
 
 use super::connection::Connection;
-use super::path::SocketPath;
+use super::peer::judge_peer;
 use super::token::TokenKey;
 use crate::handle::Handle;
 
+/// The folder of the lock files, beside the socket.
+const RUNS: &str = "runs";
 /// Processes that may talk at the same time.
 const CONNECTIONS_MAX: usize = 256;
 /// How long nobody is let in after somebody could not be.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Listens for other processes until it is dropped.
 #[derive(Debug)]
@@ -48,7 +51,8 @@ impl Server {
         let short = SocketPath::of(path)?;
         let listener = UnixListener::bind(short.as_path())?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-        let talk = Arc::new(Talk { handle, key, holder, redactor });
+        let runs = path.with_file_name(RUNS);
+        let talk = Arc::new(Talk { handle, key, holder, redactor, runs });
         Ok(Self(tokio::spawn(listen(listener, talk))))
     }
 }
@@ -66,6 +70,8 @@ pub(super) struct Talk {
     pub(super) key: TokenKey,
     pub(super) holder: Holder,
     pub(super) redactor: Arc<Redactor>,
+    /// Where the lock files of runs are.
+    pub(super) runs: PathBuf,
 }
 
 async fn listen(listener: UnixListener, talk: Arc<Talk>) {
@@ -79,7 +85,8 @@ async fn listen(listener: UnixListener, talk: Arc<Talk>) {
         };
         let talk = Arc::clone(&talk);
         tokio::spawn(async move {
-            Connection::new(talk, stream).serve().await;
+            let rights = judge_peer(&stream, talk.runs.clone(), &talk.handle).await;
+            Connection::new(talk, stream, rights).serve().await;
             drop(place);
         });
     }

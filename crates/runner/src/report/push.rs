@@ -2,6 +2,7 @@
 
 use unstuck_core::fault::Kind;
 use unstuck_core::plan::MutationKind;
+use unstuck_core::text::{VALUE_CHARS_MAX, push_refusal, quoted};
 use unstuck_store::tables::{MutationRow, MutationStatus};
 use unstuck_world::workspace::Project;
 
@@ -19,12 +20,27 @@ pub struct PushLeft {
     pub remote: String,
     /// The branch, by its short name.
     pub branch: String,
+    /// Why, in a line of git's own words.
+    pub reason: Option<String>,
 }
 
 impl PushLeft {
     /// The command that pushes it.
     pub fn command(&self) -> String {
         format!("git push {} {}", self.remote, self.branch)
+    }
+
+    /// What to do: the same command is refused again while its reason is there.
+    pub fn advice(&self) -> String {
+        match &self.reason {
+            Some(reason) => {
+                format!(
+                    "Git said: {reason}. When that is put right, `{}` pushes it.",
+                    self.command()
+                )
+            }
+            None => format!("`{}` pushes it.", self.command()),
+        }
     }
 }
 
@@ -36,9 +52,11 @@ pub fn push_left(facts: &Facts) -> Option<PushLeft> {
     let latest = pushes.max_by_key(|row| row.id)?;
     did_not_arrive(latest).then(|| {
         let branch = Project::branch(facts.build.id);
+        let failed = failed_push(facts);
         PushLeft {
-            remote: remote(facts).unwrap_or(REMOTE).to_owned(),
+            remote: failed.and_then(|(_, remote)| remote).unwrap_or(REMOTE).to_owned(),
             branch: branch.strip_prefix(BRANCHES).unwrap_or(&branch).to_owned(),
+            reason: failed.and_then(|(said, _)| reason(said)),
         }
     })
 }
@@ -50,13 +68,19 @@ const fn did_not_arrive(push: &MutationRow) -> bool {
     )
 }
 
-/// The remote that a push was meant for, as its fault says.
-fn remote(facts: &Facts) -> Option<&str> {
-    let faults =
-        facts.tasks.iter().flat_map(|task| &task.runs).filter_map(|run| run.fault.as_ref());
-    let mut pushes = faults.filter_map(|fault| match &fault.kind {
-        Kind::GitPushFailed(operation) => operation.remote.as_deref(),
+/// What git said about the latest push that failed, and the remote that it was meant for.
+fn failed_push(facts: &Facts) -> Option<(&str, Option<&str>)> {
+    let runs = facts.tasks.iter().flat_map(|task| &task.runs);
+    let failed = runs.filter_map(|run| match &run.fault.as_ref()?.kind {
+        Kind::GitPushFailed(operation) => Some((run, operation)),
         _ => None,
     });
-    pushes.next_back()
+    let (run, operation) = failed.max_by_key(|(run, _)| run.id)?;
+    let said = run.fault.as_ref().map_or("", |fault| fault.message.as_str());
+    Some((said, operation.remote.as_deref()))
+}
+
+/// The line that says why, set apart by quotation marks.
+fn reason(said: &str) -> Option<String> {
+    quoted(push_refusal(said)?, VALUE_CHARS_MAX)
 }

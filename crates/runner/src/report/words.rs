@@ -80,9 +80,8 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
     };
     let idle = !facts.at_work && matches!(state, BuildState::Running | BuildState::Sleeping { .. });
     let idle = idle.then(|| "Nobody is at work on it now, and the next start goes on.".to_owned());
-    let push = push_left(facts).map(|left| {
-        format!("The work is not at the remote {}. To push it: {}", left.remote, left.command())
-    });
+    let push = push_left(facts)
+        .map(|left| format!("The work is not at the remote {}. {}", left.remote, left.advice()));
     stands.into_iter().chain(idle).chain(push).collect()
 }
 

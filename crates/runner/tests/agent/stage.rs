@@ -28,7 +28,7 @@ use unstuck_store::{Answer, Holder, MemoryStore, Store as _};
 use unstuck_world::commands::{Commands, Environment, Network, Rules, Shims};
 use unstuck_world::fake::server::{Script, Server};
 use unstuck_world::model::Model;
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::provider::anthropic_api::AnthropicApi;
 use unstuck_world::provider::{self, Credential, Deadlines, prices};
 use unstuck_world::redact::Redactor;
@@ -74,7 +74,7 @@ struct Agents {
 impl World for Agents {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         match order.effect.what {
-            Work::Attempt { .. } => self.attempt(&order, &stop).await,
+            Work::Attempt { .. } => Box::pin(self.attempt(&order, &stop)).await,
             Work::Perform { .. } => Some(Outcome::Applied { result: Arc::from("ok") }.into()),
             Work::Probe { .. } => Some(Outcome::NotApplied.into()),
             _ => Some(Outcome::Done.into()),
@@ -144,6 +144,7 @@ impl Agents {
             inherits_environment: true,
             environment: Vec::new(),
             timeout: Duration::from_mins(1),
+            wall: Wall::default(),
         };
         Workspace::prepare(&project, &preparation, &shell).await.unwrap()
     }
@@ -164,7 +165,7 @@ impl Agents {
             lock: self.lock(order),
             environment: Environment::narrowed(all, &[], shims.folder()).with(ours),
             shims,
-            writable: Vec::new(),
+            wall: Wall { writable: Some(Vec::new()), ..Wall::default() },
             network: Network::Open,
             timeout: Duration::from_mins(1),
             declarable: Declarable::default(),

@@ -151,6 +151,20 @@ async fn a_turn_that_was_paused_is_asked_for_again_as_it_is() {
 }
 
 #[tokio::test]
+async fn work_that_ends_in_words_is_checked() {
+    let script = Script::new([write("src/greeting", "Hi\n")], Answer::text("It is friendly now."));
+    let mut stage = Stage::new(script).await;
+    stage.completed().await;
+    assert_eq!(stage.faults(), []);
+    assert_eq!(stage.file(0, "src/greeting"), "Hi\n");
+    let approach = stage.happened().iter().find_map(|event| match event {
+        Event::ApproachTaken { approach, .. } => Some(approach),
+        _ => None,
+    });
+    assert_eq!(approach.unwrap().summary, "It is friendly now.");
+}
+
+#[tokio::test]
 async fn words_alone_are_answered_and_a_few_of_them_end_the_attempt() {
     let script = Script::new([Answer::text("I think."), write("src/greeting", "Hi\n")], done());
     let mut stage = Stage::new(script).await;

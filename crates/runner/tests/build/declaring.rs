@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 use unstuck_core::engine::{Event, MutationState};
-use unstuck_core::fault::Code;
+use unstuck_core::fault::{Code, Kind};
 use unstuck_core::plan::PullRequest;
+use unstuck_core::question::Decision;
 use unstuck_world::fake::server::{Answer, Script};
 
 use crate::repo::{Repo, git_in};
@@ -117,10 +118,10 @@ async fn commands_pushes_and_pull_requests_are_performed_in_their_order() {
     let pull = r#"{"html_url": "https://git.example/ada/shop/pull/7"}"#;
     let service = Service::start(move |_: &Seen, _: &[Seen]| Reply::Answer(201, pull)).await;
     let repo = Repo::with(&[]);
-    let (remote, count) = (repo.beside("remote.git"), repo.beside("count"));
+    let remote = repo.beside("remote.git");
     repo.git(["init", "-q", "--bare", remote.to_str().unwrap()]);
     repo.git(["remote", "add", "origin", remote.to_str().unwrap()]);
-    let line = format!("echo ${{#TOKEN}} >> {}", count.display());
+    let line = "echo ${#TOKEN} letters";
     let mind = thinking([
         declare("out", &json!({"kind": "git.push"})),
         Answer::call(
@@ -141,12 +142,14 @@ async fn commands_pushes_and_pull_requests_are_performed_in_their_order() {
     let job = Job { pull_request: Some(place), ..Job::thought_out("a", &mind) };
     let stage = Stage::build(repo, vec![job]).await;
     stage.done().await;
-    let keys: Vec<String> = ledger(&stage).await.into_iter().map(|(key, _)| key).collect();
+    let actions = ledger(&stage).await;
+    let keys: Vec<&str> = actions.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["merge", "out", "pr", "count"]);
+    let result = format!("{} letters\n", TOKEN.len()).into();
+    assert_eq!(actions[3].1, MutationState::Applied { result });
     let there = git_in(&remote, ["rev-parse", &Stage::branch()]).unwrap();
     assert_eq!(there, stage.repo.git(["rev-parse", &Stage::branch()]));
     assert_eq!(service.seen("POST")[0].path, "/api/repos/ada/shop/pulls");
-    assert_eq!(std::fs::read_to_string(count).unwrap(), format!("{}\n", TOKEN.len()));
 }
 
 // B9: an action is kept as it is, so it must not hold a secret.
@@ -161,4 +164,44 @@ async fn an_action_that_spells_out_a_secret_is_refused() {
     let events = stage.events().await;
     assert!(!events.iter().any(|e| matches!(e.event, Event::Declared { .. })));
     assert!(!serde_json::to_string(&events).unwrap().contains(TOKEN));
+}
+
+// B16: what no rule allows is shown whole and asked about; nothing runs before the yes.
+#[tokio::test]
+async fn a_command_that_no_rule_allows_needs_a_persons_yes() {
+    let applied = MutationState::Applied { result: "paid\nwith a receipt\n".into() };
+    for (decision, came) in
+        [(Decision::AllowOnce, applied), (Decision::Deny, MutationState::Skipped)]
+    {
+        let line = "echo paid && echo 'with a receipt'";
+        let mind = thinking([declare("pay", &json!({"kind": "command", "command": line}))]).await;
+        let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+        let fault = stage.question().await.fault.unwrap();
+        let Kind::PermissionCommandBlocked(of) = &fault.kind else { panic!("{fault}") };
+        assert_eq!(of.what, line, "all of it is shown");
+        let pay = ("pay".to_owned(), MutationState::NotApplied);
+        assert!(ledger(&stage).await.contains(&pay), "nothing ran before the answer");
+        stage.answer(decision).await;
+        stage.done().await;
+        assert!(ledger(&stage).await.contains(&("pay".to_owned(), came)), "{decision}");
+        assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a"], "the work stays: {decision}");
+    }
+}
+
+// B16: a rule for one command allows no other, no other host and no probe of the agent's own.
+#[tokio::test]
+async fn a_rule_allows_what_it_names_and_nothing_else() {
+    let actions = [
+        json!({"kind": "command", "command": "echo ${#TOKEN} x; curl http://127.0.0.1"}),
+        json!({"kind": "command", "command": "echo ${#TOKEN} $(id)"}),
+        json!({"kind": "http", "url": "http://localhost:1/orders"}),
+        json!({"kind": "http", "url": "http://127.0.0.1:1/", "headers": {"Host": "evil.example"}}),
+        json!({"kind": "http", "url": "http://127.0.0.1:1/", "look_up_url": "http://evil.example"}),
+    ];
+    for action in actions {
+        let mind = thinking([declare("pay", &action)]).await;
+        let stage = Stage::build(Repo::with(&[]), vec![Job::thought_out("a", &mind)]).await;
+        let fault = stage.question().await.fault.unwrap();
+        assert_eq!(fault.code(), Code::PermissionCommandBlocked, "{action}");
+    }
 }

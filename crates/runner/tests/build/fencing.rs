@@ -3,7 +3,7 @@
 use std::fs;
 
 use unstuck_core::fault::{Code, Kind};
-use unstuck_world::process::{Fence, Hold};
+use unstuck_world::process::{Hold, Wall};
 
 use crate::repo::Repo;
 use crate::scripts::{Job, run, say, write};
@@ -48,8 +48,8 @@ async fn what_the_machine_keeps_agents_from_is_said_once() {
     let set = Set { says_walls: true, ..Set::default() };
     let stage = Stage::with(set, Repo::with(&[]), jobs.into()).await;
     stage.done().await;
-    let fence = Fence { writable: Some(Vec::new()), tcp_refused: false };
-    let words = match fence.try_out().files {
+    let wall = Wall { writable: Some(Vec::new()), ..Wall::default() };
+    let words = match wall.try_out().files {
         Hold::NotPossible | Hold::NotWanted => "This machine cannot keep me from writing outside",
         Hold::Fully | Hold::Partly => "This machine keeps me from writing outside",
     };

@@ -73,9 +73,11 @@ async fn a_branch_that_somebody_else_moved_is_checked_again() {
         "post-commit",
         &format!(
             "test -e {0} && exit; touch {0}; b={1}; \
+             unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE; cd {2}; \
              new=$(echo theirs | git commit-tree $b^{{tree}} -p $b); git update-ref $b $new",
             moved.display(),
-            Stage::branch()
+            Stage::branch(),
+            repo.root.display()
         ),
     );
     let job = Job::new("a", [&[write("a", "a\n")]]);

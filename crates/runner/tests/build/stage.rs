@@ -21,14 +21,15 @@ use unstuck_runner::{Clock as _, Ended, Handle, Results, Runner, Scope, Setup, S
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits, Usage};
 use unstuck_world::commands::{Network, Rules};
+use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::provider::Credential;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope;
-use unstuck_world::tool::Declarable;
+use unstuck_world::tool::{ActionRule, Declarable};
 use unstuck_world::validate::{Checks, Secrets};
 use unstuck_world::workspace::Project;
 
@@ -170,9 +171,13 @@ impl Stage {
             guard: guard(),
             runs,
             setup: Vec::new(),
+            setup_egress: EgressPolicy::Open,
+            check_egress: EgressPolicy::Open,
             share: Vec::new(),
             in_place: self.set.in_place,
             disk_free_bytes_min: self.set.disk_free_bytes_min,
+            // Agents and checks leave marks beside the repository.
+            wall: Wall { writable: Some(vec![self.repo.beside(".")]), ..Wall::default() },
             says_walls: self.set.says_walls,
             allowed: Vec::new(),
             unlisted: Vec::new(),
@@ -205,6 +210,7 @@ impl Stage {
                 declarable: Declarable {
                     secrets: ["TOKEN".to_owned()].into(),
                     pull_request: job.pull_request.clone(),
+                    allowed: vec![rule(None), rule(Some("echo ${#TOKEN} *"))],
                 },
                 policy: Arc::new(policy()),
             }));
@@ -220,6 +226,7 @@ impl Stage {
         let checks = |gate, commands: &[String]| Checks::new(gate, commands, &job.protect).unwrap();
         TaskSettings {
             worker: self.worker(job),
+            egress: EgressPolicy::Open,
             model: None,
             price: self.set.price,
             limits: Limits {
@@ -378,4 +385,11 @@ fn spec(job: &Job) -> TaskSpec {
 
 fn guard() -> Guard {
     Guard { executable: env!("CARGO_BIN_EXE_runner-test-guard").into(), arguments: Vec::new() }
+}
+
+/// What is performed without asking, here: requests to this machine, or this command.
+fn rule(command: Option<&str>) -> ActionRule {
+    let command = command.map(str::to_owned);
+    let (hosts, secrets) = (vec!["127.0.0.1".to_owned()], ["TOKEN".to_owned()].into());
+    ActionRule { command, hosts, secrets }
 }

@@ -8,6 +8,7 @@
 
 mod checkpointing;
 mod leaving;
+mod peers;
 mod performing;
 mod sockets;
 mod stage;

@@ -22,8 +22,9 @@ use unstuck_runner::{
 };
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::Limits;
+use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::provider::script::{self, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{self, Rules};
@@ -188,9 +189,13 @@ impl Stage {
             guard: guard(),
             runs: self.repo.beside("runs"),
             setup: Vec::new(),
+            setup_egress: EgressPolicy::Open,
+            check_egress: EgressPolicy::Open,
             share: Vec::new(),
             in_place: false,
             disk_free_bytes_min: 0,
+            // Agents and checks leave marks beside the repository.
+            wall: Wall { writable: Some(vec![self.repo.beside(".")]), ..Wall::default() },
             says_walls: false,
             allowed: Vec::new(),
             unlisted: Vec::new(),
@@ -221,6 +226,7 @@ impl Stage {
         };
         TaskSettings {
             worker: Worker::Agent(Arc::new(agent)),
+            egress: EgressPolicy::Open,
             model: None,
             price: None,
             limits: Limits {

@@ -104,7 +104,7 @@ fn line(recorded: &Recorded, mood: &'static str, says: String, now: Time) -> Lin
         let counts = brief::counts(why);
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        format!("{}{counts}", why.rule.sentence())
+        format!("{}{counts}", brief::rule(why))
     });
     Line {
         at: When::new(recorded.at, now),

@@ -281,7 +281,7 @@ async fn shown(
     let operators = frame.sees_detail().then(|| Operators {
         text: asked.row.operator_text.clone(),
         raw: asked.row.raw_error.clone(),
-        why: asked.row.why.rule.sentence().to_owned(),
+        why: brief::rule(&asked.row.why).to_owned(),
         counts: brief::counts(&asked.row.why),
         code: asked.row.code.map(|code| code.to_string()),
         signature: asked.row.signature.clone(),

@@ -112,9 +112,9 @@ async fn link(room: &Room, run: &RunRow, frame: &Frame) -> Result<Link, Problem>
 fn why(why: &unstuck_core::engine::Why) -> String {
     let counts = brief::counts(why);
     if counts.is_empty() {
-        why.rule.sentence().to_owned()
+        brief::rule(why).to_owned()
     } else {
-        format!("{} ({})", why.rule.sentence(), counts.join(", "))
+        format!("{} ({})", brief::rule(why), counts.join(", "))
     }
 }
 

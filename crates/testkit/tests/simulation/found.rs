@@ -205,19 +205,6 @@ fn a_repair_that_left_its_scope_is_repaired_again_and_never_becomes_a_task() {
 }
 
 #[test]
-fn stopping_what_jobs_are_at_does_not_end_their_home() {
-    let mut desk = Desk::new();
-    desk.policy.retry.pause_after_questions = 1;
-    desk.give(Command::DefineJob { spec: Arc::new(job("j")) });
-    desk.give(Command::FireJob { task: T0 });
-    desk.fails(T0, Code::AuthMissing);
-    desk.answer(1, Decision::Stop);
-    assert_eq!(*desk.task(T0), TaskState::Cancelled);
-    desk.give(Command::FireJob { task: T0 });
-    assert!(matches!(desk.owed(T0).what, Work::Execute { .. }));
-}
-
-#[test]
 fn a_script_in_a_plan_is_not_fired_again_under_those_who_need_it() {
     let mut desk = Desk::new();
     desk.start(1, vec![job("j"), task("a", &["j"])]);

@@ -1,0 +1,87 @@
+//! The ways out that a task's programs have, and what was refused on them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use unstuck_core::engine::{Command, Note};
+use unstuck_core::fault::{Fault, Missing};
+use unstuck_world::agent::Assignment;
+use unstuck_world::egress::{Egress, EgressPolicy};
+use unstuck_world::workspace::Shell;
+
+use super::settings::TaskSettings;
+use super::world::Shared;
+use crate::world::Order;
+
+const SOURCE: &str = "egress";
+/// How many refusals of one attempt are told one by one.
+const NOTED_MAX: usize = 5;
+
+impl Shared {
+    /// Opens the ways out of an agent program; they are open until the result is dropped.
+    pub(super) async fn open_egress(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        assignment: &mut Assignment,
+    ) -> Result<Option<Egress>, Fault> {
+        let Assignment { wall, environment, .. } = assignment;
+        let opened = task.egress.apply(&self.egress_socket(order), wall, environment).await;
+        opened.map_err(|error| not_open().caused_by(error))
+    }
+
+    /// A shell for checks, which have a time and ways out of their own.
+    pub(crate) async fn shell_of_checks(
+        &self,
+        order: &Order,
+    ) -> Result<(Shell, Option<Egress>), Fault> {
+        let timeout = self.settings.check_timeout;
+        let shell = Shell { timeout, ..self.shell(order) };
+        self.shell_reaching(order, &self.settings.check_egress, shell).await
+    }
+
+    /// A shell with the ways out that `policy` gives; they are open until the second is dropped.
+    pub(super) async fn shell_reaching(
+        &self,
+        order: &Order,
+        policy: &EgressPolicy,
+        mut shell: Shell,
+    ) -> Result<(Shell, Option<Egress>), Fault> {
+        let mut added = Vec::new();
+        let opened = policy.apply(&self.egress_socket(order), &mut shell.wall, &mut added).await;
+        let egress = opened.map_err(|error| not_open().caused_by(error))?;
+        shell.environment.extend(added.into_iter().map(|(name, value)| (name, Some(value))));
+        Ok((shell, egress))
+    }
+
+    /// Writes down what the proxy of an attempt refused.
+    pub(super) async fn note_refused_hosts(&self, order: &Order, egress: &Egress) {
+        for refused in egress.refusals().into_iter().take(NOTED_MAX) {
+            let times = if refused.times > 1 {
+                format!(" ({} times)", refused.times)
+            } else {
+                String::new()
+            };
+            let note = Note::Refused {
+                what: format!("connect to {}{times}", refused.target).into(),
+                why: Arc::from(refused.reason.to_string()),
+            };
+            let note = Command::Note { effect: order.effect.id, note };
+            if let Err(error) = self.decider.command(note).await {
+                tracing::debug!(%error, "a refused host could not be noted");
+            }
+        }
+    }
+
+    /// Beside the run's lock, so that it is found and removed with it.
+    fn egress_socket(&self, order: &Order) -> PathBuf {
+        let lock = self.runs.lock_path(order.effect.task, order.effect.run);
+        lock.with_extension("egress")
+    }
+}
+
+fn not_open() -> Fault {
+    let what = "a socket for the proxy beside the run's lock file".to_owned();
+    let message = "the proxy through which the agent reaches its service could not be started";
+    Fault::precondition_missing(SOURCE, message, Missing { what })
+}

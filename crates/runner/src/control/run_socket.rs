@@ -1,0 +1,95 @@
+//! The socket of one run: each connection through it has the rights of that run and no others.
+//!
+//! It is the only way out of the wall to the supervisor. The process that performs the run listens
+//! and passes everything on to the control socket, after it has shown the run's token there; so it
+//! goes on when another process takes the project over.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::io::{AsyncWriteExt as _, BufReader, copy_bidirectional};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use unstuck_world::process::SocketPath;
+
+use super::lines::next_line;
+use super::token::Token;
+use super::wire::{Ask, Say, What};
+
+/// Processes of one run that may talk at the same time.
+const CONNECTIONS_MAX: usize = 32;
+
+/// Passes on what the processes of one run say, until it is dropped.
+#[derive(Debug)]
+pub struct RunSocket {
+    path: PathBuf,
+    listening: JoinHandle<()>,
+}
+
+impl RunSocket {
+    /// Listens at `path`, for the run whose token this is, on behalf of the socket at `control`.
+    pub fn open(path: PathBuf, control: PathBuf, token: &Token) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(SocketPath::of(&path)?.as_path())?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        let (control, token) = (Arc::from(control), Arc::from(token.as_str()));
+        Ok(Self { path, listening: tokio::spawn(listen(listener, control, token)) })
+    }
+
+    /// Where it listens.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for RunSocket {
+    fn drop(&mut self) {
+        self.listening.abort();
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // There may be no descriptor left for it: that passes.
+            tokio::time::sleep(super::server::ACCEPT_PAUSE).await;
+            continue;
+        };
+        let (control, token) = (Arc::clone(&control), Arc::clone(&token));
+        tokio::spawn(async move {
+            if let Err(error) = pass_on(stream, &control, &token).await {
+                tracing::debug!(%error, "a connection of a run has ended");
+            }
+            drop(place);
+        });
+    }
+}
+
+/// Passes a connection on once it is bound to the run for good.
+async fn pass_on(mut inside: UnixStream, control: &Path, token: &str) -> io::Result<()> {
+    let mut holder = UnixStream::connect(SocketPath::of(control)?.as_path()).await?;
+    let hello = Ask { id: 0, what: What::Hello { token: Some(token.to_owned()) } };
+    let mut line = serde_json::to_vec(&hello)?;
+    line.push(b'\n');
+    holder.write_all(&line).await?;
+    let mut lines = BufReader::new(holder);
+    let said = next_line(&mut lines).await.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let Ok(Say::Done { .. }) = serde_json::from_slice::<Say>(&said) else {
+        return Err(io::ErrorKind::ConnectionRefused.into());
+    };
+    // The holder says nothing before it is asked, so there is nothing left in the buffer.
+    copy_bidirectional(&mut inside, &mut lines.into_inner()).await.map(drop)
+}
