@@ -17,10 +17,16 @@ mod settings;
 use std::process::ExitCode;
 
 use unstuck_world::process::guard;
+#[cfg(target_os = "linux")]
+use unstuck_world::process::wall::attack;
 
 fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == guard::ARGUMENT) {
         return guard::main();
+    }
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|first| first == attack::ARGUMENT) {
+        return attack::main(std::env::args_os().skip(2));
     }
     let args = args::parse();
     let telling = render::Telling { json: args::wants_json(), no_color: args.globals.no_color };

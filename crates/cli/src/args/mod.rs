@@ -170,13 +170,29 @@ pub(crate) fn parse() -> Args {
     Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// `unstuck help VERB` asks for what `unstuck VERB --help` says.
+/// `unstuck help VERB` asks for what `unstuck VERB --help` says, also for a verb of another one:
+/// `unstuck help answer` is about `unstuck inbox answer`.
 fn helped(given: Vec<OsString>) -> Vec<OsString> {
     let mut words = given.into_iter();
     let (program, first) = (words.next(), words.next());
-    let asked = if first.as_deref() == Some(OsStr::new("help")) { None } else { first.clone() };
-    let help = asked.is_none().then(|| OsString::from("--help")).filter(|_| first.is_some());
-    program.into_iter().chain(asked).chain(words).chain(help).collect()
+    if first.as_deref() != Some(OsStr::new("help")) {
+        return program.into_iter().chain(first).chain(words).collect();
+    }
+    let rest: Vec<OsString> = words.collect();
+    let parent = rest.first().and_then(|verb| parent_of(verb.to_str()?));
+    let parent = parent.map(OsString::from);
+    program.into_iter().chain(parent).chain(rest).chain([OsString::from("--help")]).collect()
+}
+
+/// The one verb that has this one below it, where it is no verb by itself.
+fn parent_of(verb: &str) -> Option<String> {
+    let all = Args::command();
+    if all.find_subcommand(verb).is_some() {
+        return None;
+    }
+    let mut parents = all.get_subcommands().filter(|parent| parent.find_subcommand(verb).is_some());
+    let parent = parents.next()?.get_name().to_owned();
+    parents.next().is_none().then_some(parent)
 }
 
 /// Reads one of the two verbs that scripts call again and again, without making all the others ready.
@@ -228,6 +244,8 @@ mod tests {
         let helped = |words: &[&str]| helped(words.iter().map(OsString::from).collect());
         assert_eq!(helped(&["unstuck", "help", "run"]), ["unstuck", "run", "--help"]);
         assert_eq!(helped(&["unstuck", "help"]), ["unstuck", "--help"]);
+        let answer = ["unstuck", "inbox", "answer", "--help"];
+        assert_eq!(helped(&["unstuck", "help", "answer"]), answer);
         assert_eq!(helped(&["unstuck", "run", "help"]), ["unstuck", "run", "help"]);
         assert_eq!(helped(&["unstuck"]), ["unstuck"]);
     }

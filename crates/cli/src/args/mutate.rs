@@ -13,9 +13,10 @@ use super::value::span;
         send a mail, publish a version. The same key is never performed twice: whoever asks again \
         gets what came back the first time, and nothing is run.\n\n\
         What is about to happen is on disk before it happens. When the command is killed, takes too \
-        long or loses its connection, nobody knows whether it got through: then the probe looks, and \
-        where there is none or it cannot tell, you are asked, and nothing is repeated until you \
-        have said so.\n\n\
+        long or ends with any status but 0, it may have got through all the same: then the probe \
+        looks, and where there is none or it cannot tell, you are asked, and nothing is repeated \
+        until you have said so. Where a status proves that nothing was done, declare it with \
+        --not-done.\n\n\
         Its output is what came back, now or the first time. A key is used up for good, in the whole \
         project: `charge-$order` charges each order once, however often the script runs. Where an \
         action is to happen once in every firing of a job, say --scope firing. Inside an agent's \
@@ -38,6 +39,12 @@ pub(crate) struct Mutate {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) probe: Option<String>,
 
+    /// The exit statuses that mean that it did not happen: 22,7. Without a probe, every status but 0
+    /// leaves it open and you are asked
+    #[arg(long, value_name = "STATUS", value_delimiter = ',',
+          value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) not_done: Vec<u8>,
+
     /// How long after the call it may still appear, for the probe: 0, 30s, 5m
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) settle: Option<Span>,
@@ -45,6 +52,11 @@ pub(crate) struct Mutate {
     /// End the command when it takes longer: 90s, 10m. So is its probe, after a minute at most
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) timeout: Option<Span>,
+
+    /// Give up when something else keeps it from running or being settled for this long: 30s, 5m. Its
+    /// own run time does not count
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(crate) max_wait: Option<Span>,
 
     /// Say nothing but what came back
     #[arg(short, long)]
@@ -68,8 +80,9 @@ const MUTATE_EXAMPLES: &str = "\
 Examples:
   receipt=$(unstuck mutate --key charge-$order -- curl -fsS -d order=$order https://pay.example/charges)
   unstuck mutate --key invoice-2026-11 --probe './invoices has 2026-11' -- ./invoices send 2026-11
-  unstuck mutate --key release-1.4 --timeout 5m -- npm publish
+  unstuck mutate --key release-1.4 --timeout 5m --not-done 2 -- ./publish 1.4
   unstuck mutate --key nightly-mail --scope firing -- ./mail-the-team
 
 Exit codes: those of the command; 0 when it was done before; 120 when a person has to say whether
-it happened; 121 when it is refused: the key was used for something else, or a person left it out.";
+it happened; 121 when it is refused: the key was used for something else, or a person left it out;
+75 when --max-wait is over, or 4 where all jobs are paused.";

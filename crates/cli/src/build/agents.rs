@@ -23,7 +23,7 @@ use unstuck_world::provider::openai_api::{self, OpenAiApi};
 use unstuck_world::provider::prices::Prices;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::provider::{self, Account, Credential, Deadlines, Key};
-use unstuck_world::tool::Declarable;
+use unstuck_world::tool::{ActionRule, Declarable};
 
 use super::service;
 use crate::error::Error;
@@ -202,7 +202,7 @@ impl Agents<'_> {
             },
             commands: self.rules(),
             network: self.network,
-            declarable: Declarable::default(),
+            declarable: self.declarable(),
             policy: Arc::clone(self.policy),
         }))
     }
@@ -231,6 +231,18 @@ impl Agents<'_> {
         })
     }
 
+    /// What actions that agents declare may use, and which of them need no leave.
+    pub(crate) fn declarable(&self) -> Declarable {
+        let allowed = self.settings.actions.allowed.iter().map(|rule| ActionRule {
+            command: rule.command.clone(),
+            hosts: rule.hosts.clone(),
+            secrets: rule.secrets.iter().cloned().collect(),
+        });
+        let allowed: Vec<ActionRule> = allowed.collect();
+        let secrets = allowed.iter().flat_map(|rule| rule.secrets.iter().cloned()).collect();
+        Declarable { secrets, pull_request: None, allowed }
+    }
+
     /// The rules about commands, as the settings say.
     pub(crate) fn rules(&self) -> Rules {
         let commands = &self.settings.commands;
@@ -238,7 +250,7 @@ impl Agents<'_> {
             allowed: commands.allowed.clone(),
             blocked: commands.blocked.clone(),
             unlisted: commands.allow_destructive.clone(),
-            network: commands.network,
+            network: commands.network.is_open(),
             environment: commands.env.clone(),
         }
     }

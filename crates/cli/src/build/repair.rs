@@ -14,32 +14,13 @@ use unstuck_world::workspace;
 
 use super::agents::Agents;
 use super::settings::build_settings;
-use super::task::{bad_glob, task_settings};
+use super::task::{DECIDING, bad_glob, task_settings};
 use crate::error::Error;
 use crate::project::Project;
 use crate::settings::RepairMode;
 
-/// What no repair touches, whatever its scope says: what decides how the project is built, checked,
-/// published and looked after.
-const NEVER: [&str; 17] = [
-    "unstuck.toml",
-    "**/unstuck.toml",
-    ".github",
-    ".gitlab-ci.yml",
-    ".gitlab",
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".woodpecker.yml",
-    ".travis.yml",
-    "azure-pipelines.yml",
-    "Jenkinsfile",
-    ".ci",
-    ".githooks",
-    ".husky",
-    ".pre-commit-config.yaml",
-    "**/.gitattributes",
-];
+/// What no repair touches beside that, whatever its scope says.
+const NEVER: [&str; 2] = [".github", "**/.gitattributes"];
 
 /// Everything that a repair runs finds this set.
 const DRY_RUN: &str = "UNSTUCK_DRY_RUN";
@@ -147,7 +128,7 @@ fn task(
 ) -> Result<TaskSettings, Error> {
     let settings = agents.settings;
     let proof: Vec<String> = wanted.validate.iter().chain(&wanted.dry_run).cloned().collect();
-    let never = NEVER.iter().map(|&path| path.to_owned());
+    let never = DECIDING.iter().chain(&NEVER).map(|&path| path.to_owned());
     let forbidden: Vec<String> = never.chain(settings.scope.ask_first.iter().cloned()).collect();
     let repaired = TaskSpec {
         validate: Some(proof.clone()),
@@ -161,6 +142,7 @@ fn task(
         allowed: wanted.scope.clone(),
         forbidden: settings.scope.forbidden.iter().chain(&forbidden).cloned().collect(),
         ask_first: Vec::new(),
+        ask_unless_named: Vec::new(),
     };
     let checks = |gate, commands: &[String]| {
         let checks = Checks::new(gate, commands, &settings.validate.protect);

@@ -19,6 +19,8 @@ pub(crate) fn secrets(settings: &Settings) -> Vec<String> {
     let mut secrets = of_environment();
     secrets.extend(settings.agent.key_env.as_deref().and_then(variable));
     secrets.extend(variable(&settings.github.token_env));
+    let actions = settings.actions.allowed.iter().flat_map(|rule| &rule.secrets);
+    secrets.extend(actions.filter_map(|name| variable(name)));
     secrets.extend(settings.notify.values().flat_map(Notify::secrets).map(str::to_owned));
     secrets
 }

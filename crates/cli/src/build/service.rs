@@ -122,6 +122,19 @@ const fn own_host(provider: Provider, login: bool) -> Option<&'static str> {
     }
 }
 
+/// The hosts of a vendor that its agent program works with, whichever way it gets into its account.
+pub(super) const fn hosts_of_vendor(provider: Provider) -> &'static [&'static str] {
+    match provider {
+        Provider::ClaudeCli | Provider::AnthropicApi => {
+            &["api.anthropic.com", "console.anthropic.com", "platform.claude.com"]
+        }
+        Provider::CodexCli | Provider::OpenAiApi => {
+            &["api.openai.com", "auth.openai.com", "chatgpt.com"]
+        }
+        Provider::Script => &[],
+    }
+}
+
 /// The host of an address. One that can be read in two ways has none.
 fn host_of(url: &str) -> Option<String> {
     let (scheme, rest) = url.trim().split_once("://")?;

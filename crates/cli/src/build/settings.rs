@@ -8,24 +8,37 @@ use unstuck_runner::Results;
 use unstuck_runner::build::{BuildSettings, Control};
 use unstuck_runner::control::TokenKey;
 use unstuck_world::commands::Environment;
+use unstuck_world::connector::Credentials;
 use unstuck_world::git::{Oid, Person};
+use unstuck_world::provider::Credential;
 use unstuck_world::redact::Redactor;
 use unstuck_world::tool::Declarable;
 use unstuck_world::validate::Secrets;
 use unstuck_world::workspace;
 
 use super::agents::Agents;
+use super::egress::{check_egress, setup_egress};
 use super::secrets::secrets;
 use super::task::task_settings;
+use super::wall::wall_rules;
 use crate::error::Error;
 use crate::project::Project;
+use crate::settings::{Settings, variable};
 
 /// How agents that are programs talk to whoever decides.
-fn control(project: &Project) -> Result<Control, Error> {
+fn control(project: &Project, declarable: Declarable) -> Result<Control, Error> {
     let path = project.token_key();
     let key = TokenKey::open(&path)
         .map_err(|source| Error::Folder { place: path.display().to_string(), source })?;
-    Ok(Control { socket: project.socket(), key, declarable: Declarable::default() })
+    Ok(Control { socket: project.socket(), key, declarable })
+}
+
+/// The secrets that actions may use, as far as they are set: one that is missing is asked for when an
+/// action needs it.
+fn credentials(settings: &Settings) -> Credentials {
+    let named = settings.actions.allowed.iter().flat_map(|rule| &rule.secrets);
+    let set = named.filter_map(|name| Some((name.clone(), Credential::new(&variable(name)?)?)));
+    set.collect()
 }
 
 /// Everything that performs a build of these tasks.
@@ -47,8 +60,11 @@ pub(crate) async fn build_settings(
     Ok(BuildSettings {
         start,
         guard: agents.guard.clone(),
+        wall: wall_rules(&settings.wall, project.root()),
         runs: project.runs(),
         setup: settings.run.setup.clone(),
+        setup_egress: setup_egress(settings),
+        check_egress: check_egress(settings),
         share: settings.run.share.clone(),
         in_place: settings.run.in_place,
         disk_free_bytes_min: settings.run.disk_free_mb.saturating_mul(1 << 20),
@@ -61,9 +77,9 @@ pub(crate) async fn build_settings(
         environment: Environment::usual(env::vars_os(), &settings.commands.env),
         redactor: Arc::new(Redactor::new(hidden())),
         secrets: Arc::new(Secrets::new(hidden())),
-        credentials: [].into(),
+        credentials: credentials(settings),
         results: Results::new(project.results()),
-        control: Some(control(project)?),
+        control: Some(control(project, agents.declarable())?),
         remote: settings.run.push.then(|| settings.run.remote.clone()),
         pull_request: settings.run.pull_request,
         tasks: tasks.collect::<Result<_, Error>>()?,

@@ -8,7 +8,7 @@ use unstuck_runner::build::{Gates, TaskSettings};
 use unstuck_world::agent::Limits;
 use unstuck_world::provider::prices::Prices;
 use unstuck_world::scope::{self, BadPattern, Rules, Scope};
-use unstuck_world::validate::{BaselineMode, Checks, defining_files};
+use unstuck_world::validate::{BaselineMode, Checks, MissingDefinitions, defining_files};
 
 use super::agents::Agents;
 use super::brief::brief;
@@ -53,6 +53,36 @@ fn of_git(key: &str, kind: MutationKind) -> Arc<MutationSpec> {
     })
 }
 
+/// What decides how the project is checked, built, published and looked after. A task changes it only
+/// when a person says so, or where its scope names it.
+pub(super) const DECIDING: [&str; 25] = [
+    FILE,
+    "*/**/unstuck.toml",
+    "jobs/*.md",
+    ".gitmodules",
+    ".github/workflows",
+    ".github/actions",
+    ".gitlab-ci.yml",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".drone.yml",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "Jenkinsfile",
+    ".ci",
+    ".githooks",
+    ".husky",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook",
+];
+
 /// What performs a task.
 pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<TaskSettings, Error> {
     let settings = agents.settings;
@@ -61,14 +91,18 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
     let model = agents.model(spec);
     let (run, validate) = (&settings.run, &settings.validate);
     let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
+    // Checks put the settings back, where there are any of both.
+    let is_put_back = !pre_commit.is_empty() && agents.root.join(FILE).is_file();
     let checks = |gate, commands: &[String]| {
         let checks = Checks::new(gate, commands, &validate.protect)
             .map_err(|bad| bad_glob("validate.protect", &bad))?;
         let mut defining = defining_files(agents.root, commands);
         defining.push(FILE.into());
-        Ok::<_, Error>(checks.defined_by(defining))
+        let replacing = MissingDefinitions::find(agents.root, commands).replacing;
+        Ok::<_, Error>(checks.defined_by(defining, replacing))
     };
     Ok(TaskSettings {
+        egress: agents.egress(agents.of(spec)?),
         price: model.as_deref().and_then(|model| Prices::default().of(model)),
         limits: Limits {
             turns_max: Some(run.max_iterations),
@@ -77,7 +111,7 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
             idle: run.idle.0.into(),
             total: run.attempt.0.into(),
         },
-        scope: fence(settings, spec, &allowed)?,
+        scope: fence(agents, spec, &allowed, is_put_back)?,
         gates: Gates {
             pre_commit: checks(Gate::PreCommit, pre_commit)?,
             pre_push: checks(Gate::PrePush, &validate.pre_push)?,
@@ -93,8 +127,19 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
     })
 }
 
-fn fence(settings: &Settings, spec: &TaskSpec, allowed: &[String]) -> Result<Scope, Error> {
-    let own = &settings.scope;
+fn fence(
+    agents: &Agents<'_>,
+    spec: &TaskSpec,
+    allowed: &[String],
+    is_put_back: bool,
+) -> Result<Scope, Error> {
+    let (own, validate) = (&agents.settings.scope, &agents.settings.validate);
+    let asked_about = DECIDING.iter().filter(|path| !(is_put_back && **path == FILE));
+    let pre_commit = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
+    let checks = [pre_commit, &validate.pre_push, &validate.pre_pr].map(Vec::as_slice).concat();
+    // A new file that changes how a check runs could make it green.
+    let missing = MissingDefinitions::find(agents.root, &checks).additional.into_iter();
+    let missing = missing.filter_map(|file| file.into_os_string().into_string().ok());
     let rules = Rules {
         mode: match own.mode {
             Mode::Strict => scope::Mode::Strict,
@@ -104,6 +149,7 @@ fn fence(settings: &Settings, spec: &TaskSpec, allowed: &[String]) -> Result<Sco
         allowed: allowed.to_vec(),
         forbidden: own.forbidden.iter().chain(&spec.scope.forbidden).cloned().collect(),
         ask_first: own.ask_first.clone(),
+        ask_unless_named: asked_about.map(|&path| path.to_owned()).chain(missing).collect(),
     };
     let place = spec.file.as_deref().unwrap_or("scope");
     Scope::new(&rules).map_err(|bad| bad_glob(place, &bad))

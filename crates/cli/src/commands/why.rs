@@ -120,7 +120,7 @@ impl Story {
             let counts = words::counts(why);
             let counts =
                 if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-            let sentence = wrapped(&format!("{}{counts}", why.rule.sentence()), 4, width);
+            let sentence = wrapped(&format!("{}{counts}", words::rule(why)), 4, width);
             writeln!(out, "    {dim}{sentence}{dim:#}")?;
         }
         let mut codes: Vec<_> =

@@ -275,7 +275,12 @@ impl Error {
                 ]
             }
             Self::NothingHere { .. } => {
-                vec!["`unstuck exec -- COMMAND` runs one; -C DIR names another project".to_owned()]
+                vec![
+                    "`unstuck run \"a goal\"` starts work, and `unstuck exec -- COMMAND` runs a \
+                     command"
+                        .to_owned(),
+                    "-C DIR names another project".to_owned(),
+                ]
             }
             Self::NoBuild { .. } => {
                 vec!["a report is about a build; `unstuck status` shows jobs as well".to_owned()]

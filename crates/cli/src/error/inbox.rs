@@ -1,7 +1,6 @@
 //! Answers to questions.
 
 use unstuck_core::engine::QuestionId;
-use unstuck_core::question::Decision;
 
 /// Why an answer was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -13,8 +12,8 @@ pub(crate) enum InboxError {
         question: QuestionId,
         /// The word.
         word: String,
-        /// What it offers.
-        choices: Vec<Decision>,
+        /// What it offers: each choice as it is typed, with its words.
+        choices: Vec<String>,
     },
     /// A hint was chosen and none was given. There is one answer, so it is not taken like this.
     #[error("this answer needs your words")]
@@ -41,11 +40,8 @@ impl InboxError {
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
             Self::NoSuchChoice { question, choices, .. } => {
-                let choices: Vec<&str> = choices.iter().map(|choice| choice.as_str()).collect();
-                vec![
-                    format!("its choices are {}", choices.join(", ")),
-                    format!("`unstuck inbox show {}` says what each leads to", question.0),
-                ]
+                let more = format!("`unstuck inbox show {}` says what each leads to", question.0);
+                choices.iter().cloned().chain([more]).collect()
             }
             Self::NoGuidance { question } => {
                 let answer = format!("unstuck inbox answer {} provide_guidance", question.0);

@@ -8,6 +8,9 @@ pub(crate) enum TasksError {
     /// Nothing was named, and there is no folder of tasks.
     #[error("there is nothing to run: no tasks were named, and there is no folder tasks/")]
     Nothing,
+    /// What was named is empty.
+    #[error("there is nothing to run: the goal is empty")]
+    EmptyGoal,
     /// A folder without a task file.
     #[error("there is no task file in {}", folder.display())]
     EmptyFolder {
@@ -28,7 +31,7 @@ impl TasksError {
     /// Next steps, most useful first.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::Nothing => vec![
+            Self::Nothing | Self::EmptyGoal => vec![
                 "`unstuck run \"a goal\"` runs one; `unstuck init` writes an example task"
                     .to_owned(),
             ],

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use unstuck_runner::control::Client;
 use unstuck_world::mcp::{SOCKET, TOKEN};
 
+use super::folder::FOLDER;
 use super::patience::{PAUSE, TRIES};
 use crate::error::{Error, ScriptError};
 use crate::settings::variable;
@@ -24,9 +25,9 @@ impl Child {
         Some(Self { socket: given(SOCKET)?.into(), token: given(TOKEN)? })
     }
 
-    /// The folder of the project, which the socket lies in the folder of.
+    /// The folder of the project.
     pub(crate) fn root(&self) -> Option<&Path> {
-        self.socket.parent()?.parent()
+        project_of_socket(&self.socket)
     }
 
     /// Connects. Between one holder and the next there is a moment without one.
@@ -51,4 +52,9 @@ impl Child {
             }
         }
     }
+}
+
+/// The folder of the project that a socket belongs to: its own folder, or that of a run.
+pub(crate) fn project_of_socket(socket: &Path) -> Option<&Path> {
+    socket.ancestors().find(|folder| folder.ends_with(FOLDER))?.parent()
 }

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::settings::{Flags, Resolved};
 
 /// The folder of a project that holds what Unstuck keeps.
-const FOLDER: &str = ".unstuck";
+pub(super) const FOLDER: &str = ".unstuck";
 /// What marks the root of a project, the surest sign first.
 const MARKS: [&str; 3] = [FOLDER, "unstuck.toml", ".git"];
 

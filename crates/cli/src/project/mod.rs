@@ -15,7 +15,7 @@ mod signals;
 pub(crate) mod which;
 
 pub(crate) use channels::channels;
-pub(crate) use child::Child;
+pub(crate) use child::{Child, project_of_socket};
 pub(crate) use desk::{Line, current_holder, send, take_answers};
 pub(crate) use folder::{Project, holder, now, state_folder, whoever};
 pub(crate) use look::{task, tasks_of};
@@ -25,9 +25,9 @@ pub(crate) use signals::{Signal, Signals};
 
 use std::{env, io};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getpid, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
-use unstuck_world::process::{Guard, guard};
+use unstuck_world::process::{Guard, find_runs_around, guard};
 
 use crate::error::Error;
 
@@ -53,6 +53,22 @@ pub(crate) fn require_descriptors() -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Descriptors { allowed, needed: DESCRIPTORS_MIN })
+}
+
+/// Refuses what only a person may do where this process lives in a run of the project: an agent that
+/// asks a question must not answer it.
+pub(crate) fn refuse_inside_run(project: &Project, verb: &'static str) -> Result<(), Error> {
+    let around = find_runs_around(getpid(), &project.runs());
+    if around.is_ok_and(|runs| runs.is_empty()) {
+        return Ok(());
+    }
+    Err(Error::NotNow {
+        verb,
+        said:
+            "this command was started inside a run of this project, and only a person may do that"
+                .to_owned(),
+        hint: "do it from a terminal of your own, or on the page of `unstuck serve`".to_owned(),
+    })
 }
 
 /// This program as the guard of others.

@@ -4,7 +4,8 @@
 //! happens; here is what the journal alone can say afterwards.
 
 use unstuck_core::engine::{Event, Left, Phase, Raised, Reconciled, Status, Step};
-use unstuck_core::text::failed;
+use unstuck_core::fault::Code;
+use unstuck_core::text::{failed, push_refusal};
 use unstuck_core::time::Time;
 
 use super::{when, words};
@@ -108,7 +109,9 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::FaultMet { fault, .. } => {
             let code = fault.code();
-            format!("met {code}: {}", failed(code, false))
+            let refusal = push_refusal(&fault.message).filter(|_| code == Code::GitPushFailed);
+            let said = refusal.map_or_else(String::new, |said| format!(" ({said})"));
+            format!("met {code}: {}{said}", failed(code, false))
         }
         Event::Observed { .. } => {
             "a command of the agent failed; that counts for nothing yet".to_owned()

@@ -3,7 +3,7 @@
 use anstyle::Style;
 use unstuck_core::engine::{BuildState, Left, TaskState};
 use unstuck_core::time::Time;
-use unstuck_store::tables::BuildRow;
+use unstuck_store::tables::{BuildRow, TaskRow};
 
 use super::{style, when, words};
 
@@ -18,6 +18,22 @@ pub(crate) const fn mark(state: &TaskState) -> (&'static str, Style) {
         TaskState::Failed { .. } => ("✘", style::ERROR),
         TaskState::Skipped { .. } | TaskState::Cancelled => ("✘", style::DIM),
         TaskState::Pending { .. } => ("·", style::DIM),
+    }
+}
+
+/// Whether a task is done because nothing had to be changed.
+pub(crate) fn needed_no_change(row: &TaskRow) -> bool {
+    row.moved.state == TaskState::Done && row.moved.unchanged.is_some()
+}
+
+/// How many tasks of a build are done, of `all` in words: `1 of 3 tasks done, 1 needed no change`.
+pub(crate) fn counts(all: &str, build: &BuildRow, tasks: &[TaskRow]) -> String {
+    let unchanged = tasks.iter().filter(|row| needed_no_change(row)).count();
+    let done = (build.done as usize).saturating_sub(unchanged);
+    match unchanged {
+        0 => format!("{done} of {all} done"),
+        many if many == tasks.len() => format!("{all} needed no change"),
+        many => format!("{done} of {all} done, {many} needed no change"),
     }
 }
 

@@ -3,10 +3,11 @@
 use std::fmt::Display;
 
 use unstuck_core::engine::{CheckVerdict, Checked};
-use unstuck_core::fault::Gate;
+use unstuck_core::fault::{Code, Gate};
 use unstuck_core::question::{Decision, QuestionOption};
-pub(crate) use unstuck_core::tell::brief::{counts, kind, name, paused};
+pub(crate) use unstuck_core::tell::brief::{counts, kind, name, paused, rule};
 pub(crate) use unstuck_core::text::brief::{amount, number, plain_line};
+use unstuck_core::text::without_escapes;
 
 /// What the checks of a gate said: `was checked before the commit: 2 passed, 1 failed`.
 pub(crate) fn checked(checked: &Checked) -> String {
@@ -41,18 +42,35 @@ pub(crate) fn cut(name: &str, columns_max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// What to type for a choice.
-pub(crate) fn answer_command(question: impl Display, option: &QuestionOption) -> String {
+/// What `provide_credentials` is called where a person has put right something else than a login.
+pub(crate) const FIXED: &str = "fixed";
+
+/// The word for a choice of a question about this code.
+fn choice_word(option: &QuestionOption, code: Option<Code>) -> &'static str {
+    let about_login =
+        matches!(code, Some(Code::AuthInvalid | Code::AuthExpired | Code::AuthMissing));
+    match option.value {
+        Decision::ProvideCredentials if !about_login => FIXED,
+        value => value.as_str(),
+    }
+}
+
+/// What to type for a choice of a question about this code.
+pub(crate) fn answer_command(
+    question: impl Display,
+    option: &QuestionOption,
+    code: Option<Code>,
+) -> String {
     let guidance = match (&option.guidance, option.value) {
         (Some(words), _) => format!(" --guidance '{}'", plain_line(words).replace('\'', r"'\''")),
         (None, Decision::ProvideGuidance) => " --guidance '…'".to_owned(),
         (None, _) => String::new(),
     };
-    format!("unstuck inbox answer {question} {}{guidance}", option.value)
+    format!("unstuck inbox answer {question} {}{guidance}", choice_word(option, code))
 }
 
 /// A line of a program as it is, without what would move the cursor.
 pub(crate) fn shown_line(line: &str) -> String {
     let readable = |c: char| if c == '\t' || !c.is_control() { c } else { ' ' };
-    line.chars().map(readable).collect()
+    without_escapes(line).chars().map(readable).collect()
 }

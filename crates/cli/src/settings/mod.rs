@@ -5,6 +5,7 @@ mod job;
 mod job_files;
 mod keys;
 mod layer;
+mod network;
 mod notify;
 mod policy;
 #[cfg(test)]
@@ -22,7 +23,7 @@ pub(crate) use layer::Origin;
 pub(crate) use notify::Notify;
 pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
 pub(crate) use sections::{
-    Agent, Audience, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings,
+    Agent, Audience, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings, WallSettings,
 };
 pub(crate) use server::Server;
 pub(crate) use units::{Length, Money};

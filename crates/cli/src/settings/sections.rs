@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::job::Job;
+use super::network::NetworkReach;
 use super::notify::Notify;
 use super::server::Server;
 use super::units::{Length, Money};
@@ -25,6 +26,10 @@ pub(crate) struct Settings {
     pub(crate) scope: Scope,
     /// Which commands agents may run, and with what.
     pub(crate) commands: Commands,
+    /// What agents, their commands, setup, checks and hooks can read, write and use.
+    pub(crate) wall: WallSettings,
+    /// What agents may do that cannot be taken back, without asking you.
+    pub(crate) actions: Actions,
     /// What is checked before a change goes on.
     pub(crate) validate: Validate,
     /// Where pull requests are opened.
@@ -50,7 +55,7 @@ pub(crate) struct Settings {
 }
 
 /// Who works on the tasks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Agent {
     /// Which agent or model. Without it, the first agent program that is installed.
@@ -75,6 +80,8 @@ pub(crate) struct Agent {
     pub(crate) args: Vec<String>,
     /// What an agent program may do by itself.
     pub(crate) permissions: Permissions,
+    /// What an agent program and the commands it runs may reach beside its model's service.
+    pub(crate) network: NetworkReach,
     /// The dialect of an OpenAI-compatible service.
     pub(crate) dialect: Dialect,
     /// How hard a model thinks, where it can be told: low, medium, high.
@@ -85,6 +92,26 @@ pub(crate) struct Agent {
     /// The file of a scripted agent, from the root of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) script: Option<String>,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            model: None,
+            base_url: None,
+            address_of_project: false,
+            key_env: None,
+            program: None,
+            args: Vec::new(),
+            permissions: Permissions::default(),
+            network: NetworkReach::REGISTRIES,
+            dialect: Dialect::default(),
+            effort: None,
+            output_tokens_max: Tokens::default(),
+            script: None,
+        }
+    }
 }
 
 /// Who does the thinking.
@@ -135,7 +162,7 @@ pub(crate) enum Permissions {
     /// for is refused, and becomes a question where the task cannot do without.
     #[default]
     Listed,
-    /// Everything, inside the fence that this machine can put around it.
+    /// Everything, inside the wall that this machine can put around it.
     Everything,
 }
 
@@ -184,6 +211,8 @@ pub(crate) struct Run {
     pub(crate) disk_free_mb: u64,
     /// Commands that are run once in every new worktree, such as `npm ci`.
     pub(crate) setup: Vec<String>,
+    /// What those commands may reach.
+    pub(crate) setup_network: NetworkReach,
     /// Paths that worktrees share with your own tree, such as `target` or `.env`.
     pub(crate) share: Vec<String>,
     /// What a check means that is red before a task begins.
@@ -210,6 +239,7 @@ impl Default for Run {
             pull_request: false,
             disk_free_mb: 1_024,
             setup: Vec::new(),
+            setup_network: NetworkReach::REGISTRIES,
             share: Vec::new(),
             baseline: Baseline::default(),
             first_sign: Length::mins(2),
@@ -244,7 +274,8 @@ pub(crate) struct Scope {
     pub(crate) allowed: Vec<String>,
     /// What no task may change.
     pub(crate) forbidden: Vec<String>,
-    /// What may be changed only when you say so.
+    /// What may be changed only when you say so, beside `unstuck.toml`, `jobs/*.md`, pipelines and hooks:
+    /// those are asked about unless `allowed` holds them by that name.
     pub(crate) ask_first: Vec<String>,
 }
 
@@ -271,10 +302,68 @@ pub(crate) struct Commands {
     pub(crate) blocked: Vec<String>,
     /// What is taken off the list of destructive commands that never run; the other rules still hold.
     pub(crate) allow_destructive: Vec<String>,
-    /// Whether commands may use the network.
-    pub(crate) network: bool,
+    /// What commands may reach that a model behind an API runs.
+    pub(crate) network: NetworkReach,
     /// Variables that commands get beside the usual ones; `*` at the end stands for anything.
     pub(crate) env: Vec<String>,
+}
+
+/// What agents, their commands, setup, checks and hooks can read, write and use, as far as this machine
+/// can hold it. Paths are relative to the root of the project; `~` is your home folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WallSettings {
+    /// What may be written beside the worktree, such as a cache that tasks share.
+    pub(crate) writable: Vec<String>,
+    /// What may be read although it lies in your home folder and belongs to no toolchain.
+    pub(crate) readable: Vec<String>,
+    /// What can be neither read nor written, beside the usual secrets.
+    pub(crate) hidden: Vec<String>,
+    /// How many processes and threads an agent, a command or a check may have at a time.
+    pub(crate) processes: u64,
+    /// How much memory it may use, in megabytes; without it, as much as there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_mb: Option<u64>,
+    /// Let agents with `permissions = "everything"` begin on a machine that cannot keep them in.
+    pub(crate) allow_missing: bool,
+}
+
+impl Default for WallSettings {
+    fn default() -> Self {
+        Self {
+            writable: Vec::new(),
+            readable: Vec::new(),
+            hidden: Vec::new(),
+            processes: 16_384,
+            memory_mb: None,
+            allow_missing: false,
+        }
+    }
+}
+
+/// What agents may do that cannot be taken back, without asking you.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Actions {
+    /// The commands and requests that an agent may declare with `mutate` and that are performed after
+    /// the checks without asking: `[[actions.allowed]]` with `command = "./deploy *"` or without one
+    /// for requests, `hosts` that it may reach and `secrets` that it may use. Everything else is shown
+    /// to you whole, and is performed when you say yes.
+    pub(crate) allowed: Vec<AllowedAction>,
+}
+
+/// An action that is performed without asking.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AllowedAction {
+    /// The command as it is typed; `*` stands for any characters that mean nothing special to a shell.
+    /// Without a command it is about requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<String>,
+    /// The hosts that it may reach: `api.example`, `api.example:8443`, `*.example`.
+    pub(crate) hosts: Vec<String>,
+    /// The variables of the secrets that it may use.
+    pub(crate) secrets: Vec<String>,
 }
 
 /// How questions are shown.
@@ -309,6 +398,8 @@ pub(crate) struct Validate {
     pub(crate) pre_pr: Vec<String>,
     /// How long one check may take.
     pub(crate) timeout: Length,
+    /// What checks may reach. What listens on the machine inside a check can be reached by it always.
+    pub(crate) network: NetworkReach,
     /// Paths that are restored before a check runs, so that nobody makes a check green by changing
     /// it.
     pub(crate) protect: Vec<String>,
@@ -321,6 +412,7 @@ impl Default for Validate {
             pre_push: Vec::new(),
             pre_pr: Vec::new(),
             timeout: Length::mins(10),
+            network: NetworkReach::default(),
             protect: Vec::new(),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use unstuck_core::engine::{BuildId, Command, RunId, Start, TaskId};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::time::Time;
-use unstuck_world::process::{Guard, guard};
+use unstuck_world::process::{Guard, Wall, guard};
 use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
 
 use crate::program::{Ran, ran, unstuck};
@@ -56,6 +56,7 @@ impl Left {
             inherits_environment: true,
             environment: Vec::new(),
             timeout: std::time::Duration::from_mins(1),
+            wall: Wall::default(),
         };
         self.0.runtime.block_on(async {
             let project = Project::open("git", self.0.root()).await.unwrap();

@@ -13,7 +13,7 @@ use crate::program::{Ran, ran, unstuck};
 use crate::shop::Shop;
 
 /// Rows that say how this machine is.
-const MACHINE: [&str; 4] = ["fence", "network", "disk", "clock"];
+const MACHINE: [&str; 4] = ["wall", "network", "disk", "clock"];
 
 #[test]
 fn help_of_doctor() {

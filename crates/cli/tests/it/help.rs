@@ -54,6 +54,13 @@ fn version() {
 }
 
 #[test]
+fn help_of_a_verb_below_another_one() {
+    let ran = unstuck(&["help", "answer"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(ran.stdout.contains("unstuck inbox answer"), "{ran}");
+}
+
+#[test]
 fn a_mistyped_verb_gets_a_suggestion() {
     insta::assert_snapshot!(unstuck(&["expain"]));
 }

@@ -232,7 +232,8 @@ fn several_languages_are_tested_one_after_the_other() {
     let found = found(&place);
     assert_eq!(found["languages"], json!(["Rust", "Node.js"]));
     assert_eq!(found["checks"], json!(["cargo test", "npm test"]));
-    assert_eq!(found["protect"], json!(["spec/**", "src/test/**", "unstuck.toml"]));
+    let tests = ["spec/**", "src/test/**", "**/*.spec.*", "**/*.test.*", "**/__tests__/**"];
+    assert_eq!(found["protect"], json!([&tests[..], &["unstuck.toml"]].concat()));
 }
 
 #[test]
@@ -275,11 +276,37 @@ fn a_check_that_is_green_because_it_was_rewritten_does_not_ship() {
     assert_ne!(ran.exit, 0, "{ran}");
     assert_eq!(make.git(&["branch", "--list", "unstuck/b0", "--no-merged", "main"]), "");
 
+    let script = Place::repository(&[
+        ("Makefile", "test:\n\tsh test.sh\n"),
+        ("test.sh", "read page < page.txt\n"),
+        ("ok", ""),
+    ]);
+    script.program("make", "if [ -e GNUmakefile ]; then exit 0; fi; exec sh test.sh");
+    let cheats = r#"{ write = "test.sh", text = "exit 0\n" }, { write = "GNUmakefile", text = "test:\n" }, { write = "a", text = "x" }"#;
+    let ran = night(&script, cheats);
+    assert_ne!(ran.exit, 0, "{ran}");
+    assert_eq!(script.git(&["branch", "--list", "unstuck/b0", "--no-merged", "main"]), "");
+
+    let go = Place::repository(&[("go.mod", "module a\n"), ("a_test.go", "fails\n")]);
+    go.program("go", "read -r line < a_test.go; case $line in fails) exit 1;; esac");
+    let ran = night(&go, r#"{ write = "a_test.go", text = "" }, { write = "a.go", text = "x" }"#);
+    assert_ne!(ran.exit, 0, "{ran}");
+
     let node = Place::repository(&[("package.json", r#"{"scripts":{"test":"sh real"}}"#)]);
     node.program("npm", "read manifest < package.json; case $manifest in *real*) exit 1;; esac");
     let cheats = r#"{ write = "package.json", text = "{\"scripts\":{\"test\":\"true\"}}" }"#;
     let ran = night(&node, cheats);
     assert_ne!(ran.exit, 0, "{ran}");
+}
+
+// B19: a file that the runner reads by itself, and that was not there
+#[test]
+fn a_new_file_that_changes_how_the_check_runs_is_asked_about() {
+    let python = Place::repository(&[("pytest.ini", "[pytest]\n"), ("tests/test_a.py", "")]);
+    python.program("python3", "if [ -e conftest.py ]; then exit 0; fi; exit 1");
+    let ran = night(&python, r#"{ write = "conftest.py", text = "import os; os._exit(0)" }"#);
+    assert_eq!(ran.exit, 3, "{ran}");
+    assert!(ran.stderr.contains("conftest.py"), "{ran}");
 }
 
 #[test]

@@ -22,6 +22,10 @@ impl fmt::Display for Ran {
     }
 }
 
+/// Agents and checks of most tests leave marks beside their worktree, at the root of the project.
+pub(crate) const BESIDE: &str = "UNSTUCK_WALL_WRITABLE";
+pub(crate) const HERE: &str = r#"["."]"#;
+
 /// The program, away from whatever the machine that runs the tests has set.
 pub(crate) fn command<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unstuck"));

@@ -74,7 +74,7 @@ fn a_pull_request_is_opened_once_and_said_again() {
     assert!(pull["body"].as_str().unwrap().contains("1 of 1 task"), "{pull}");
     assert!(here.github.tokens().iter().all(|token| *token == format!("Bearer {TOKEN}")));
     let kept = format!("{:?} {first} {again}", here.stage.events());
-    assert!(!kept.contains("4711"), "{kept}");
+    assert!(!kept.contains(TOKEN), "{kept}");
 }
 
 // TX6: the answer is lost, and the pull request is looked up

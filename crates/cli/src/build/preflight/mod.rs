@@ -7,6 +7,7 @@
 mod programs;
 mod python;
 mod repository;
+mod wall;
 
 use std::path::Path;
 
@@ -71,6 +72,7 @@ pub(crate) async fn inspect(root: &Path, settings: &Settings, checks: &[String])
     concerns.extend(programs::inspect(root, &settings.run.setup, checks).await);
     concerns.extend(python::inspect(root, &settings.run.setup, checks).await);
     concerns.extend(shared_links(root, settings));
+    concerns.extend(wall::inspect(settings));
     concerns
 }
 

@@ -58,6 +58,9 @@ pub(super) async fn sweep(
         let branches = repository.branches_of(build.id).await?;
         sweep.worktrees(&tasks).await?;
         sweep.branches(&branches).await?;
+        if remove && build.state.has_ended() {
+            repository.forget_backup(build.id).await?;
+        }
         for task in &tasks {
             let runs = store.runs(name, task.id).await?;
             let runs: Vec<RunId> = runs.iter().map(|run| run.id).collect();

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use unstuck_core::engine::Recorded;
 use unstuck_core::question::QuestionText;
+use unstuck_core::tell::brief;
 use unstuck_core::time::{Span, Time};
 
 use super::ask::Answer;
@@ -111,7 +112,7 @@ pub(super) fn why(out: &mut impl Write, journal: &[Recorded], width: usize) -> i
             .collect();
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        let sentence = format!("{}{counts}", why.rule.sentence());
+        let sentence = format!("{}{counts}", brief::rule(why));
         writeln!(out, "  {code}{about}{code:#}\n    {}", wrapped(&sentence, 4, width))?;
     }
     let events = journal.len();

@@ -17,8 +17,9 @@ use unstuck_core::time::Span;
 use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings, Worker};
 use unstuck_runner::{Clock as _, Order, Report, Results, World};
 use unstuck_world::agent::Limits;
+use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::Person;
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, Wall};
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope};
@@ -91,9 +92,12 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         start,
         runs,
         setup: Vec::new(),
+        setup_egress: EgressPolicy::Open,
+        check_egress: EgressPolicy::Open,
         share: Vec::new(),
         in_place: false,
         disk_free_bytes_min: 0,
+        wall: Wall::default(),
         // A machine's own walls are no part of the story, which is the same everywhere.
         says_walls: false,
         allowed: Vec::new(),
@@ -122,6 +126,7 @@ fn task(chapter: &Chapter, guard: &Guard) -> TaskSettings {
     };
     TaskSettings {
         worker: Worker::Agent(Arc::new(ScriptedAgent::new(script, guard.clone()))),
+        egress: EgressPolicy::Open,
         model: None,
         price: None,
         limits: Limits {

@@ -7,12 +7,12 @@ use jiff::tz::TimeZone;
 use rustix::fs::statvfs;
 use unstuck_core::time::Time;
 use unstuck_world::commands::Network;
-use unstuck_world::process::{Fence, Hold};
+use unstuck_world::process::{Hold, Wall};
 
 use super::finding::Finding;
 use crate::render::when;
 
-const FENCE: &str = "fence";
+const WALL: &str = "wall";
 const NETWORK: &str = "network";
 const DISK: &str = "disk";
 const CLOCK: &str = "clock";
@@ -22,29 +22,31 @@ const FREE_BYTES_MIN: u64 = 2 * GIGABYTE;
 const GIGABYTE: u64 = 1_000_000_000;
 const MEGABYTE: u64 = 1_000_000;
 
-const CONTAINER: &str = "run in a container, or watch what agents do";
+const INSTALL: &str =
+    "install bubblewrap, or run in a container; `unstuck doctor --wall` tries it out";
 
 /// Whether agents really stay in their worktrees. It is tried out, not assumed.
-pub(super) fn fence(network: Network) -> Finding {
-    let writable = Some(vec![env::temp_dir()]);
-    match (Fence { writable, tcp_refused: false }).try_out().files {
-        Hold::Fully if matches!(network, Network::Bubblewrap | Network::Unshare) => {
-            Finding::warning(
-                FENCE,
-                "holds agent programs; commands of a model behind an API may write anywhere",
-                CONTAINER,
-            )
-        }
-        Hold::Fully => Finding::good(FENCE, "agents write to their worktree and nowhere else"),
-        Hold::Partly => Finding::warning(
-            FENCE,
-            "agents write to their worktree only, but may empty files elsewhere",
-            "use Linux 6.2 or newer",
+pub(super) fn wall() -> Finding {
+    let held = Wall::usual(env::var_os("PATH").as_deref()).try_out();
+    match (held.files, held.reading, held.processes) {
+        (Hold::Fully, Hold::Fully, Hold::Fully) => Finding::good(
+            WALL,
+            "agents write to their worktree, read no secrets and reach no other programs",
         ),
-        Hold::NotPossible | Hold::NotWanted => Finding::warning(
-            FENCE,
+        (Hold::Fully, ..) => Finding::warning(
+            WALL,
+            "agents write to their worktree only, but may read secrets or signal your programs",
+            INSTALL,
+        ),
+        (Hold::Partly, ..) => Finding::warning(
+            WALL,
+            "agents write to their worktree only, but may empty files elsewhere",
+            INSTALL,
+        ),
+        (Hold::NotPossible | Hold::NotWanted, ..) => Finding::warning(
+            WALL,
             "this system cannot keep agents from writing outside their worktree",
-            CONTAINER,
+            INSTALL,
         ),
     }
 }
@@ -54,7 +56,7 @@ pub(super) fn network(network: Network) -> Finding {
     match network {
         Network::Open => Finding::good(NETWORK, "open to commands, as commands.network says"),
         Network::Landlock => {
-            Finding::good(NETWORK, "commands of a model behind an API have no TCP (Landlock)")
+            Finding::good(NETWORK, "commands have neither TCP nor UDP (Landlock and seccomp)")
         }
         Network::Bubblewrap => Finding::good(NETWORK, "commands have none (bubblewrap)"),
         Network::Unshare => Finding::good(NETWORK, "commands have none (unshare)"),

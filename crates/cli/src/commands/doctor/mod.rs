@@ -9,6 +9,8 @@ mod finding;
 mod git;
 mod machine;
 mod store;
+#[cfg(target_os = "linux")]
+mod wall;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -39,6 +41,10 @@ struct Report<'a> {
 /// Carries it out.
 pub(crate) fn run(args: &Doctor, dir: Option<&Path>, terminal: &Terminal) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
+    #[cfg(target_os = "linux")]
+    if args.wall {
+        return wall::run(&project, args.json, terminal);
+    }
     let config = args.config.path.as_deref();
     let resolved = Resolved::load(project.root(), config, &Flags::new());
     let mut findings = checks::settings(project.root(), config, &resolved);
@@ -63,7 +69,7 @@ async fn look(project: &Project, resolved: Option<&Resolved>) -> Result<Vec<Find
     let mut findings =
         git::look(root, settings.is_some_and(|settings| settings.run.in_place)).await;
     let rules = Rules {
-        network: settings.is_some_and(|settings| settings.commands.network),
+        network: settings.is_some_and(|settings| settings.commands.network.is_open()),
         ..Rules::default()
     };
     let network = Network::of(&rules).await;
@@ -90,7 +96,7 @@ async fn look(project: &Project, resolved: Option<&Resolved>) -> Result<Vec<Find
     let (stored, newest) = store::look(project).await;
     findings.extend(stored);
     findings.extend([
-        machine::fence(network),
+        machine::wall(),
         machine::network(network),
         machine::disk(root),
         machine::clock(project::now(), newest),

@@ -169,8 +169,10 @@ async fn same_error(place: &Place) -> Seen {
 
 async fn killed(place: &Place) -> Seen {
     let busy = r#"{run = "echo > ../../../up; test -e ../../../go || sleep 60"}"#;
-    place.agent(&[&format!("{busy}, {GREEN}")], "")?;
+    // Through it the agent tells that it is at work.
     fifo(&place.path("up"))?;
+    place.write(".gitignore", "/up\n/go\n")?;
+    place.agent(&[&format!("{busy}, {GREEN}")], "[wall]\nwritable = [\"up\"]\n")?;
     kill_at(place, "up").await?;
     place.write("go", "")?;
     let (resumed, up) = tokio::join!(place.ends(&["resume"], 0), heard(place.path("up")));

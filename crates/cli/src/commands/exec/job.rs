@@ -7,6 +7,7 @@ use std::sync::Arc;
 use unstuck_core::engine::{Command, TaskId};
 use unstuck_core::plan::{JobSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
+use unstuck_core::time::Span;
 use unstuck_runner::{KnownJob, Scope, ScriptWorld};
 
 use super::repair::Repair;
@@ -37,22 +38,34 @@ pub(super) fn spec(name: &str, phase: Option<Phase>) -> TaskSpec {
     TaskSpec { name, title, goal, phase, job, ..TaskSpec::default() }
 }
 
-/// The job with this name, performed by `world` as soon as nobody else performs it, and fired unless
-/// a firing of it waits to be taken up.
+/// The job with this name, performed by `world` as soon as no other process performs it, and fired
+/// unless a firing of it waits to be taken up. None where another process still performs it after
+/// `max_wait`.
 pub(super) async fn take_up(
     seat: &Seat,
     project: &Project,
     repair: &Repair,
     world: &ScriptWorld,
     teller: &Teller,
-) -> Result<TaskId, Error> {
+    max_wait: Option<Span>,
+) -> Result<Option<TaskId>, Error> {
     let spec = &repair.spec;
     let name = &spec.name;
     let task = job::make(seat, spec).await?;
     let unusable = |source| Error::Folder { place: project.runs().display().to_string(), source };
     if !world.try_take_turn(task).map_err(unusable)? {
         teller.in_line(name);
-        world.take_turn(task).await.map_err(unusable)?;
+        let taking = world.take_turn(task);
+        match max_wait {
+            None => taking.await.map_err(unusable)?,
+            Some(max_wait) => match tokio::time::timeout(max_wait.into(), taking).await {
+                Ok(taken) => taken.map_err(unusable)?,
+                Err(_) => {
+                    teller.still_in_line(name);
+                    return Ok(None);
+                }
+            },
+        }
     }
     // From here on it is ours, and whoever had it before has left it like this; unless what is over
     // is what we have just done ourselves.
@@ -62,7 +75,7 @@ pub(super) async fn take_up(
     if may_begin && !world.has_begun() {
         seat.command(Command::FireJob { task }).await?;
     }
-    Ok(task)
+    Ok(Some(task))
 }
 
 /// A job of the settings is what they say. Any other is repaired as it is asked for this time;

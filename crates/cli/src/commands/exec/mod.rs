@@ -121,7 +121,8 @@ impl Job<'_> {
     async fn follow_from(&self, seat: &mut Seat, max_wait: Option<Span>) -> Result<Ending, Error> {
         let Self { project, store, repair, world, teller } = *self;
         repair.attach(world, seat, store, project);
-        let task = job::take_up(seat, project, repair, world, teller).await?;
+        let taken = job::take_up(seat, project, repair, world, teller, max_wait).await?;
+        let Some(task) = taken else { return Ok(Ending::Busy) };
         until_it_ends(seat, task, teller, max_wait).await
     }
 

@@ -206,7 +206,7 @@ fn split(line: &str) -> Vec<OsString> {
 async fn network(settings: &Settings) -> Network {
     match settings.agent.provider {
         Some(Provider::AnthropicApi | Provider::OpenAiApi) => {
-            let rules = Rules { network: settings.commands.network, ..Rules::default() };
+            let rules = Rules { network: settings.commands.network.is_open(), ..Rules::default() };
             Network::of(&rules).await
         }
         _ => Network::Open,

@@ -95,6 +95,16 @@ impl Teller {
         }
     }
 
+    /// Another process still runs it, and the time to wait is over.
+    pub(super) fn still_in_line(&self, name: &str) {
+        if self.saying == Saying::Words {
+            render::note(&format!(
+                "unstuck: “{name}” is still being run by another process, and the time to wait is \
+                 over. Run it again later."
+            ));
+        }
+    }
+
     /// A person holds all jobs.
     pub(super) fn all_held(&self) {
         if self.saying == Saying::Words {
@@ -134,7 +144,7 @@ impl Teller {
             lines.push(format!("  {}", question.raw_error));
         }
         for option in &question.text.options {
-            lines.push(format!("  {}", words::answer_command(id, option)));
+            lines.push(format!("  {}", words::answer_command(id, option, question.code)));
             lines.push(format!("      {}. {}", option.label, option.description));
         }
         lines.push(match max_wait {

@@ -26,6 +26,8 @@ pub(crate) enum Ending {
     NeedsPerson,
     /// A person holds all jobs, and we do not wait any longer.
     Paused,
+    /// Another process still runs it, and we do not wait any longer.
+    Busy,
     /// Ended from outside.
     Signal(Signal),
     /// Whoever held the project is gone.
@@ -40,6 +42,7 @@ impl Ending {
             Self::Failed(code) => Exit::of(code),
             Self::NeedsPerson => Exit::Waiting,
             Self::Paused => Exit::Paused,
+            Self::Busy => Exit::Limited,
             Self::Signal(signal) => signal.exit(),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use unstuck_core::engine::QuestionId;
-use unstuck_core::question::Decision;
+use unstuck_core::question::{Decision, QuestionOption};
 use unstuck_store::Answer;
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
@@ -13,7 +13,7 @@ use super::Desk;
 use crate::build::redactor;
 use crate::error::{Error, InboxError};
 use crate::project;
-use crate::render;
+use crate::render::{self, words};
 
 pub(super) async fn run(
     desk: &Desk<'_>,
@@ -22,8 +22,8 @@ pub(super) async fn run(
     guidance: Option<&str>,
 ) -> Result<(), Error> {
     let row = desk.question(question).await?;
-    let decision = decision(&row, word)?;
-    let guidance = guidance.map(str::trim).filter(|text| !text.is_empty());
+    let (decision, prepared) = choice(&row, word)?;
+    let guidance = guidance.map(str::trim).filter(|text| !text.is_empty()).or(prepared);
     if decision == Decision::ProvideGuidance && guidance.is_none() && is_open(&row, decision) {
         return Err(InboxError::NoGuidance { question }.into());
     }
@@ -45,6 +45,7 @@ pub(super) async fn give(
     decision: Decision,
     guidance: Option<&str>,
 ) -> Result<(Answer, bool), Error> {
+    project::refuse_inside_run(&desk.project, "answer")?;
     let (by, at) = (Arc::from(project::whoever()), project::now());
     // It is kept, and told to an agent: a key belongs into the environment.
     let redactor = redactor(&desk.project);
@@ -74,14 +75,28 @@ fn is_open(row: &QuestionRow, decision: Decision) -> bool {
     row.status == QuestionStatus::Pending && row.offers(decision)
 }
 
-/// The choice a word means; letter case and `-` for `_` do not matter.
-fn decision(row: &QuestionRow, word: &str) -> Result<Decision, Error> {
-    let wanted = word.trim().to_ascii_lowercase().replace('-', "_");
-    wanted.parse().map_err(|_| {
-        Error::from(InboxError::NoSuchChoice {
-            question: row.id,
-            word: word.to_owned(),
-            choices: row.text.options.iter().map(|option| option.value).collect(),
-        })
-    })
+/// The choice that a word means, with the guidance that goes with it: its key or its label. Letter
+/// case and `-` or a blank for `_` do not matter.
+fn choice<'a>(row: &'a QuestionRow, word: &str) -> Result<(Decision, Option<&'a str>), Error> {
+    let same = |text: &str| text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    let wanted = same(word);
+    if let Ok(decision) = wanted.parse() {
+        return Ok((decision, None));
+    }
+    if wanted == words::FIXED && row.offers(Decision::ProvideCredentials) {
+        return Ok((Decision::ProvideCredentials, None));
+    }
+    let labelled = row.text.options.iter().find(|option| same(&option.label) == wanted);
+    match labelled {
+        Some(option) => Ok((option.value, option.guidance.as_deref())),
+        None => {
+            let line = |option: &QuestionOption| {
+                let command = words::answer_command(row.id.0, option, row.code);
+                format!("`{command}`: {}", words::plain_line(&option.label))
+            };
+            let choices = row.text.options.iter().map(line).collect();
+            let (question, word) = (row.id, word.to_owned());
+            Err(InboxError::NoSuchChoice { question, word, choices }.into())
+        }
+    }
 }

@@ -126,6 +126,6 @@ fn next_steps(out: &mut impl Write, first: &QuestionRow) -> io::Result<()> {
     let Some((_, option)) = chosen.or_else(|| first.text.options.iter().enumerate().next()) else {
         return Ok(());
     };
-    let command = words::answer_command(id, option);
+    let command = words::answer_command(id, option, first.code);
     writeln!(out, "{dim}`{command}` answers it.{dim:#}")
 }

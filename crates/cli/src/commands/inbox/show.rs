@@ -114,7 +114,7 @@ impl Page<'_> {
             writeln!(out, "  {strong}{label}{strong:#}{dim}{here}{dim:#}")?;
             writeln!(out, "    {}", wrapped(&option.description, 4, self.width))?;
             if self.asked.is_open() {
-                let answer = words::answer_command(id.0, option);
+                let answer = words::answer_command(id.0, option, self.asked.row.code);
                 writeln!(out, "    {code}{answer}{code:#}")?;
             }
         }
@@ -135,7 +135,7 @@ impl Page<'_> {
         for line in row.operator_text.lines() {
             writeln!(out, "  {}", wrapped(&words::plain_line(line), 2, self.width))?;
         }
-        let sentence = row.why.rule.sentence();
+        let sentence = words::rule(&row.why);
         let counts = words::counts(&row.why);
         let counts =
             if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };

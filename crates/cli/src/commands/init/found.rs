@@ -10,7 +10,8 @@ use unstuck_world::git::Git;
 use unstuck_world::validate::defining_files;
 
 use super::tables::{
-    BY_PRODUCTS, CHECKS, LANGUAGES, PIPELINES, Row, SETUP, SHAREABLE, TARGETS, TEST_FOLDERS,
+    BY_PRODUCTS, CHECKS, LANGUAGES, PIPELINES, Row, SETUP, SHAREABLE, TARGETS, TEST_FILES,
+    TEST_FOLDERS,
 };
 use super::when::Folder;
 use crate::build::{KEYS, installed};
@@ -27,7 +28,7 @@ pub(super) struct Found {
     pub(super) checks: Vec<&'static str>,
     /// What a new worktree needs.
     pub(super) setup: Vec<&'static str>,
-    /// Folders with tests, as globs, and the files that say what the checks do.
+    /// Folders and files with tests, as globs, and the files that say what the checks do.
     pub(super) protect: Vec<String>,
     /// What a person is asked about before it is changed.
     pub(super) ask_first: Vec<&'static str>,
@@ -66,7 +67,7 @@ impl Found {
         Self {
             git: repository,
             setup: firsts(SETUP, &languages, &folder),
-            protect: protect(root, &folder, &checks),
+            protect: protect(root, &folder, &languages, &checks),
             ask_first: ask_first(root),
             checks,
             shareable: shareable(&folder),
@@ -127,9 +128,17 @@ fn all(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'stat
 }
 
 /// Tests, and what the checks are defined by: a check that an agent can rewrite proves nothing.
-fn protect(root: &Path, folder: &Folder, checks: &[&'static str]) -> Vec<String> {
+fn protect(
+    root: &Path,
+    folder: &Folder,
+    languages: &[&'static str],
+    checks: &[&'static str],
+) -> Vec<String> {
     let there = TEST_FOLDERS.iter().filter(|path| folder.is_folder(path));
     let mut protect: Vec<String> = there.map(|path| format!("{path}/**")).collect();
+    if !checks.is_empty() {
+        protect.extend(all(TEST_FILES, languages, folder).into_iter().map(str::to_owned));
+    }
     let commands: Vec<String> = checks.iter().map(|&check| check.to_owned()).collect();
     for file in defining_files(root, &commands) {
         protect.extend(file.into_os_string().into_string());

@@ -220,6 +220,25 @@ pub(super) const PIPELINES: &[&str] = &[
 /// Folders that hold tests by common agreement.
 pub(super) const TEST_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__", "e2e", "src/test"];
 
+/// Files that hold tests beside the code, by the names that the languages' tools look for.
+pub(super) const TEST_FILES: &[Row] = &[
+    row(NODE, &[], "**/*.test.*"),
+    row(NODE, &[], "**/*.spec.*"),
+    row(NODE, &[], "**/__tests__/**"),
+    row(DENO, &[], "**/*_test.*"),
+    row(PYTHON, &[], "**/test_*.py"),
+    row(PYTHON, &[], "**/*_test.py"),
+    row(GO, &[], "**/*_test.go"),
+    row(JVM, &[], "**/src/test/**"),
+    row(ELIXIR, &[], "**/*_test.exs"),
+    row(RUBY, &[], "**/*_spec.rb"),
+    row(RUBY, &[], "**/*_test.rb"),
+    row(PHP, &[], "**/*Test.php"),
+    row(DOTNET, &[], "**/*Test.cs"),
+    row(DOTNET, &[], "**/*Tests.cs"),
+    row(DART, &[], "**/*_test.dart"),
+];
+
 /// What only the person's own tree has, and that somebody may want in worktrees as well. It is named
 /// and not done: a shared build folder lets two tasks test each other's programs, and local settings
 /// may hold secrets.

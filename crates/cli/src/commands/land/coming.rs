@@ -28,6 +28,9 @@ pub(super) struct Coming {
     pub(super) files: Vec<Changed>,
     /// Where both sides changed the same lines.
     pub(super) conflicts: Vec<PathBuf>,
+    /// Whether a task of it changed anything.
+    #[serde(skip)]
+    pub(super) has_work: bool,
     /// Whether the build goes on.
     pub(super) unfinished: bool,
     /// The commit that the person's branch is at since.
@@ -91,6 +94,7 @@ impl Coming {
                 .map(|file| Changed { path: file.path, what: said(file.what) })
                 .collect(),
             conflicts: if commits.is_empty() { Vec::new() } else { merged.conflicts },
+            has_work: true,
             unfinished: !build.state.has_ended(),
             landed: None,
             pull_request: None,

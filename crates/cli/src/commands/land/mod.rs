@@ -14,15 +14,17 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use unstuck_core::engine::BuildId;
+use unstuck_core::engine::{BuildId, TaskState};
 use unstuck_core::plan::PullRequest;
 use unstuck_store::Store;
+use unstuck_store::tables::TaskRow;
 use unstuck_world::connector::Credentials;
 
 use crate::args::Land;
 use crate::error::{Error, LandError};
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, which};
+use crate::render::stand::needed_no_change;
 use crate::render::{self, Terminal};
 
 use self::bring::How;
@@ -35,6 +37,11 @@ pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Resul
     let coming = project::runtime()?.block_on(async {
         let build = which::any_build(store.as_ref(), project.name(), args.build).await?;
         let mut coming = Coming::find(project.root(), &build).await?;
+        if coming.commits.is_empty() {
+            let tasks = store.tasks(project.name(), build.id).await?;
+            let is_done = |row: &TaskRow| row.moved.state == TaskState::Done;
+            coming.has_work = tasks.iter().any(|row| is_done(row) && !needed_no_change(row));
+        }
         let how = match (args.merge, args.rebase) {
             (true, _) => Some(How::Merge),
             (_, true) => Some(How::Rebase),

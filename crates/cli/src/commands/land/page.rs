@@ -13,6 +13,12 @@ const NAME_CHARS: usize = 9;
 pub(super) fn write(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
     let (build, onto) = (coming.build, coming.onto.as_deref().unwrap_or("what you have here"));
     let commits = words::number(coming.commits.len(), "commit", "commits");
+    if coming.commits.is_empty() && !coming.has_work {
+        let why =
+            if coming.unfinished { "no task of it is done yet" } else { "it changed nothing" };
+        writeln!(out, "There is nothing of build {build} to land: {why}.")?;
+        return unfinished(out, coming);
+    }
     if coming.commits.is_empty() {
         writeln!(out, "Everything of build {build} is in {onto} already.")?;
         return unfinished(out, coming);

@@ -17,7 +17,7 @@ use unstuck_world::connector::{Connector, Credentials};
 use crate::build::redactor;
 use crate::commands::jobs;
 use crate::error::{Error, LandError};
-use crate::project::once::{self, Once};
+use crate::project::once::{self, Once, Patience};
 use crate::project::{self, Project, Seat};
 
 /// What came of it.
@@ -56,7 +56,10 @@ pub(super) async fn open(
     let once = Once { verb: "land", job, spec, action, prober: prober(project)? };
     let came = match seat {
         Some(seat) => once::perform_at(seat, project, once).await?,
-        None => once::perform(project, once, |_| {}).await?,
+        None => {
+            let patience = Patience::default();
+            once::perform(project, once, |_| {}, &patience).await?.ok_or_else(unsettled)?
+        }
     };
     match &*came {
         Ok(Settled::Applied(url)) => Ok(Opened { url: url.to_string(), before: false }),

@@ -11,6 +11,7 @@ use unstuck_world::git::{Git, Oid};
 use unstuck_world::validate::Checks;
 use unstuck_world::workspace::{self, Shell};
 
+use crate::build::wall_rules;
 use crate::error::{Error, LandError};
 use crate::project::{Project, own_guard};
 use crate::settings::Settings;
@@ -62,7 +63,7 @@ impl Place<'_> {
         gates: &[(Gate, &Vec<String>)],
     ) -> Result<(), Error> {
         workspace::share(project.root(), &self.path, &settings.run.share)?;
-        let shell = shell(project, settings)?;
+        let shell = self.shell(project, settings)?;
         for command in &settings.run.setup {
             let ended = shell.run(&self.path, command).await?;
             if let Some(fault) = unstuck_world::process::verdict(&ended, "setup", command) {
@@ -75,6 +76,21 @@ impl Place<'_> {
             checks.run_at(&self.path, &shell).await.map_err(red)?;
         }
         Ok(())
+    }
+
+    /// How setup and checks are run: behind the same wall as in a build.
+    fn shell(&self, project: &Project, settings: &Settings) -> Result<Shell, Error> {
+        let environment = Environment::usual(env::vars_os(), &settings.commands.env);
+        let private = self.path.with_added_extension("private");
+        let wall = workspace::wall_around(project.root(), &self.path, &private, &environment);
+        Ok(Shell {
+            guard: own_guard()?,
+            lock: project.runs().join("landing.lock"),
+            inherits_environment: false,
+            environment: environment.into_iter().map(|(name, value)| (name, Some(value))).collect(),
+            timeout: settings.validate.timeout.0.into(),
+            wall: wall.with(&wall_rules(&settings.wall, project.root())),
+        })
     }
 }
 
@@ -89,15 +105,4 @@ fn red(fault: Fault) -> Error {
         .into(),
         _ => fault.into(),
     }
-}
-
-fn shell(project: &Project, settings: &Settings) -> Result<Shell, Error> {
-    let environment = Environment::usual(env::vars_os(), &settings.commands.env);
-    Ok(Shell {
-        guard: own_guard()?,
-        lock: project.runs().join("landing.lock"),
-        inherits_environment: false,
-        environment: environment.into_iter().map(|(name, value)| (name, Some(value))).collect(),
-        timeout: settings.validate.timeout.0.into(),
-    })
 }

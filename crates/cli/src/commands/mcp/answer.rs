@@ -146,13 +146,14 @@ async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, N
     }
     for_agents(desk).await?;
     let commands = Commands::new(&Rules::default());
-    let spec = declarable().action(declaration, &commands)?;
+    let declarable = declarable();
+    let spec = declarable.action(declaration, &commands)?;
     let events = desk.command(|effect| Command::Mutate { effect, mutation: spec.clone() }).await?;
     if let Some(fault) = events.iter().find_map(|recorded| recorded.event.met()) {
         return Err(No(fault.code(), fault.message.clone()));
     }
     let (key, kind) = (spec.key.as_str(), spec.kind);
-    let declared = Declared { key, kind, state: "declared", runs: "once, after the checks" };
+    let declared = Declared { key, kind, state: "declared", runs: declarable.when_run(&spec) };
     // Nothing in it can fail to be written.
     Ok(serde_json::to_string(&declared).unwrap_or_default())
 }

@@ -8,6 +8,7 @@ use unstuck_runner::control::{Client, ClientError, Refusal};
 
 use super::desk::No;
 use crate::error::Error;
+use crate::project::project_of_socket;
 
 /// The run that we are a child of.
 pub(super) struct Run {
@@ -21,9 +22,9 @@ impl Run {
         Self { socket, token, client: None }
     }
 
-    /// The folder of the project, which the socket lies in the folder of.
+    /// The folder of the project.
     pub(super) fn root(&self) -> Option<&Path> {
-        self.socket.parent()?.parent()
+        project_of_socket(&self.socket)
     }
 
     pub(super) async fn effect(&mut self) -> Result<Effect, No> {

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Outcome, TaskId};
-use unstuck_core::fault::{Crash, ErrorType, Fault};
+use unstuck_core::fault::{Crash, Fault};
 use unstuck_runner::{Action, IDEMPOTENCY_KEY, Results, action_lock};
 use unstuck_world::connector::command;
 use unstuck_world::process::guard::Forked;
@@ -36,8 +37,9 @@ pub(super) struct CommandAction {
     key: String,
     task: OnceLock<TaskId>,
     project: Project,
-    is_probed: bool,
+    not_done: Vec<u8>,
     ran: Mutex<Ran>,
+    is_running: AtomicBool,
 }
 
 /// What came of running it.
@@ -67,8 +69,9 @@ impl CommandAction {
             key: args.key.trim().to_owned(),
             task: OnceLock::new(),
             project: project.clone(),
-            is_probed: args.probe.is_some(),
+            not_done: args.not_done.clone(),
             ran: Mutex::default(),
+            is_running: AtomicBool::new(false),
         })
     }
 
@@ -85,6 +88,11 @@ impl CommandAction {
     /// The status it ended with, where it was run here.
     pub(super) fn status(&self) -> Option<u8> {
         self.ran().status
+    }
+
+    /// Whether the command is running at this moment.
+    pub(super) fn is_running(&self) -> bool {
+        self.is_running.load(Ordering::Acquire)
     }
 
     /// Whether it ran here and could say itself what is wrong.
@@ -113,9 +121,8 @@ impl CommandAction {
         }
     }
 
-    /// What became of it, as far as the command can say. One that ended by itself without success
-    /// says that it did not do it; it is not believed where it lost its connection, nor where
-    /// somebody can look.
+    /// Judges what became of the action: a command that ends with 0 did it, and one that did not end
+    /// with 0 may have, unless [`command::did_not_happen`] proves otherwise.
     fn judge(&self, ended: &Ended, written: Option<Vec<u8>>) -> Outcome {
         if let (How::Exited(0), Some(written)) = (ended.how, &written) {
             // It happened; a result that cannot be kept is no reason to do it again.
@@ -128,12 +135,11 @@ impl CommandAction {
         let written = written.unwrap_or_default();
         *self.ran.lock().unwrap_or_else(PoisonError::into_inner) =
             Ran { has_begun, status, written, failed };
-        let certain = match ended.how {
-            How::NotStarted(_) => true,
-            How::Exited(_) => !self.is_probed && fault.error_type() != ErrorType::Network,
-            _ => false,
-        };
-        if certain { Outcome::Failed { fault, approach: None } } else { Outcome::Unknown { fault } }
+        if command::did_not_happen(ended.how, &self.not_done) {
+            Outcome::Failed { fault, approach: None }
+        } else {
+            Outcome::Unknown { fault }
+        }
     }
 
     fn fault(&self, ended: &Ended) -> Fault {
@@ -156,13 +162,16 @@ impl Action for CommandAction {
         if let Some(fault) = self.ran().failed {
             return Outcome::Failed { fault, approach: None };
         }
-        match self.start(idempotency_key).await {
+        self.is_running.store(true, Ordering::Release);
+        let outcome = match self.start(idempotency_key).await {
             Ok(process) => {
                 let (ended, written) = command::finish(process, &CancellationToken::new()).await;
                 self.judge(&ended, written)
             }
             Err(fault) => Outcome::Failed { fault: Arc::new(fault), approach: None },
-        }
+        };
+        self.is_running.store(false, Ordering::Release);
+        outcome
     }
 }
 

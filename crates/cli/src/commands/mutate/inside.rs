@@ -12,6 +12,7 @@ use super::action::CommandAction;
 use super::wanted;
 use crate::args::Mutate;
 use crate::error::Error;
+use crate::project::once::Patience;
 use crate::project::{Child, Project};
 
 /// Whoever repairs a script changes it and does nothing else.
@@ -22,8 +23,10 @@ const ONLY_REPAIRS: &str = "a repair changes the script and does nothing outside
 pub(super) enum Came {
     /// It was settled, or could not be.
     Settled(Arc<Result<Settled, Undecided>>),
-    /// It is performed once, after the checks.
-    Declared,
+    /// It is performed later: then.
+    Declared(&'static str),
+    /// It was waited for long enough.
+    GivenUp,
 }
 
 impl From<Result<Settled, Undecided>> for Came {
@@ -37,30 +40,35 @@ pub(super) async fn settle(
     child: &Child,
     spec: MutationSpec,
     action: &Arc<CommandAction>,
+    patience: &Patience,
 ) -> Result<Came, Error> {
     let client = child.connect().await?;
     let Some(effect) = client.belongs().cloned() else { return Ok(Err(Undecided::Stale).into()) };
     match effect.what {
         Work::Execute { .. } => {
             action.belongs_to(effect.task);
-            let settled = client.mutate(effect.id, spec, Arc::clone(action) as _).await;
-            Ok(settled.map_err(Undecided::from).into())
+            let settling = client.mutate(effect.id, spec, Arc::clone(action) as _);
+            Ok(tokio::select! {
+                biased;
+                settled = settling => settled.map_err(Undecided::from).into(),
+                () = patience.over() => Came::GivenUp,
+            })
         }
         Work::Attempt { .. } => {
-            let declared = wanted::declared(args, &spec, project)?;
-            Ok(declare(&client, &effect, declared).await)
+            let (declared, when) = wanted::declared(args, &spec, project)?;
+            Ok(declare(&client, &effect, declared, when).await)
         }
         _ => Ok(Err(Undecided::Refused(ONLY_REPAIRS.to_owned())).into()),
     }
 }
 
 /// Declares it, as the tool does. One that was performed before is not performed again.
-async fn declare(client: &Client, effect: &Effect, spec: MutationSpec) -> Came {
+async fn declare(client: &Client, effect: &Effect, spec: MutationSpec, when: &'static str) -> Came {
     let mutate = Command::Mutate { effect: effect.id, mutation: spec };
     match client.command(mutate).await {
         Ok(events) => match events.iter().find_map(|recorded| recorded.event.met()) {
             Some(fault) => Err(Undecided::Refused(fault.message.clone())).into(),
-            None => Came::Declared,
+            None => Came::Declared(when),
         },
         Err(error) => Err(Undecided::from(error)).into(),
     }

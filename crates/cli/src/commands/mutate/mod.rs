@@ -3,6 +3,7 @@
 mod action;
 mod inside;
 mod outside;
+mod wait;
 mod wanted;
 
 use std::io::{self, Write as _};
@@ -15,6 +16,7 @@ use unstuck_world::process::guard;
 use crate::args::Mutate;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::project::once::{Hindrance, Patience};
 use crate::project::{self, Child, Project};
 use crate::render;
 use action::CommandAction;
@@ -30,24 +32,37 @@ pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
     project::runtime()?.block_on(async {
         let action = Arc::new(CommandAction::new(args, &project, dir, forked)?);
         let spec = wanted::spec(args, child.is_none(), &project)?;
+        let patience = Patience::default();
         let came = match &child {
-            Some(child) => inside::settle((args, &project), child, spec, &action).await?,
-            None => Came::Settled(outside::settle(&project, spec, &action).await?),
+            Some(child) => {
+                let settling = inside::settle((args, &project), child, spec, &action, &patience);
+                // A child of a run cannot see what its action waits for.
+                let hindrance = || (!action.is_running()).then_some(Hindrance::Unsettled);
+                wait::follow(settling, hindrance, &patience, args).await?
+            }
+            None => {
+                let settling = outside::settle(&project, spec, &action, &patience);
+                wait::follow(settling, || patience.hindrance(), &patience, args).await?
+            }
         };
         match came {
             Came::Settled(settled) => tell(args, &project, &settled, &action),
-            Came::Declared => tell_declared(&args.key),
+            Came::Declared(when) => tell_declared(&args.key, when),
+            Came::GivenUp => {
+                let hindrance = patience.hindrance().unwrap_or(Hindrance::Unsettled);
+                Ok(wait::tell_given_up(hindrance, args))
+            }
         }
     })
 }
 
 /// Says that it will be done. An agent reads it in the output of its command.
-fn tell_declared(key: &str) -> Result<Exit, Error> {
+fn tell_declared(key: &str, when: &str) -> Result<Exit, Error> {
     let mut out = io::stdout();
     writeln!(
         out,
-        "unstuck: {key:?} is declared. Nothing has run yet: it runs once, after the checks of this \
-         task have passed. Go on as if it were done, and do not run it yourself."
+        "unstuck: {key:?} is declared. Nothing has run yet: it runs {when}. Go on as if it \
+         were done, and do not run it yourself."
     )?;
     out.flush()?;
     Ok(Exit::Done)
@@ -89,9 +104,13 @@ fn tell(
             Ok(Exit::Refused)
         }
         Ok(Settled::NeedsPerson) => {
+            let ended = match action.status() {
+                Some(status) if action.has_run() => format!("the command ended with {status}. "),
+                _ => String::new(),
+            };
             say(&format!(
-                "nobody can tell whether {key:?} happened. `unstuck inbox` asks you; what you say \
-                 counts when this is run again."
+                "{ended}{key:?} may have happened all the same. `unstuck inbox` asks you; what you \
+                 say counts when this is run again."
             ));
             Ok(Exit::Unsure)
         }

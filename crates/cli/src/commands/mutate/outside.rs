@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use unstuck_core::plan::{JobSpec, MutationSpec, TaskSpec};
 use unstuck_core::policy::Overrides;
-use unstuck_runner::{Prober, Results, Settled, Undecided};
+use unstuck_runner::{Prober, Results};
 
 use super::action::CommandAction;
+use super::inside::Came;
 use crate::build::redactor;
 use crate::error::Error;
 use crate::project::{Project, once};
@@ -15,7 +16,8 @@ pub(super) async fn settle(
     project: &Project,
     spec: MutationSpec,
     action: &Arc<CommandAction>,
-) -> Result<Arc<Result<Settled, Undecided>>, Error> {
+    patience: &once::Patience,
+) -> Result<Came, Error> {
     let launch = action.launch();
     let prober = Prober {
         guard: launch.guard.clone(),
@@ -33,5 +35,6 @@ pub(super) async fn settle(
         ..TaskSpec::default()
     };
     let wanted = once::Once { verb: "mutate", job, spec, action: Arc::clone(action) as _, prober };
-    once::perform(project, wanted, |task| action.belongs_to(task)).await
+    let came = once::perform(project, wanted, |task| action.belongs_to(task), patience).await?;
+    Ok(came.map_or(Came::GivenUp, Came::Settled))
 }

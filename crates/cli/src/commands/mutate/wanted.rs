@@ -62,12 +62,13 @@ pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<Muta
 }
 
 /// The same action as an agent's task declares it: a line of shell that is run after the checks, in
-/// the folder that the agent is in. Its key counts for the task unless the agent says otherwise.
+/// the folder that the agent is in; and when. Its key counts for the task unless the agent says
+/// otherwise.
 pub(super) fn declared(
     args: &Mutate,
     spec: &MutationSpec,
     project: &Project,
-) -> Result<MutationSpec, Error> {
+) -> Result<(MutationSpec, &'static str), Error> {
     let words: Vec<String> =
         args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Some((program, arguments)) = words.split_first() else {
@@ -93,7 +94,8 @@ pub(super) fn declared(
     let commands = Commands::new(&Rules::default());
     let declared = declarable.action(&declaration, &commands).map_err(Error::Fault)?;
     let permanent = args.scope == Some(KeyScope::Project);
-    Ok(MutationSpec { permanent, ..declared })
+    let when = declarable.when_run(&declared);
+    Ok((MutationSpec { permanent, ..declared }, when))
 }
 
 /// The folder that we are in, from the root of its worktree; none at the root.

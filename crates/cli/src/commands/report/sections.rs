@@ -97,7 +97,7 @@ fn waiting(asked: &Waiting) -> Item {
     let recommended = asked.options.iter().position(|one| Some(one.value) == asked.recommended);
     for (at, option) in asked.options.iter().enumerate() {
         let here = if recommended == Some(at) { " (recommended)" } else { "" };
-        let command = words::answer_command(asked.question.0, option);
+        let command = words::answer_command(asked.question.0, option, asked.code);
         item.choices.push((format!("{}{here}", option.label), command));
     }
     item

@@ -64,7 +64,7 @@ impl Crew {
     ) -> Result<Self, Error> {
         let Resolved { settings, policy, .. } = resolved;
         let repository = workspace::Project::open("git", project.root()).await?;
-        let rules = Rules { network: settings.commands.network, ..Rules::default() };
+        let rules = Rules { network: settings.commands.network.is_open(), ..Rules::default() };
         Ok(Self {
             project: project.clone(),
             settings,
@@ -149,6 +149,13 @@ impl Crew {
     pub(in crate::commands) fn start(&self, plan: Plan) -> Command {
         let run = &self.settings.run;
         Command::StartBuild { plan: Arc::new(plan), slots: run.jobs, in_place: run.in_place }
+    }
+
+    /// Refuses to begin where the next build would find a branch under its name.
+    pub(in crate::commands) async fn make_way(&self, store: &Arc<dyn Store>) -> Result<(), Error> {
+        let builds = store.builds(self.project.name()).await?;
+        let next = builds.iter().map(|row| row.id.0.saturating_add(1)).max().unwrap_or(0);
+        Ok(self.repository.make_way(BuildId(next)).await?)
     }
 
     /// Starts a build.

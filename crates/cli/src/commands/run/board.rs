@@ -100,7 +100,8 @@ impl Board {
             let stands = stand::build(build, true, now);
             let cost = words::amount(build.spent);
             let cost = if cost.is_empty() { cost } else { format!(" · {cost}") };
-            let rest = format!(" · {stands} · {} of {} done{cost}", build.done, build.tasks);
+            let all = build.tasks.to_string();
+            let rest = format!(" · {stands} · {}{cost}", stand::counts(&all, build, tasks));
             let head = format!("build {}", build.id);
             let rest = words::cut(&rest, columns.saturating_sub(head.len()));
             lines.push(format!("{title}{head}{title:#}{dim}{rest}{dim:#}"));

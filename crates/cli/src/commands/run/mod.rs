@@ -141,7 +141,10 @@ impl Work<'_> {
             self.serve_from(seat, store, aside, view).await?;
             let followed = async {
                 match plan.take() {
-                    Some(plan) => builds.push(self.crew.begin(seat.post(), plan).await?),
+                    Some(plan) => {
+                        self.crew.make_way(store).await?;
+                        builds.push(self.crew.begin(seat.post(), plan).await?);
+                    }
                     None => self.crew.let_go_on(seat, store, &builds).await?,
                 }
                 let _performing =
@@ -202,9 +205,9 @@ impl Work<'_> {
             let facts = Facts::read(store.as_ref(), name, Some(*build), seen).await?;
             if let Some(left) = facts.as_ref().and_then(push_left) {
                 view.say(&format!(
-                    "unstuck: {build} was not pushed to {}. `{}` pushes it.",
+                    "unstuck: {build} was not pushed to {}. {}",
                     left.remote,
-                    left.command()
+                    left.advice()
                 ))?;
             }
         }

@@ -218,7 +218,8 @@ impl<'a> View<'a> {
         let Some(question) = found else { return Ok(()) };
         let mut lines = vec![format!("  {}", question.text.problem)];
         for option in &question.text.options {
-            lines.push(format!("    {}", words::answer_command(id, option)));
+            let command = words::answer_command(id, option, question.code);
+            lines.push(format!("    {command}"));
             lines.push(format!("        {}. {}", option.label, option.description));
         }
         render::note(&lines.join("\n"));
@@ -294,9 +295,28 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Shows the questions that arose before anything was listened to, or held a whole build.
+    async fn unshown_questions(&mut self) -> Result<(), Error> {
+        if !matches!(self.kind, Kind::Lines | Kind::Quiet) {
+            return Ok(());
+        }
+        let name = self.project.name();
+        let open = self.store.questions(name, Some(QuestionStatus::Pending)).await?;
+        for row in open {
+            let ours = row.build.is_some_and(|build| self.ours.builds.contains(&build));
+            if ours || row.tasks.iter().any(|task| self.ours.specs.contains_key(task)) {
+                self.question(row.id).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// How it all ended.
     pub(super) async fn close(&mut self, ending: &Ending) -> Result<(), Error> {
         self.catch_up().await?;
+        if matches!(ending, Ending::NeedsPerson | Ending::Paused) {
+            self.unshown_questions().await?;
+        }
         match std::mem::replace(&mut self.kind, Kind::Quiet) {
             Kind::Json | Kind::Quiet => return Ok(()),
             Kind::Live(live) => drop(live.give()?),
@@ -348,7 +368,8 @@ fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::R
 /// A build in a few lines.
 fn summary(out: &mut impl io::Write, build: &BuildRow, tasks: &[TaskRow]) -> io::Result<()> {
     let (title, dim) = (style::TITLE, style::DIM);
-    let done = format!("{} of {} done", build.done, words::number(tasks.len(), "task", "tasks"));
+    let all = words::number(tasks.len(), "task", "tasks");
+    let done = stand::counts(&all, build, tasks);
     let cost = words::amount(build.spent);
     let cost = if cost.is_empty() { String::new() } else { format!(" · {cost}") };
     writeln!(out, "\n{title}build {}: {done}{title:#}{dim}{cost}{dim:#}", build.id)?;
@@ -357,11 +378,15 @@ fn summary(out: &mut impl io::Write, build: &BuildRow, tasks: &[TaskRow]) -> io:
         let name = words::name(task.id, &task.spec);
         let attempts = words::number(task.moved.attempts as usize, "attempt", "attempts");
         let cost = words::amount(task.moved.spent);
-        let more = [attempts, cost].into_iter().filter(|part| !part.is_empty());
+        let unchanged = stand::needed_no_change(task);
+        let needed = if unchanged { "needed no change".to_owned() } else { String::new() };
+        let more = [needed, attempts, cost].into_iter().filter(|part| !part.is_empty());
         let more = more.collect::<Vec<_>>().join(" · ");
         writeln!(out, "  {color}{mark}{color:#} {name}  {dim}{more}{dim:#}")?;
     }
-    if tasks.iter().any(|task| task.moved.state == TaskState::Done) {
+    let is_shipped =
+        |task: &TaskRow| task.moved.state == TaskState::Done && !stand::needed_no_change(task);
+    if tasks.iter().any(is_shipped) {
         let id = build.id;
         writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
     }

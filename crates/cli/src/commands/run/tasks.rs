@@ -37,6 +37,10 @@ pub(super) fn tasks(
             folders.into_iter().find(|folder| folder.is_dir()).ok_or(TasksError::Nothing)?;
         return read(project, task_files(&folder)?);
     }
+    // An empty variable of a script names nothing, least of all this folder.
+    if named.iter().all(|name| name.trim().is_empty()) {
+        return Err(TasksError::EmptyGoal.into());
+    }
     if !named.iter().any(|name| here.join(name).exists() || looks_like_a_path(name)) {
         return goal(project, named.join(" "));
     }

@@ -115,6 +115,7 @@ impl Desk for ServedDesk {
         let crew = Crew::gather(&self.project, (*settings).clone()).await.map_err(not_now)?;
         let plan = crew.plan(tasks).map_err(malformed)?;
         crew.check(&plan).await.map_err(not_now)?;
+        crew.make_way(&self.store).await.map_err(not_now)?;
         let build = self.begin(crew.start(plan), order).await?;
         // It is on disk: whoever sits here next finds it, whatever happens now.
         let post = self.post().await?;

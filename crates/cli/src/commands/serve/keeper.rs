@@ -113,7 +113,7 @@ impl Keeper {
         let post = seat.post().clone();
         self.desk.seat(Some(post.clone()));
         self.site.nudge(self.project.name());
-        let first = self.perform(&post).await?;
+        let first = Box::pin(self.perform(&post)).await?;
         if let Some(begun) = begun.take() {
             // A server that is ending already does not ask.
             let _ = begun.send(());
@@ -163,7 +163,7 @@ impl Keeper {
         let mut performing = Vec::from_iter(first);
         loop {
             left.notified().await;
-            match self.perform(post).await {
+            match Box::pin(self.perform(post)).await {
                 Ok(more) => performing.extend(more),
                 Err(error) => return error,
             }

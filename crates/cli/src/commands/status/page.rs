@@ -100,7 +100,7 @@ impl Page<'_> {
             writeln!(out, "{title}Jobs{title:#}")?;
         } else {
             let stands = stand::build(row, self.held(), self.now);
-            let counts = format!("{} of {} done", row.done, row.tasks);
+            let counts = stand::counts(&row.tasks.to_string(), row, &standing.rows);
             let parked = match row.parked.saturating_sub(self.answered_of(standing)) {
                 0 => String::new(),
                 1 => " · 1 waits for you".to_owned(),
@@ -133,6 +133,9 @@ impl Page<'_> {
 
     /// A job of the settings stands as people think of it.
     fn stands_of(&self, row: &TaskRow) -> String {
+        if stand::needed_no_change(row) {
+            return "no change needed".to_owned();
+        }
         let jobs = self.standing.jobs.as_ref().filter(|_| row.spec.job.is_some());
         let job = jobs.and_then(|jobs| jobs.find(&row.spec.name).ok());
         let state = &row.moved.state;

@@ -48,6 +48,29 @@ fn an_answer_given_while_nobody_runs_is_taken_up_by_the_next() {
     assert_eq!(stage.question().status, QuestionStatus::Resolved);
 }
 
+// B85: what is missing or refused on this machine is named, and is no outside service
+#[test]
+fn what_a_command_lacks_on_this_machine_is_named() {
+    let asked = |script: &str| {
+        let stage = Stage::new();
+        let options = ["--name", "job", "--repair=off", "--max-wait", "0"];
+        let ran = stage.run(&options, script);
+        assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+        let shown = stage.unstuck(&["inbox", "show", "0"]).output().unwrap();
+        text(&shown.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let missing = asked("frobnicate --all");
+    assert!(missing.contains("is not installed: “frobnicate”"), "{missing}");
+    assert!(missing.contains("Please install the program"), "{missing}");
+    assert!(missing.contains("Nothing is set up to repair this job."), "{missing}");
+    assert!(!missing.contains("0 repairs"), "{missing}");
+    let denied = "echo 'mkdir: cannot create directory ‘/srv/shop’: Permission denied' >&2; exit 1";
+    let refused = asked(denied);
+    assert!(!refused.contains("outside service"), "{refused}");
+    assert!(refused.contains("was not allowed to do what it needs"), "{refused}");
+    assert!(refused.contains("/srv/shop"), "{refused}");
+}
+
 // B18, TX3: from a second process, while the first waits.
 #[test]
 fn an_answer_given_while_it_waits_is_taken_up_at_once() {

@@ -13,7 +13,7 @@ use unstuck_core::engine::{Event, Recorded};
 use unstuck_store::tables::{MutationStatus, QuestionRow, RunRow, TaskRow};
 use unstuck_store::{Page, SqliteStore, Store as _};
 
-use crate::program::command;
+use crate::program::{BESIDE, HERE, command};
 
 pub(crate) struct Stage {
     root: PathBuf,
@@ -47,7 +47,7 @@ impl Stage {
         // Scripts call it by its name.
         let own = Path::new(env!("CARGO_BIN_EXE_unstuck")).parent().unwrap().display();
         let path = format!("{own}:/usr/local/bin:/usr/bin:/bin");
-        unstuck.current_dir(&self.root).env("PATH", path);
+        unstuck.current_dir(&self.root).env("PATH", path).env(BESIDE, HERE);
         unstuck.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         unstuck
     }

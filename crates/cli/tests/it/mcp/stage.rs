@@ -1,5 +1,6 @@
 //! A real build on a real repository, whose agent speaks to the real server of tools.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,13 +22,14 @@ use unstuck_runner::control::{Server, TokenKey};
 use unstuck_runner::{Ended, Handle, Results, Runner, Scope, Setup, SystemClock};
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::{Agent, Limits};
+use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::{Guard, guard};
+use unstuck_world::process::{Guard, Wall, guard};
 use unstuck_world::provider::Credential;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope as Fence};
-use unstuck_world::tool::Declarable;
+use unstuck_world::tool::{ActionRule, Declarable};
 use unstuck_world::validate::{BaselineMode, Checks, Secrets};
 use unstuck_world::workspace::Project;
 
@@ -92,11 +94,7 @@ impl Stage {
         let server =
             Server::start_redacting(&socket, handle.clone(), key.clone(), holder, redactor)
                 .unwrap();
-        let control = Control {
-            socket,
-            key,
-            declarable: Declarable { secrets: ["TOKEN".to_owned()].into(), pull_request: None },
-        };
+        let control = Control { socket, key, declarable: declarable() };
         let stage = Self { folder, handle, store, _server: server, _running: running };
         let settings = stage.settings(&root, start, control, agent).await;
         let (handle, store) = (stage.handle.clone(), Arc::new(stage.store.clone()));
@@ -143,9 +141,12 @@ impl Stage {
             guard: own_guard(),
             runs,
             setup: Vec::new(),
+            setup_egress: EgressPolicy::Open,
+            check_egress: EgressPolicy::Open,
             share: Vec::new(),
             in_place: false,
             disk_free_bytes_min: 0,
+            wall: Wall { writable: Some(vec![self.folder.path().to_owned()]), ..Wall::default() },
             says_walls: false,
             allowed: Vec::new(),
             unlisted: Vec::new(),
@@ -220,6 +221,7 @@ fn task(agent: Arc<dyn Agent>) -> TaskSettings {
     let plenty = Duration::from_mins(1);
     TaskSettings {
         worker: Worker::Agent(agent),
+        egress: EgressPolicy::Open,
         model: None,
         price: None,
         limits: Limits {
@@ -264,4 +266,16 @@ pub(super) fn forged() -> MutationSpec {
         ..CommandCall::default()
     };
     MutationSpec::calling("forged", Call::Command(call))
+}
+
+/// What an agent's actions may use here, and which of them need no leave.
+fn declarable() -> Declarable {
+    let secrets = BTreeSet::from(["TOKEN".to_owned()]);
+    let lines = ["printf %s ${#TOKEN}", "sh -c 'echo out'"];
+    let rule = |line: &str| ActionRule {
+        command: Some(line.to_owned()),
+        hosts: Vec::new(),
+        secrets: secrets.clone(),
+    };
+    Declarable { allowed: lines.map(rule).into(), pull_request: None, secrets }
 }

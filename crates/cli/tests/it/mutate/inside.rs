@@ -1,6 +1,7 @@
 //! Inside a script: a key counts for good, or for one firing with all its retries.
 
 use unstuck_core::fault::Code;
+use unstuck_core::question::QuestionKind;
 
 use crate::exec::stage::{Stage, text};
 
@@ -41,12 +42,23 @@ fn a_key_is_used_up_for_good_unless_it_is_said_to_count_for_one_firing() {
     assert_eq!(stage.wrote("told"), "x\n");
 }
 
+// T3.12: the service acts and drops the line; the script dies of it, and nothing is sent again.
+#[test]
+fn a_charge_whose_line_was_dropped_is_made_once_and_asked_about() {
+    let stage = Stage::new();
+    let script = "unstuck mutate --key pay -- sh -c 'echo x >>charges; exit 22' || exit 75";
+    let ran = stage.run(&["--name", "pay", "--max-wait", "0"], script);
+    assert_eq!(ran.status.code(), Some(3), "{}", text(&ran.stderr));
+    assert_eq!(stage.wrote("charges"), "x\n");
+    assert_eq!(stage.question().kind, QuestionKind::Happened);
+}
+
 #[test]
 fn the_other_side_can_recognise_the_same_action() {
     let stage = Stage::new();
     let script = "send='echo $UNSTUCK_IDEMPOTENCY_KEY >>keys; [ -f up ]'; \
-                  unstuck mutate --key a -- sh -c \"$send\" || { touch up; unstuck mutate --key a \
-                  -- sh -c \"$send\"; unstuck mutate --key b -- sh -c \"$send\"; }";
+                  unstuck mutate --key a --not-done 1 -- sh -c \"$send\" || { touch up; unstuck mutate \
+                  --key a -- sh -c \"$send\"; unstuck mutate --key b -- sh -c \"$send\"; }";
     assert_eq!(stage.run(&["--name", "pay"], script).status.code(), Some(0));
     let keys = stage.wrote("keys");
     let keys: Vec<&str> = keys.lines().collect();

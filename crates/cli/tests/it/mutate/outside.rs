@@ -56,15 +56,47 @@ fn a_key_stands_for_one_command_only() {
 }
 
 #[test]
-fn a_command_that_says_it_failed_did_not_do_it_and_may_be_tried_again() {
+fn a_status_that_is_declared_as_not_done_passes_on_and_may_be_tried_again() {
     let stage = Stage::new();
     let script = "echo try >>tries; [ -f ready ] || { echo half; exit 3; }; echo done";
-    let ran = run(&stage, &["--key", "publish"], script);
+    let options = ["--key", "publish", "--not-done", "7,3"];
+    let ran = run(&stage, &options, script);
     assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(3), "half\n"));
     std::fs::write(stage.path("ready"), "").unwrap();
-    let ran = run(&stage, &["--key", "publish"], script);
+    let ran = run(&stage, &options, script);
     assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(0), "done\n"));
     assert_eq!(stage.wrote("tries"), "try\ntry\n");
+}
+
+// T3.12: what acted and then failed is not repeated, whatever its status and whatever it says.
+#[test]
+fn no_status_and_no_words_prove_that_nothing_happened() {
+    let stage = Stage::new();
+    let ends = [
+        "exit 1",
+        "exit 7",
+        "exit 22",
+        "exit 28",
+        "exit 75",
+        "exit 124",
+        "exit 126",
+        "exit 127",
+        "exit 137",
+        "exit 143",
+        "kill -TERM $$",
+        "echo 'unexpected EOF' >&2; exit 1",
+        "echo 'permission denied' >&2; exit 56",
+    ];
+    for end in ends {
+        let script = format!("echo {end:?} >>charges; {end}");
+        for _ in 0..2 {
+            let ran = run(&stage, &["--key", end], &script);
+            assert_eq!(ran.status.code(), Some(120), "{end}: {}", text(&ran.stderr));
+        }
+    }
+    assert_eq!(stage.wrote("charges").lines().count(), ends.len(), "{}", stage.wrote("charges"));
+    let said = run(&stage, &["--key", "last"], "exit 22");
+    insta::assert_snapshot!(text(&said.stderr));
 }
 
 #[test]
@@ -125,4 +157,51 @@ fn what_took_too_long_is_asked_about_and_not_repeated() {
         assert_eq!(ran.status.code(), Some(status), "{decision}: {}", text(&ran.stderr));
         assert_eq!(stage.wrote("tries"), tries, "{decision}");
     }
+}
+
+// B18: nothing keeps a settled key from being answered: neither open questions nor a pause.
+#[test]
+fn a_settled_key_answers_at_once_while_all_jobs_are_paused() {
+    let stage = Stage::new();
+    let script = "echo x >>sent; echo back";
+    assert_eq!(run(&stage, &["--key", "k"], script).status.code(), Some(0));
+    assert!(stage.unstuck(&["pause", "b0"]).output().unwrap().status.success());
+    let ran = run(&stage, &["--key", "k"], script);
+    assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(0), "back\n"));
+    let other = run(&stage, &["--key", "k"], "echo other");
+    assert_eq!(other.status.code(), Some(121), "{}", text(&other.stderr));
+    assert_eq!(stage.wrote("sent"), "x\n");
+}
+
+// B18: whatever waits says what for, and gives up when it was told to.
+#[test]
+fn what_waits_says_so_and_gives_up_in_time() {
+    let stage = Stage::new();
+    for fifo in ["up", "go"] {
+        stage.fifo(fifo);
+    }
+    let script = "echo >up; read line <go; echo back";
+    let first = mutate(&stage, &["--key", "k"], script).spawn().unwrap();
+    stage.hear("up");
+    let second = run(&stage, &["--key", "k", "--max-wait", "1s"], script);
+    assert_eq!(second.status.code(), Some(75), "{}", text(&second.stderr));
+    let said = text(&second.stderr);
+    assert!(said.contains("another process is performing it"), "{said}");
+    assert!(said.contains("the time to wait is over"), "{said}");
+    stage.let_go("go");
+    let first = first.wait_with_output().unwrap();
+    assert_eq!((first.status.code(), text(&first.stdout).as_str()), (Some(0), "back\n"));
+    let again = run(&stage, &["--key", "k", "--max-wait", "1s"], script);
+    assert_eq!((again.status.code(), text(&again.stdout).as_str()), (Some(0), "back\n"));
+}
+
+#[test]
+fn an_action_that_waits_for_paused_jobs_says_how_to_let_it_go_on() {
+    let stage = Stage::new();
+    assert_eq!(run(&stage, &["--key", "first"], ":").status.code(), Some(0));
+    assert!(stage.unstuck(&["pause", "b0"]).output().unwrap().status.success());
+    let ran = run(&stage, &["--key", "k", "--max-wait", "1s"], "echo x >>sent");
+    assert_eq!((ran.status.code(), stage.wrote("sent").as_str()), (Some(4), ""));
+    let said = text(&ran.stderr);
+    assert!(said.contains("`unstuck resume` lets them go on"), "{said}");
 }

@@ -5,6 +5,7 @@ use unstuck_core::engine::Event;
 use unstuck_core::fault::Code;
 
 use super::stage::Stage;
+use crate::program::ran;
 
 /// Red as long as `add` is wrong, in the words of a test runner.
 const TEST: &str = "\
@@ -39,6 +40,69 @@ fn an_agent_that_does_nothing_about_a_red_test_ends_in_a_question() {
         assert!(report.stdout.contains(part), "{part}: {report}");
     }
     assert_eq!(stage.questions()[0].code, Some(Code::ValidationPreCommit));
+}
+
+// B15: comparing excuses old failures beside work, and no idleness.
+#[test]
+fn nothing_done_about_a_red_test_is_not_done_where_failures_are_compared() {
+    let stage = with_red_base();
+    stage.agent("make-it-pass", &[r#"{say = "All tests pass now."}"#]);
+    stage.commit();
+    let mut unstuck = stage.unstuck(&["run", "make it pass", "--max-wait", "0"]);
+    let ran = ran(unstuck.env("UNSTUCK_RUN_BASELINE", "compare").output().unwrap());
+    assert_eq!(ran.exit, 3, "{ran}");
+    assert!(ran.stdout.contains("0 of 1 task done"), "{ran}");
+}
+
+// B15: what is checked is what is committed.
+#[test]
+fn a_check_that_is_green_by_a_file_that_git_ignores_is_not_green() {
+    let local = r#"{write = "local/level", text = "5"}, {say = "Set the level."}"#;
+    let hidden = r#"{write = ".gitignore", text = "add2\n"}, {write = "add2", text = "5"}"#;
+    for (task, cheats) in [("by-its-own-list", hidden), ("by-the-projects-list", local)] {
+        let stage = with_red_base();
+        stage.write("check.sh", "cat add2 local/level 2> /dev/null | grep -q 5 || exit 1\n");
+        stage.write(".gitignore", "local/\n");
+        stage.agent(task, &[cheats]);
+        stage.commit();
+        let ran = stage.run(&["run", &task.replace('-', " "), "--max-wait", "0"]);
+        assert_eq!(ran.exit, 3, "{task}: {ran}");
+        assert!(ran.stdout.contains("0 of 1 task done"), "{task}: {ran}");
+    }
+}
+
+// B15: a branch of the person's, or of a build whose record is lost, is not built on.
+#[test]
+fn a_branch_that_is_there_already_is_not_moved() {
+    let stage = Stage::new();
+    stage.agent("write-a", &[r#"{write = "work/a", text = "x"}, {say = "Wrote it."}"#]);
+    stage.commit();
+    stage.git(&["branch", "unstuck/b0"]);
+    let before = stage.git(&["rev-parse", "unstuck/b0"]);
+    let ran = stage.run(&["run", "write a"]);
+    assert_ne!(ran.exit, 0, "{ran}");
+    assert!(ran.stderr.contains("git branch -m unstuck/b0"), "{ran}");
+    assert_eq!(stage.git(&["rev-parse", "unstuck/b0"]), before);
+    stage.git(&["branch", "--move", "unstuck/b0", "mine"]);
+    assert_eq!(stage.run(&["run", "write a"]).exit, 0);
+    std::fs::remove_dir_all(stage.path(".unstuck")).unwrap();
+    stage.git(&["worktree", "prune"]);
+    stage.git(&["branch", "--move", "unstuck/b0", "earlier"]);
+    stage.write("more", "x");
+    stage.commit();
+    assert_eq!(stage.run(&["run", "write a"]).exit, 0);
+    assert!(stage.git(&["ls-tree", "--name-only", "unstuck/b0"]).contains("more"));
+}
+
+// An empty variable in a script is no folder.
+#[test]
+fn an_empty_goal_is_refused() {
+    let stage = Stage::new();
+    stage.write("plan.md", "- [ ] Write a\n");
+    stage.commit();
+    let ran = stage.run(&["run", ""]);
+    assert_eq!(ran.exit, 2, "{ran}");
+    assert!(ran.stderr.contains("the goal is empty"), "{ran}");
 }
 
 // B15: another value in the same message is another failure, and the agent is told of it.
@@ -94,6 +158,15 @@ fn a_task_that_needs_no_change_says_so_everywhere() {
     let ran = stage.run(&["run", "plan.md"]);
     assert_eq!(ran.exit, 0, "{ran}");
     assert!(ran.stdout.contains("“Log in” needs no change."), "{ran}");
+    assert!(ran.stdout.contains("build b0: 1 task needed no change"), "{ran}");
+    assert!(!ran.stdout.contains("The work is on the branch"), "{ran}");
+    let status = stage.run(&["status"]);
+    assert!(status.stdout.contains("no change needed"), "{status}");
+    let land = stage.run(&["land"]);
+    assert!(
+        land.stdout.contains("There is nothing of build b0 to land: it changed nothing."),
+        "{land}"
+    );
     assert_eq!(stage.count(|event| matches!(event, Event::Nudged { .. })), 1);
     let report = stage.run(&["report"]);
     for part in ["Nothing shipped. 1 needed no change.", "The login is there already."] {
@@ -120,7 +193,7 @@ fn an_agent_that_ends_blocked_asks_a_person() {
 #[test]
 fn a_flaky_check_costs_no_attempt() {
     let stage = Stage::new();
-    let once = stage.path(".unstuck/was-red");
+    let once = stage.path("was-red");
     let flaky = format!(
         "test ! -e work/a.txt || test -e {0} || {{ touch {0}; echo 'not ok 1 - timing'; exit 1; }}\n",
         once.display()

@@ -2,14 +2,18 @@
 //! agents that follow a script.
 
 mod asking;
+mod attacks;
+mod choices;
 mod codes;
 mod config;
+mod doors;
 mod ending;
 mod events;
 mod honest;
 mod killed;
 mod live;
 mod models;
+mod network;
 mod programs;
 mod prompts;
 mod pushing;

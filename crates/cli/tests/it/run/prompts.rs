@@ -122,6 +122,27 @@ fn after_fixed_no_line_says_that_the_approach_failed() {
     }
 }
 
+// TX3: asking is no failed approach, and what was not changed is not said to be kept
+#[test]
+fn after_an_answer_to_the_agents_question_nothing_is_called_failed() {
+    let asks = json!({ "reason": "Which colour?" });
+    let asks = vec![Answer::calls([Call::new("task_blocked", &asks)])];
+    let night = Night::new([asks, writes("fine\n").to_vec()].concat());
+    let ran = night.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let answer = ["inbox", "answer", "0", "provide_guidance", "--guidance", "Blue."];
+    assert_eq!(night.stage.run(&answer).exit, 0);
+    let ran = night.run(&["resume", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    let calls = night.service.calls();
+    let told = calls.iter().map(|call| String::from_utf8_lossy(&call.body).into_owned());
+    let told = told.filter(|body| body.contains("GUIDANCE FROM A PERSON")).collect::<String>();
+    assert!(told.contains("Blue."), "{told}");
+    for absent in ["APPROACHES BEFORE", "PRECONDITION_INPUT, ", "The tree was kept"] {
+        assert!(!told.contains(absent), "{absent:?} in {told}");
+    }
+}
+
 // T2.2: a rebuild knows what failed before it
 #[test]
 fn the_first_prompt_of_a_rebuild_names_the_approaches_that_failed() {

@@ -17,9 +17,15 @@ fn pushing() -> Stage {
     stage
 }
 
-/// Nobody is asked, nothing is said to be sent, and the command is told.
-fn told_how_to_push(stage: &Stage) {
+/// Nobody is asked, nothing is said to be sent, and the command is told with git's reason.
+fn told_how_to_push(stage: &Stage, reason: &str) {
     let ran = stage.run(&["run", "tasks/", "--max-wait", "0"]);
+    for said in [&ran.stderr, &stage.run(&["report"]).stdout, &stage.run(&["log"]).stdout] {
+        assert!(said.contains(reason), "{reason}: {said}");
+    }
+    assert!(ran.stderr.contains("When that is put right, `git push"), "{ran}");
+    assert!(ran.stdout.contains("The push of “Do one” did not arrive; trying once more."), "{ran}");
+    assert!(!ran.stdout.contains("the last step"), "{ran}");
     assert_eq!(ran.exit, 0, "{ran}");
     assert_eq!(stage.questions().len(), 0, "{ran}");
     assert!(ran.stderr.contains("`git push origin unstuck/b0`"), "{ran}");
@@ -33,7 +39,7 @@ fn told_how_to_push(stage: &Stage) {
 #[test]
 fn without_a_remote_it_is_said_first_and_nobody_is_asked() {
     let stage = pushing();
-    told_how_to_push(&stage);
+    told_how_to_push(&stage, "'origin' does not appear to be a git repository");
     let ran = stage.run(&["run", "--dry-run", "tasks/"]);
     assert_eq!(ran.exit, 0, "{ran}");
 }
@@ -55,5 +61,20 @@ fn a_remote_that_is_away_asks_nobody() {
     let address = taken.local_addr().unwrap();
     drop(taken);
     stage.git(&["remote", "add", "origin", &format!("http://{address}/shop.git")]);
-    told_how_to_push(&stage);
+    told_how_to_push(&stage, "unable to access");
+}
+
+// T4.16: a branch of the same name that went another way
+#[test]
+fn a_push_that_is_rejected_says_why() {
+    let stage = pushing();
+    let remote = tempfile::tempdir().unwrap();
+    let url = remote.path().display().to_string();
+    stage.git(&["init", "--quiet", "--bare", &url]);
+    stage.git(&["remote", "add", "origin", &url]);
+    stage.git(&["checkout", "--quiet", "--orphan", "elsewhere"]);
+    stage.git(&["commit", "--quiet", "--allow-empty", "--message=theirs"]);
+    stage.git(&["push", "--quiet", "origin", "elsewhere:unstuck/b0"]);
+    stage.git(&["checkout", "--quiet", "main"]);
+    told_how_to_push(&stage, "rejected");
 }

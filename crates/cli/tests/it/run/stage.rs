@@ -12,7 +12,7 @@ use unstuck_core::engine::{Event, Recorded};
 use unstuck_store::tables::{QuestionRow, TaskRow};
 use unstuck_store::{Page, SqliteStore, Store as _};
 
-use crate::program::{Ran, command, ran};
+use crate::program::{BESIDE, HERE, Ran, command, ran};
 
 /// What every project here begins with: the agent is a script, and everything is quick.
 const SETTINGS: &str = "\
@@ -86,7 +86,7 @@ impl Stage {
     pub(crate) fn unstuck(&self, args: &[&str]) -> Command {
         let mut unstuck = command(args);
         unstuck.current_dir(&self.root).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        unstuck.env("HOME", &self.root);
+        unstuck.env("HOME", &self.root).env(BESIDE, HERE);
         unstuck.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         unstuck
     }

@@ -1,0 +1,48 @@
+//! What the settings add to the walls around agents, commands, setup, checks and hooks.
+
+use std::path::{Path, PathBuf};
+
+use unstuck_world::process::{Limits, Wall};
+
+use crate::settings::WallSettings;
+
+/// Bytes of a megabyte, as `wall.memory_mb` counts them.
+const MEGABYTE: u64 = 1 << 20;
+
+/// The rules of the settings, for the project at `root`.
+pub(crate) fn wall_rules(settings: &WallSettings, root: &Path) -> Wall {
+    let paths = |texts: &[String]| texts.iter().map(|text| expand(text, root)).collect();
+    Wall {
+        writable: Some(paths(&settings.writable)),
+        readable: paths(&settings.readable),
+        hidden: paths(&settings.hidden),
+        limits: Limits {
+            processes: Some(settings.processes),
+            memory_bytes: settings.memory_mb.map(|megabytes| megabytes.saturating_mul(MEGABYTE)),
+        },
+        ..Wall::default()
+    }
+}
+
+/// A path of the settings: `~` is the home folder, and what is not absolute begins at the root.
+fn expand(text: &str, root: &Path) -> PathBuf {
+    let path = Path::new(text);
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => root.join(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_begin_at_the_root_or_in_the_home_folder() {
+        let root = Path::new("/p");
+        assert_eq!(expand("cache", root), Path::new("/p/cache"));
+        assert_eq!(expand("/var/cache", root), Path::new("/var/cache"));
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(expand("~/.m2/repository", root), home.join(".m2/repository"));
+    }
+}
