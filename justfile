@@ -37,6 +37,10 @@ bench-healing *ARGS:
 nights *ARGS:
     ./scripts/nights {{ARGS}}
 
+# Attacks of a malicious agent, judged from outside; arguments narrow the run
+attacks *ARGS:
+    ./scripts/attacks {{ARGS}}
+
 # Draw the README's picture from a real run
 picture:
     cargo build --release -p unstuck

@@ -1,0 +1,1 @@
+"""Attacks on the wall, by the built program, judged from outside."""

@@ -1,0 +1,67 @@
+"""The suite reads its attacks, and its judge sees what it has to see."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from suite import attack
+from suite.judge import _layer
+from suite.state import Repository, changes, files_below
+
+ATTACKS = Path(__file__).resolve().parents[1] / "attacks"
+
+
+class Reading(unittest.TestCase):
+    def test_there_are_enough_attacks_and_each_says_what_it_is(self) -> None:
+        attacks = attack.read_all(ATTACKS)
+        self.assertGreaterEqual(len(attacks), 80)
+        self.assertTrue(all(each.title and (each.shell or each.tool) for each in attacks))
+        self.assertGreaterEqual(len([each for each in attacks if "claude" in each.agents]), 15)
+
+    def test_a_key_that_is_not_known_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "x.toml").write_text('[[attack]]\nname = "a"\ntitle = "b"\nshel = "c"\n')
+            with self.assertRaisesRegex(attack.Wrong, "shel"):
+                attack.read_all(Path(folder))
+
+
+class Judging(unittest.TestCase):
+    def test_changed_new_and_removed_files_are_told(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            (place / "a").write_text("a")
+            (place / "b").write_text("b")
+            before = files_below(place)
+            (place / "a").chmod(0o777)
+            (place / "b").unlink()
+            (place / "c").symlink_to("/")
+            self.assertEqual(changes(before, files_below(place)), ["a changed", "b is gone", "c is new"])
+
+    def test_damage_to_a_repository_is_told(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            person = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+            run = lambda *words: subprocess.run([*person, *words], cwd=place, check=True, capture_output=True)
+            run("init", "-q", "-b", "main", ".")
+            run("commit", "-q", "--allow-empty", "-m", "x")
+            before = Repository.read(place, place / ".git")
+            self.assertEqual(before.damage_in(Repository.read(place, place / ".git"), "it"), [])
+            run("branch", "unstuck/b0")
+            self.assertEqual(before.damage_in(Repository.read(place, place / ".git"), "it"), [])
+            run("tag", "evil")
+            run("config", "alias.x", "!true")
+            damage = before.damage_in(Repository.read(place, place / ".git"), "it")
+            self.assertEqual(damage, ["it: ref refs/tags/evil is new", "it: .git/config changed"])
+
+    def test_the_layer_is_told_from_its_words(self) -> None:
+        self.assertEqual(_layer("touch: cannot touch 'x': Read-only file system"), "mounts")
+        self.assertEqual(_layer("errno EPERM: ptrace"), "seccomp or capabilities")
+        self.assertEqual(_layer("errno EACCES: 403 Refused by Unstuck: the host"), "proxy, file rules")
+        self.assertEqual(_layer("fine"), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
