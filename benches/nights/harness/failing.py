@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any
 
 from harness.scenario import Fault
@@ -58,11 +60,25 @@ OPENAI_ERRORS = {
 }
 
 
+def in_stream(wire: str) -> str:
+    """The event with which a service breaks a stream off because it is overloaded."""
+    if wire == "messages":
+        body: dict[str, Any] = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        return f"event: error\ndata: {json.dumps(body)}\n\n"
+    error = {"code": "server_is_overloaded", "message": "The server is overloaded."}
+    if wire == "chat":
+        return f"data: {json.dumps({'error': error})}\n\n"
+    body = {"type": "response.failed", "response": {"id": "resp_night", "status": "failed", "error": error}}
+    return f"event: response.failed\ndata: {json.dumps(body)}\n\n"
+
+
 def refusal(fault: Fault, wire: str, now: float) -> Refusal | None:
     """The answer of a fault that has one; none where the connection itself fails."""
     if fault.name not in ANTHROPIC_ERRORS:
         return None
     headers = [("retry-after", str(fault.retry_after))] if fault.retry_after is not None else []
+    if fault.retry_date_in is not None:
+        headers.append(("retry-after", formatdate(now + fault.retry_date_in, usegmt=True)))
     reset = None if fault.reset_in is None else int(now) + fault.reset_in
     if wire == "messages":
         status, kind, message = ANTHROPIC_ERRORS[fault.name]

@@ -25,6 +25,7 @@ class Fault:
     times: int = 1
     for_seconds: float | None = None
     retry_after: int | None = None
+    retry_date_in: int | None = None
     reset_in: int | None = None
     seconds: float = 0.0
 

@@ -177,6 +177,10 @@ class _Handler(BaseHTTPRequestHandler):
                 if fault.name == "hang_after_start":
                     self._patient(HANG_SECONDS_MAX)
                 self._drop()
+            case "overloaded_in_stream":
+                self._begin(conversation)
+                self._chunk(failing.in_stream(conversation.wire).encode())
+                self._chunk(b"")
             case "hang":
                 self._patient(HANG_SECONDS_MAX)
                 self._drop()

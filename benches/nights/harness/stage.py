@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -98,6 +99,8 @@ class Stage:
             "UNSTUCK_AGENT_PROVIDER": provider,
             "UNSTUCK_AGENT_BASE_URL": base_url,
             "UNSTUCK_SERVER_BIND": "127.0.0.1:0",
+            # Where checks and commands of a scenario leave their marks for the oracle.
+            "UNSTUCK_WALL_WRITABLE": json.dumps([str(self.root / "state")]),
             variable: key,
         }
         if model:
