@@ -2,8 +2,9 @@
 //!
 //! Everything that a run starts lives below its guard, because the guard adopts orphans, and the
 //! guard holds the run's lock. So the locks that a process and its ancestors hold say where it
-//! belongs, and nothing that it can change about itself takes it out. Where a guard was killed, the
-//! mark in the environment and the control group still say it.
+//! belongs, and nothing that it can change about itself takes it out. Whoever clears away a run
+//! shares its lock and does not live in it. Where a guard was killed, the mark in the environment
+//! and the control group still say it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +20,9 @@ use super::tree::Seen;
 
 /// A chain of ancestors that is longer is not believed.
 const ANCESTORS_MAX: usize = 4_096;
+/// An ancestor may end while we look, and its children get another one. A chain that changes in each
+/// of so many looks is not believed.
+const LOOKS: usize = 8;
 
 /// The names of the lock files in `folder` whose runs the process lives in, from the inside out. An
 /// error means that it cannot be found out, and then nothing is known about the process.
@@ -27,25 +31,12 @@ pub fn find_runs_around(process: Pid, folder: &Path) -> io::Result<Vec<String>> 
     if locks.is_empty() {
         return Ok(Vec::new());
     }
-    let holders = locks.holders()?;
-    let mut runs: Vec<String> = Vec::new();
-    let mut next = Some(process);
-    for _ in 0..ANCESTORS_MAX {
-        let Some(pid) = next else { return Ok(runs) };
-        let seen = Seen::at(pid).ok_or(io::ErrorKind::NotFound)?;
-        let held = holders.get(&pid.as_raw_pid()).cloned().unwrap_or_default();
-        for name in held.into_iter().chain(locks.marked(pid)).chain(locks.grouped(pid)) {
-            if !runs.contains(&name) {
-                runs.push(name);
-            }
+    for _ in 1..LOOKS {
+        if let Ok(runs) = locks.around(process) {
+            return Ok(runs);
         }
-        // Its number may have gone to another process while we looked.
-        if Seen::at(pid).is_none_or(|now| now.started != seen.started) {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        next = seen.parent;
     }
-    Err(io::ErrorKind::InvalidData.into())
+    locks.around(process)
 }
 
 /// The lock files of a folder, by their inode.
@@ -78,6 +69,29 @@ impl<'a> LockFiles<'a> {
 
     fn is_empty(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// The runs that a process lives in, from the inside out, as one look at its ancestors tells.
+    fn around(&self, process: Pid) -> io::Result<Vec<String>> {
+        let holders = self.holders()?;
+        let mut runs: Vec<String> = Vec::new();
+        let mut next = Some(process);
+        for _ in 0..ANCESTORS_MAX {
+            let Some(pid) = next else { return Ok(runs) };
+            let seen = Seen::at(pid).ok_or(io::ErrorKind::NotFound)?;
+            let held = holders.get(&pid.as_raw_pid()).cloned().unwrap_or_default();
+            for name in held.into_iter().chain(self.marked(pid)).chain(self.grouped(pid)) {
+                if !runs.contains(&name) {
+                    runs.push(name);
+                }
+            }
+            // Its number may have gone to another process while we looked.
+            if Seen::at(pid).is_none_or(|now| now.started != seen.started) {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            next = seen.parent;
+        }
+        Err(io::ErrorKind::InvalidData.into())
     }
 
     /// Which processes hold which of them, as the kernel says. The device is not compared: some file
@@ -115,14 +129,14 @@ impl<'a> LockFiles<'a> {
     }
 }
 
-/// The holder and the inode of a lock, in a line of the kernel's table:
+/// The guard that holds a lock, and its inode, in a line of the kernel's table:
 /// `1: FLOCK  ADVISORY  WRITE 32031 fe:00:7488945 0 EOF`.
 fn read_flock(line: &str) -> Option<(i32, u64)> {
     let mut words = line.split_ascii_whitespace().skip(1);
-    if words.next()? != "FLOCK" {
+    if words.next()? != "FLOCK" || words.nth(1)? != "WRITE" {
         return None;
     }
-    let holder = words.nth(2)?.parse().ok()?;
+    let holder = words.next()?.parse().ok()?;
     let inode = words.next()?.rsplit(':').next()?.parse().ok()?;
     Some((holder, inode))
 }
@@ -131,10 +145,12 @@ fn read_flock(line: &str) -> Option<(i32, u64)> {
 mod tests {
     use std::fs::File;
     use std::process::{Command, Stdio};
+    use std::time::Duration;
 
     use rustix::process::getpid;
 
     use super::*;
+    use crate::process::reap;
 
     fn runs_of(process: Pid, folder: &Path) -> Vec<String> {
         find_runs_around(process, folder).unwrap()
@@ -156,6 +172,15 @@ mod tests {
         assert_eq!(runs_of(Pid::from_child(&below), folder.path()), ["t0-r1.lock"]);
         drop(below.stdin.take());
         below.wait().unwrap();
+    }
+
+    #[test]
+    fn whoever_clears_a_run_away_does_not_live_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join("t0-r1.lock");
+        let held = reap(&lock, Duration::ZERO).unwrap();
+        assert!(runs_of(getpid(), folder.path()).is_empty());
+        drop(held);
     }
 
     #[test]

@@ -19,12 +19,26 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock if nobody holds it; waits for nobody.
+    /// Takes the lock if nobody holds it; waits for nobody. Only the guard of the run does: what
+    /// lives below the process that took the lock lives in the run.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        Self::try_lock(path, File::try_lock)
+    }
+
+    /// Keeps guards from the lock, if none holds it; waits for nobody. Several may at once, and the
+    /// kernel's table of locks tells them from a guard.
+    pub(super) fn try_share(path: &Path) -> io::Result<Option<Self>> {
+        Self::try_lock(path, File::try_lock_shared)
+    }
+
+    fn try_lock(
+        path: &Path,
+        lock: impl FnOnce(&File) -> Result<(), TryLockError>,
+    ) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(path)?;
-        match file.try_lock() {
+        match lock(&file) {
             Ok(()) => Ok(Some(Self { file, path: path.canonicalize()? })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),

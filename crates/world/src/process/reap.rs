@@ -17,14 +17,15 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// A guard that still holds the lock is at work: its supervisor is gone, so it ends its tree and
 /// lets go. If the guard was killed as well, the lock is free and its tree may live: the lock is
 /// taken, so that nobody starts anything meanwhile, and then every process that carries the run's
-/// mark is killed. Both have `patience`; an error means that the lock is not ours, or that
-/// something of the tree could not be ended.
+/// mark is killed. Both have `patience`; an error means that a guard has the lock, or that something
+/// of the tree could not be ended. The lock is shared: two that clear away the same run do not
+/// disturb each other, and neither is taken for its guard.
 ///
 /// This waits, and blocks its thread.
 pub fn reap(lock: &Path, patience: Duration) -> Result<Lock, Fault> {
     let unusable = |error: io::Error| fault(lock, "cannot be used").caused_by(error);
-    let try_take = || Lock::try_take(lock).map_err(unusable).transpose();
-    let taken = within(patience, try_take).unwrap_or_else(|| Err(fault(lock, "is still held")))?;
+    let try_share = || Lock::try_share(lock).map_err(unusable).transpose();
+    let taken = within(patience, try_share).unwrap_or_else(|| Err(fault(lock, "is still held")))?;
     end_tree(taken, patience)
 }
 
