@@ -76,6 +76,7 @@ class Stage:
         """Puts the run's own addresses into a text of the scenario."""
         pairs = {
             "@SERVICE@": self.service,
+            "@SERVICE_HOST@": self.service.removeprefix("http://"),
             "@STAGE@": str(self.root),
             "@REPO@": str(self.repo),
             "@REMOTE@": str(self.remote),

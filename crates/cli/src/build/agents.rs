@@ -25,6 +25,7 @@ use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::provider::{self, Account, Credential, Deadlines, Key};
 use unstuck_world::tool::{ActionRule, Declarable};
 
+use super::egress::tool_egress;
 use super::service;
 use crate::error::Error;
 use crate::problem::Problem;
@@ -202,6 +203,7 @@ impl Agents<'_> {
             },
             commands: self.rules(),
             network: self.network,
+            egress: tool_egress(self.settings),
             declarable: self.declarable(),
             policy: Arc::clone(self.policy),
         }))

@@ -1,15 +1,20 @@
 //! What agents, setup commands and checks reach, as the settings say.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use unstuck_world::egress::{
-    Destinations, EgressPolicy, EgressSettings, Host, HostPattern, ProxiedEgress, Reach, Target,
-    service_target,
+    Destinations, EgressPolicy, EgressSettings, HostPattern, ProxiedEgress, Reach, ReachSetting,
+    Target, service_target,
 };
 
 use super::agents::Agents;
 use super::service;
 use crate::settings::{Provider, Settings};
+
+const AGENT: ReachSetting = ReachSetting { heading: "[agent]", name: "network" };
+const COMMANDS: ReachSetting = ReachSetting { heading: "[commands]", name: "network" };
+const SETUP: ReachSetting = ReachSetting { heading: "[run]", name: "setup_network" };
+const CHECKS: ReachSetting = ReachSetting { heading: "[validate]", name: "network" };
 
 impl Agents<'_> {
     /// What an agent program reaches: its service, and what `agent.network` names. A model behind an
@@ -22,7 +27,8 @@ impl Agents<'_> {
         }
         let service = self.service_targets(provider);
         let patterns: Vec<_> = service.iter().map(HostPattern::exact).collect();
-        proxied("agent", Destinations::for_agent(reach, &patterns), service_relays(&service))
+        let relays = patterns.iter().filter_map(HostPattern::service_here).collect();
+        proxied(AGENT, Destinations::for_agent(reach, &patterns), relays)
     }
 
     /// Where an agent program finds its service: at the address that is named, or at its vendor's
@@ -38,57 +44,40 @@ impl Agents<'_> {
 
 /// What setup commands reach.
 pub(super) fn setup_egress(settings: &Settings) -> EgressPolicy {
-    command_egress("run", &settings.run.setup_network.0)
+    command_egress(SETUP, &settings.run.setup_network.0)
+}
+
+/// What the commands reach that a model behind an API runs.
+pub(super) fn tool_egress(settings: &Settings) -> EgressPolicy {
+    command_egress(COMMANDS, &settings.commands.network.0)
 }
 
 /// What checks reach.
 pub(super) fn check_egress(settings: &Settings) -> EgressPolicy {
-    command_egress("validate", &settings.validate.network.0)
+    command_egress(CHECKS, &settings.validate.network.0)
 }
 
 /// No model is behind these commands, so that none of them has a service.
-fn command_egress(section: &'static str, reach: &Reach) -> EgressPolicy {
+fn command_egress(setting: ReachSetting, reach: &Reach) -> EgressPolicy {
     match reach {
         Reach::Open => EgressPolicy::Open,
         Reach::Off | Reach::Service => EgressPolicy::Closed,
-        reach => proxied(section, Destinations::new(reach, &[]), Vec::new()),
+        reach => proxied(setting, Destinations::new(reach, &[]), Vec::new()),
     }
 }
 
 fn proxied(
-    section: &'static str,
+    setting: ReachSetting,
     destinations: Destinations,
     relays: Vec<SocketAddr>,
 ) -> EgressPolicy {
-    let settings = EgressSettings { destinations, section, proxies: service::proxies() };
+    let settings = EgressSettings { destinations, setting, proxies: service::proxies() };
     EgressPolicy::Proxied(ProxiedEgress { settings, relays })
-}
-
-/// The services that run on this machine itself, which programs reach without a proxy.
-fn service_relays(service: &[Target]) -> Vec<SocketAddr> {
-    let here = |target: &Target| {
-        let address = match &target.host {
-            Host::Name(name) if name == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            Host::Address(address) if address.is_loopback() => *address,
-            _ => return None,
-        };
-        Some(SocketAddr::new(address, target.port))
-    };
-    service.iter().filter_map(here).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_service_of_this_machine_is_relayed_and_others_are_not() {
-        let target = |text: &str| Target::parse(text).unwrap();
-        let service =
-            [target("localhost:11434"), target("[::1]:80"), target("api.example.com:443")];
-        let relays = service_relays(&service);
-        assert_eq!(relays, ["127.0.0.1:11434".parse().unwrap(), "[::1]:80".parse().unwrap()]);
-    }
 
     #[test]
     fn checks_reach_nothing_and_setup_the_registries_unless_settings_say_otherwise() {

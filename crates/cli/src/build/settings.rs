@@ -19,6 +19,7 @@ use unstuck_world::workspace;
 use super::agents::Agents;
 use super::egress::{check_egress, setup_egress};
 use super::secrets::secrets;
+use super::service::proxies;
 use super::task::task_settings;
 use super::wall::wall_rules;
 use crate::error::Error;
@@ -65,6 +66,7 @@ pub(crate) async fn build_settings(
         setup: settings.run.setup.clone(),
         setup_egress: setup_egress(settings),
         check_egress: check_egress(settings),
+        proxies: proxies(),
         share: settings.run.share.clone(),
         in_place: settings.run.in_place,
         disk_free_bytes_min: settings.run.disk_free_mb.saturating_mul(1 << 20),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use unstuck_world::egress::HostPattern;
 
 use super::job::Job;
 use super::network::NetworkReach;
@@ -360,8 +361,11 @@ pub(crate) struct AllowedAction {
     /// Without a command it is about requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
-    /// The hosts that it may reach: `api.example`, `api.example:8443`, `*.example`.
-    pub(crate) hosts: Vec<String>,
+    /// The hosts that it may reach, at ports 80 and 443 (`api.example`, `*.example.com`) or at another
+    /// one (`api.example:8443`, `api.example:*`). Commands reach them through a proxy; a service of
+    /// this machine needs its port.
+    #[schemars(with = "Vec<String>")]
+    pub(crate) hosts: Vec<HostPattern>,
     /// The variables of the secrets that it may use.
     pub(crate) secrets: Vec<String>,
 }

@@ -6,6 +6,7 @@ use unstuck_core::engine::{Mutation, Outcome};
 use unstuck_core::fault::{Auth, Fault, Missing};
 use unstuck_core::plan::{Call, CommandCall, PullRequest};
 use unstuck_world::connector::command;
+use unstuck_world::egress::{Egress, EgressPolicy, ReachSetting};
 use unstuck_world::process::{Connections, Deadlines, Launch, Wall};
 use unstuck_world::tool::ActionReach;
 use unstuck_world::workspace::Project;
@@ -16,6 +17,8 @@ use crate::world::Order;
 
 /// Where a command that acts finds the key that is the same for every sending of it.
 const KEY_VARIABLE: &str = "UNSTUCK_IDEMPOTENCY_KEY";
+/// Where the settings name the hosts of an action.
+const ALLOWED: ReachSetting = ReachSetting { heading: "[[actions.allowed]]", name: "hosts" };
 /// What the full name of a branch begins with.
 const BRANCHES: &str = "refs/heads/";
 
@@ -33,7 +36,7 @@ impl Shared {
             }
             Call::Http(call) => Ok(self.connector()?.request(call, &self.key(mutation)).await),
             Call::Command(wanted) => {
-                let launch = self.launch_of(order, mutation, (wanted, &reach)).await?;
+                let (launch, _egress) = self.launch_of(order, mutation, (wanted, &reach)).await?;
                 let results = &self.settings.results;
                 Ok(command::perform(launch, "command", |told| results.keep(told)).await)
             }
@@ -45,7 +48,7 @@ impl Shared {
         let (mutation, call) = kept(order)?;
         let reach = self.permit(order, mutation).await?;
         if let Some(probe) = &mutation.spec.look_up {
-            let launch = self.launch(order, mutation, &reach).await?;
+            let (launch, _egress) = self.launch(order, mutation, &reach).await?;
             let never = tokio_util::sync::CancellationToken::new();
             let told = look_up(launch, probe, &self.settings.results, &never).await;
             return Ok(told.unwrap_or(Outcome::CannotTell { said: None }));
@@ -65,24 +68,36 @@ impl Shared {
     }
 
     /// A program in the task's worktree that knows the key of an action. What an agent declared runs
-    /// behind the wall, with the variables that every command gets and those that were allowed.
+    /// behind the wall, with the variables that every command gets and those that were allowed. Its
+    /// ways out are open until the second is dropped.
     async fn launch(
         &self,
         order: &Order,
         mutation: &Mutation,
         reach: &ActionReach,
-    ) -> Result<Launch, Fault> {
-        let (shell, workspace) = (self.shell(order), self.workspace(order).await?);
+    ) -> Result<(Launch, Option<Egress>), Fault> {
+        let (mut shell, workspace) = (self.shell(order), self.workspace(order).await?);
+        let mut egress = None;
+        if is_planned(order, mutation) {
+            shell.wall = Wall::default();
+        } else {
+            let wall = workspace.wall(&self.environment(order)).with(&shell.wall);
+            shell.wall = Wall { network: network_for(reach), ..wall };
+            if let ActionReach::Hosts(hosts) = reach
+                && !hosts.is_empty()
+            {
+                let proxies = self.settings.proxies.clone();
+                let policy = EgressPolicy::to_hosts(hosts, ALLOWED, proxies);
+                (shell, egress) = self.shell_reaching(order, &policy, shell).await?;
+            }
+        }
         let mut launch = Launch::new(shell.guard, shell.lock, workspace.directory(), "");
         launch.inherits_environment = shell.inherits_environment;
         launch.environment = shell.environment;
-        if !is_planned(order, mutation) {
-            let wall = workspace.wall(&self.environment(order)).with(&shell.wall);
-            launch.wall = Wall { network: network_for(reach), ..wall };
-        }
+        launch.wall = shell.wall;
         let key = OsString::from(self.key(mutation));
         launch.environment.push((KEY_VARIABLE.into(), Some(key)));
-        Ok(launch)
+        Ok((launch, egress))
     }
 
     async fn launch_of(
@@ -90,8 +105,8 @@ impl Shared {
         order: &Order,
         mutation: &Mutation,
         (wanted, reach): (&CommandCall, &ActionReach),
-    ) -> Result<Launch, Fault> {
-        let mut launch = self.launch(order, mutation, reach).await?;
+    ) -> Result<(Launch, Option<Egress>), Fault> {
+        let (mut launch, egress) = self.launch(order, mutation, reach).await?;
         launch.program = wanted.program.clone().into();
         launch.arguments = wanted.arguments.iter().map(Into::into).collect();
         launch.deadlines =
@@ -104,15 +119,15 @@ impl Shared {
             })?;
             launch.environment.push((variable.into(), Some(secret.expose().into())));
         }
-        Ok(launch)
+        Ok((launch, egress))
     }
 }
 
-/// The network of an action: closed where its rule names no host.
-fn network_for(reach: &ActionReach) -> Connections {
+/// The network of an action: closed where its rule names no host. Hosts are reached through a proxy.
+const fn network_for(reach: &ActionReach) -> Connections {
     match reach {
-        ActionReach::Hosts(hosts) if hosts.is_empty() => Connections::Closed(Vec::new()),
-        ActionReach::Hosts(_) | ActionReach::Anything => Connections::Open,
+        ActionReach::Hosts(_) => Connections::Closed(Vec::new()),
+        ActionReach::Anything => Connections::Open,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ways out that a task's programs have, and what was refused on them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,9 +8,11 @@ use unstuck_core::engine::{Command, Note};
 use unstuck_core::fault::{Fault, Missing};
 use unstuck_world::agent::Assignment;
 use unstuck_world::egress::{Egress, EgressPolicy};
+use unstuck_world::process::Wall;
 use unstuck_world::workspace::Shell;
 
 use super::settings::TaskSettings;
+use super::worker::ModelWorker;
 use super::world::Shared;
 use crate::world::Order;
 
@@ -28,6 +31,22 @@ impl Shared {
         let Assignment { wall, environment, .. } = assignment;
         let opened = task.egress.apply(&self.egress_socket(order), wall, environment).await;
         opened.map_err(|error| not_open().caused_by(error))
+    }
+
+    /// What is kept from the commands that a model runs, what they find in their environment for it,
+    /// and the ways out that are left to them.
+    pub(super) async fn open_for_commands(
+        &self,
+        order: &Order,
+        worker: &ModelWorker,
+        wall: Wall,
+    ) -> Result<(Wall, Vec<(OsString, Option<OsString>)>, Option<Egress>), Fault> {
+        if !worker.network.can_filter() {
+            return Ok((wall, Vec::new(), None));
+        }
+        let shell = Shell { wall, environment: Vec::new(), ..self.shell(order) };
+        let (shell, egress) = self.shell_reaching(order, &worker.egress, shell).await?;
+        Ok((shell.wall, shell.environment, egress))
     }
 
     /// A shell for checks, which have a time and ways out of their own.

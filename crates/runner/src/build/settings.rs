@@ -12,6 +12,7 @@ use unstuck_world::connector::Credentials;
 use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::{Guard, Wall};
+use unstuck_world::provider::Proxies;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::Scope;
@@ -42,6 +43,8 @@ pub struct BuildSettings {
     pub setup_egress: EgressPolicy,
     /// What checks reach.
     pub check_egress: EgressPolicy,
+    /// The proxies of the person's environment, through which ours go out.
+    pub proxies: Proxies,
     /// Paths that worktrees share with the person's own tree.
     pub share: Vec<String>,
     /// The work happens in the person's own tree.

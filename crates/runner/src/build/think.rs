@@ -70,6 +70,7 @@ impl Shared {
         })?;
         let WayToUs { variables, socket } = self.way_to_us(order)?;
         let wall = self.wall(order, workspace, &[&all[..], &variables[..]].concat());
+        let (wall, proxy, egress) = self.open_for_commands(order, worker, wall).await?;
         let way_to_us: Vec<_> =
             variables.into_iter().map(|(name, value)| (name, Some(value))).collect();
         let allowed = self.allowed_commands(order).await;
@@ -81,10 +82,14 @@ impl Shared {
             commands: Commands::new(&worker.commands).permitting(allowed),
             guard: settings.guard.clone(),
             lock: self.runs.lock_path(order.effect.task, run),
-            environment: narrowed.with(workspace.environment(run).await?).with(way_to_us),
+            environment: narrowed
+                .with(workspace.environment(run).await?)
+                .with(way_to_us)
+                .with(proxy),
             shims,
             wall,
             network: worker.network,
+            egress: egress.map(Arc::new),
             timeout: settings.command_timeout,
             declarable: worker.declarable.clone(),
         });

@@ -6,6 +6,7 @@ use unstuck_core::fault::Fault;
 use unstuck_core::policy::Policy;
 use unstuck_world::agent::Agent;
 use unstuck_world::commands::{Network, Rules};
+use unstuck_world::egress::EgressPolicy;
 use unstuck_world::model::Model;
 use unstuck_world::tool::Declarable;
 
@@ -31,6 +32,8 @@ pub struct ModelWorker {
     pub commands: Rules,
     /// How its commands stand to the network, as tried out on this machine.
     pub network: Network,
+    /// What its commands reach where the network is not open to them.
+    pub egress: EgressPolicy,
     /// What actions may use that it declares for after the checks.
     pub declarable: Declarable,
     /// The limits, for the words about them.

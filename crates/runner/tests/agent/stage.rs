@@ -168,6 +168,7 @@ impl Agents {
             wall: Wall { writable: Some(Vec::new()), ..Wall::default() },
             network: Network::Open,
             timeout: Duration::from_mins(1),
+            egress: None,
             declarable: Declarable::default(),
         })
     }

@@ -21,12 +21,12 @@ use unstuck_runner::{Clock as _, Ended, Handle, Results, Runner, Scope, Setup, S
 use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::{self, Activity, Agent, Assignment, Limits, Usage};
 use unstuck_world::commands::{Network, Rules};
-use unstuck_world::egress::EgressPolicy;
+use unstuck_world::egress::{EgressPolicy, HostPattern};
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::{Guard, Wall};
-use unstuck_world::provider::Credential;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::provider::{Credential, Proxies};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope;
 use unstuck_world::tool::{ActionRule, Declarable};
@@ -173,6 +173,7 @@ impl Stage {
             setup: Vec::new(),
             setup_egress: EgressPolicy::Open,
             check_egress: EgressPolicy::Open,
+            proxies: Proxies::default(),
             share: Vec::new(),
             in_place: self.set.in_place,
             disk_free_bytes_min: self.set.disk_free_bytes_min,
@@ -207,6 +208,7 @@ impl Stage {
                 },
                 commands: Rules { blocked: self.set.blocked.clone(), ..Rules::default() },
                 network: Network::Open,
+                egress: EgressPolicy::Open,
                 declarable: Declarable {
                     secrets: ["TOKEN".to_owned()].into(),
                     pull_request: job.pull_request.clone(),
@@ -390,6 +392,7 @@ fn guard() -> Guard {
 /// What is performed without asking, here: requests to this machine, or this command.
 fn rule(command: Option<&str>) -> ActionRule {
     let command = command.map(str::to_owned);
-    let (hosts, secrets) = (vec!["127.0.0.1".to_owned()], ["TOKEN".to_owned()].into());
+    let (hosts, secrets) =
+        (vec![HostPattern::parse("127.0.0.1:*").unwrap()], ["TOKEN".to_owned()].into());
     ActionRule { command, hosts, secrets }
 }

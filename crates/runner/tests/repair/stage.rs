@@ -25,6 +25,7 @@ use unstuck_world::agent::Limits;
 use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::{Guard, Wall};
+use unstuck_world::provider::Proxies;
 use unstuck_world::provider::script::{self, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{self, Rules};
@@ -191,6 +192,7 @@ impl Stage {
             setup: Vec::new(),
             setup_egress: EgressPolicy::Open,
             check_egress: EgressPolicy::Open,
+            proxies: Proxies::default(),
             share: Vec::new(),
             in_place: false,
             disk_free_bytes_min: 0,

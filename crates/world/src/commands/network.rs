@@ -62,7 +62,11 @@ impl Network {
             Self::Unshare => Wall::default(),
             Self::Open | Self::NotPossible => Wall { network: Connections::Open, ..wall },
             Self::Landlock | Self::Bubblewrap => {
-                Wall { network: Connections::Closed(Vec::new()), ..wall }
+                let network = match wall.network {
+                    Connections::Open => Connections::Closed(Vec::new()),
+                    closed @ Connections::Closed(_) => closed,
+                };
+                Wall { network, ..wall }
             }
         }
     }
@@ -70,6 +74,11 @@ impl Network {
     /// Whether commands really have no network.
     pub const fn is_off(self) -> bool {
         matches!(self, Self::Landlock | Self::Bubblewrap | Self::Unshare)
+    }
+
+    /// Whether commands without a network can be left a proxy.
+    pub const fn can_filter(self) -> bool {
+        matches!(self, Self::Landlock | Self::Bubblewrap)
     }
 
     /// What stands before a program and its arguments.

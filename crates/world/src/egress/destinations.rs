@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::address::is_public;
 use super::host::{Host, Target};
 use super::pattern::HostPattern;
-use super::reach::{Listed, Reach};
+use super::reach::{Listed, Reach, ReachSetting};
 use super::refusals::RefusalReason;
 use super::registries::REGISTRIES;
 
@@ -101,9 +101,9 @@ impl Destinations {
         if admitted.is_empty() { Err(reason) } else { Ok(admitted) }
     }
 
-    /// The settings' line that allows a target as well.
-    pub(super) fn line_allowing(&self, target: &Target) -> String {
-        self.reach.to_line_with(target)
+    /// The settings' lines that allow a target as well.
+    pub(super) fn lines_allowing(&self, target: &Target, setting: ReachSetting) -> String {
+        self.reach.to_lines_with(target, setting)
     }
 
     /// A server that listens on every address is met on each of this machine's.

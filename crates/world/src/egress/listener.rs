@@ -19,6 +19,7 @@ use super::destinations::Destinations;
 use super::forwarder::Forward;
 use super::outgoing::Outgoing;
 use super::proxy::Proxy;
+use super::reach::ReachSetting;
 use super::refusals::{Refusals, RefusedTarget};
 use super::variables::PROXY_PORT;
 use crate::process::SocketPath;
@@ -38,8 +39,8 @@ const USER: &str = "unstuck";
 pub struct EgressSettings {
     /// The hosts that may be reached.
     pub destinations: Destinations,
-    /// The section of the settings whose `network` names them, such as `agent`.
-    pub section: &'static str,
+    /// Where the settings name them.
+    pub setting: ReachSetting,
     /// The proxies of the person's environment, through which the proxy itself goes out.
     pub proxies: Proxies,
 }
@@ -91,12 +92,12 @@ impl Egress {
         settings: EgressSettings,
         credential: Option<String>,
     ) -> (Self, Arc<Proxy>) {
-        let EgressSettings { destinations, section, proxies } = settings;
+        let EgressSettings { destinations, setting, proxies } = settings;
         let refusals = Arc::new(Refusals::default());
         let end = CancellationToken::new();
         let proxy = Arc::new(Proxy {
             outgoing: Outgoing::new(destinations, &proxies),
-            section,
+            setting,
             credential: credential.map(|text| blake3::hash(text.as_bytes())),
             refusals: Arc::clone(&refusals),
             end: end.clone(),

@@ -26,6 +26,6 @@ pub use host::{Host, HostError, Target};
 pub use listener::{Egress, EgressSettings};
 pub use pattern::{HostPattern, PatternError, service_target};
 pub use policy::{EgressPolicy, ProxiedEgress};
-pub use reach::{Listed, Reach};
+pub use reach::{Listed, Reach, ReachSetting};
 pub use refusals::{RefusalReason, RefusedTarget};
 pub use variables::{PROXY_PORT, proxy_variables};

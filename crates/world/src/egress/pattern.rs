@@ -1,7 +1,10 @@
 //! Hosts as settings name them.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use super::host::{Host, HostError, Target};
@@ -90,6 +93,19 @@ impl HostPattern {
             }
     }
 
+    /// The one service of this machine that the pattern names, which programs reach without a proxy.
+    pub fn service_here(&self) -> Option<SocketAddr> {
+        let (HostMatch::Exact(host), Ports::One(port)) = (&self.host, self.ports) else {
+            return None;
+        };
+        let address = match host {
+            Host::Name(name) if name == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Host::Address(address) if address.is_loopback() => *address,
+            _ => return None,
+        };
+        Some(SocketAddr::new(address, port))
+    }
+
     /// Whether the pattern names one host, so that the person knows where it lies.
     pub(super) const fn is_exact(&self) -> bool {
         matches!(self.host, HostMatch::Exact(_))
@@ -107,6 +123,19 @@ impl fmt::Display for HostPattern {
             Ports::One(port) => write!(f, ":{port}"),
             Ports::Every => f.write_str(":*"),
         }
+    }
+}
+
+impl Serialize for HostPattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HostPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(|error| D::Error::custom(format!("{text:?}: {error}")))
     }
 }
 
@@ -187,6 +216,16 @@ mod tests {
     fn a_pattern_is_written_as_it_was_meant() {
         for text in ["example.com", "*.example.com:*", "example.com:8443", "[::1]:80", "10.0.0.5"] {
             assert_eq!(HostPattern::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_service_of_this_machine_is_one_host_and_one_port() {
+        let here = |text| HostPattern::parse(text).unwrap().service_here();
+        assert_eq!(here("localhost:11434"), Some("127.0.0.1:11434".parse().unwrap()));
+        assert_eq!(here("[::1]:80"), Some("[::1]:80".parse().unwrap()));
+        for text in ["api.example.com:443", "127.0.0.1", "127.0.0.1:*", "10.0.0.5:80"] {
+            assert_eq!(here(text), None, "{text}");
         }
     }
 

@@ -5,10 +5,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use super::destinations::Destinations;
 use super::forwarder::Forward;
 use super::listener::{Egress, EgressSettings};
+use super::pattern::HostPattern;
+use super::reach::{Listed, Reach, ReachSetting};
 use super::variables::proxy_variables;
 use crate::process::{Connections, Layers, Wall};
+use crate::provider::Proxies;
 
 /// What agents, checks or setup commands reach.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +37,18 @@ pub struct ProxiedEgress {
 }
 
 impl EgressPolicy {
+    /// These hosts and nothing else, which `setting` names.
+    pub fn to_hosts(hosts: &[HostPattern], setting: ReachSetting, proxies: Proxies) -> Self {
+        if hosts.is_empty() {
+            return Self::Closed;
+        }
+        let reach = Reach::Hosts(hosts.iter().cloned().map(Listed::Host).collect());
+        let destinations = Destinations::new(&reach, &[]);
+        let relays = hosts.iter().filter_map(HostPattern::service_here).collect();
+        let settings = EgressSettings { destinations, setting, proxies };
+        Self::Proxied(ProxiedEgress { settings, relays })
+    }
+
     /// Applies the policy to one run: closes its wall's network but for the ways out, and names the
     /// proxy in its environment. `socket` is where a proxy may listen. The result has to live as
     /// long as the run.

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::host::{HostError, Target};
 use super::listener::spawn;
 use super::outgoing::{ConnectError, Connected, Outgoing, Purpose, Stream, Way};
+use super::reach::ReachSetting;
 use super::refusals::{RefusalReason, Refusals};
 
 /// The largest head of a request.
@@ -48,8 +49,8 @@ type Body = BoxBody<Bytes, hyper::Error>;
 /// What all connections of a run share.
 pub(super) struct Proxy {
     pub(super) outgoing: Outgoing,
-    /// The section of the settings whose `network` decides.
-    pub(super) section: &'static str,
+    /// Where the settings say what is reached.
+    pub(super) setting: ReachSetting,
     /// The hash of the header that clients on loopback have to send.
     pub(super) credential: Option<blake3::Hash>,
     pub(super) refusals: Arc<Refusals>,
@@ -165,11 +166,8 @@ impl Proxy {
         self.refusals.note(&target.to_string(), reason);
         let mut text = format!("Unstuck refused the connection to {target}: {reason}.\n");
         if reason != RefusalReason::OwnServer {
-            let line = self.outgoing.destinations.line_allowing(target);
-            let section = self.section;
-            let how =
-                format!("To allow it, write this into unstuck.toml:\n\n[{section}]\n{line}\n");
-            text.push_str(&how);
+            let lines = self.outgoing.destinations.lines_allowing(target, self.setting);
+            text.push_str(&format!("To allow it, write this into unstuck.toml:\n\n{lines}\n"));
         }
         let phrase = format!("Refused by Unstuck: {reason}");
         say(StatusCode::FORBIDDEN, &phrase, text)

@@ -21,6 +21,15 @@ pub enum Reach {
     Open,
 }
 
+/// The setting that names the hosts, for the line that allows one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReachSetting {
+    /// The heading that it stands below, such as `[agent]`.
+    pub heading: &'static str,
+    /// Its name, such as `network`.
+    pub name: &'static str,
+}
+
 /// One entry of a list of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
@@ -44,8 +53,8 @@ impl Reach {
         })
     }
 
-    /// The line of the settings that allows a target as well.
-    pub(super) fn to_line_with(&self, target: &Target) -> String {
+    /// The lines of the settings that allow a target as well.
+    pub(super) fn to_lines_with(&self, target: &Target, setting: ReachSetting) -> String {
         let host = match (&target.host, target.port) {
             (Host::Name(_) | Host::Address(_), 80 | 443) => target.host.to_string(),
             _ => target.to_string(),
@@ -58,7 +67,8 @@ impl Reach {
         };
         let quoted: Vec<_> =
             listed.into_iter().chain([host]).map(|entry| format!("\"{entry}\"")).collect();
-        format!("network = [{}]", quoted.join(", "))
+        let ReachSetting { heading, name } = setting;
+        format!("{heading}\n{name} = [{}]", quoted.join(", "))
     }
 }
 

@@ -309,6 +309,7 @@ mod tests {
 
     use super::*;
     use crate::commands::Rules;
+    use crate::egress::HostPattern;
     use crate::tool::{Speak, Wish};
 
     fn declared(input: &serde_json::Value) -> Result<MutationSpec, Box<Fault>> {
@@ -363,7 +364,7 @@ mod tests {
         let secrets: BTreeSet<String> = ["TOKEN".to_owned()].into();
         let rule = |command: Option<&str>| ActionRule {
             command: command.map(str::to_owned),
-            hosts: vec!["a.example".to_owned()],
+            hosts: vec![HostPattern::parse("a.example").unwrap()],
             secrets: secrets.clone(),
         };
         let may = Declarable {

@@ -9,9 +9,10 @@ use unstuck_core::fault::{Fault, text_rules};
 
 use super::shorten::{SHOWN_BYTES_MAX, shorten};
 use super::toolbox::{KeptFrom, Means, Shown};
-use super::walled::by_our_wall;
+use super::walled::{Kept, by_our_wall};
 use super::wish::RunCommand;
 use crate::commands::{REFUSALS_MAX, blocked, refusal_in};
+use crate::egress::RefusedTarget;
 use crate::process::{Deadlines, Ended, How, Launch, verdict};
 
 /// Where what a command comes to is raised.
@@ -34,22 +35,35 @@ impl Runs {
             let _ = self.0.shims.note(&refusal);
             return self.refused(&ask.command, refusal.sentence());
         }
-        let before = self.0.shims.refused();
+        let (before, hosts) = (self.0.shims.refused(), self.refused_hosts());
         let ended = self.launched(ask, stop).await?;
         if self.0.shims.refused() > before {
             return self.refused(&ask.command, output(&ended));
         }
-        Ok(self.shown(&ended, &ask.command))
+        Ok(self.shown(&ended, &ask.command, &hosts))
+    }
+
+    fn refused_hosts(&self) -> Vec<RefusedTarget> {
+        self.0.egress.as_ref().map(|egress| egress.refusals()).unwrap_or_default()
+    }
+
+    /// What our own wall did to a command that failed; `hosts` are those that were refused before.
+    fn kept(&self, shown: &Shown, output: &str, hosts: &[RefusedTarget]) -> Option<Kept> {
+        if shown.outcome != Outcome::Failed {
+            return None;
+        }
+        let refused = self.refused_hosts().into_iter().find(|refused| !hosts.contains(refused));
+        match (refused, shown.verdict.as_ref()) {
+            (Some(refused), _) => Some(Kept::FromHost(refused)),
+            (None, Some(fault)) => by_our_wall(fault, output, self.0.network, &self.0.wall()),
+            (None, None) => None,
+        }
     }
 
     /// What our own wall did is said as that, and is nothing to be judged.
-    fn shown(&self, ended: &Ended, command: &str) -> Shown {
+    fn shown(&self, ended: &Ended, command: &str, hosts: &[RefusedTarget]) -> Shown {
         let shown = shown(ended, command);
-        let kept = shown
-            .verdict
-            .as_ref()
-            .and_then(|fault| by_our_wall(fault, &output(ended), self.0.network, &self.0.wall()));
-        match kept {
+        match self.kept(&shown, &output(ended), hosts) {
             Some(kept) => Shown {
                 text: format!("{}\n[{}]", shown.text, kept.for_agent()),
                 verdict: None,

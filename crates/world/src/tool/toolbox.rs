@@ -16,6 +16,7 @@ use super::files::Files;
 use super::run::Runs;
 use super::wish::{Act, Declaration};
 use crate::commands::{Commands, Enforced, Environment, Network, Shims};
+use crate::egress::Egress;
 use crate::process::{Guard, Wall};
 use crate::scope::Scope;
 
@@ -79,6 +80,8 @@ pub struct Means {
     pub wall: Wall,
     /// How commands stand to the network.
     pub network: Network,
+    /// The proxy through which they reach the hosts that they may, where they may reach some.
+    pub egress: Option<Arc<Egress>>,
     /// How long one command may take.
     pub timeout: Duration,
     /// What actions may use that are declared for later.

@@ -4,11 +4,17 @@
 use unstuck_core::fault::{Category, Code, ErrorType, Fault};
 
 use crate::commands::Network;
-use crate::process::{Denied, Wall};
+use crate::egress::RefusedTarget;
+use crate::process::{Connections, Denied, Wall};
 
 /// What the agent reads where the network is off.
-const NO_NETWORK: &str = "commands of this project have no network (commands.network = false): this \
-     is no outage, and trying again does not help; work with what is here, or ask a person";
+const NO_NETWORK: &str = "commands of this project have no network (commands.network is off): this is \
+     no outage, and trying again does not help; work with what is here, or ask a person";
+
+/// What the agent reads where a proxy is all that is left of it.
+const ONLY_PROXY: &str = "commands of this project reach only the hosts that commands.network names, \
+     through the proxy that HTTPS_PROXY names: this is no outage, and trying again does not help; \
+     use the proxy, work with what is here, or ask a person";
 
 /// Words about a connection, in lower case, as tools use them where the system refused one.
 const CONNECTING: [&str; 5] = ["connect", "resolve", "network", "socket", "host"];
@@ -20,7 +26,12 @@ const REFUSED: [&str; 2] = ["permission denied", "operation not permitted"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// From the network.
-    FromNetwork,
+    FromNetwork {
+        /// Whether a proxy is left.
+        proxied: bool,
+    },
+    /// From a host that the settings do not name.
+    FromHost(RefusedTarget),
     /// From a path.
     FromPath(Denied),
 }
@@ -29,7 +40,13 @@ impl Kept {
     /// What the agent reads.
     pub(super) fn for_agent(&self) -> String {
         match self {
-            Self::FromNetwork => NO_NETWORK.to_owned(),
+            Self::FromNetwork { proxied } => {
+                if *proxied { ONLY_PROXY } else { NO_NETWORK }.to_owned()
+            }
+            Self::FromHost(RefusedTarget { target, reason, .. }) => format!(
+                "Unstuck refused the connection to {target}: {reason} (commands.network). This is \
+                 no outage, and trying again does not help; work with what is here, or ask a person"
+            ),
             Self::FromPath(denied) => {
                 format!("{}; work below the worktree, or ask a person", denied.sentence())
             }
@@ -39,8 +56,13 @@ impl Kept {
     /// What people read in the log.
     pub(super) fn for_people(&self) -> String {
         match self {
-            Self::FromNetwork => {
-                "A command was kept from the network, because commands.network is off.".to_owned()
+            Self::FromNetwork { proxied } => {
+                let why =
+                    if *proxied { "names hosts, and it did not use the proxy" } else { "is off" };
+                format!("A command was kept from the network, because commands.network {why}.")
+            }
+            Self::FromHost(RefusedTarget { target, reason, .. }) => {
+                format!("A command was kept from {target}: {reason} (commands.network).")
             }
             Self::FromPath(denied) => {
                 let what = if denied.hidden { "reading" } else { "writing to" };
@@ -67,7 +89,8 @@ pub(super) fn by_our_wall(
             && fault.error_type() == ErrorType::Network
             && fault.code() != Code::EnvDiskFull;
         if outage || (refused && CONNECTING.iter().any(|word| lower.contains(word))) {
-            return Some(Kept::FromNetwork);
+            let proxied = matches!(&wall.network, Connections::Closed(ways) if !ways.is_empty());
+            return Some(Kept::FromNetwork { proxied });
         }
     }
     wall.find_denied(output).map(Kept::FromPath)

@@ -48,7 +48,7 @@ pub use names::Place;
 pub use own_code::own_links;
 pub use prepare::Preparation;
 pub use project::Project;
-pub use remove::{Removed, Why};
+pub use remove::{Removed, Why, remove_folder};
 pub use share::share;
 pub use shell::Shell;
 pub use take_back::TakenBack;

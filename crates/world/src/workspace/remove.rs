@@ -1,5 +1,6 @@
 //! Putting a worktree away, unless something in it is nowhere else.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::{fs, io};
 
@@ -49,7 +50,7 @@ impl Workspace {
             return Ok(Removed::Kept(why));
         }
         self.state.forget("index")?;
-        for folder in [&self.directory, &self.git_dir] {
+        for folder in [&self.directory, &self.git_dir, &self.state.private()] {
             remove_folder(folder).map_err(|error| failed(folder, &error))?;
         }
         self.forget_refs(head).await?;
@@ -101,9 +102,27 @@ impl Workspace {
     }
 }
 
-fn remove_folder(folder: &Path) -> io::Result<()> {
+/// Removes a folder that programs have written to, if it is there. Some leave folders in it that they
+/// may not write to themselves, as package caches are.
+pub fn remove_folder(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_folders(folder)?;
+            fs::remove_dir_all(folder)
+        }
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Lets the owner write to a folder and all folders below it. No link is followed.
+fn open_folders(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_folders(&entry.path())?;
+        }
+    }
+    Ok(())
 }

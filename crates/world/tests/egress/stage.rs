@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
-use unstuck_world::egress::{Destinations, Egress, EgressSettings, Listed, Reach};
+use unstuck_world::egress::{Destinations, Egress, EgressSettings, Listed, Reach, ReachSetting};
 use unstuck_world::provider::Proxies;
 
 /// A service that answers every connection with the same bytes and remembers what it was asked.
@@ -52,7 +52,11 @@ pub(crate) struct Stage {
 pub(crate) fn allowing(hosts: &[String]) -> EgressSettings {
     let listed = hosts.iter().map(|host| Listed::parse(host).unwrap()).collect();
     let destinations = Destinations::new(&Reach::Hosts(listed), &[]);
-    EgressSettings { destinations, section: "agent", proxies: Proxies::default() }
+    EgressSettings {
+        destinations,
+        setting: ReachSetting { heading: "[agent]", name: "network" },
+        proxies: Proxies::default(),
+    }
 }
 
 impl Stage {

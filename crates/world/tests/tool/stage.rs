@@ -88,6 +88,7 @@ impl Stage {
             wall: Wall { writable: Some(vec![base.join("shared")]), ..Wall::default() },
             network: set.network,
             timeout: set.timeout,
+            egress: None,
             declarable: Declarable::default(),
         });
         Self { root, shims, tools, owned }

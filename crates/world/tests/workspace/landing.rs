@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use unstuck_core::engine::{RunId, Start, TaskId};
 use unstuck_core::fault::Code;
@@ -51,6 +52,25 @@ fn the_second_task_meets_the_first_before_it_lands() {
     assert_eq!(block_on(two.remove(RunId(2))).unwrap(), Removed::Gone);
     assert!(!two.directory().exists());
     assert_eq!(stage.repo.run(["branch", "--list", "unstuck/b1.t2"]), "");
+}
+
+// An agent's home goes with its worktree, also what a package manager made read-only in it.
+#[test]
+fn nothing_of_a_home_stays_when_a_worktree_goes() {
+    let stage = Stage::with(&[("a", "1\n")]);
+    let workspace = stage.fresh();
+    let homes: Vec<PathBuf> =
+        workspace.wall(&[]).private.into_iter().map(|private| private.folder).collect();
+    assert!(!homes.is_empty());
+    for home in &homes {
+        fs::create_dir_all(home.join("cache/pkg")).unwrap();
+        fs::write(home.join("cache/pkg/file"), "x").unwrap();
+        for folder in ["cache/pkg", "cache"] {
+            fs::set_permissions(home.join(folder), fs::Permissions::from_mode(0o500)).unwrap();
+        }
+    }
+    assert_eq!(block_on(workspace.remove(RunId(1))).unwrap(), Removed::Gone);
+    assert!(homes.iter().all(|home| !home.exists()), "{homes:?}");
 }
 
 // B14: a conflict names its files; the next attempt starts on the merged head.

@@ -20,6 +20,7 @@ use unstuck_world::agent::Limits;
 use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::Person;
 use unstuck_world::process::{Guard, Wall};
+use unstuck_world::provider::Proxies;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope};
@@ -94,6 +95,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         setup: Vec::new(),
         setup_egress: EgressPolicy::Open,
         check_egress: EgressPolicy::Open,
+        proxies: Proxies::default(),
         share: Vec::new(),
         in_place: false,
         disk_free_bytes_min: 0,

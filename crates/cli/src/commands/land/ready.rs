@@ -2,7 +2,6 @@
 //! its last commit in a worktree of its own.
 
 use std::env;
-use std::fs;
 use std::path::PathBuf;
 
 use unstuck_core::fault::{Fault, Gate, Kind};
@@ -49,11 +48,18 @@ impl Place<'_> {
     /// One that was cut short may have left it.
     async fn clear(&self) -> Result<(), Error> {
         // What git does not know was never finished.
-        if self.path.exists() && self.git.remove_worktree(&self.path).await.is_err() {
-            let place = self.path.display().to_string();
-            fs::remove_dir_all(&self.path).map_err(|source| Error::Folder { place, source })?;
+        let known = self.path.exists() && self.git.remove_worktree(&self.path).await.is_ok();
+        let left = (!known).then(|| self.path.clone());
+        for folder in left.into_iter().chain([self.private()]) {
+            let place = folder.display().to_string();
+            workspace::remove_folder(&folder).map_err(|source| Error::Folder { place, source })?;
         }
         Ok(())
+    }
+
+    /// Folders that take the place of the person's own while checks run.
+    fn private(&self) -> PathBuf {
+        self.path.with_added_extension("private")
     }
 
     async fn check(
@@ -81,8 +87,8 @@ impl Place<'_> {
     /// How setup and checks are run: behind the same wall as in a build.
     fn shell(&self, project: &Project, settings: &Settings) -> Result<Shell, Error> {
         let environment = Environment::usual(env::vars_os(), &settings.commands.env);
-        let private = self.path.with_added_extension("private");
-        let wall = workspace::wall_around(project.root(), &self.path, &private, &environment);
+        let (root, private) = (project.root(), self.private());
+        let wall = workspace::wall_around(root, &self.path, &private, &environment);
         Ok(Shell {
             guard: own_guard()?,
             lock: project.runs().join("landing.lock"),

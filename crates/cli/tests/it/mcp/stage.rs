@@ -25,8 +25,8 @@ use unstuck_world::agent::{Agent, Limits};
 use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
 use unstuck_world::process::{Guard, Wall, guard};
-use unstuck_world::provider::Credential;
 use unstuck_world::provider::script::{Script, ScriptedAgent};
+use unstuck_world::provider::{Credential, Proxies};
 use unstuck_world::redact::Redactor;
 use unstuck_world::scope::{Rules, Scope as Fence};
 use unstuck_world::tool::{ActionRule, Declarable};
@@ -143,6 +143,7 @@ impl Stage {
             setup: Vec::new(),
             setup_egress: EgressPolicy::Open,
             check_egress: EgressPolicy::Open,
+            proxies: Proxies::default(),
             share: Vec::new(),
             in_place: false,
             disk_free_bytes_min: 0,

@@ -54,3 +54,25 @@ fn a_host_that_is_refused_is_in_the_log() {
     let refused = |event: &Event| matches!(event, Event::Refused { what, .. } if &**what == "connect to evil.example:443 (2 times)");
     assert_eq!(stage.count(refused), 1);
 }
+
+// B53: an action that a rule allows reaches the hosts of that rule
+#[test]
+fn an_allowed_action_reaches_the_hosts_of_its_rule_and_no_others() {
+    let stage = Stage::new();
+    let ((named, port), (other, elsewhere)) = (listen(), listen());
+    stage.write(
+        "reach.sh",
+        &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' && bash -c 'exec 3<>/dev/tcp/127.0.0.1/{elsewhere}'; true\n"),
+    );
+    let own = env!("CARGO_BIN_EXE_unstuck");
+    stage.write("out.sh", "exec \"$1\" mutate --key out -- sh reach.sh\n");
+    let out = format!(r#"{{run = "sh out.sh {own}"}}, {{write = "work/a.txt", text = "fine\n"}}"#);
+    stage.agent("write-a", &[&out]);
+    stage.set(&format!(
+        "\n[[actions.allowed]]\ncommand = \"sh reach.sh\"\nhosts = [\"127.0.0.1:{port}\"]\n"
+    ));
+    let ran = stage.run(&["run", "write a"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(named.accept().is_ok());
+    assert!(other.accept().is_err());
+}
