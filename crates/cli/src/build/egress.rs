@@ -28,7 +28,7 @@ impl Agents<'_> {
         let service = self.service_targets(provider);
         let patterns: Vec<_> = service.iter().map(HostPattern::exact).collect();
         let relays = patterns.iter().filter_map(HostPattern::service_here).collect();
-        proxied(AGENT, Destinations::for_agent(reach, &patterns), relays)
+        proxied(self.settings, AGENT, (Destinations::for_agent(reach, &patterns), relays))
     }
 
     /// Where an agent program finds its service: at the address that is named, or at its vendor's
@@ -44,33 +44,35 @@ impl Agents<'_> {
 
 /// What setup commands reach.
 pub(super) fn setup_egress(settings: &Settings) -> EgressPolicy {
-    command_egress(SETUP, &settings.run.setup_network.0)
+    command_egress(settings, SETUP, &settings.run.setup_network.0)
 }
 
 /// What the commands reach that a model behind an API runs.
 pub(super) fn tool_egress(settings: &Settings) -> EgressPolicy {
-    command_egress(COMMANDS, &settings.commands.network.0)
+    command_egress(settings, COMMANDS, &settings.commands.network.0)
 }
 
 /// What checks reach.
 pub(super) fn check_egress(settings: &Settings) -> EgressPolicy {
-    command_egress(CHECKS, &settings.validate.network.0)
+    command_egress(settings, CHECKS, &settings.validate.network.0)
 }
 
 /// No model is behind these commands, so that none of them has a service.
-fn command_egress(setting: ReachSetting, reach: &Reach) -> EgressPolicy {
+fn command_egress(settings: &Settings, setting: ReachSetting, reach: &Reach) -> EgressPolicy {
     match reach {
         Reach::Open => EgressPolicy::Open,
         Reach::Off | Reach::Service => EgressPolicy::Closed,
-        reach => proxied(setting, Destinations::new(reach, &[]), Vec::new()),
+        reach => proxied(settings, setting, (Destinations::new(reach, &[]), Vec::new())),
     }
 }
 
+/// A proxy that leads to these hosts, and never to Unstuck's own server.
 fn proxied(
+    settings: &Settings,
     setting: ReachSetting,
-    destinations: Destinations,
-    relays: Vec<SocketAddr>,
+    (destinations, relays): (Destinations, Vec<SocketAddr>),
 ) -> EgressPolicy {
+    let destinations = destinations.never_reaching(vec![settings.server.bind]);
     let settings = EgressSettings { destinations, setting, proxies: service::proxies() };
     EgressPolicy::Proxied(ProxiedEgress { settings, relays })
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use unstuck_world::process::{Limits, Wall};
+use unstuck_world::process::{Limits, Private, Wall};
 
 use crate::settings::WallSettings;
 
@@ -11,11 +11,14 @@ const MEGABYTE: u64 = 1 << 20;
 
 /// The rules of the settings, for the project at `root`.
 pub(crate) fn wall_rules(settings: &WallSettings, root: &Path) -> Wall {
-    let paths = |texts: &[String]| texts.iter().map(|text| expand(text, root)).collect();
+    let paths = |texts: &[String]| -> Vec<PathBuf> {
+        texts.iter().map(|text| expand(text, root)).collect()
+    };
     Wall {
         writable: Some(paths(&settings.writable)),
         readable: paths(&settings.readable),
         hidden: paths(&settings.hidden),
+        private: paths(&settings.private).into_iter().map(Private::of_own).collect(),
         limits: Limits {
             processes: Some(settings.processes),
             memory_bytes: settings.memory_mb.map(|megabytes| megabytes.saturating_mul(MEGABYTE)),

@@ -318,6 +318,9 @@ pub(crate) struct WallSettings {
     pub(crate) writable: Vec<String>,
     /// What may be read although it lies in your home folder and belongs to no toolchain.
     pub(crate) readable: Vec<String>,
+    /// Folders of your home folder of which each task has an empty one of its own, such as those that a
+    /// package manager downloads to.
+    pub(crate) private: Vec<String>,
     /// What can be neither read nor written, beside the usual secrets.
     pub(crate) hidden: Vec<String>,
     /// How many processes and threads an agent, a command or a check may have at a time.
@@ -334,6 +337,7 @@ impl Default for WallSettings {
         Self {
             writable: Vec::new(),
             readable: Vec::new(),
+            private: Vec::new(),
             hidden: Vec::new(),
             processes: 16_384,
             memory_mb: None,

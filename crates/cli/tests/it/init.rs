@@ -108,8 +108,8 @@ type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a [&'a str], &'a [&'a str]
 #[test]
 fn each_language_has_its_commands() {
     let cases: &[Case<'_>] = &[
-        (&[("Cargo.toml", "[package]")], "Rust", &["cargo test"], &[]),
-        (&[("Cargo.toml", "[workspace]")], "Rust", &["cargo test --workspace"], &[]),
+        (&[("Cargo.toml", "[package]")], "Rust", &["cargo test"], &["cargo fetch"]),
+        (&[("Cargo.toml", "[workspace]")], "Rust", &["cargo test --workspace"], &["cargo fetch"]),
         (&[VITEST, ("package-lock.json", "")], "Node.js", &["npm test"], &["npm ci"]),
         (
             &[VITEST, ("pnpm-lock.yaml", "")],
@@ -161,6 +161,7 @@ fn each_language_has_its_commands() {
             &[],
         ),
         (&[("go.mod", "module a")], "Go", &["go test ./..."], &[]),
+        (&[("go.mod", "module a"), ("go.sum", "")], "Go", &["go test ./..."], &["go mod download"]),
         (&[("pom.xml", "")], "Java", &["mvn --batch-mode test"], &[]),
         (&[("pom.xml", ""), ("mvnw", "")], "Java", &["./mvnw --batch-mode test"], &[]),
         (&[("build.gradle.kts", ""), ("gradlew", "")], "Java", &["./gradlew test"], &[]),
@@ -336,6 +337,24 @@ fn how_the_folder_stands_to_git_is_told() {
     assert_eq!(found(&Place::repository(&[]))["git"], "ready");
 }
 
+// B53: package managers find a place to download to, and checks what they need
+#[test]
+fn what_is_downloaded_for_a_task_has_a_place_of_its_own() {
+    let cases = [
+        ("Cargo.toml", r#"private = ["~/.cargo/git", "~/.cargo/registry"]"#, false),
+        ("pom.xml", r#"private = ["~/.m2/repository"]"#, true),
+        ("package.json", "", false),
+    ];
+    for (file, private, downloads) in cases {
+        let place = Place::with(&[(file, "")]);
+        assert_eq!(place.unstuck(&["init"]).exit, 0);
+        let settings = place.read("unstuck.toml");
+        assert!(settings.contains(private), "{settings}");
+        assert_eq!(settings.contains("[wall]"), !private.is_empty(), "{settings}");
+        assert_eq!(settings.contains("\nnetwork = \"registries\"\n"), downloads, "{settings}");
+    }
+}
+
 #[test]
 fn what_it_wrote_is_what_a_run_goes_by() {
     let place = Place::repository(&[
@@ -346,7 +365,7 @@ fn what_it_wrote_is_what_a_run_goes_by() {
     // The check of this project: a page, and tests that nobody touched.
     place.program(
         "cargo",
-        "read page < page.txt && read test < tests/page.rs && [ \"$test\" = 'as it was' ]",
+        "[ \"$1\" = fetch ] || read page < page.txt && read test < tests/page.rs && [ \"$test\" = 'as it was' ]",
     );
     assert_eq!(place.unstuck(&["init"]).exit, 0);
     place.write(

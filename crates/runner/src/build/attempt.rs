@@ -20,6 +20,7 @@ use unstuck_world::process::Held;
 use unstuck_world::workspace::{Preparation, Workspace};
 
 use super::baseline;
+use super::egress::explain_refused;
 use super::follow::Follower;
 use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
@@ -144,10 +145,11 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let (shell, _egress) = self.shell_of_checks(order).await?;
+        let (shell, egress) = self.shell_of_checks(order).await?;
         let at = (order.effect.run, self.clock.now());
         let means = (&shell, &*self.settings.redactor);
-        let measured = self.baselines.measure(&task.gates, workspace, means, at).await?;
+        let measured = self.baselines.measure(&task.gates, workspace, means, at).await;
+        let measured = measured.map_err(|fault| explain_refused(fault, egress.as_ref()))?;
         let Some(baseline) = measured else { return Ok(()) };
         let redactor = &self.settings.redactor;
         let red = baseline.red().map(|(command, red)| RedCheck {
@@ -206,9 +208,13 @@ impl Shared {
             now: self.clock.now(),
         };
         let shell = self.shell(order);
-        let (shell, _egress) = self.shell_reaching(order, &settings.setup_egress, shell).await?;
+        let (shell, egress) = self.shell_reaching(order, &settings.setup_egress, shell).await?;
         let prepared = Workspace::prepare(&settings.project, &wanted, &shell).await;
-        let workspace = prepared.map_err(|fault| ask_about_setup(fault, &settings.setup))?;
+        let refused = egress.as_ref().is_some_and(|egress| !egress.refusals().is_empty());
+        let workspace = prepared.map_err(|fault| {
+            let fault = explain_refused(fault, egress.as_ref());
+            ask_about_setup(fault, &settings.setup, refused)
+        })?;
         workspace.note_named(&self.task(order)?.scope)?;
         Ok(workspace)
     }

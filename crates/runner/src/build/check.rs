@@ -10,6 +10,7 @@ use unstuck_world::scope;
 use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict};
 use unstuck_world::workspace::{Change, Workspace, name_ignored};
 
+use super::egress::explain_refused;
 use super::settings::TaskSettings;
 use super::worker::Worker;
 use super::world::{Shared, failed};
@@ -149,13 +150,14 @@ impl Shared {
     ) -> Result<(), Fault> {
         let known = self.baselines.known(&task.gates);
         let at = (order.effect.run, self.clock.now());
-        let (shell, _egress) = self.shell_of_checks(order).await?;
+        let (shell, egress) = self.shell_of_checks(order).await?;
+        let explain = |fault| explain_refused(fault, egress.as_ref());
         let run = Box::pin(checks.run(workspace, &task.scope, known.as_deref(), &shell, at));
         let verdict = if checks.commands().is_empty() {
             run.await?
         } else {
             let changed = workspace.changes().await?;
-            let verdict = workspace.watch_check(at, run).await??;
+            let verdict = workspace.watch_check(at, run).await?.map_err(explain)?;
             require_kept(&changed, &workspace.changes().await?, &verdict)?;
             verdict
         };
@@ -167,8 +169,9 @@ impl Shared {
                 self.say(order, &seen).await;
                 Ok(())
             }
-            Verdict::Red { mut fault, seen } => {
+            Verdict::Red { fault, seen } => {
                 self.say(order, &seen).await;
+                let mut fault = explain(*fault);
                 if let Some(restored) = seen.restored {
                     let paths = names(&restored.paths);
                     fault.message = format!("{} (changed and put back: {paths})", fault.message);
@@ -182,7 +185,7 @@ impl Shared {
                         fault.message
                     );
                 }
-                Err(*fault)
+                Err(fault)
             }
         }
     }

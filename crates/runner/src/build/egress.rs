@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use unstuck_core::engine::{Command, Note};
-use unstuck_core::fault::{Fault, Missing};
+use unstuck_core::fault::{Category, Code, ErrorType, Fault, Kind, Missing};
 use unstuck_world::agent::Assignment;
 use unstuck_world::egress::{Egress, EgressPolicy};
 use unstuck_world::process::Wall;
@@ -97,6 +97,33 @@ impl Shared {
         let lock = self.runs.lock_path(order.effect.task, order.effect.run);
         lock.with_extension("egress")
     }
+}
+
+/// The fault of a command, with what the proxy refused it. What lies behind a refused host is no
+/// outage: a person has to allow it.
+pub(super) fn explain_refused(mut fault: Fault, egress: Option<&Egress>) -> Fault {
+    let refused = egress.map(Egress::refusals).unwrap_or_default();
+    let lines: Vec<String> =
+        refused.iter().take(NOTED_MAX).map(|refused| format!("[{}]", refused.sentence())).collect();
+    if lines.is_empty() {
+        return fault;
+    }
+    let said = format!("{}\n{}", fault.message.trim_end(), lines.join("\n"));
+    if let Kind::ValidationPreCommit(context)
+    | Kind::ValidationPrePush(context)
+    | Kind::ValidationPrePr(context) = &mut fault.kind
+    {
+        context.output = format!("{}\n{}", context.output.trim_end(), lines.join("\n"));
+        return fault;
+    }
+    let is_outage =
+        fault.category() == Category::Environment && fault.error_type() == ErrorType::Network;
+    // A setup command has a question of its own.
+    if is_outage && fault.code() != Code::EnvDiskFull && !fault.is_of_setup() {
+        let what = refused[0].target.clone();
+        return Fault::precondition_missing(fault.source, said, Missing { what });
+    }
+    Fault { message: said, ..fault }
 }
 
 fn not_open() -> Fault {

@@ -3,10 +3,11 @@
 use unstuck_core::fault::{Class, Code, Fault, Kind, Missing};
 
 /// The question about a setup command that does not succeed. What passes by itself, or has a question
-/// of its own, stays as it is.
-pub(super) fn ask_about_setup(fault: Fault, commands: &[String]) -> Fault {
+/// of its own, stays as it is; what our proxy refused does not pass.
+pub(super) fn ask_about_setup(fault: Fault, commands: &[String], refused: bool) -> Fault {
     let code = fault.code();
-    let stays = fault.class() != Class::CodeError
+    let stays = !refused
+        && fault.class() != Class::CodeError
         && !matches!(code, Code::ToolCrash | Code::OperationTimeout | Code::ToolAccessDenied);
     if !fault.is_of_setup() || stays {
         return fault;

@@ -125,8 +125,9 @@ impl Destinations {
     }
 
     fn add_registries(&mut self) {
-        let hosts = REGISTRIES.iter().filter_map(|host| HostPattern::parse(host).ok());
-        self.patterns.extend(hosts.map(|pattern| (pattern, Place::Public)));
+        for host in REGISTRIES.iter().filter_map(|host| HostPattern::parse(host).ok()) {
+            self.add_listed(host);
+        }
     }
 
     fn add_listed(&mut self, pattern: HostPattern) {

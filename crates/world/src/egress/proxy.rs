@@ -152,7 +152,7 @@ impl Proxy {
         purpose: Purpose,
     ) -> Result<(Target, Connected), Box<Response<Body>>> {
         let target = target.map_err(|error| {
-            self.refusals.note(written, RefusalReason::Malformed);
+            self.refusals.note(written, RefusalReason::Malformed, None);
             Box::new(say(StatusCode::BAD_REQUEST, "", format!("{written}: {error}\n")))
         })?;
         match self.outgoing.connect(&target, purpose).await {
@@ -163,12 +163,13 @@ impl Proxy {
     }
 
     fn refuse(&self, target: &Target, reason: RefusalReason) -> Response<Body> {
-        self.refusals.note(&target.to_string(), reason);
+        let lines = || self.outgoing.destinations.lines_allowing(target, self.setting);
+        let lines = (reason != RefusalReason::OwnServer).then(lines);
         let mut text = format!("Unstuck refused the connection to {target}: {reason}.\n");
-        if reason != RefusalReason::OwnServer {
-            let lines = self.outgoing.destinations.lines_allowing(target, self.setting);
+        if let Some(lines) = &lines {
             text.push_str(&format!("To allow it, write this into unstuck.toml:\n\n{lines}\n"));
         }
+        self.refusals.note(&target.to_string(), reason, lines);
         let phrase = format!("Refused by Unstuck: {reason}");
         say(StatusCode::FORBIDDEN, &phrase, text)
     }

@@ -33,6 +33,8 @@ pub struct RefusedTarget {
     pub reason: RefusalReason,
     /// How often.
     pub times: u64,
+    /// The lines of the settings that allow it, where any do.
+    pub allowed_by: Option<String>,
 }
 
 /// Counts refusals by target.
@@ -41,32 +43,43 @@ pub(super) struct Refusals {
     counted: Mutex<Counted>,
 }
 
+/// Why, and the lines that allow it.
+type Refused = (RefusalReason, Option<String>);
+
 #[derive(Debug, Default)]
 struct Counted {
-    targets: BTreeMap<String, (RefusalReason, u64)>,
-    others: Option<(RefusalReason, u64)>,
+    targets: BTreeMap<String, (Refused, u64)>,
+    others: Option<(Refused, u64)>,
 }
 
 impl Refusals {
-    pub(super) fn note(&self, target: &str, reason: RefusalReason) {
+    pub(super) fn note(&self, target: &str, reason: RefusalReason, allowed_by: Option<String>) {
         let printable = target.chars().filter(|c| !c.is_control());
         let target: String = printable.take(SHOWN_CHARS_MAX).collect();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = counted.targets.len() >= TARGETS_MAX;
         let entry = if is_full && !counted.targets.contains_key(&target) {
-            counted.others.get_or_insert((reason, 0))
+            counted.others.get_or_insert(((reason, None), 0))
         } else {
-            counted.targets.entry(target).or_insert((reason, 0))
+            counted.targets.entry(target).or_insert(((reason, None), 0))
         };
-        *entry = (reason, entry.1.saturating_add(1));
+        *entry = ((reason, allowed_by), entry.1.saturating_add(1));
     }
 
     pub(super) fn list(&self) -> Vec<RefusedTarget> {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let named = counted.targets.iter().map(|(target, counted)| (target.clone(), *counted));
-        let others = counted.others.map(|counted| ("further hosts".to_owned(), counted));
-        let listed = named.chain(others);
-        listed.map(|(target, (reason, times))| RefusedTarget { target, reason, times }).collect()
+        let named =
+            counted.targets.iter().map(|(target, counted)| (target.clone(), counted.clone()));
+        // No line allows all of them.
+        let others = counted.others.as_ref().map(|((reason, _), times)| ((*reason, None), *times));
+        let others = others.map(|counted| ("further hosts".to_owned(), counted));
+        let one = |(target, ((reason, allowed_by), times))| RefusedTarget {
+            target,
+            reason,
+            times,
+            allowed_by,
+        };
+        named.chain(others).map(one).collect()
     }
 }
 
@@ -79,6 +92,19 @@ impl fmt::Display for RefusalReason {
             Self::OwnServer => "agents may not reach Unstuck's own server",
             Self::Malformed => "it is not a host name",
         })
+    }
+}
+
+impl RefusedTarget {
+    /// What happened and what allows it, in one line.
+    pub fn sentence(&self) -> String {
+        let Self { target, reason, .. } = self;
+        let mut text = format!("Unstuck refused the connection to {target}: {reason}.");
+        if let Some(lines) = &self.allowed_by {
+            let lines = lines.replace('\n', " ");
+            text.push_str(&format!(" To allow it, write into unstuck.toml: {lines}"));
+        }
+        text
     }
 }
 
@@ -101,15 +127,21 @@ mod tests {
     fn refusals_are_counted_and_bounded() {
         let refusals = Refusals::default();
         for _ in 0..3 {
-            refusals.note("evil.example:443", RefusalReason::NotListed);
+            let lines = "[agent]\nnetwork = [\"evil.example\"]".to_owned();
+            refusals.note("evil.example:443", RefusalReason::NotListed, Some(lines));
         }
         assert_eq!(
             refusals.list()[0].to_string(),
             "connect to evil.example:443 (3 times): the host is not allowed by the settings"
         );
+        assert_eq!(
+            refusals.list()[0].sentence(),
+            "Unstuck refused the connection to evil.example:443: the host is not allowed by the \
+             settings. To allow it, write into unstuck.toml: [agent] network = [\"evil.example\"]"
+        );
         for number in 0..1_000 {
-            refusals
-                .note(&format!("host{number}:1\r\n{}", "x".repeat(500)), RefusalReason::Address);
+            let target = format!("host{number}:1\r\n{}", "x".repeat(500));
+            refusals.note(&target, RefusalReason::Address, None);
         }
         let list = refusals.list();
         assert_eq!(list.len(), TARGETS_MAX + 1);

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use unstuck_core::failing::Failures;
 use unstuck_core::fault::text_rules::{self, Applies};
-use unstuck_core::fault::{Crash, Fault, Gate, Internal, Kind, Tool, Validation};
+use unstuck_core::fault::{
+    Category, Code, Crash, ErrorType, Fault, Gate, Internal, Kind, Missing, Tool, Validation,
+};
 use unstuck_core::signature::Signature;
 use unstuck_core::text::without_escapes;
 
-use crate::process::{Ended, How, Wall, last_lines, verdict, with_facts};
+use crate::process::{Connections, Ended, How, Wall, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
 
 /// How much of what a check wrote its fault carries: the end, in whole lines.
@@ -21,6 +23,13 @@ const SIGNAL_MAX: i32 = 64;
 const TOO_LONG: i32 = 124;
 /// Signals that a program raises by its own fault: ILL, TRAP, ABRT, BUS, FPE, SEGV.
 const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
+
+/// What is missing for a check that wants the network, and where it is said below its output.
+const LACKING_NETWORK: &str = "network access for the check";
+const NO_NETWORK: &str = "checks have no network (validate.network is off). Let run.setup download what \
+     they need, or write network = \"registries\" or a list of hosts below [validate]";
+/// The status of a check that is red for no reason of its own.
+const FAILED: i32 = 1;
 
 /// A shell gives this status when there is no such program, and the other when it may not be run.
 const NOT_FOUND: i32 = 127;
@@ -74,6 +83,10 @@ impl Check<'_> {
     pub(super) async fn run_on_change(self, directory: &Path, shell: &Shell) -> Checked {
         let fault = match self.run(directory, shell).await {
             Checked::Failed(fault) if breaks_off(&fault).is_some() => fault,
+            // Without the change it needs no network.
+            Checked::Failed(fault) if lacks_network(&fault) => {
+                return self.broke_off_with(&fault.message, FAILED, &fault);
+            }
             other => return other,
         };
         let ended = match shell.run(directory, self.command).await {
@@ -93,11 +106,15 @@ impl Check<'_> {
         let bytes = ended.output.to_bytes();
         let said = format!("{}; without the change it ends by itself.", fault.message);
         let output = format!("{}\n{said}", String::from_utf8_lossy(&bytes).trim_end());
-        let exit = breaks_off(fault).unwrap_or_default();
+        self.broke_off_with(&output, breaks_off(fault).unwrap_or_default(), fault)
+    }
+
+    /// What keeps a check from running on the change alone is a red check.
+    fn broke_off_with(self, output: &str, exit: i32, fault: &Fault) -> Checked {
         Checked::Red(Box::new(Red {
             fault: self.red(exit, &fault.message, output.trim_start()),
             exit,
-            output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
+            output: last_lines(output, OUTPUT_BYTES_MAX).to_owned(),
             failures: Failures::default(),
         }))
     }
@@ -160,6 +177,15 @@ impl Check<'_> {
             None => text_rules::classify(&bytes, Applies::ValidationOutput),
         };
         match classified {
+            Some((code, _))
+                if is_outage(code) && wall.network == Connections::Closed(Vec::new()) =>
+            {
+                output = format!("{}\n[{NO_NETWORK}]", output.trim_end());
+                let end = last_lines(&output, OUTPUT_BYTES_MAX);
+                let what = format!("{LACKING_NETWORK} “{}”", self.command);
+                let fault = Fault::precondition_missing(self.source(), end, Missing { what });
+                Checked::Failed(Box::new(fault))
+            }
             Some((code, rule)) => {
                 let signature = Signature::of_output(code, &self.place(), &output, Some(exit));
                 let kind = with_facts(Kind::bare(code), exit, self.command);
@@ -199,6 +225,20 @@ impl Check<'_> {
         }
         fault
     }
+}
+
+/// Whether a code says that something on the network was not reached.
+fn is_outage(code: Code) -> bool {
+    let fault = Fault::new(Kind::bare(code), "", "");
+    fault.category() == Category::Environment
+        && fault.error_type() == ErrorType::Network
+        && code != Code::EnvDiskFull
+}
+
+/// Whether a check could not run because checks have no network.
+fn lacks_network(fault: &Fault) -> bool {
+    let Kind::PreconditionMissing(missing) = &fault.kind else { return false };
+    missing.what.starts_with(LACKING_NETWORK)
 }
 
 /// The status that stands for a check that did not end by itself, where the code that it tests can be

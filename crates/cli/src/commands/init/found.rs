@@ -10,8 +10,8 @@ use unstuck_world::git::Git;
 use unstuck_world::validate::defining_files;
 
 use super::tables::{
-    BY_PRODUCTS, CHECKS, LANGUAGES, PIPELINES, Row, SETUP, SHAREABLE, TARGETS, TEST_FILES,
-    TEST_FOLDERS,
+    BY_PRODUCTS, CHECKS, DOWNLOADING_CHECKS, DOWNLOADS, LANGUAGES, PIPELINES, Row, SETUP,
+    SHAREABLE, TARGETS, TEST_FILES, TEST_FOLDERS,
 };
 use super::when::Folder;
 use crate::build::{KEYS, installed};
@@ -28,6 +28,10 @@ pub(super) struct Found {
     pub(super) checks: Vec<&'static str>,
     /// What a new worktree needs.
     pub(super) setup: Vec<&'static str>,
+    /// What each task downloads to a folder of its own.
+    pub(super) private: Vec<&'static str>,
+    /// Whether the checks download what they need.
+    pub(super) checks_download: bool,
     /// Folders and files with tests, as globs, and the files that say what the checks do.
     pub(super) protect: Vec<String>,
     /// What a person is asked about before it is changed.
@@ -67,6 +71,8 @@ impl Found {
         Self {
             git: repository,
             setup: firsts(SETUP, &languages, &folder),
+            private: all(DOWNLOADS, &languages, &folder),
+            checks_download: languages.iter().any(|name| DOWNLOADING_CHECKS.contains(name)),
             protect: protect(root, &folder, &languages, &checks),
             ask_first: ask_first(root),
             checks,

@@ -31,6 +31,7 @@ pub(super) fn text(found: &Found) -> String {
     text.push_str(&run(found));
     text.push_str(&validate(found));
     text.push_str(&scope(found));
+    text.push_str(&wall(found));
     text.push_str(BUDGET);
     text
 }
@@ -97,6 +98,23 @@ fn validate(found: &Found) -> String {
     } else {
         put(&mut text, "protect", &list(&found.protect));
     }
+    if found.checks_download {
+        text.push_str("# The checks download what they need, from package registries alone.\n");
+        put(&mut text, "network", &Value::from("registries"));
+    }
+    text
+}
+
+/// Only where package managers keep downloads in the home folder and read them again.
+fn wall(found: &Found) -> String {
+    if found.private.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "\n[wall]\n\
+         # Each task downloads to folders of its own in place of these, and leaves yours as they are.\n",
+    );
+    put(&mut text, "private", &list(&found.private));
     text
 }
 
@@ -139,6 +157,8 @@ mod tests {
             languages: Vec::new(),
             checks: Vec::new(),
             setup: Vec::new(),
+            private: Vec::new(),
+            checks_download: false,
             protect: Vec::new(),
             ask_first: Vec::new(),
             shareable: Vec::new(),

@@ -153,6 +153,7 @@ pub(super) const TARGETS: &[(When, &str)] = &[
 /// What a new worktree needs before anybody can work in it. Nothing here changes a file that git
 /// knows: that would look like an agent's change.
 pub(super) const SETUP: &[Row] = &[
+    row(RUST, &[], "cargo fetch"),
     row(NODE, &[There("pnpm-lock.yaml")], "pnpm install --frozen-lockfile"),
     row(NODE, &[There("yarn.lock"), There(".yarnrc.yml")], "yarn install --immutable"),
     row(NODE, &[There("yarn.lock")], "yarn install --frozen-lockfile"),
@@ -165,12 +166,26 @@ pub(super) const SETUP: &[Row] = &[
     row(PYTHON, &[There("poetry.lock")], "poetry install --no-interaction"),
     row(PYTHON, &[There("pdm.lock")], "pdm sync"),
     row(PYTHON, &[There("Pipfile.lock")], "pipenv sync --dev"),
+    row(GO, &[There("go.sum")], "go mod download"),
     row(ELIXIR, &[There("mix.lock")], "mix deps.get"),
     row(RUBY, &[There("Gemfile.lock")], "bundle install"),
     row(PHP, &[There("composer.lock")], "composer install --no-interaction"),
     row(DART, &[FLUTTER], "flutter pub get"),
     row(DART, &[], "dart pub get"),
 ];
+
+/// What those commands download to and checks read: each task has its own, so that an agent can add to
+/// it and nothing of it reaches the person's.
+pub(super) const DOWNLOADS: &[Row] = &[
+    row(RUST, &[], "~/.cargo/git"),
+    row(RUST, &[], "~/.cargo/registry"),
+    row(GO, &[There("go.sum")], "~/go/pkg"),
+    row(JVM, &[There("pom.xml")], "~/.m2/repository"),
+    row(DOTNET, &[], "~/.nuget/packages"),
+];
+
+/// Languages whose checks download what they need themselves.
+pub(super) const DOWNLOADING_CHECKS: &[&str] = &[JVM, SCALA, DOTNET];
 
 /// What those commands and the tests leave, as lines for `.gitignore`.
 pub(super) const BY_PRODUCTS: &[Row] = &[

@@ -6,6 +6,7 @@ use unstuck_core::engine::Event;
 use unstuck_world::process::Layers;
 
 use super::stage::Stage;
+use crate::program::ran;
 
 fn listen() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -34,22 +35,38 @@ fn agents_and_checks_do_not_reach_what_listens_on_this_machine() {
     assert_eq!(listener.accept().is_err(), enclosed);
 }
 
+/// What the proxy says to an agent that asks it for a target twice. None without a network namespace,
+/// where the proxy is on this machine's loopback and wants a credential.
+fn ask_proxy(stage: &Stage, target: &str, network: &str) -> Option<String> {
+    let ask = r#"p=${HTTPS_PROXY##*:}; for i in 1 2; do bash -c "exec 3<>/dev/tcp/127.0.0.1/${p%/}; printf 'CONNECT TARGET HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; head -n 1 <&3"; done"#;
+    stage.write("ask.sh", &ask.replace("TARGET", target));
+    let run = r#"{run = "mkdir -p work && sh ask.sh > work/a.txt 2>&1"}"#;
+    stage.agent("write-a", &[run]);
+    stage.commit();
+    let mut unstuck = stage.unstuck(&["run", "write a"]);
+    let ran = ran(unstuck.env("UNSTUCK_AGENT_NETWORK", network).output().unwrap());
+    assert_eq!(ran.exit, 0, "{ran}");
+    let said = stage.on_branch("unstuck/b0", "work/a.txt");
+    (!said.contains("407")).then_some(said)
+}
+
+// B53: an agent does not reach the server that controls it, even where the settings name its address
+#[test]
+fn the_own_server_is_never_reached() {
+    let here = "127.0.0.1:7424";
+    if let Some(said) = ask_proxy(&Stage::new(), here, &format!("[\"{here}\"]")) {
+        assert!(
+            said.contains("403 Refused by Unstuck: agents may not reach Unstuck's own"),
+            "{said}"
+        );
+    }
+}
+
 // B53: what the proxy refuses is in the log, with the host and how often
 #[test]
 fn a_host_that_is_refused_is_in_the_log() {
     let stage = Stage::new();
-    let ask = r#"p=${HTTPS_PROXY##*:}; for i in 1 2; do bash -c "exec 3<>/dev/tcp/127.0.0.1/${p%/}; printf 'CONNECT evil.example:443 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; head -n 1 <&3"; done"#;
-    stage.write("ask.sh", ask);
-    let run = r#"{run = "mkdir -p work && sh ask.sh > work/a.txt 2>&1"}"#;
-    stage.agent("write-a", &[run]);
-    stage.commit();
-    let ran = stage.run(&["run", "write a"]);
-    assert_eq!(ran.exit, 0, "{ran}");
-    let said = stage.on_branch("unstuck/b0", "work/a.txt");
-    if said.contains("407") {
-        // Without a network namespace the proxy is on this machine's loopback and wants a credential.
-        return;
-    }
+    let Some(said) = ask_proxy(&stage, "evil.example:443", "registries") else { return };
     assert!(said.contains("403 Refused by Unstuck"), "{said}");
     let refused = |event: &Event| matches!(event, Event::Refused { what, .. } if &**what == "connect to evil.example:443 (2 times)");
     assert_eq!(stage.count(refused), 1);
@@ -75,4 +92,65 @@ fn an_allowed_action_reaches_the_hosts_of_its_rule_and_no_others() {
     assert_eq!(ran.exit, 0, "{ran}");
     assert!(named.accept().is_ok());
     assert!(other.accept().is_err());
+}
+
+const UNREACHED: &str = "echo 'curl: (6) Could not resolve host: example.org'; exit 6\n";
+
+// B45, B53: a check that wants the network it does not have is no outage: it is asked about at once
+#[test]
+fn a_check_that_needs_a_network_is_asked_about_before_any_work() {
+    if Layers::here().bubblewrap.is_none() {
+        return;
+    }
+    let stage = Stage::new();
+    stage.write("check.sh", UNREACHED);
+    stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let shown = stage.run(&["inbox", "show", "0"]);
+    for said in ["network access for the", "sh check.sh", "below [validate]"] {
+        assert!(shown.stdout.contains(said), "{said}: {shown}");
+    }
+    assert_eq!(stage.count(|event| matches!(event, Event::TaskBackingOff { .. })), 0);
+}
+
+// B45, B53: a change that makes the check want the network goes back to its agent
+#[test]
+fn a_change_that_makes_a_check_need_a_network_is_red() {
+    if Layers::here().bubblewrap.is_none() {
+        return;
+    }
+    let stage = Stage::new();
+    stage.write("check.sh", &format!("grep -qs fetch work/a.txt || exit 0\n{UNREACHED}"));
+    let (wrong, right) = (
+        r#"{write = "work/a.txt", text = "fetch\n"}"#,
+        r#"{write = "work/a.txt", text = "fine\n"}"#,
+    );
+    stage.agent("write-a", &[wrong, right]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(stage.on_branch("unstuck/b0", "work/a.txt"), "fine\n");
+    assert_eq!(stage.count(|event| matches!(event, Event::TaskBackingOff { .. })), 0);
+}
+
+// B53: what the proxy refused a setup command is in the question, with the line that allows it
+#[test]
+fn a_setup_command_that_is_refused_a_host_is_asked_about_with_the_line_to_write() {
+    if Layers::here().bubblewrap.is_none() {
+        return;
+    }
+    let stage = Stage::new();
+    let ask = r#"p=${HTTPS_PROXY##*:}; bash -c "exec 3<>/dev/tcp/127.0.0.1/${p%/}; printf 'CONNECT evil.example:443 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' >&3; head -n 1 <&3"; exit 6"#;
+    stage.write("setup.sh", ask);
+    stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
+    stage.commit();
+    let mut unstuck = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
+    let ran = ran(unstuck.env("UNSTUCK_RUN_SETUP", "[\"sh setup.sh\"]").output().unwrap());
+    assert_eq!(ran.exit, 3, "{ran}");
+    let shown = stage.run(&["inbox", "show", "0"]);
+    for said in ["evil.example:443", "setup_network = [\"registries\", \"evil.example\"]"] {
+        assert!(shown.stdout.contains(said), "{said}: {shown}");
+    }
 }

@@ -69,8 +69,16 @@ pub struct Wall {
 pub struct Private {
     /// The path that the program uses.
     pub at: PathBuf,
-    /// The folder that it finds there.
+    /// The folder that it finds there; without one, that below the folder that takes the place of the
+    /// one around it.
     pub folder: PathBuf,
+}
+
+impl Private {
+    /// An empty folder in place of the one at this path, kept in the private home.
+    pub const fn of_own(at: PathBuf) -> Self {
+        Self { at, folder: PathBuf::new() }
+    }
 }
 
 /// What a program reaches over the network.

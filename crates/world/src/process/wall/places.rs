@@ -38,8 +38,10 @@ impl Wall {
         for path in self.writable.iter().flatten() {
             name(path, Cover::Writable);
         }
-        for Private { at, folder } in &self.private {
-            name(at, Cover::Private(folder.clone()));
+        for private in &self.private {
+            if let Some(folder) = self.folder_for(private) {
+                name(&private.at, Cover::Private(folder));
+            }
         }
         let mut covers: BTreeMap<PathBuf, Cover> = BTreeMap::new();
         for (path, cover) in named {
@@ -48,6 +50,21 @@ impl Wall {
             }
         }
         covers
+    }
+
+    /// The folder that is found at a private place. One without a folder of its own lies where it would
+    /// in the private folder around it; where there is none, the place stays as it is.
+    fn folder_for(&self, private: &Private) -> Option<PathBuf> {
+        if !private.folder.as_os_str().is_empty() {
+            return Some(private.folder.clone());
+        }
+        let at = private.at.canonicalize().ok()?;
+        let around = |other: &&Private| {
+            !other.folder.as_os_str().is_empty() && at != other.at && at.starts_with(&other.at)
+        };
+        let around =
+            self.private.iter().filter(around).max_by_key(|other| other.at.as_os_str().len())?;
+        Some(around.folder.join(at.strip_prefix(&around.at).ok()?))
     }
 
     /// Whether a cover changes anything below another one.
@@ -81,7 +98,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
         let at = |name: &str| root.join(name);
-        for name in ["home/project/.own/task/deep", "home/tools/token", "temp", "mine"] {
+        for name in
+            ["home/project/.own/task/deep", "home/tools/token", "home/tools/cache", "temp", "mine"]
+        {
             fs::create_dir_all(at(name)).unwrap();
         }
         let wall = Wall {
@@ -93,18 +112,24 @@ mod tests {
                 at("home/project/.own"),
             ],
             readable: vec![at("home/project"), at("home/tools"), at("home/project/.own/task/deep")],
-            private: vec![Private { at: at("temp"), folder: at("mine") }],
+            private: vec![
+                Private { at: at("temp"), folder: at("mine") },
+                Private { at: at("home"), folder: at("own") },
+                Private::of_own(at("home/tools/cache")),
+                Private::of_own(at("mine")),
+            ],
             ..Wall::default()
         };
         let covers: Vec<(PathBuf, Cover)> = wall.covers().into_iter().collect();
         assert_eq!(
             covers,
             [
-                (at("home"), Cover::Hidden),
+                (at("home"), Cover::Private(at("own"))),
                 (at("home/project"), Cover::Readable),
                 (at("home/project/.own"), Cover::Hidden),
                 (at("home/project/.own/task"), Cover::Writable),
                 (at("home/tools"), Cover::Readable),
+                (at("home/tools/cache"), Cover::Private(at("own/tools/cache"))),
                 (at("home/tools/token"), Cover::Hidden),
                 (at("temp"), Cover::Private(at("mine"))),
             ]

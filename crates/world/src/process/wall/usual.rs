@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Wall;
+use super::{Private, Wall};
 
 /// Secrets of the system, the sockets of its services, and everybody's temporary files.
 const HIDDEN: [&str; 12] = [
@@ -28,30 +28,17 @@ const HIDDEN: [&str; 12] = [
 const SYSTEM: [&str; 4] =
     ["/etc/resolv.conf", "/run/current-system", "/run/wrappers", "/run/opengl-driver"];
 
-/// Toolchains, what they downloaded, and settings that hold no secrets, below the home folder.
-const TOOLCHAINS: [&str; 84] = [
+/// Toolchains, what they downloaded, and settings that hold no secrets, below the home folder. What
+/// their programs cannot do without writing to is not among them: there the private home is found.
+const TOOLCHAINS: [&str; 62] = [
     ".asdf",
     ".bun",
     ".bundle",
     ".cabal",
     ".cache/Cypress",
-    ".cache/bazel",
-    ".cache/ccache",
-    ".cache/composer",
-    ".cache/coursier",
     ".cache/deno",
-    ".cache/go-build",
     ".cache/ms-playwright",
-    ".cache/node",
-    ".cache/pip",
-    ".cache/pnpm",
-    ".cache/pre-commit",
     ".cache/puppeteer",
-    ".cache/pypoetry",
-    ".cache/sccache",
-    ".cache/uv",
-    ".cache/yarn",
-    ".cache/zig",
     ".cargo",
     ".composer",
     ".conan2",
@@ -59,7 +46,6 @@ const TOOLCHAINS: [&str; 84] = [
     ".config/git",
     ".config/go",
     ".config/mise",
-    ".coursier",
     ".deno",
     ".dotnet",
     ".elan",
@@ -68,9 +54,6 @@ const TOOLCHAINS: [&str; 84] = [
     ".ghcup",
     ".gitconfig",
     ".gitignore",
-    ".gradle",
-    ".hex",
-    ".ivy2",
     ".jdks",
     ".jenv",
     ".julia",
@@ -90,17 +73,13 @@ const TOOLCHAINS: [&str; 84] = [
     ".local/share/virtualenvs",
     ".m2",
     ".mix",
-    ".npm",
     ".nuget",
     ".nvm",
     ".opam",
-    ".pnpm-store",
-    ".pub-cache",
     ".pyenv",
     ".rbenv",
     ".rustup",
     ".rvm",
-    ".sbt",
     ".sdkman",
     ".stack",
     ".swiftpm",
@@ -115,6 +94,9 @@ const TOOLCHAINS: [&str; 84] = [
     "miniforge3",
     "sdk",
 ];
+
+/// What package managers write to below folders that can be read: a task has empty ones of its own.
+const DOWNLOADS: [&str; 3] = [".composer/cache", ".local/share/pnpm/store", ".yarn/berry"];
 
 /// Programs that run others, and that are links often.
 const INTERPRETERS: [&str; 4] = ["python3", "python", "node", "ruby"];
@@ -204,10 +186,12 @@ impl Wall {
         let searched = searched.filter(|place| place.is_absolute());
         let searched = searched.flat_map(|place| with_interpreters(&place, home.as_deref()));
         let readable = SYSTEM.iter().map(PathBuf::from).chain(below_home(&TOOLCHAINS));
+        let downloads = below_home(&DOWNLOADS).into_iter().map(Private::of_own);
         Self {
             writable: Some(Vec::new()),
             hidden,
             readable: readable.chain(searched).collect(),
+            private: downloads.collect(),
             ..Self::default()
         }
     }
