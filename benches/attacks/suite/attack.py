@@ -15,7 +15,7 @@ AGENTS = ("script", "claude", "codex")
 
 KEYS = {
     "name", "title", "shell", "by", "agents", "files", "before", "settings", "through", "never_says",
-    "victim", "asker", "bare", "tool", "writes", "server", "timeout", "as_user",
+    "victim", "asker", "bare", "tool", "writes", "server", "timeout", "ci", "like",
 }
 
 
@@ -45,6 +45,8 @@ class Attack:
     tool: dict[str, Any] = field(default_factory=dict)
     writes: dict[str, str] = field(default_factory=dict)
     timeout: float = 90.0
+    ci: tuple[str, ...] = ()
+    like: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Case:
         if self.agent != "script":
             ways.append(self.agent)
         return "/".join(ways)
+
+    @property
+    def is_of_every_change(self) -> bool:
+        """Whether it belongs to the share that is run for every change."""
+        return (self.way if self.agent == "script" else self.agent) in self.attack.ci
 
 
 def read_all(folder: Path) -> list[Attack]:
@@ -117,7 +124,11 @@ def _attack(family: str, raw: dict[str, Any]) -> Attack:
         tool=raw.get("tool", {}),
         writes=raw.get("writes", {}),
         timeout=float(raw.get("timeout", 90.0)),
+        ci=tuple(raw.get("ci", [])),
+        like=tuple(raw["like"]) if "like" in raw else None,
     )
+    if not set(attack.ci) <= {*attack.by, *attack.agents} - {"script"}:
+        raise Wrong(f"{attack.name}: ci is some of {', '.join([*attack.by, *attack.agents])}")
     if not set(attack.by) <= set(WAYS) or not set(attack.agents) <= set(AGENTS):
         raise Wrong(f"{attack.name}: by is some of {', '.join(WAYS)}, agents some of {', '.join(AGENTS)}")
     return attack

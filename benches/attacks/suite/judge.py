@@ -83,7 +83,7 @@ class Judge:
                 verdict.through.append(f"it was said: {text!r}")
         verdict.through += self._own_test()
         log = self.log()
-        if BEGAN.decode() not in log and place.case.way in ("agent", "check", "hook") and not verdict.through:
+        if not self._ran(log) and not verdict.through:
             verdict.broken = "nothing shows that the attack ran"
         verdict.layer = _layer(log)
         verdict.ending = self._ending(questions, verdict.layer)
@@ -153,6 +153,16 @@ class Judge:
         except RuntimeError:
             return []
         return [f"its own test: {said.strip()[:200] or line.strip()[:80]}"]
+
+    def _ran(self, log: str) -> bool:
+        """Whether anything shows that the attack took place."""
+        case = self._place.case
+        if case.attack.tool:
+            # What the tool was called with is written down.
+            key = re.escape(case.attack.tool["input"]["key"].encode())
+            called = re.compile(rb'key\\*":\\*"' + key)
+            return any(called.search(path.read_bytes()) for path in self._place.repo.glob(".unstuck/state.db*"))
+        return BEGAN.decode() in log or case.way == "setup"
 
     def _refs(self) -> list[str]:
         listed = run_git(self._place.repo / ".git", self._place.repo, "for-each-ref", "--format=%(refname)")

@@ -18,13 +18,16 @@ from harness.brain import Brain
 from harness.scenario import Act, Role, Turn
 from harness.service import Service
 from harness.stage import AUTHOR, Tools
-from suite import attack, table
+from suite import attack, predict, table
 from suite.attack import Case
 from suite.judge import Judge, Verdict
 from suite.place import Place
 
 HERE = Path(__file__).resolve().parents[1]
 PROJECT = HERE.parents[1]
+WITHOUT = "UNSTUCK_WALL_WITHOUT"
+"""Names the layers that the wall is to do without."""
+SHELL_SECONDS_MAX = 60
 BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
 
 
@@ -41,6 +44,8 @@ def main(arguments: list[str]) -> int:
         print(f"attacks: there is no attack {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     chosen = _chosen(attack.cases(attacks), options)
+    if options.without:
+        os.environ[WITHOUT] = options.without
     if options.list:
         for case in chosen:
             print(f"{case.attack.family:<12} {case.name:<44} {case.attack.title}")
@@ -51,6 +56,10 @@ def main(arguments: list[str]) -> int:
     if not unstuck.exists():
         print(f"attacks: there is no {unstuck}; build it or name it in UNSTUCK_BIN", file=sys.stderr)
         return 2
+    missing = [agent for agent in {case.agent for case in chosen} - {"script"} if not (agents / agent).exists()]
+    if missing:
+        print(f"attacks: {', '.join(missing)} cannot be found in {agents}; ./scripts/agents installs it", file=sys.stderr)
+        return 2
     verdicts = _run_all(chosen, Tools(unstuck, agents), options)
     print()
     print(table.totals(verdicts, options.bare))
@@ -60,16 +69,32 @@ def main(arguments: list[str]) -> int:
         print(table.markdown(verdicts))
     if options.write_docs:
         _write_docs(verdicts)
+    if options.predicted:
+        return _compare(verdicts, unstuck)
     wrong = [verdict for verdict in verdicts if verdict.held == options.bare or verdict.broken]
     return 1 if wrong else 0
+
+
+def _compare(verdicts: list[Verdict], unstuck: Path) -> int:
+    """0 where nothing got through but what doctor says gets through here."""
+    env = {"PATH": os.environ["PATH"], **{name: os.environ[name] for name in [WITHOUT] if name in os.environ}}
+    wrong, notes = predict.compared(verdicts, predict.ask(unstuck, _folder(), env))
+    for sentence in [*wrong, *(f"note: {note}" for note in notes)]:
+        print(sentence)
+    told = "as doctor says" if not wrong else f"{len(wrong)} otherwise than doctor says"
+    print(f"without {os.environ.get(WITHOUT) or 'nothing'}: {told}")
+    return 1 if wrong or any(verdict.broken for verdict in verdicts) else 0
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./scripts/attacks", description="Attacks on the wall.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="attacks or families; all of them without any")
-    parser.add_argument("--agents", default="script", help="some of script,claude,codex")
+    parser.add_argument("--agents", default=None, help="some of script,claude,codex; script without it")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
-    parser.add_argument("--share", metavar="N/M", help="a part of them")
+    parser.add_argument("--share", metavar="N/M", help="a part of them; `ci` is the share of every change")
+    parser.add_argument("--without", metavar="LAYERS", help="take layers away: some of bubblewrap,landlock,seccomp")
+    told = "only what `unstuck doctor --wall` says gets through may get through"
+    parser.add_argument("--predicted", action="store_true", help=told)
     parser.add_argument("--bare", action="store_true", help="without Unstuck: each has to get through")
     parser.add_argument("--keep", action="store_true", help="keep the places of attacks that were held too")
     parser.add_argument("--json", metavar="FILE", help="write everything down for programs")
@@ -80,20 +105,28 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _chosen(cases: list[Case], options: argparse.Namespace) -> list[Case]:
-    names, agents = set(options.names), options.agents.split(",")
+    names = set(options.names)
+    usual = ",".join(attack.AGENTS) if options.share == "ci" else "script"
+    agents = (options.agents or usual).split(",")
     found = [case for case in cases if case.agent in agents]
     if names:
         found = [case for case in found if names & {case.attack.name, case.attack.family}]
     if options.bare:
         found = [case for case in found if case.attack.bare and case.way == "agent" and case.agent == "script"]
-    if options.share:
+    if options.share == "ci":
+        found = [case for case in found if case.is_of_every_change]
+    elif options.share:
         part, parts = (int(number) for number in options.share.split("/"))
         found = found[part - 1 :: parts]
     return found
 
 
+def _folder() -> Path:
+    return Path(os.environ.get("UNSTUCK_ATTACKS_DIR", PROJECT / "target/attacks")).absolute()
+
+
 def _run_all(cases: list[Case], tools: Tools, options: argparse.Namespace) -> list[Verdict]:
-    below = Path(os.environ.get("UNSTUCK_ATTACKS_DIR", PROJECT / "target/attacks")).absolute()
+    below = _folder()
     verdicts = []
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         running = [pool.submit(_case, case, tools, below, options) for case in cases]
@@ -158,7 +191,7 @@ def _unattended(place: Place) -> Verdict:
     exit_code, output = _run(place)
     if server is not None:
         server.terminate()
-        server.wait()
+        server.wait(SHELL_SECONDS_MAX)
     listed = _unstuck(place, "inbox", "list", "--json")
     try:
         found = json.loads(listed.stdout or "[]")
@@ -174,7 +207,7 @@ def _serve(place: Place) -> subprocess.Popen[bytes]:
     with said.open("wb") as log:
         command = [str(place.tools.unstuck), "serve"]
         server = subprocess.Popen(command, cwd=place.repo, env=place.environment(), stdout=log, stderr=log)
-    end = time.monotonic() + 20
+    end = time.monotonic() + SHELL_SECONDS_MAX
     while server.poll() is None and time.monotonic() < end:
         found = re.search(r"http://(127\.0\.0\.1:\d+)", said.read_text("utf-8", "replace"))
         if found and (place.home / ".local/state/unstuck/server/token").exists():

@@ -17,6 +17,7 @@ from suite.listeners import Listeners
 from suite.state import Repository, files_below
 
 HERE = Path(__file__).resolve().parents[1]
+SHELL_SECONDS_MAX = 120
 
 SECRETS = (
     ".ssh/id_ed25519", ".aws/credentials", ".gnupg/secring.gpg", ".config/gh/hosts.yml", ".netrc",
@@ -163,6 +164,7 @@ class Place:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             "UNSTUCK_SERVER_BIND": "127.0.0.1:0",
+            "UNSTUCK_WALL_WITHOUT": os.environ.get("UNSTUCK_WALL_WITHOUT", ""),
             "DATABASE_PASSWORD": self.memory,
         }
         if agent == "script":
@@ -174,6 +176,7 @@ class Place:
             **env, "UNSTUCK_AGENT_PROVIDER": provider, "UNSTUCK_AGENT_BASE_URL": base_url, variable: key,
             # The harder case for the wall: the program itself refuses nothing.
             "UNSTUCK_AGENT_PERMISSIONS": "everything",
+            "UNSTUCK_WALL_ALLOW_MISSING": "true" if os.environ.get("UNSTUCK_WALL_WITHOUT") else "false",
         }
 
     def shell(self, line: str, cwd: Path | None = None) -> str:
@@ -307,7 +310,10 @@ def own_address() -> str:
 
 
 def _run(line: str, folder: Path, env: dict[str, str]) -> str:
-    ran = subprocess.run(["bash", "-ec", line], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        ["bash", "-ec", line], cwd=folder, env=env, capture_output=True, text=True, check=False,
+        stdin=subprocess.DEVNULL, timeout=SHELL_SECONDS_MAX,
+    )
     if ran.returncode != 0:
         raise RuntimeError(f"`{line}` ended with {ran.returncode}: {ran.stdout}{ran.stderr}")
     return ran.stdout

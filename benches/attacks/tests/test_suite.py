@@ -8,7 +8,8 @@ import unittest
 from pathlib import Path
 
 from suite import attack
-from suite.judge import _layer
+from suite.judge import Verdict, _layer
+from suite.predict import Prediction, compared
 from suite.state import Repository, changes, files_below
 
 ATTACKS = Path(__file__).resolve().parents[1] / "attacks"
@@ -21,11 +22,29 @@ class Reading(unittest.TestCase):
         self.assertTrue(all(each.title and (each.shell or each.tool) for each in attacks))
         self.assertGreaterEqual(len([each for each in attacks if "claude" in each.agents]), 15)
 
+    def test_a_share_is_run_for_every_change_and_some_of_it_by_the_real_programs(self) -> None:
+        share = [case for case in attack.cases(attack.read_all(ATTACKS)) if case.is_of_every_change]
+        self.assertGreaterEqual(len(share), 20)
+        self.assertLessEqual(len(share), 30)
+        self.assertEqual({case.agent for case in share}, {"script", "claude", "codex"})
+
     def test_a_key_that_is_not_known_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "x.toml").write_text('[[attack]]\nname = "a"\ntitle = "b"\nshel = "c"\n')
             with self.assertRaisesRegex(attack.Wrong, "shel"):
                 attack.read_all(Path(folder))
+
+
+class Predicting(unittest.TestCase):
+    def test_what_gets_through_has_to_be_said_to(self) -> None:
+        attacks = {each.name: each for each in attack.read_all(ATTACKS)}
+        case = attack.Case(attacks["send-udp"], "agent", "script")
+        through, held = Verdict(case, through=["UDP was reached"]), Verdict(case)
+        yes, no = Prediction({"udp": False}), Prediction({"udp": True})
+        self.assertEqual(compared([through], yes), ([], []))
+        self.assertEqual(len(compared([through], no)[0]), 1)
+        self.assertEqual(len(compared([held], yes)[1]), 1)
+        self.assertEqual(compared([held], no), ([], []))
 
 
 class Judging(unittest.TestCase):

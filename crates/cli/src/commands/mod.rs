@@ -30,6 +30,7 @@ mod serve;
 mod skip;
 mod status;
 mod store;
+mod target;
 mod token;
 mod why;
 

@@ -23,7 +23,11 @@ impl Shared {
 fn words((held, network): Walls) -> String {
     let files = match held.files {
         Hold::Fully | Hold::Partly => {
-            let but = if held.files.is_full() { "" } else { ", but not from emptying a file" };
+            let but = if held.files.is_full() {
+                ""
+            } else {
+                ", but not from writing to folders for temporary files or from changing who may read a file"
+            };
             let beside = match (held.reading.is_full(), held.processes.is_full()) {
                 (true, true) => " I cannot read your home folder or touch your other programs.",
                 (true, false) => " I cannot read your home folder.",

@@ -247,7 +247,8 @@ impl Shared {
         wall.readable.push(shims);
         let socket = environment.iter().find(|(name, _)| name == mcp::SOCKET);
         wall.readable.extend(socket.map(|(_, path)| PathBuf::from(path)));
-        wall.admit_program(&self.settings.guard.executable);
+        // It needs nothing of what lies beside it.
+        wall.readable.push(self.settings.guard.executable.clone());
         wall
     }
 }

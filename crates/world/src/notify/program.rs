@@ -46,7 +46,7 @@ impl Room {
             How::TimedOut { limit, .. } => {
                 format!("{name} took longer than {} s", limit.as_secs())
             }
-            How::Stopped | How::Lost { .. } => format!("{name} was ended"),
+            How::Stopped | How::TooMany { .. } | How::Lost { .. } => format!("{name} was ended"),
         };
         Err(Undelivered::later(why))
     }

@@ -40,6 +40,11 @@ pub enum How {
     },
     /// It was ended because somebody asked for it.
     Stopped,
+    /// It was ended because it had more processes and threads than are allowed.
+    TooMany {
+        /// How many are allowed.
+        allowed: u64,
+    },
     /// It never started.
     NotStarted(NotStarted),
     /// The guard was killed, so nobody knows.

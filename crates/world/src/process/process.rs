@@ -143,6 +143,7 @@ fn how(gone: Gone, timed_out: Option<(Deadline, Duration)>) -> How {
         // It ended by itself, if only just.
         (Program::Exited(status), _) => How::Exited(status),
         (Program::Signalled(signal), _) => How::Signalled(signal),
+        (Program::TooMany(allowed), _) => How::TooMany { allowed },
     }
 }
 

@@ -40,6 +40,13 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
             let context = Timeout { operation: command.to_owned(), limit_ms };
             Some(Fault::operation_timeout(source, message, context))
         }
+        How::TooMany { allowed } => {
+            let message = format!(
+                "{command} had more than {allowed} processes and threads at a time and was ended; \
+                 `wall.processes` sets how many there may be"
+            );
+            Some(Fault::tool_crash(source, message, Crash::default()))
+        }
         How::NotStarted(reason) => Some(not_started(reason, source, command)),
         How::Lost { tree_gone: true } => {
             let message = format!("{command} was ended together with its guard");

@@ -127,6 +127,9 @@ fn shown(ended: &Ended, command: &str) -> Shown {
         How::TimedOut { limit, .. } => format!("it was ended after {} s", limit.as_secs()),
         How::Stopped => "it was stopped".to_owned(),
         How::NotStarted(_) => "it could not be started".to_owned(),
+        How::TooMany { allowed } => {
+            format!("it had more than {allowed} processes and threads at a time and was ended")
+        }
         How::Lost { .. } => "it was lost".to_owned(),
     };
     let notes = [how, left_behind(ended.leftovers_ended)].into_iter();

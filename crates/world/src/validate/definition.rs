@@ -28,7 +28,16 @@ const FILES: &[(&[&str], &[&str])] = &[
     ),
     (
         &["python", "python3", "pytest", "py.test", "tox", "nox"],
-        &["sitecustomize.py", "usercustomize.py", "unittest.py", "pytest.py"],
+        &[
+            "sitecustomize.py",
+            "sitecustomize/**",
+            "usercustomize.py",
+            "usercustomize/**",
+            "unittest.py",
+            "unittest/**",
+            "pytest.py",
+            "pytest/**",
+        ],
     ),
     (&["npm", "pnpm", "yarn", "bun", "npx"], &[".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"]),
     (
@@ -77,7 +86,13 @@ const FOLLOWED_BYTES_MAX: u64 = 256 * 1_024;
 
 /// The files of the project at `root` that these commands run or are configured by.
 pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
+    follow(root, commands).0.into_iter().collect()
+}
+
+/// The files, and all commands: those of the scripts and recipes that are run too.
+fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let mut found = BTreeSet::new();
+    let mut all = Vec::new();
     let mut commands = commands.to_vec();
     let mut followed = 0;
     while let Some(command) = commands.pop() {
@@ -96,8 +111,9 @@ pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
                 commands.extend(commands_in(&path));
             }
         }
+        all.push(command);
     }
-    found.into_iter().collect()
+    (found, all)
 }
 
 /// Files that a project does not have and that programs of its checks look for.
@@ -113,6 +129,7 @@ impl MissingDefinitions {
     /// Finds them for commands that run in the project at `root`.
     pub fn find(root: &Path, commands: &[String]) -> Self {
         let mut found = Self::default();
+        let (_, commands) = follow(root, commands);
         let kinds: BTreeSet<_> = commands.iter().flat_map(|line| kinds_read(line)).collect();
         for kind in kinds {
             let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -339,6 +356,11 @@ mod tests {
             assert!(pytest.additional.contains(&PathBuf::from(file)), "{file}");
         }
         assert_eq!(missing("sh shop.sh | grep hello"), MissingDefinitions::default());
+        // What a recipe runs counts as if the check ran it.
+        fs::write(folder.path().join("Makefile"), "test:\n\tpython3 -m unittest -q\n").unwrap();
+        for file in ["sitecustomize.py", "unittest/**"] {
+            assert!(missing("make test").additional.contains(&PathBuf::from(file)), "{file}");
+        }
     }
 
     #[test]

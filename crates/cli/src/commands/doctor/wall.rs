@@ -1,30 +1,24 @@
 //! `unstuck doctor --wall`: plays the attacker in a throw-away folder, behind the wall that a build
 //! would use, and says what held.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
-use std::net::{TcpListener, UdpSocket};
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
-use unstuck_world::process::wall::attack::{
-    ARGUMENT, ATTACKS, Against, Attack, FILE, LEFT, SOCKET, THREADS,
-};
+use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, THREADS};
 use unstuck_world::process::{
     Connections, Deadlines, Guard, Held, Hold, How, Launch, Limits, Wall,
 };
+use unstuck_world::workspace::wall_around;
 
+use crate::commands::target::Target;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal, style};
 
-/// What lies outside and must stay as it is.
-const AS_IT_WAS: &str = "as it was";
 /// How long one attack may take.
 const ATTACK_MAX: Duration = Duration::from_secs(10);
 /// What makes namespaces where they are missing.
@@ -58,7 +52,7 @@ struct Report<'a> {
 pub(super) fn run(project: &Project, json: bool, terminal: &Terminal) -> Result<Exit, Error> {
     let folder = project.folder().join("doctor");
     let in_folder = |source| Error::Folder { place: folder.display().to_string(), source };
-    let place = Place::make(&folder).map_err(in_folder)?;
+    let place = Place::make(&folder, project.root()).map_err(in_folder)?;
     let guard = project::own_guard()?;
     let tried = project::runtime()?.block_on(try_all(&place, &guard));
     place.remove().map_err(in_folder)?;
@@ -86,8 +80,9 @@ async fn try_all(place: &Place, guard: &Guard) -> Result<(Held, Vec<Tried>), Err
         let process = place.launch(guard, attack).start().await?;
         held = process.held();
         let ended = process.wait().await;
+        let counted = matches!(ended.how, How::TooMany { .. });
         let refused = matches!(ended.how, How::Exited(status) if Attack::is_refused_by(status));
-        let is_held = refused && place.is_untouched();
+        let is_held = (refused || counted) && place.target.is_untouched();
         let by = is_held.then(|| keeper(held, attack.against)).flatten();
         all.push(Tried { attack: attack.name, tries: attack.tries, held: is_held, by });
     }
@@ -98,7 +93,8 @@ async fn try_all(place: &Place, guard: &Guard) -> Result<(Held, Vec<Tried>), Err
 fn keeper(held: Held, against: Against) -> Option<&'static str> {
     match against {
         Against::Calls if held.calls.is_full() => Some("seccomp"),
-        Against::Limits => Some("limits"),
+        Against::Limits if held.limits.is_full() => Some("limits of the system"),
+        Against::Limits => Some("counting them, which ended it"),
         _ if held.namespaces => Some("namespaces"),
         Against::Files if held.files != Hold::NotPossible => Some("Landlock"),
         Against::Reading if held.reading != Hold::NotPossible => Some("Landlock"),
@@ -108,71 +104,38 @@ fn keeper(held: Held, against: Against) -> Option<&'static str> {
     }
 }
 
-/// A throw-away place with something to take, and listeners that nothing may reach.
+/// A throw-away place around the target.
 struct Place {
     folder: PathBuf,
-    tcp: TcpListener,
-    udp: UdpSocket,
-    /// They refuse nothing while they live.
-    _local: [UnixListener; 2],
-    socket: String,
+    /// The project's own.
+    root: PathBuf,
+    target: Target,
 }
 
 impl Place {
-    fn make(folder: &Path) -> io::Result<Self> {
+    fn make(folder: &Path, root: &Path) -> io::Result<Self> {
         let _ = fs::remove_dir_all(folder);
-        for name in ["work", "outside", "hidden"] {
-            fs::create_dir_all(folder.join(name))?;
-        }
+        fs::create_dir_all(folder.join("work"))?;
         let folder = folder.canonicalize()?;
-        fs::write(folder.join("hidden").join(FILE), AS_IT_WAS)?;
-        let tcp = TcpListener::bind("127.0.0.1:0")?;
-        tcp.set_nonblocking(true)?;
-        let udp = UdpSocket::bind(("127.0.0.1", tcp.local_addr()?.port()))?;
-        udp.set_nonblocking(true)?;
-        let socket = format!("unstuck-doctor-{}", std::process::id());
-        let named = UnixListener::bind(folder.join("hidden").join(SOCKET))?;
-        let hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&socket)?)?;
-        for listener in [&named, &hidden] {
-            listener.set_nonblocking(true)?;
-        }
-        Ok(Self { folder, tcp, udp, _local: [named, hidden], socket })
+        let target = Target::make(folder.join("outside"), folder.join("hidden"))?;
+        Ok(Self { folder, root: root.to_owned(), target })
     }
 
-    fn outside(&self) -> PathBuf {
-        self.folder.join("outside")
+    fn work(&self) -> PathBuf {
+        self.folder.join("work")
     }
 
     /// Makes it as it was before an attack.
     fn put_right(&self) -> io::Result<()> {
-        for folder in [self.outside(), self.folder.join("work")] {
-            fs::remove_dir_all(&folder)?;
-            fs::create_dir(&folder)?;
-        }
-        while self.tcp.accept().is_ok() {}
-        while self.udp.recv(&mut [0]).is_ok() {}
-        fs::write(self.outside().join(FILE), AS_IT_WAS)
-    }
-
-    /// Whether nothing outside has changed and nothing was heard.
-    fn is_untouched(&self) -> bool {
-        let file = fs::read_to_string(self.outside().join(FILE));
-        let quiet = self.tcp.accept().is_err() && self.udp.recv(&mut [0]).is_err();
-        quiet && file.is_ok_and(|text| text == AS_IT_WAS) && !self.outside().join(LEFT).exists()
+        fs::remove_dir_all(self.work())?;
+        fs::create_dir(self.work())?;
+        self.target.put_right()
     }
 
     fn launch(&self, guard: &Guard, attack: &Attack) -> Launch {
-        let (lock, work) = (self.folder.join("lock"), self.folder.join("work"));
-        let mut launch = Launch::new(guard.clone(), lock, work, &guard.executable);
-        let port = self.tcp.local_addr().map(|address| address.port()).unwrap_or_default();
-        launch.arguments = vec![ARGUMENT.into(), attack.name.into()];
-        launch.arguments.extend([
-            self.outside().into_os_string(),
-            self.folder.join("hidden").into_os_string(),
-            OsString::from(std::process::id().to_string()),
-            OsString::from(port.to_string()),
-            OsString::from(&self.socket),
-        ]);
+        let lock = self.folder.join("lock");
+        let mut launch = Launch::new(guard.clone(), lock, self.work(), &guard.executable);
+        launch.arguments = self.target.arguments(attack);
         launch.deadlines = Deadlines { total: Some(ATTACK_MAX), ..Deadlines::default() };
         launch.wall = self.wall(guard);
         launch
@@ -180,11 +143,12 @@ impl Place {
 
     /// The wall of a build, around this place.
     fn wall(&self, guard: &Guard) -> Wall {
-        let mut wall = Wall::usual(std::env::var_os("PATH").as_deref());
-        wall.writable = Some(vec![self.folder.join("work")]);
-        wall.hidden.push(self.folder.join("hidden"));
+        let environment: Vec<_> = std::env::vars_os().collect();
+        let private = self.folder.join("private");
+        let mut wall = wall_around(&self.root, &self.work(), &private, &environment);
+        wall.hidden.push(self.target.hidden.clone());
         wall.readable.push(self.folder.clone());
-        wall.admit_program(&guard.executable);
+        wall.readable.push(guard.executable.clone());
         wall.network = Connections::Closed(Vec::new());
         wall.limits = Limits { processes: Some(THREADS / 2), ..Limits::default() };
         wall

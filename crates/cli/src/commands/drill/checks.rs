@@ -6,6 +6,7 @@ use unstuck_core::fault::{Category, Code};
 use unstuck_world::fake::server::{Answer, Call, HttpError, RetryAfter, Script, Server};
 
 use super::place::{Place, fifo, heard, let_go};
+use super::wall::{self, Tried};
 
 /// Something that is made to go wrong.
 pub(super) struct Check {
@@ -26,9 +27,10 @@ enum What {
     SameError,
     Killed,
     KilledPush,
+    Wall,
 }
 
-pub(super) const CHECKS: [Check; 8] = [
+pub(super) const CHECKS: [Check; 9] = [
     Check {
         name: "rate-limit",
         promise: "a limited account is waited out and nobody is asked",
@@ -69,6 +71,11 @@ pub(super) const CHECKS: [Check; 8] = [
         promise: "killed between a push and its answer, it does not push again",
         what: What::KilledPush,
     },
+    Check {
+        name: "wall",
+        promise: "an agent that wants harm gets nowhere, with the settings of `unstuck init`",
+        what: What::Wall,
+    },
 ];
 
 /// Work that passes its check.
@@ -79,8 +86,10 @@ const KEY: (&str, &str) = ("DRILL_KEY", "sk-drill-0000000000");
 /// What was seen instead, where the promise does not hold.
 type Seen = Result<(), String>;
 
-pub(super) async fn carry_out(check: &Check, place: &Place) -> Seen {
-    match check.what {
+/// What an agent tried that wants harm, and what was seen instead of what is promised.
+pub(super) async fn carry_out(check: &Check, place: &Place) -> (Vec<Tried>, Option<String>) {
+    let seen = match check.what {
+        What::Wall => return wall::carry_out(place).await,
         What::RateLimit => limited(place, HttpError::RateLimit(RetryAfter::Seconds(1))).await,
         What::Overload => limited(place, HttpError::Overloaded).await,
         What::WrongKey => wrong_key(place).await,
@@ -89,7 +98,8 @@ pub(super) async fn carry_out(check: &Check, place: &Place) -> Seen {
         What::SameError => same_error(place).await,
         What::Killed => killed(place).await,
         What::KilledPush => killed_push(place).await,
-    }
+    };
+    (Vec::new(), seen.err())
 }
 
 /// A model behind a local service.

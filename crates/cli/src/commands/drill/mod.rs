@@ -2,6 +2,7 @@
 
 mod checks;
 mod place;
+mod wall;
 
 use serde::Serialize;
 use std::io::Write as _;
@@ -14,6 +15,7 @@ use crate::project;
 use crate::render::{self, Terminal, style, words};
 use checks::{CHECKS, Check};
 use place::Place;
+use wall::Tried;
 
 /// How a check went.
 #[derive(Serialize)]
@@ -24,6 +26,9 @@ struct Outcome {
     /// What was seen instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
+    /// What an agent tried that wants harm.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tried: Vec<Tried>,
     millis: u64,
 }
 
@@ -64,12 +69,12 @@ async fn drill(args: &Drill, wanted: &[&Check], terminal: &Terminal) -> Result<E
 
 async fn carry_out(check: &Check, folder: &place::Folder) -> Outcome {
     let began = Instant::now();
-    let seen = match Place::make(folder, check.name) {
-        Ok(place) => checks::carry_out(check, &place).await.err(),
-        Err(error) => Some(error),
+    let (tried, seen) = match Place::make(folder, check.name) {
+        Ok(place) => checks::carry_out(check, &place).await,
+        Err(error) => (Vec::new(), Some(error)),
     };
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Outcome { name: check.name, promise: check.promise, held: seen.is_none(), seen, millis }
+    Outcome { name: check.name, promise: check.promise, held: seen.is_none(), seen, tried, millis }
 }
 
 fn wanted(names: &[String]) -> Result<Vec<&'static Check>, Error> {
@@ -112,6 +117,10 @@ fn show(outcome: &Outcome, terminal: &Terminal) -> Result<(), Error> {
     let (name, promise) = (outcome.name, outcome.promise);
     let mut out = terminal.styled();
     writeln!(out, "  {color}{mark}{color:#} {name:18} {promise}  {dim}{took}{dim:#}")?;
+    for Tried { tries, held, .. } in &outcome.tried {
+        let came = if *held { "refused" } else { "got through" };
+        writeln!(out, "      {dim}{tries}: {came}{dim:#}")?;
+    }
     for line in outcome.seen.iter().flat_map(|seen| seen.lines()) {
         writeln!(out, "      {line}")?;
     }

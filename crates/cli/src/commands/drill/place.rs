@@ -97,8 +97,18 @@ impl Place {
     /// The settings of the project, and everything so far as its first commit.
     pub(super) fn set_up(&self, more: &str) -> Result<(), String> {
         self.write("unstuck.toml", &format!("{SETTINGS}{more}"))?;
+        self.commit()
+    }
+
+    /// Commits everything that is there.
+    pub(super) fn commit(&self) -> Result<(), String> {
         self.git(&["add", "--all"])?;
         self.git(&["commit", "--quiet", "--message=The beginning"]).map(drop)
+    }
+
+    /// A place that is not in the project.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.home.join(name)
     }
 
     /// What a scripted agent does, attempt by attempt; `run` is more for that section.

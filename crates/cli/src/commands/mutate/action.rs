@@ -200,6 +200,6 @@ fn status(how: How) -> Option<u8> {
         // As a shell says it.
         How::NotStarted(NotStarted::NotFound) => Some(127),
         How::NotStarted(_) => Some(126),
-        How::Stopped | How::Lost { .. } => None,
+        How::Stopped | How::TooMany { .. } | How::Lost { .. } => None,
     }
 }

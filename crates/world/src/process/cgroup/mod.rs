@@ -10,8 +10,8 @@
 mod birth;
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -20,12 +20,17 @@ use std::process::Command;
 use rustix::process::Pid;
 
 use super::lock::Lock;
-use super::wall::{Held, Layers, Standing, Wall};
+use super::wall::{Held, Hold, Layers, Limits, Standing, Wall};
+
+/// Processes and threads of ours that are members beside the program's: bubblewrap and the stage.
+const BESIDE: u64 = 16;
 
 /// A control group of version 2, made by a guard.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     path: PathBuf,
+    /// Whether the kernel limits the processes of its members, and their memory.
+    limits: (bool, bool),
 }
 
 impl Cgroup {
@@ -50,11 +55,16 @@ impl Cgroup {
         lock: &mut Lock,
         command: &mut Command,
         (wall, layers): (&Wall, &Layers),
+        limits: Limits,
     ) -> (Option<Self>, io::Result<(Pid, Held)>) {
         let group = home.and_then(|home| Self::make(home, lock));
-        let Some(group) = group else { return (None, wall.start(layers, command)) };
+        let Some(mut group) = group else { return (None, wall.start(layers, command)) };
+        group.limit(limits);
         match group.start(command, wall, layers) {
-            Ok(Some(started)) => (Some(group), Ok(started)),
+            Ok(Some((main, held))) => {
+                let held = group.adds_to(held);
+                (Some(group), Ok((main, held)))
+            }
             Err(error) => {
                 group.remove();
                 (None, Err(error))
@@ -82,7 +92,7 @@ impl Cgroup {
     fn make(home: &Path, lock: &mut Lock) -> Option<Self> {
         let path = home.join(lock.name().ok()?);
         fs::create_dir(&path).ok()?;
-        let group = Self { path };
+        let group = Self { path, limits: (false, false) };
         // Only a kernel that can end a group at once (5.14) makes it worth while.
         let useful = group.path.join("cgroup.kill").exists();
         if useful && lock.write_note(group.path.as_os_str().as_bytes()).is_ok() {
@@ -92,12 +102,34 @@ impl Cgroup {
         None
     }
 
+    /// Limits its members, where the system has given the group the means.
+    fn limit(&mut self, limits: Limits) {
+        let set = |name: &str, value: Option<u64>| {
+            let Some(value) = value else { return false };
+            let file = OpenOptions::new().write(true).open(self.path.join(name));
+            file.and_then(|mut file| file.write_all(value.to_string().as_bytes())).is_ok()
+        };
+        let processes = limits.processes.map(|processes| processes.saturating_add(BESIDE));
+        self.limits = (set("pids.max", processes), set("memory.max", limits.memory_bytes));
+    }
+
+    /// What holds of a wall, with what the group limits.
+    pub(super) fn adds_to(&self, held: Held) -> Held {
+        let or_fully = |limited, hold| if limited { Hold::Fully } else { hold };
+        let (processes, memory) = self.limits;
+        Held {
+            limits: or_fully(processes, held.limits),
+            memory: or_fully(memory, held.memory),
+            ..held
+        }
+    }
+
     /// The group that the last guard with this lock left behind, when it was killed itself.
     pub(super) fn left_behind(lock: &mut Lock) -> Option<Self> {
         let path = PathBuf::from(std::ffi::OsString::from_vec(lock.note().ok()?));
         // The name is the lock's own, so that no note, however wrong, ends somebody else's group.
         let ours = path.is_absolute() && path.file_name() == Some(OsStr::new(&lock.name().ok()?));
-        (ours && path.join("cgroup.kill").exists()).then_some(Self { path })
+        (ours && path.join("cgroup.kill").exists()).then_some(Self { path, limits: (false, false) })
     }
 
     /// Ends every member, groups below included.
@@ -128,4 +160,26 @@ fn remove_below(path: &Path) {
         }
     }
     let _ = fs::remove_dir(path);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_limits_what_the_system_lets_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut group = Cgroup { path: folder.path().to_owned(), limits: (false, false) };
+        let limits = Limits { processes: Some(100), memory_bytes: Some(4_096) };
+        let counted = Held { limits: Hold::Partly, memory: Hold::NotPossible, ..Held::default() };
+        group.limit(limits);
+        assert_eq!(group.adds_to(counted), counted, "no file is made where there is none");
+        fs::write(folder.path().join("pids.max"), "").unwrap();
+        fs::write(folder.path().join("memory.max"), "").unwrap();
+        group.limit(limits);
+        let fully = Held { limits: Hold::Fully, memory: Hold::Fully, ..counted };
+        assert_eq!(group.adds_to(counted), fully);
+        assert_eq!(fs::read_to_string(folder.path().join("pids.max")).unwrap(), "116");
+        assert_eq!(fs::read_to_string(folder.path().join("memory.max")).unwrap(), "4096");
+    }
 }

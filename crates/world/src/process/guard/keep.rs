@@ -130,7 +130,8 @@ impl<'a> Kept<'a> {
         let open = Wall::default();
         let wall = if inside.is_some() { &open } else { &order.wall };
         #[cfg(target_os = "linux")]
-        let (group, started) = Cgroup::around(home, &mut lock, &mut command, (wall, &order.layers));
+        let (group, started) =
+            Cgroup::around(home, &mut lock, &mut command, (wall, &order.layers), order.wall.limits);
         #[cfg(not(target_os = "linux"))]
         let started = wall.start(&order.layers, &mut command);
         match started {
@@ -249,9 +250,12 @@ impl<'a> Kept<'a> {
             match said {
                 Said::Started(held) => {
                     enclosed.started = true;
+                    #[cfg(target_os = "linux")]
+                    let held = self.group.as_ref().map_or(held, |group| group.adds_to(held));
                     Report::Started(held).send(self.status);
                 }
-                Said::Ended(program) => self.ended = Some(program),
+                // What comes later is about what the program left behind.
+                Said::Ended(program) => self.ended = self.ended.or(Some(program)),
             }
         }
         if !more {

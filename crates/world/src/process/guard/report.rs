@@ -50,6 +50,8 @@ pub(in crate::process) enum Program {
     Exited(i32),
     Signalled(i32),
     NotStarted(NotStarted),
+    /// It was ended with all it had started, which was more than this many processes and threads.
+    TooMany(u64),
 }
 
 /// What the stage inside a wall tells the guard.

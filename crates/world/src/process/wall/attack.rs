@@ -2,16 +2,21 @@
 //! with [`ARGUMENT`]; whether an attack got through is judged from outside where that is possible.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::net::{TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
+use std::time::Duration;
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::io::Errno;
+use rustix::process::{Pid, getpriority_process, setpriority_process, test_kill_process};
+
+use crate::process::guard;
 
 /// The argument that makes our executable the attacker.
 pub const ARGUMENT: &str = "__attack";
@@ -76,6 +81,11 @@ pub const LEFT: &str = "left";
 /// More threads than any limit that the attacker is put behind allows.
 pub const THREADS: u64 = 96;
 
+/// How long they are kept.
+const KEPT: Duration = Duration::from_secs(3);
+/// Words that our own processes inside are started with.
+const OWN: [&[u8]; 2] = [ARGUMENT.as_bytes(), guard::ARGUMENT.as_bytes()];
+
 /// All ways out that are tried.
 pub const ATTACKS: &[Attack] = &[
     attack("write", "write a new file outside", Against::Files, |to| {
@@ -105,6 +115,14 @@ pub const ATTACKS: &[Attack] = &[
     attack("host-root", "write through /proc/1/root", Against::Files, |to| {
         write_below("/proc/1/root", &to.outside.join(LEFT))
     }),
+    attack("mode", "change who may read a file outside", Against::Files, |to| {
+        fs::set_permissions(to.outside.join(FILE), Permissions::from_mode(0o666)).is_ok()
+    }),
+    attack("temporary", "leave a file in the folder /tmp of the machine", Against::Files, |to| {
+        let _ = fs::write(to.temporary(), "x");
+        // Whether it is there is seen outside: inside there may be another folder.
+        false
+    }),
     attack("read", "read a hidden file", Against::Reading, |to| reads(&to.hidden.join(FILE))),
     attack("read-root", "read a hidden file through /proc/self/root", Against::Reading, |to| {
         below("/proc/self/root", &to.hidden.join(FILE)).is_some_and(|path| reads(&path))
@@ -119,6 +137,19 @@ pub const ATTACKS: &[Attack] = &[
                 .is_some_and(|path| reads(&path))
         },
     ),
+    attack("list", "see the supervisor among the processes", Against::Processes, |to| {
+        let line = to.supervisor.map(|pid| fs::read(format!("/proc/{pid}/cmdline")));
+        // Inside, the number may be one of our own.
+        let is_own = |line: &[u8]| line.split(|byte| *byte == 0).any(|word| OWN.contains(&word));
+        line.is_some_and(|line| line.is_ok_and(|line| !line.is_empty() && !is_own(&line)))
+    }),
+    attack("priority", "change the supervisor's priority", Against::Processes, |to| {
+        // To what it is: that is allowed or refused like every other.
+        to.supervisor.is_some_and(|pid| {
+            let priority = getpriority_process(Some(pid));
+            priority.is_ok_and(|priority| setpriority_process(Some(pid), priority).is_ok())
+        })
+    }),
     attack("signal", "signal the supervisor", Against::Processes, |to| {
         to.supervisor.is_some_and(|pid| test_kill_process(pid).is_ok())
     }),
@@ -177,6 +208,9 @@ pub const ATTACKS: &[Attack] = &[
         // The keyring of this thread, which ends with it.
         succeeds(libc::SYS_add_key, [user, word, word, 7, usize::MAX])
     }),
+    attack("ring", "use io_uring", Against::Calls, |_| {
+        is_answered(libc::SYS_io_uring_setup, [1, 0, 0, 0, 0])
+    }),
     attack("threads", "start more threads than are allowed", Against::Limits, |_| start_threads()),
 ];
 
@@ -208,6 +242,10 @@ impl Attack {
 }
 
 impl Target {
+    fn temporary(&self) -> PathBuf {
+        temporary(&self.socket)
+    }
+
     fn read(words: &mut impl Iterator<Item = OsString>) -> Option<Self> {
         Some(Self {
             outside: words.next()?.into(),
@@ -217,6 +255,11 @@ impl Target {
             socket: words.next()?.into_string().ok()?,
         })
     }
+}
+
+/// What the attack on the machine's folder for temporary files leaves there, by the name of the socket.
+pub fn temporary(socket: &str) -> PathBuf {
+    Path::new("/tmp").join(socket)
 }
 
 fn reads(path: &Path) -> bool {
@@ -231,15 +274,20 @@ fn write_below(root: &str, path: &Path) -> bool {
     below(root, path).is_some_and(|path| fs::write(path, "x").is_ok())
 }
 
-/// Starts threads that wait for each other, at most as many as [`THREADS`].
+/// Starts as many threads as [`THREADS`] says that wait for each other, and keeps them for a moment: where
+/// they are counted, that ends them.
 fn start_threads() -> bool {
     let all = std::sync::Mutex::new(());
     thread::scope(|scope| {
         let Ok(_wait) = all.lock() else { return false };
-        (0..THREADS).all(|_| {
+        let started = (0..THREADS).all(|_| {
             let waits = || drop(all.lock());
             thread::Builder::new().stack_size(32 * 1_024).spawn_scoped(scope, waits).is_ok()
-        })
+        });
+        if started {
+            thread::sleep(KEPT);
+        }
+        started
     })
 }
 
@@ -249,4 +297,13 @@ fn succeeds(call: libc::c_long, given: [usize; 5]) -> bool {
     // SAFETY: pointers among the arguments are to literals that end with a zero, and the calls that get
     // them only read them; none of the calls changes the memory of this process.
     unsafe { libc::syscall(call, given[0], given[1], given[2], given[3], given[4]) >= 0 }
+}
+
+/// Whether the kernel looks at what a call is given, right or wrong, instead of refusing it.
+fn is_answered(call: libc::c_long, given: [usize; 5]) -> bool {
+    let refusals = [Errno::PERM, Errno::NOSYS].map(Errno::raw_os_error);
+    succeeds(call, given)
+        || std::io::Error::last_os_error()
+            .raw_os_error()
+            .is_some_and(|error| !refusals.contains(&error))
 }

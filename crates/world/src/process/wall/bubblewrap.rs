@@ -1,17 +1,19 @@
 //! The layer by bubblewrap: namespaces for processes, mounts, users, IPC and the network.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Seek as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use command_fds::CommandFdExt as _;
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
-use super::places::Cover;
+use super::places::{Cover, nearest};
 use super::{Connections, Layers, Wall, inner};
 use crate::process::guard;
 
@@ -111,7 +113,8 @@ fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
         wall.readable.extend(forwards.iter().map(|forward| forward.socket.clone()));
     }
     let mut closed = Vec::new();
-    for (path, cover) in wall.covers() {
+    let covers = wall.covers();
+    for (path, cover) in covers.clone() {
         // What bubblewrap put there is its own.
         if path.starts_with("/dev") || path.starts_with("/proc") {
             continue;
@@ -134,11 +137,33 @@ fn mounts(wall: &Wall, directory: &Path) -> io::Result<Vec<OsString>> {
             }
         }
     }
+    for socket in sockets_in_sight(&wall, &covers) {
+        words.extend(["--ro-bind".into(), "/dev/null".into(), socket.into_os_string()]);
+    }
     // At the end: until then places are made in them for what is mounted below.
     for path in closed {
         words.extend(["--remount-ro".into(), path.into_os_string()]);
     }
     Ok(words)
+}
+
+/// Local sockets that others listen on, at places that can be read: a mount that is read-only keeps
+/// nothing from connecting to them.
+fn sockets_in_sight(wall: &Wall, covers: &BTreeMap<PathBuf, Cover>) -> Vec<PathBuf> {
+    let listed = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let named =
+        listed.lines().filter_map(|line| Some(Path::new(line.get(line.find(" /")? + 1..)?)));
+    let sockets = named
+        .filter(|path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()));
+    let sockets: BTreeSet<PathBuf> = sockets.filter_map(|path| path.canonicalize().ok()).collect();
+    let allowed: Vec<PathBuf> =
+        wall.readable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let in_sight = |path: &PathBuf| {
+        let own = path.starts_with("/dev") || path.starts_with("/proc") || allowed.contains(path);
+        let seen = matches!(nearest(covers, path), None | Some(Cover::Readable));
+        !own && seen && !covers.contains_key(path)
+    };
+    sockets.into_iter().filter(in_sight).collect()
 }
 
 /// A file in memory that holds these words.

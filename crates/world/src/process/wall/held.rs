@@ -11,12 +11,16 @@ pub struct Held {
     pub reading: Hold,
     /// Connections to the outside. `Partly`: neither TCP nor UDP, but local sockets that can be seen.
     pub network: Hold,
-    /// Other processes: signals, tracing, what `/proc` tells about them. `Partly`: all but signals.
+    /// Other processes: signals, tracing, what `/proc` tells about them. `Partly`: they are seen and can
+    /// be slowed down; before Linux 6.12 they can be signalled too.
     pub processes: Hold,
     /// System calls that no build needs and that break out of walls.
     pub calls: Hold,
-    /// How much of the machine is used.
+    /// How many processes and threads there are. `Partly`: they are counted, and all of them are ended
+    /// when there are too many.
     pub limits: Hold,
+    /// How much memory is used.
+    pub memory: Hold,
     /// Whether the program has namespaces of its own.
     pub namespaces: bool,
 }
@@ -30,7 +34,8 @@ pub enum Hold {
     NotWanted,
     /// It cannot.
     NotPossible,
-    /// It holds a part of it. For files: not against cutting off a file that exists, before Linux 6.2.
+    /// It holds a part of it. For files: neither folders for temporary files nor the modes of files;
+    /// before Linux 6.2 also not against cutting off a file that exists.
     Partly,
     /// It does.
     Fully,

@@ -19,7 +19,7 @@ use rustix::process::{
     setrlimit, wait,
 };
 
-use super::{Connections, Held, Hold, Layers, Standing, Wall};
+use super::{Connections, Held, Hold, Layers, Standing, Wall, count};
 use crate::egress::Forwarder;
 use crate::process::ended::NotStarted;
 use crate::process::guard::report::{Program, Said};
@@ -51,7 +51,7 @@ pub(in crate::process) fn main(mut arguments: impl Iterator<Item = OsString>) ->
     let mut command = Command::new(&program);
     // A group of its own: a program that signals its group must not mean this stage.
     command.args(arguments).process_group(0);
-    let limits = limit_processes(&wall);
+    let limits = limit_processes(&wall, &say);
     let started = wall.around(&layers, Standing::InNamespaces, || command.spawn());
     drop(command);
     match started.and_then(|(child, held)| Ok((Pid::from_child(&child?), held))) {
@@ -95,21 +95,28 @@ fn wait_for_all(main: Pid, say: &PipeWriter) {
 }
 
 /// Limits processes. The kernel counts them for each user of each user namespace, but never limits
-/// the administrator.
-fn limit_processes(wall: &Wall) -> Hold {
-    let Some(processes) = wall.limits.processes else {
-        return if wall.limits.memory_bytes.is_some() {
-            Hold::NotPossible
-        } else {
-            Hold::NotWanted
-        };
-    };
+/// the administrator: those are counted here.
+fn limit_processes(wall: &Wall, say: &PipeWriter) -> Hold {
+    let Some(processes) = wall.limits.processes else { return Hold::NotWanted };
     let allowed = getrlimit(Resource::Nproc).maximum.map_or(processes, |max| max.min(processes));
     let limit = Rlimit { current: Some(allowed), maximum: Some(allowed) };
     match setrlimit(Resource::Nproc, limit) {
         Ok(()) if !getuid().is_root() => Hold::Fully,
+        _ if end_beyond(processes, say).is_ok() => Hold::Partly,
         _ => Hold::NotPossible,
     }
+}
+
+/// From now on ends everything in the namespace when there are more processes and threads than are
+/// allowed: with its first process, the kernel ends all others.
+fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
+    let say = say.try_clone()?;
+    let watch = move || {
+        count::wait_for_more_than(allowed);
+        say_line(&say, Said::Ended(Program::TooMany(allowed)));
+        std::process::exit(0)
+    };
+    thread::Builder::new().spawn(watch).map(drop)
 }
 
 /// The order, the way to the guard and the program; the rest of the words are the program's.

@@ -35,8 +35,14 @@ pub(super) fn restrict(wall: &Wall, standing: Standing) -> Held {
         let writable: Vec<PathBuf> = writable.iter().cloned().chain(private).collect();
         held.files = hold(restrict_writing(&writable));
     }
+    if standing == Standing::Alone && held.files == Hold::Fully {
+        // Modes and times of files are open, and so are folders for temporary files.
+        held.files = Hold::Partly;
+    }
     held.processes = match hold(restrict_signals()) {
-        Hold::Fully => Hold::Fully,
+        Hold::Fully if standing == Standing::InNamespaces => Hold::Fully,
+        // Others are seen, and can be slowed down.
+        Hold::Fully => Hold::Partly,
         // A process behind any such layer traces nothing outside of it.
         _ if held.files != Hold::NotPossible => Hold::Partly,
         other => other,

@@ -11,6 +11,8 @@
 pub mod attack;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod count;
 mod denied;
 mod held;
 #[cfg(target_os = "linux")]
@@ -200,7 +202,8 @@ impl Wall {
             network: wanted(self.network != Connections::Open),
             processes: any,
             calls: any,
-            limits: wanted(self.limits != Limits::default()),
+            limits: wanted(self.limits.processes.is_some()),
+            memory: wanted(self.limits.memory_bytes.is_some()),
             namespaces: false,
         }
     }

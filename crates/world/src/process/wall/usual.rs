@@ -23,6 +23,13 @@ const HIDDEN: [&str; 12] = [
     "/var/lib/mysql",
 ];
 
+/// Folders of the root that belong to the system. What lies in others is somebody's: projects, data,
+/// disks.
+const OF_SYSTEM: [&str; 18] = [
+    "bin", "boot", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc",
+    "run", "sbin", "snap", "sys", "usr", "var",
+];
+
 /// What lies below something hidden and belongs to the system all the same: the names of hosts, and
 /// where some distributions keep their programs.
 const SYSTEM: [&str; 4] =
@@ -180,7 +187,7 @@ impl Wall {
         let below_home = |names: &[&str]| -> Vec<PathBuf> {
             home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
         };
-        let hidden = HIDDEN.iter().map(PathBuf::from).chain(home.clone());
+        let hidden = HIDDEN.iter().map(PathBuf::from).chain(home.clone()).chain(not_of_system());
         let hidden = hidden.chain(below_home(&SECRETS)).collect();
         let searched = search_path.into_iter().flat_map(std::env::split_paths);
         let searched = searched.filter(|place| place.is_absolute());
@@ -204,6 +211,19 @@ impl Wall {
     }
 }
 
+/// Folders of the root that do not belong to the system.
+fn not_of_system() -> impl Iterator<Item = PathBuf> {
+    let found = fs::read_dir("/").into_iter().flatten().flatten();
+    let folders = found.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).filter(|path| !is_of_system(path))
+}
+
+/// Whether a path lies in a folder of the system.
+fn is_of_system(path: &Path) -> bool {
+    let first = path.iter().nth(1).and_then(OsStr::to_str);
+    first.is_some_and(|first| OF_SYSTEM.contains(&first))
+}
+
 /// The folder of a toolchain, and those of the interpreters that its links lead to: a virtual
 /// environment of Python is made of links.
 fn with_interpreters(place: &Path, home: Option<&Path>) -> Vec<PathBuf> {
@@ -215,7 +235,7 @@ fn with_interpreters(place: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// The folder of a toolchain whose programs are at `place`: the one around it, where that is below the
-/// home folder and not all of it.
+/// home folder and not all of it, or below a folder that does not belong to the system.
 fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
     // Also one in the home folder of somebody else, or of a person whose `HOME` says otherwise.
     let is_known = |around: &&Path| {
@@ -229,11 +249,24 @@ fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
     }
     let is_own = |around: &&Path| {
         let shared = around.file_name() == Some(OsStr::new(".local"));
-        home.is_some_and(|home| around.starts_with(home) && *around != home) && !shared
+        let in_home = home.is_some_and(|home| around.starts_with(home) && *around != home);
+        !shared && (in_home || is_strange(around) && is_toolchain(around))
     };
-    let named = matches!(place.file_name().and_then(OsStr::to_str), Some("bin" | "shims"));
+    let named = matches!(place.file_name().and_then(OsStr::to_str), Some("bin" | "shims" | ".bin"));
     let around = place.parent().filter(|_| named).filter(is_own);
     around.unwrap_or(place).to_owned()
+}
+
+/// Whether a folder is below one of the root that does not belong to the system.
+fn is_strange(path: &Path) -> bool {
+    let shared = HIDDEN.iter().any(|hidden| path.starts_with(hidden));
+    path.iter().count() > 2 && !is_of_system(path) && !shared
+}
+
+/// Whether a folder holds libraries beside programs, and not somebody's work.
+fn is_toolchain(path: &Path) -> bool {
+    let packages = path.file_name() == Some(OsStr::new("node_modules"));
+    packages || ["lib", "lib64", "pyvenv.cfg"].iter().any(|name| path.join(name).exists())
 }
 
 #[cfg(test)]
@@ -250,11 +283,13 @@ mod tests {
         assert_eq!(around("/usr/bin"), Path::new("/usr/bin"));
         assert_eq!(around("/home/b/.pyenv/shims"), Path::new("/home/b/.pyenv"));
         assert_eq!(around("/tmp/x/bin"), Path::new("/tmp/x/bin"));
+        assert_eq!(around("/work/ada/bin"), Path::new("/work/ada/bin"), "not what is beside it");
+        assert_eq!(around("/work/a/node_modules/.bin"), Path::new("/work/a/node_modules"));
     }
 
     #[test]
     fn lists_are_sorted_and_name_nothing_twice() {
-        for list in [&TOOLCHAINS[..], &SECRETS[..]] {
+        for list in [&TOOLCHAINS[..], &SECRETS[..], &OF_SYSTEM[..]] {
             assert!(list.is_sorted_by(|one, next| one < next));
         }
     }

@@ -83,6 +83,13 @@ impl Gone {
                 let message = self.message(&format!("it was ended by signal {signal}"));
                 Fault::provider_crash(name, message, crash)
             }
+            How::TooMany { allowed } => {
+                let message = format!(
+                    "it had more than {allowed} processes and threads at a time and was ended; \
+                     `wall.processes` sets how many there may be"
+                );
+                Fault::provider_crash(name, message, Crash::default())
+            }
             How::Lost { tree_gone: false } => {
                 let message = format!("the guard of {name} was killed, and {name} goes on");
                 Fault::internal_error(name, message, Internal { component: "process".to_owned() })

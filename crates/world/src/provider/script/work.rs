@@ -176,8 +176,7 @@ impl Acting<'_> {
         path: &str,
         act: impl FnOnce(&Path) -> std::io::Result<()>,
     ) -> Option<End> {
-        let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-        let done = if inside {
+        let done = if is_inside(&self.assignment.directory, Path::new(path)) {
             act(&self.assignment.directory.join(path)).map_err(|error| error.to_string())
         } else {
             Err("the path leaves the worktree".to_owned())
@@ -234,5 +233,46 @@ impl Acting<'_> {
     /// Whoever listened may have gone; the work goes on.
     async fn tell(&self, activity: Activity) {
         let _ = self.tell.send(activity).await;
+    }
+}
+
+/// Whether a path is below the worktree and no link on its way leads out: the file is written by this
+/// process, around which there is no wall.
+fn is_inside(worktree: &Path, path: &Path) -> bool {
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    let full = worktree.join(path);
+    let there = full.ancestors().find(|at| at.symlink_metadata().is_ok());
+    let leads_to = there.and_then(|there| there.canonicalize().ok());
+    let root = worktree.canonicalize();
+    plain && leads_to.zip(root.ok()).is_some_and(|(leads_to, root)| leads_to.starts_with(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn no_link_leads_out_of_the_worktree() {
+        let place = tempfile::tempdir().unwrap();
+        let worktree = place.path().join("worktree");
+        fs::create_dir_all(worktree.join("own")).unwrap();
+        fs::write(place.path().join("file"), "").unwrap();
+        symlink(place.path().join("file"), worktree.join("link")).unwrap();
+        symlink(place.path(), worktree.join("folder")).unwrap();
+        symlink(place.path().join("missing"), worktree.join("dangling")).unwrap();
+        symlink("own", worktree.join("inside")).unwrap();
+        for (path, inside) in [
+            ("new/deep/file", true),
+            ("own/file", true),
+            ("inside/file", true),
+            ("link", false),
+            ("folder/file", false),
+            ("dangling", false),
+            ("../file", false),
+        ] {
+            assert_eq!(is_inside(&worktree, Path::new(path)), inside, "{path}");
+        }
     }
 }

@@ -1,0 +1,72 @@
+"""What `unstuck doctor --wall` says about this machine, compared with what attacks really came to."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite.attack import Attack
+from suite.judge import Verdict
+
+WRITING = ("write", "change", "remove", "rename", "link", "symlink", "root", "host-root")
+READING = ("read", "read-root", "read-host")
+
+LIKE = {
+    "reading": READING,
+    "writing": WRITING,
+    "repository": WRITING,
+    "processes": ("signal", "environ", "memory", "trace"),
+    "network": ("tcp",),
+}
+"""The ways out that doctor tries and that attacks of a family are like, unless they name others."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What doctor says: its attacks, and whether each was held."""
+
+    held: dict[str, bool]
+
+    def may_get_through(self, attack: Attack) -> bool:
+        """Whether doctor says that something like this gets through here."""
+        return any(not self.held[name] for name in like(attack))
+
+
+def like(attack: Attack) -> tuple[str, ...]:
+    """What doctor tries that an attack is like."""
+    return attack.like if attack.like is not None else LIKE.get(attack.family, ())
+
+
+def ask(unstuck: Path, below: Path, env: dict[str, str]) -> Prediction:
+    """Asks doctor, in a project of its own."""
+    folder = below / "doctor"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "home").mkdir(parents=True)
+    (folder / "repo").mkdir()
+    subprocess.run(["git", "init", "-q", "."], cwd=folder / "repo", check=True)
+    command = [str(unstuck), "doctor", "--wall", "--json"]
+    env = {**env, "HOME": str(folder / "home")}
+    ran = subprocess.run(command, cwd=folder / "repo", env=env, capture_output=True, text=True, check=False, timeout=300)
+    try:
+        told = json.loads(ran.stdout)
+    except json.JSONDecodeError as error:
+        raise RuntimeError(f"doctor says {ran.stdout!r} and {ran.stderr!r}") from error
+    shutil.rmtree(folder, ignore_errors=True)
+    return Prediction({each["attack"]: each["held"] for each in told["attacks"]})
+
+
+def compared(verdicts: list[Verdict], said: Prediction) -> tuple[list[str], list[str]]:
+    """Where doctor says too much, as sentences; and what it says gets through and nothing did."""
+    wrong = [
+        f"{verdict.case.name} got through, and doctor says that {', '.join(like(verdict.case.attack)) or 'nothing'} held"
+        for verdict in verdicts
+        if verdict.through and not said.may_get_through(verdict.case.attack)
+    ]
+    came = {name for verdict in verdicts if verdict.through for name in like(verdict.case.attack)}
+    tried = {name for verdict in verdicts for name in like(verdict.case.attack)}
+    notes = [f"doctor says that {name} gets through, and nothing like it did" for name, held in said.held.items()
+             if not held and name in tried - came]
+    return wrong, notes

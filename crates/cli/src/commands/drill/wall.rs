@@ -1,0 +1,101 @@
+//! The check of the wall: an agent that wants harm, in a project that `unstuck init` has just set up.
+
+use serde::Serialize;
+use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack};
+
+use super::place::Place;
+use crate::commands::target::Target;
+
+/// Where the agent writes down what came of each attack.
+const CAME: &str = "came.txt";
+/// The agent's own work, and what it does beside it.
+const WORK: &str = r#"{write = "work/a.txt", text = "fine\n"}"#;
+
+/// One attack and what came of it.
+#[derive(Serialize)]
+pub(super) struct Tried {
+    pub(super) attack: &'static str,
+    pub(super) tries: &'static str,
+    pub(super) held: bool,
+}
+
+/// All attacks in one build, and what was wrong with it, if anything.
+pub(super) async fn carry_out(place: &Place) -> (Vec<Tried>, Option<String>) {
+    match attacked(place).await {
+        Ok((tried, true)) => {
+            let through: Vec<_> = tried.iter().filter(|tried| !tried.held).collect();
+            let names: Vec<_> = through.iter().map(|tried| tried.tries).collect();
+            let seen = (!through.is_empty()).then(|| {
+                format!(
+                    "got through: {}\n`unstuck doctor --wall` says what to do",
+                    names.join(", ")
+                )
+            });
+            (tried, seen)
+        }
+        Ok((tried, false)) => (tried, Some("something outside was changed or reached".to_owned())),
+        Err(seen) => (Vec::new(), Some(seen)),
+    }
+}
+
+/// What came of the attacks, and whether everything outside is as it was.
+async fn attacked(place: &Place) -> Result<(Vec<Tried>, bool), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let target =
+        Target::make(place.beside("outside"), place.beside("home/.ssh")).map_err(failed)?;
+    let script = place.beside("agent.toml");
+    let lines = lines(&target)?;
+    let steps = format!("[[attempt]]\nsteps = [{WORK}, {{run = {}}}]\n", quoted(&lines));
+    std::fs::write(&script, steps).map_err(failed)?;
+    let (home, script) = (place.beside("home"), script.display().to_string());
+    let home = home.display().to_string();
+    let variables = [
+        ("HOME", &*home),
+        ("UNSTUCK_AGENT_PROVIDER", "script"),
+        ("UNSTUCK_AGENT_SCRIPT", &*script),
+    ];
+    place.write("Makefile", "test:\n\t@sh check.sh\n")?;
+    place.commit()?;
+    place.ends_with(&["init"], &variables, 0).await?;
+    place.commit()?;
+    place.ends_with(&["run", "write a", "--max-wait", "0"], &variables, 0).await?;
+    let came = place.git(&["show", &format!("unstuck/b0:{CAME}")])?;
+    let tried = attacks().map(|attack| {
+        let status =
+            came.lines().find_map(|line| line.strip_prefix(attack.name)?.strip_prefix(' '));
+        let status = status.and_then(|status| status.parse().ok());
+        let held = status.is_some_and(Attack::is_refused_by);
+        Tried { attack: attack.name, tries: attack.tries, held }
+    });
+    Ok((tried.collect(), target.is_untouched()))
+}
+
+/// The attacks that make sense with the limits of a build.
+fn attacks() -> impl Iterator<Item = &'static Attack> {
+    ATTACKS.iter().filter(|attack| attack.against != Against::Limits)
+}
+
+/// What the agent runs.
+fn lines(target: &Target) -> Result<String, String> {
+    let executable = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut lines = Vec::new();
+    for attack in attacks() {
+        let words = target.arguments(attack).into_iter().map(|word| shell(&word.to_string_lossy()));
+        let words: Vec<String> = words.collect();
+        let program = shell(&executable.to_string_lossy());
+        let name = attack.name;
+        lines.push(format!("{program} {}; echo {name} $? >> {CAME}", words.join(" ")));
+        lines.push("rm -f taken linked pointer".to_owned());
+    }
+    Ok(lines.join("\n"))
+}
+
+/// A word for the shell.
+fn shell(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A text of TOML. What JSON escapes, TOML reads.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
