@@ -77,7 +77,14 @@ const FOLLOWED_BYTES_MAX: u64 = 256 * 1_024;
 
 /// The files of the project at `root` that these commands run or are configured by.
 pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
+    follow(root, commands).0.into_iter().collect()
+}
+
+/// The files that commands run or are configured by, and all command lines on the way: the commands
+/// themselves, and those of the scripts and recipes that they run.
+fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let mut found = BTreeSet::new();
+    let mut lines = Vec::new();
     let mut commands = commands.to_vec();
     let mut followed = 0;
     while let Some(command) = commands.pop() {
@@ -96,8 +103,9 @@ pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
                 commands.extend(commands_in(&path));
             }
         }
+        lines.push(command);
     }
-    found.into_iter().collect()
+    (found, lines)
 }
 
 /// Files that a project does not have and that programs of its checks look for.
@@ -110,10 +118,11 @@ pub struct MissingDefinitions {
 }
 
 impl MissingDefinitions {
-    /// Finds them for commands that run in the project at `root`.
+    /// Finds them for commands that run in the project at `root`, and for what those run in turn.
     pub fn find(root: &Path, commands: &[String]) -> Self {
         let mut found = Self::default();
-        let kinds: BTreeSet<_> = commands.iter().flat_map(|line| kinds_read(line)).collect();
+        let (_, lines) = follow(root, commands);
+        let kinds: BTreeSet<_> = lines.iter().flat_map(|line| kinds_read(line)).collect();
         for kind in kinds {
             let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) =
                 kind.iter().map(PathBuf::from).partition(|file| root.join(file).is_file());
@@ -339,6 +348,10 @@ mod tests {
             assert!(pytest.additional.contains(&PathBuf::from(file)), "{file}");
         }
         assert_eq!(missing("sh shop.sh | grep hello"), MissingDefinitions::default());
+        let recipe = "test:\n\t@python3 -m unittest -q\n";
+        fs::write(folder.path().join("Makefile"), recipe).unwrap();
+        let shadowing = PathBuf::from("unittest.py");
+        assert!(missing("make test").additional.contains(&shadowing), "what a recipe runs counts");
     }
 
     #[test]
