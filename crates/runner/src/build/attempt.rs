@@ -209,7 +209,8 @@ impl Shared {
         let (shell, _egress) = self.shell_reaching(order, &settings.setup_egress, shell).await?;
         let prepared = Workspace::prepare(&settings.project, &wanted, &shell).await;
         let workspace = prepared.map_err(|fault| ask_about_setup(fault, &settings.setup))?;
-        workspace.note_named(&self.task(order)?.scope)?;
+        let words = format!("{}\n{}", order.task.title, order.task.goal);
+        workspace.note_named(&self.task(order)?.scope, &words)?;
         Ok(workspace)
     }
 
