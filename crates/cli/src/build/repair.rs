@@ -143,6 +143,7 @@ fn task(
         forbidden: settings.scope.forbidden.iter().chain(&forbidden).cloned().collect(),
         ask_first: Vec::new(),
         ask_unless_named: Vec::new(),
+        tell_first: Vec::new(),
     };
     let checks = |gate, commands: &[String]| {
         let checks = Checks::new(gate, commands, &settings.validate.protect);

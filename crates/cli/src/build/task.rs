@@ -140,6 +140,7 @@ fn fence(
     // A new file that changes how a check runs could make it green.
     let missing = MissingDefinitions::find(agents.root, &checks).additional.into_iter();
     let missing = missing.filter_map(|file| file.into_os_string().into_string().ok());
+    let missing: Vec<String> = missing.collect();
     let rules = Rules {
         mode: match own.mode {
             Mode::Strict => scope::Mode::Strict,
@@ -149,7 +150,11 @@ fn fence(
         allowed: allowed.to_vec(),
         forbidden: own.forbidden.iter().chain(&spec.scope.forbidden).cloned().collect(),
         ask_first: own.ask_first.clone(),
-        ask_unless_named: asked_about.map(|&path| path.to_owned()).chain(missing).collect(),
+        ask_unless_named: asked_about
+            .map(|&path| path.to_owned())
+            .chain(missing.iter().cloned())
+            .collect(),
+        tell_first: missing,
     };
     let place = spec.file.as_deref().unwrap_or("scope");
     Scope::new(&rules).map_err(|bad| bad_glob(place, &bad))

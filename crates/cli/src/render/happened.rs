@@ -144,8 +144,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("the agent was not allowed to run `{what}`: {why}")
         }
         Event::Narrated { text, .. } => format!("the agent says: {text}"),
-        Event::Retrying { attempt, code, .. } => {
-            let number = attempt.saturating_add(1);
+        Event::Retrying { attempt, code, approach, .. } => {
+            let number = attempt.saturating_add(1).max(*approach);
             format!("tries another way, approach {number}, because {}", failed(*code, false))
         }
         Event::Recovered { signatures, .. } => {

@@ -145,11 +145,33 @@ impl Action {
 
     /// What it was, in one short line: a command, a path, or the input.
     pub fn label(&self, worktree: &str) -> String {
+        self.label_as(tool_name(self.tool), worktree)
+    }
+
+    /// The same with the tool's own name, where its kind says nothing: `task_done Added the page.`
+    pub fn label_of(&self, name: &str, worktree: &str) -> String {
+        match self.tool {
+            ToolKind::Other | ToolKind::Narrate => self.label_as(name, worktree),
+            _ => self.label(worktree),
+        }
+    }
+
+    fn label_as(&self, name: &str, worktree: &str) -> String {
         let said = self.command().map(|command| shell::bare(&command, worktree).to_owned());
-        let said = said.or_else(|| self.path(worktree)).unwrap_or_else(|| self.input.clone());
+        let said = said.or_else(|| self.path(worktree)).or_else(|| self.only_text());
+        let said = said.unwrap_or_else(|| self.input.clone());
         match self.tool {
             ToolKind::Command => one_line(&said, ACTION_CHARS_MAX),
-            tool => one_line(&format!("{} {said}", tool_name(tool)), ACTION_CHARS_MAX),
+            _ => one_line(&format!("{name} {said}"), ACTION_CHARS_MAX),
+        }
+    }
+
+    /// The text of an input that has one field and no more.
+    fn only_text(&self) -> Option<String> {
+        let Some(Value::Object(fields)) = self.json() else { return None };
+        match fields.values().collect::<Vec<_>>().as_slice() {
+            [Value::String(text)] => Some(text.clone()),
+            _ => None,
         }
     }
 
@@ -298,6 +320,10 @@ mod tests {
         for (tool, input, expected) in cases {
             assert_eq!(action(tool, input).label(TREE), expected);
         }
+        let done = action(Other, r#"{"summary":"Added the page."}"#);
+        assert_eq!(done.label_of("task_done", TREE), "task_done Added the page.");
+        let edit = action(Edit, r#"{"file_path":"a.rs","old":"x"}"#);
+        assert_eq!(edit.label_of("edit_file", TREE), "edit a.rs");
         assert_eq!(action(Other, &"x".repeat(999)).label(TREE).chars().count(), ACTION_CHARS_MAX);
     }
 

@@ -310,7 +310,19 @@ pub enum Event {
 
     /// An error gets another approach.
     #[serde(rename = "agent.retrying")]
-    Retrying { task: TaskId, run: RunId, signature: Signature, attempt: u32, code: Code },
+    Retrying {
+        task: TaskId,
+        run: RunId,
+        signature: Signature,
+        attempt: u32,
+        code: Code,
+        /// The number of the approach that follows; 0 in journals of versions that did not note it.
+        #[serde(default)]
+        approach: u32,
+        /// Of how many; a greater number is the last one.
+        #[serde(default)]
+        of: u32,
+    },
     /// The tries a task had charged to these errors are given back: it got past them.
     #[serde(rename = "signature.recovered")]
     Recovered { task: TaskId, signatures: Vec<Signature> },

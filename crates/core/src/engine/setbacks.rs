@@ -73,6 +73,15 @@ impl Setbacks {
         }
     }
 
+    /// The number of the approach that a task takes after a failure that its error has `met` so often,
+    /// and of how many. The tries belong to the error: approaches that met another one come on top. An
+    /// agent that meets it again and again in one run has tried as many ways.
+    pub(crate) fn next(&self, met: u32, limit: u32) -> (u32, u32) {
+        let met = met.max(1);
+        let failed = self.failed.max(met);
+        (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met))
+    }
+
     /// The work got past its failures.
     pub(super) fn get_past(&mut self) {
         self.latest = None;

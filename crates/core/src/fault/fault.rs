@@ -195,6 +195,10 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {
             Signature::of_output(code, place, message, context.exit.or(context.signal))
         }
+        // What the model says of it stands below the first line, in other words each time.
+        Kind::ProviderRefused(_) => {
+            Signature::of_output(code, place, message.lines().next().unwrap_or_default(), None)
+        }
         _ => Signature::of_output(code, place, message, None),
     }
 }

@@ -31,6 +31,8 @@ pub struct Asked<'a> {
     /// The thing it is about: the check that fails, what is missing or refused, the action whose
     /// outcome is unknown.
     pub what: Option<&'a str>,
+    /// What came back of an action whose outcome is unknown.
+    pub came_back: Option<&'a str>,
     /// Where a person can see whether an action happened.
     pub look_at: Option<&'a str>,
     /// The environment variable that should hold the credential.
@@ -95,6 +97,7 @@ impl<'a> Asked<'a> {
             reason,
             account: None,
             what: None,
+            came_back: None,
             look_at: None,
             variable: None,
             login: None,

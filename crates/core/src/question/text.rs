@@ -150,10 +150,11 @@ impl Problem<'_> {
             Some(what) => format!("one step that cannot be undone: {what}"),
             None => "one step that cannot be undone".to_owned(),
         };
-        format!(
-            "It came to {step}. I did not hear back, so I do not know if it happened. I have not \
-             done it again."
-        )
+        let unknown = match self.asked.came_back {
+            Some(_) => "What came back does not say if it happened.",
+            None => "I did not hear back, so I do not know if it happened.",
+        };
+        format!("It came to {step}. {unknown} I have not done it again.")
     }
 
     fn limit(&self) -> String {

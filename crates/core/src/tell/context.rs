@@ -60,7 +60,7 @@ impl About<'_> {
         let (attempt, of) = failure.map_or((1, 0), |failure| {
             let limits = policy.limits(failure.code(), &task.spec.overrides);
             let met = state.signatures().count(failure.signature);
-            approach_after(task, met, limits.per_signature)
+            setbacks.next(met, limits.per_signature)
         });
         let first = setbacks.failed.saturating_sub(small(setbacks.tried.len())) + 1;
         let approaches = numbered(first, setbacks.tried.iter());
@@ -156,15 +156,6 @@ impl About<'_> {
             (Some(_), None) | (None, _) => Tree::Kept,
         }
     }
-}
-
-/// The number of the approach that a task takes after a failure that its error has `met` so often,
-/// and of how many. The tries belong to the error: approaches that met another one come on top. An
-/// agent that meets it again and again in one run has tried as many ways.
-pub(super) fn approach_after(task: &Task, met: u32, limit: u32) -> (u32, u32) {
-    let met = met.max(1);
-    let failed = task.setbacks.failed.max(met);
-    (failed.saturating_add(1), failed.saturating_add(limit).saturating_sub(met))
 }
 
 /// What a repair is about: whatever else got in its way, that is the script.

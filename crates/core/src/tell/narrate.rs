@@ -158,13 +158,13 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         }
         N::Cancelled { title } => format!("{} is cancelled, as you asked.", start(title)),
         N::Reconciling { title } => {
-            format!("I am finding out if the last step of {} did happen.", name(title))
+            format!("I am finding out if the last action of {} did happen.", name(title))
         }
         N::Reconciled { title, happened: true } => {
-            format!("The last step of {} did happen, so I do not do it again.", name(title))
+            format!("The last action of {} did happen, so I do not do it again.", name(title))
         }
         N::Reconciled { title, happened: false } => {
-            format!("The last step of {} did not happen.", name(title))
+            format!("The last action of {} did not happen.", name(title))
         }
         N::BuildPaused { open } => format!(
             "I have paused the build, because {} wait for you.",
@@ -258,7 +258,7 @@ fn waiting(code: Code, resumes_in: Option<Span>) -> String {
 fn parked(start: &str, code: Option<Code>, dependants: u32, work: Work) -> String {
     let why = match code {
         Some(code) => failed(code, false),
-        None => "I cannot tell if its last step did happen",
+        None => "I cannot tell if its last action did happen",
     };
     match dependants {
         0 => format!("{start} waits for you, because {why}."),

@@ -1,6 +1,5 @@
 //! What a person sees happen, one plain sentence at a time.
 
-use super::context::approach_after;
 use super::narrate::{Narration, narrate};
 use crate::engine::{
     Build, Event, Left, Mutation, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task,
@@ -30,7 +29,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::Retrying { task, attempt, code, .. } => {
             let known = state.task(*task)?;
             let limit = policy.limits(*code, &known.spec.overrides).per_signature;
-            let (attempt, of) = approach_after(known, *attempt, limit);
+            let (attempt, of) = known.setbacks.next(*attempt, limit);
             Narration::Retrying { title: title(*task), attempt, of, code: *code }
         }
         Event::TaskReady { task, .. } => match rule? {

@@ -59,6 +59,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         attempts: &attempts,
         account: hints.account.as_deref(),
         what: hints.what.as_deref(),
+        came_back: question.action.as_ref().and_then(|action| action.came_back.as_deref()),
         look_at: question.action.as_ref().and_then(|action| action.look_at.as_deref()),
         variable: hints.variable,
         login: hints.login,

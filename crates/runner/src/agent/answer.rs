@@ -74,7 +74,7 @@ impl Working<'_> {
         let unseen = Observation::of(Outcome::Waiting, "", "");
         let mut action = Action { tool, input, observation: unseen };
         let worktree = self.workspace.directory().display().to_string();
-        let label = Arc::from(action.label(&worktree));
+        let label = Arc::from(action.label_of(&call.name, &worktree));
         let running = action.command().map(Arc::from).into_iter().collect();
         self.desk.note(Note::ToolCalled { tool, label, running }).await;
         let mut answered = match Wish::read(&call.name, &call.input) {

@@ -215,7 +215,8 @@ impl Shared {
             let fault = explain_refused(fault, egress.as_ref());
             ask_about_setup(fault, &settings.setup, refused)
         })?;
-        workspace.note_named(&self.task(order)?.scope)?;
+        let words = format!("{}\n{}", order.task.title, order.task.goal);
+        workspace.note_named(&self.task(order)?.scope, &words)?;
         Ok(workspace)
     }
 

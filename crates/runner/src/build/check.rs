@@ -15,6 +15,7 @@ use super::settings::TaskSettings;
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::decider::{Look, Looked};
+use crate::lock::lock;
 use crate::world::Order;
 
 impl Shared {
@@ -80,9 +81,41 @@ impl Shared {
             Some(fault) if self.goes_without(order, &fault).await => {
                 self.put_back(order, workspace, &verdict.ask).await
             }
+            Some(_) if self.tells_first(order, task, &verdict.ask) => {
+                Err(self.tell_first(order, workspace, &verdict.ask).await?)
+            }
             Some(fault) => Err(fault),
             None => Ok(()),
         }
+    }
+
+    /// Whether an agent is told that it added files that change how the checks run: once for each
+    /// task, and not where the task's own words name one of them.
+    fn tells_first(&self, order: &Order, task: &TaskSettings, paths: &[PathBuf]) -> bool {
+        let words = format!("{}\n{}", order.task.title, order.task.goal);
+        let is_named = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| words.contains(&*name.to_string_lossy()))
+        };
+        paths.iter().all(|path| task.scope.tells_first(path) && !is_named(path))
+            && lock(&self.told_first).insert(order.effect.task)
+    }
+
+    /// Takes back what changes how the checks run, and the fault that tells the agent so.
+    async fn tell_first(
+        &self,
+        order: &Order,
+        workspace: &Workspace,
+        paths: &[PathBuf],
+    ) -> Result<Fault, Fault> {
+        let taken = workspace.take_back(paths, order.effect.run, self.clock.now()).await?;
+        let files = paths.iter().map(|path| path.display().to_string()).collect();
+        let context = Files { files, patch: Some(taken.patch.display().to_string()) };
+        let message = format!(
+            "{} changes how the checks run, so it was taken back: the work has to pass the checks as \
+             they are. If the goal needs the file, add it again, and a person is asked about it",
+            names(paths)
+        );
+        Ok(Fault::scope_forbidden("scope", message, context))
     }
 
     /// Puts files back that a person wants left as they were. Where nothing else was changed, the
@@ -191,8 +224,8 @@ impl Shared {
     }
 
     /// What fails exactly as it did at the base passes where the settings or a person say so. Without
-    /// their word it belongs to a task that names the test, brings the check along, changed it, or
-    /// changed nothing; else a person is asked.
+    /// their word it belongs to a task that names the test, brings the check along, changed it, put
+    /// its work into files that git ignores, or changed nothing; else a person is asked.
     async fn judge_red_base(
         &self,
         order: &Order,
@@ -218,6 +251,7 @@ impl Shared {
                 let words = format!("{}\n{}", order.task.title, order.task.goal);
                 let named = |red: &RedAtBase| red.failures.are_named_in(&words);
                 seen.restored.is_some()
+                    || !workspace.set_aside_of(order.effect.run).is_empty()
                     || order.task.validate.is_some()
                     || seen.red_at_base.iter().any(named)
                     || workspace.changes().await?.is_empty()

@@ -145,7 +145,7 @@ impl Follower {
                 if mcp::is_named(&name, TASK_DONE) {
                     self.says_done = Some((call.clone(), summary(&input)));
                 }
-                self.called(call, tool, input).await;
+                self.called(call, tool, &name, input).await;
             }
             Activity::Returned { call, outcome, output } => {
                 let said = self.says_done.take_if(|(done, _)| *done == call);
@@ -173,12 +173,14 @@ impl Follower {
         heard(checkpoint.await.map(drop));
     }
 
-    async fn called(&mut self, call: String, tool: ToolKind, input: String) {
+    async fn called(&mut self, call: String, tool: ToolKind, name: &str, input: String) {
         self.calls = self.calls.saturating_add(1);
         let input = self.redactor.text(&input).into_owned();
         let unknown = Observation::of(Outcome::Waiting, "", "");
         let action = Action { tool, input: input.clone(), observation: unknown };
-        let label = action.label(&self.worktree).into();
+        // Tools of a server are called by its name and theirs: `mcp__unstuck__task_done`.
+        let name = name.rsplit("__").next().unwrap_or(name);
+        let label = action.label_of(name, &self.worktree).into();
         self.open.insert(call, (tool, input));
         self.note(Note::ToolCalled { tool, label, running: self.running() }).await;
     }

@@ -1,10 +1,11 @@
 //! Who performs the effects of a build.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(super) runs: Runs,
     pub(super) baselines: Baselines,
     pub(super) denied: Denied,
+    /// Tasks whose agent was told that it added a file that changes how the checks run.
+    pub(super) told_first: Mutex<BTreeSet<TaskId>>,
     pub(super) walls_told: AtomicBool,
     /// Nothing more is performed.
     over: CancellationToken,
@@ -136,6 +139,7 @@ impl Shared {
             runs: Runs::new(settings.runs.clone()),
             baselines: Baselines::new(&settings.runs, &settings.start),
             denied: Denied::default(),
+            told_first: Mutex::default(),
             connector: Connector::new(settings.credentials.clone()),
             walls_told: AtomicBool::new(false),
             over: CancellationToken::new(),

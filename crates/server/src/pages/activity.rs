@@ -161,8 +161,11 @@ fn says(
         Event::Waking { .. } => ("plain", tell(N::Waking)),
         Event::RunStarted { retry_of: None, .. } => ("plain", tell(N::Started { title })),
         Event::Narrated { text, .. } => ("plain", tell(N::Remark { title, words: text })),
-        Event::Retrying { attempt, code, .. } => {
-            let (attempt, of) = (*attempt, 3.max(*attempt));
+        Event::Retrying { attempt, code, approach, of, .. } => {
+            let (attempt, of) = match approach {
+                0 => (attempt.saturating_add(1), 3.max(*attempt)),
+                known => (*known, *of),
+            };
             let narration = if work == Work::Job {
                 N::Repairing { title, attempt, of, code: *code }
             } else {

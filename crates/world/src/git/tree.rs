@@ -83,6 +83,19 @@ impl Git {
         Ok(kept)
     }
 
+    /// The symbolic links that a commit holds.
+    pub async fn links_in(&self, commit: &Oid) -> Result<Vec<PathBuf>, Fault> {
+        let call = self.call(Operation::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);
+        let done = call.args([commit.as_str()]).run().await?;
+        let records = done.stdout.split(|byte| *byte == 0);
+        let links = records.filter(|record| record.starts_with(b"120000 "));
+        let names = links.filter_map(|record| {
+            let at = record.iter().position(|byte| *byte == b'\t')?;
+            Some(PathBuf::from(OsStr::from_bytes(&record[at + 1..])))
+        });
+        Ok(names.collect())
+    }
+
     /// That everything a commit holds is there: a repository that lost objects still has its refs.
     pub async fn require_objects(&self, commit: &Oid) -> Result<(), Fault> {
         let call =

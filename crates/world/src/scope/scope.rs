@@ -36,6 +36,8 @@ pub struct Rules {
     pub ask_first: Vec<String>,
     /// The same, where no allowed pattern speaks of it by name.
     pub ask_unless_named: Vec<String>,
+    /// Those of them that the agent is told about before a person is asked.
+    pub tell_first: Vec<String>,
 }
 
 /// A task's fence.
@@ -48,6 +50,7 @@ pub struct Scope {
     forbidden: Patterns,
     ask_first: Patterns,
     ask_unless_named: Patterns,
+    tell_first: Patterns,
     /// Allowed patterns that begin with a name: `**` speaks of nothing in particular.
     named: Patterns,
 }
@@ -68,6 +71,7 @@ impl Scope {
             forbidden: Patterns::read(&rules.forbidden, Case::Folds)?,
             ask_first: Patterns::read(&rules.ask_first, Case::Folds)?,
             ask_unless_named: Patterns::read(&rules.ask_unless_named, Case::Folds)?,
+            tell_first: Patterns::read(&rules.tell_first, Case::Folds)?,
             named: Patterns::read(&named.collect::<Vec<_>>(), Case::Matters)?,
         })
     }
@@ -87,6 +91,11 @@ impl Scope {
             _ if self.ask_unless_named.cover(path) && !self.named.cover(path) => Standing::Ask,
             _ => Standing::Inside,
         }
+    }
+
+    /// Whether an agent is told about a change of this path before a person is asked.
+    pub fn tells_first(&self, path: &Path) -> bool {
+        self.tell_first.cover(path) && !self.ask_first.cover(path)
     }
 
     /// Whether the rules speak of this path by name as one that may be changed.
@@ -133,6 +142,7 @@ mod tests {
             forbidden: list(&["src/secret/**", "LICENSE"]),
             ask_first: list(&["src/api.rs", "Cargo.toml"]),
             ask_unless_named: list(&["unstuck.toml", ".ci"]),
+            tell_first: Vec::new(),
         }
     }
 

@@ -84,7 +84,7 @@ impl Runs {
         }
         let why =
             format!("refused {times} times in this run; it goes through mutate or not at all");
-        Err(Box::new(blocked(text.lines().last().unwrap_or_default(), &why)))
+        Err(Box::new(blocked(command, &why)))
     }
 
     async fn launched(

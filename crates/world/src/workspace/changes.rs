@@ -6,6 +6,7 @@
 //! of a change, and neither is what setup, checks and tools leave beside the work (`footprint.rs`,
 //! `by_product.rs`): they are never committed either.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -63,9 +64,14 @@ impl Workspace {
             _ => None,
         });
         let tools = self.by_products(new).await?;
-        let footprint = self.footprint()?;
+        let (footprint, named) = (self.footprint()?, self.named()?);
         let is_work = |entry: &Entry| match entry {
-            Entry::Untracked { path, .. } => !footprint.made(path) && !tools.contains(path),
+            Entry::Untracked { path, .. } => {
+                let ours = footprint.made(path)
+                    && !(named.contains(path.as_os_str().as_bytes())
+                        && footprint.differs(&self.directory, path));
+                !ours && !tools.contains(path)
+            }
             Entry::Changed(changed) => !footprint.holds(&self.directory, &changed.path),
             Entry::Unmerged { .. } | Entry::Ignored { .. } => true,
         };

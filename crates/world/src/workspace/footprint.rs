@@ -2,9 +2,10 @@
 //!
 //! It is known by comparison. A [`Mark`] is what differs from the base before commands of ours run;
 //! what differs afterwards and did not before is theirs. A new path counts from then on as theirs
-//! whatever becomes of it. A tracked file that setup changed counts as theirs while it is as setup
-//! left it; one that a check changed is put back. The mark is on the disk while commands run, so
-//! that after a kill the comparison is made up for.
+//! whatever becomes of it; one that setup made and the task's words name is work when it was changed
+//! since. A tracked file that setup changed counts as theirs while it is as setup left it; one that a
+//! check changed is put back. The mark is on the disk while commands run, so that after a kill the
+//! comparison is made up for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -27,7 +28,7 @@ use crate::scope::Scope;
 const FOOTPRINT: &str = "footprint";
 /// What differed before the commands that run, or ran when we were killed.
 const MARK: &str = "mark";
-/// Names of folders that the task's scope speaks of.
+/// Names of files and folders that the task's scope or its words speak of.
 const NAMED: &str = "named";
 /// The digest of a file that is gone.
 const GONE: &str = "-";
@@ -36,6 +37,8 @@ const GONE: &str = "-";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Footprint {
     made: BTreeSet<PathBuf>,
+    /// What setup left in the paths that it made.
+    left: BTreeMap<PathBuf, String>,
     held: BTreeMap<PathBuf, String>,
 }
 
@@ -49,7 +52,7 @@ pub(super) enum Author {
 }
 
 impl Footprint {
-    /// Records that end with a zero byte: `?` and a path, or `=`, a digest, a blank and a path.
+    /// Records that end with a zero byte: `?` and a path, or `=` or `!`, a digest, a blank and a path.
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for path in &self.made {
@@ -57,8 +60,10 @@ impl Footprint {
             bytes.extend_from_slice(path.as_os_str().as_bytes());
             bytes.push(0);
         }
-        for (path, digest) in &self.held {
-            bytes.extend_from_slice(format!("={digest} ").as_bytes());
+        let left = self.left.iter().map(|entry| ('!', entry));
+        let held = self.held.iter().map(|entry| ('=', entry));
+        for (mark, (path, digest)) in left.chain(held) {
+            bytes.extend_from_slice(format!("{mark}{digest} ").as_bytes());
             bytes.extend_from_slice(path.as_os_str().as_bytes());
             bytes.push(0);
         }
@@ -73,11 +78,12 @@ impl Footprint {
                 Some((b'?', path)) => {
                     read.made.insert(OsStr::from_bytes(path).into());
                 }
-                Some((b'=', rest)) => {
+                Some((mark @ (b'=' | b'!'), rest)) => {
                     let mut parts = rest.splitn(2, |byte| *byte == b' ');
                     if let (Some(digest), Some(path)) = (parts.next(), parts.next()) {
                         let digest = String::from_utf8_lossy(digest).into_owned();
-                        read.held.insert(OsStr::from_bytes(path).into(), digest);
+                        let known = if *mark == b'=' { &mut read.held } else { &mut read.left };
+                        known.insert(OsStr::from_bytes(path).into(), digest);
                     }
                 }
                 _ => {}
@@ -89,6 +95,11 @@ impl Footprint {
     /// Whether a new path was made by commands of ours.
     pub(super) fn made(&self, path: &Path) -> bool {
         self.made.contains(path)
+    }
+
+    /// Whether a new path that setup made holds something else since.
+    pub(super) fn differs(&self, directory: &Path, path: &Path) -> bool {
+        self.left.get(path).is_some_and(|digest| *digest != digest_of(&directory.join(path)))
     }
 
     /// Whether a tracked path holds what commands of ours, or git, left in it.
@@ -108,11 +119,23 @@ impl Workspace {
         [FOOTPRINT, MARK].into_iter().try_for_each(|name| self.state.forget(name))
     }
 
-    /// Notes the folders that a task's scope names: what lies in them is work, whatever tools put
-    /// there.
-    pub fn note_named(&self, scope: &Scope) -> Result<(), Fault> {
-        let names: Vec<&str> = scope.allowed_parts().collect();
+    /// Notes the folders that a task's scope names, and the files that its words name with their
+    /// folders: what lies there is work, whatever tools or setup put there.
+    pub fn note_named(&self, scope: &Scope, words: &str) -> Result<(), Fault> {
+        let mut names: BTreeSet<&str> = scope.allowed_parts().collect();
+        for file in files_named_in(words) {
+            names.extend(file.split('/').rev().skip(1));
+            names.insert(file);
+        }
+        let names: Vec<&str> = names.into_iter().collect();
         self.state.write(NAMED, names.join("\n").as_bytes()).map(drop)
+    }
+
+    /// Names of files and folders that the task's scope or its words speak of.
+    pub(super) fn named(&self) -> Result<BTreeSet<Vec<u8>>, Fault> {
+        let named = self.state.read(NAMED)?.unwrap_or_default();
+        let names = named.split(|byte| *byte == b'\n').filter(|name| !name.is_empty());
+        Ok(names.map(<[u8]>::to_vec).collect())
     }
 
     /// Runs a check; what it leaves is not the agent's.
@@ -147,7 +170,12 @@ impl Workspace {
         let after = self.differing(&self.ours()).await?;
         let mut known = self.footprint()?;
         let was = known.clone();
-        known.made.extend(after.made.into_iter().filter(|path| !before.made.contains(path)));
+        for path in after.made.into_iter().filter(|path| !before.made.contains(path)) {
+            if author == Author::Setup {
+                known.left.insert(path.clone(), digest_of(&self.directory.join(&path)));
+            }
+            known.made.insert(path);
+        }
         let changed = after.held.into_iter().filter(|(path, _)| !before.held.contains_key(path));
         let mut put_back = Vec::new();
         match author {
@@ -219,11 +247,9 @@ impl Workspace {
             })
             .collect();
         let tracked = self.tracked_folders(&folders).await?;
-        let named = self.state.read(NAMED)?.unwrap_or_default();
-        let is_named = |folder: &Path| {
-            let name = folder.file_name().unwrap_or_default().as_bytes();
-            named.split(|byte| *byte == b'\n').any(|known| known == name)
-        };
+        let named = self.named()?;
+        let is_named =
+            |folder: &Path| named.contains(folder.file_name().unwrap_or_default().as_bytes());
         let is_work = |kind: &ByProduct| match kind {
             ByProduct::Below(folder) => tracked.contains(folder) || is_named(folder),
             ByProduct::File => false,
@@ -238,6 +264,20 @@ impl Workspace {
         }
         self.git.folders_in(&self.base().await?, folders.iter().copied()).await
     }
+}
+
+/// The files that a text names by a path or by a name with an ending, as `dist/index.html` does.
+fn files_named_in(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| c.is_whitespace() || "`'\"“”‘’()[]{}<>,;".contains(c));
+    let words = words.map(|word| word.trim_end_matches(['.', ':', '!', '?']));
+    words.map(|word| word.trim_start_matches("./")).filter(|word| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
+        let is_relative = !word.contains("//") && !word.contains(':') && !word.starts_with('/');
+        let is_ending = ending.chars().all(|c| c.is_ascii_alphanumeric())
+            && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+        is_relative && is_ending
+    })
 }
 
 /// What a path holds, with its kind and whether it can be executed.
@@ -265,9 +305,21 @@ mod tests {
     fn names_are_bytes_and_come_back_as_they_were() {
         let footprint = Footprint {
             made: [OsStr::from_bytes(b"caf\xe9 x\n").into(), "a b".into()].into(),
+            left: [("set up".into(), GONE.to_owned())].into(),
             held: [("with blank".into(), GONE.to_owned())].into(),
         };
         assert_eq!(Footprint::decode(&footprint.encode()), footprint);
         assert_eq!(Footprint::decode(b"x\0=nothing\0"), Footprint::default());
+    }
+
+    #[test]
+    fn a_text_names_files_by_paths_and_by_names_with_an_ending() {
+        let named = |text| files_named_in(text).collect::<Vec<_>>();
+        assert_eq!(named("write the page dist/index.html."), ["dist/index.html"]);
+        assert_eq!(named("set `./settings.ini`, then (a.py): ok"), ["settings.ini", "a.py"]);
+        assert!(
+            named("make the build/test step green in 3.5 s, see https://a.org/b.html").is_empty()
+        );
+        assert!(named("add a farewell and/or /etc/passwd.txt").is_empty());
     }
 }

@@ -88,12 +88,17 @@ impl Workspace {
         self.state.kept().join(run.to_string()).join("ignored")
     }
 
-    /// The files that git ignores, without what tools leave.
+    /// The files that git ignores, without what tools leave, unless the task's words name it.
     async fn ignored(&self) -> Result<Vec<PathBuf>, Fault> {
         let listing = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
         let done = self.ours().call(Operation::Status).args(listing).run().await?;
-        let all = paths(&done.stdout);
-        Ok(all.filter(|path| by_product(&self.directory, path).is_none()).collect())
+        let all: Vec<PathBuf> = paths(&done.stdout).collect();
+        let named = self.named()?;
+        let is_work = |path: &PathBuf| {
+            named.contains(path.as_os_str().as_bytes())
+                || by_product(&self.directory, path).is_none()
+        };
+        Ok(all.into_iter().filter(is_work).collect())
     }
 }
 

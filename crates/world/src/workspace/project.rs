@@ -37,7 +37,10 @@ impl Project {
             return Err(missing(message, "a working tree"));
         }
         if layout.shallow {
-            let message = format!("the history of {} is cut off (a shallow clone)", root.display());
+            let message = format!(
+                "the history of {} is cut off (a shallow clone). `git fetch --unshallow` completes it",
+                root.display()
+            );
             return Err(missing(message, "the whole history"));
         }
         git.head().await?;

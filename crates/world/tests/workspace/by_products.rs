@@ -41,6 +41,19 @@ fn what_setup_leaves_is_not_the_agents() {
     assert_eq!(tree, "deps/mine\nlock\nsettings\nwork");
 }
 
+// B31: what setup made is work where the task speaks of it and the agent changed it
+#[test]
+fn a_file_of_setup_that_the_task_names_is_work_when_it_changes() {
+    let stage = Stage::with(&[("lock", "1\n")]);
+    let workspace = set_up(&stage, &["echo 1 > settings.ini; echo 1 > other.ini"]);
+    let words = "set the level in settings.ini to three";
+    workspace.note_named(&Scope::new(&Rules::default()).unwrap(), words).unwrap();
+    assert_eq!(changed(&workspace), paths(&[]));
+    put(&workspace, "settings.ini", "3\n");
+    put(&workspace, "other.ini", "3\n");
+    assert_eq!(changed(&workspace), paths(&["settings.ini"]));
+}
+
 // B31: a new file stays; a tracked one is as it was, and the agent's own changes are not touched
 #[test]
 fn what_a_check_leaves_is_not_the_agents() {
@@ -103,7 +116,7 @@ fn by_products_of_known_kinds_are_no_work() {
     put(&workspace, "target.txt", "work\n");
     assert_eq!(changed(&workspace), paths(&["target.txt", "web/dist/new.js"]));
     let rules = Rules { allowed: vec!["web/coverage/**".to_owned()], ..Rules::default() };
-    workspace.note_named(&Scope::new(&rules).unwrap()).unwrap();
+    workspace.note_named(&Scope::new(&rules).unwrap(), "").unwrap();
     let named = paths(&["target.txt", "web/coverage/lcov.info", "web/dist/new.js"]);
     assert_eq!(changed(&workspace), named, "a scope that names the folder makes it work");
 }

@@ -4,6 +4,7 @@
 //! `doctor` shows all of it, `run` says it and does not begin where something stops it. Nothing is
 //! changed by looking, and no check is run.
 
+mod checkout;
 mod programs;
 mod python;
 mod repository;
@@ -72,6 +73,7 @@ pub(crate) async fn inspect(root: &Path, settings: &Settings, checks: &[String])
     concerns.extend(programs::inspect(root, &settings.run.setup, checks).await);
     concerns.extend(python::inspect(root, &settings.run.setup, checks).await);
     concerns.extend(shared_links(root, settings));
+    concerns.extend(checkout::inspect(root, checks).await);
     concerns.extend(wall::inspect(settings));
     concerns
 }

@@ -25,7 +25,7 @@ pub(super) struct Board {
     steps: HashMap<RunId, Step>,
     /// What was last said about a task, by its agent or by us.
     said: HashMap<TaskId, String>,
-    /// Which approach a task is at, of how many.
+    /// Which approach a task is at.
     approach: HashMap<TaskId, u32>,
     began: HashMap<TaskId, Time>,
     /// A check that is red before any work, and the build whose work it may belong to.
@@ -40,6 +40,9 @@ impl Board {
         gates: Vec<GateRow>,
         questions: Vec<QuestionRow>,
     ) {
+        // What a build that is over would do about its base is no question any more.
+        let is_over = |id| builds.iter().any(|(row, _)| row.id == id && row.ended_at.is_some());
+        self.red_base = self.red_base.take().filter(|(build, _)| !is_over(*build));
         self.builds = builds;
         self.gates = gates;
         self.questions =
@@ -56,8 +59,8 @@ impl Board {
             Event::RunStep { run, step } | Event::RunResumed { run, step } => {
                 self.steps.insert(*run, *step);
             }
-            Event::Retrying { task, attempt, .. } => {
-                self.approach.insert(*task, *attempt);
+            Event::Retrying { task, attempt, approach, .. } => {
+                self.approach.insert(*task, attempt.saturating_add(1).max(*approach));
                 self.said.remove(task);
             }
             Event::BaseChecked { build, red, .. } => {
@@ -193,7 +196,7 @@ impl Board {
             }
         };
         match self.approach.get(&row.id) {
-            Some(approach) => format!("approach {}: {doing}", approach + 1),
+            Some(approach) => format!("approach {approach}: {doing}"),
             None => doing.to_owned(),
         }
     }
@@ -340,5 +343,23 @@ mod tests {
         assert!(asked.contains("`make test` fails before any work has begun."), "{asked}");
         board.happened(&at(Event::BaseJudged { build, belongs: true }), None);
         assert!(keys(&board).starts_with("p pause"));
+    }
+
+    #[test]
+    fn a_build_that_is_over_asks_no_more_about_its_base() {
+        let mut board = board();
+        let red = RedCheck {
+            command: "make test".into(),
+            exit: 2,
+            output: "no".into(),
+            tests: Vec::new(),
+        };
+        let (id, run) = (BuildId(7), RunId(5));
+        board.happened(&at(Event::BaseChecked { build: id, run, red: vec![red] }), None);
+        board.look(vec![(build(1), Vec::new())], Vec::new(), Vec::new());
+        assert_eq!(board.red_base(), Some(id));
+        let over = BuildRow { ended_at: Some(NOW), ..build(1) };
+        board.look(vec![(over, Vec::new())], Vec::new(), Vec::new());
+        assert_eq!(board.red_base(), None);
     }
 }

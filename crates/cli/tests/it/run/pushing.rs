@@ -25,7 +25,7 @@ fn told_how_to_push(stage: &Stage, reason: &str) {
     }
     assert!(ran.stderr.contains("When that is put right, `git push"), "{ran}");
     assert!(ran.stdout.contains("The push of “Do one” did not arrive; trying once more."), "{ran}");
-    assert!(!ran.stdout.contains("the last step"), "{ran}");
+    assert!(!ran.stdout.contains("the last action"), "{ran}");
     assert_eq!(ran.exit, 0, "{ran}");
     assert_eq!(stage.questions().len(), 0, "{ran}");
     assert!(ran.stderr.contains("`git push origin unstuck/b0`"), "{ran}");

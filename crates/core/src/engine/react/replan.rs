@@ -45,8 +45,9 @@ pub(super) fn retrying(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     let why = Why::code(Rule::AnotherApproach, code)
         .counted(Charge::Signature, attempt, limits.per_signature)
         .counted(Charge::Consecutive, task.counters.consecutive, limits.consecutive);
+    let (approach, of) = task.setbacks.next(attempt, limits.per_signature);
     let task = task.id;
-    turn.decide(Event::Retrying { task, run, signature, attempt, code }, why);
+    turn.decide(Event::Retrying { task, run, signature, attempt, code, approach, of }, why);
 }
 
 /// How many tries the error has had with the one at hand. An answer may have started the count

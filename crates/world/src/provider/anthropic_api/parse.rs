@@ -70,7 +70,10 @@ impl Reading for Reader {
             Some("end_turn" | "tool_use" | "stop_sequence") => false,
             Some("pause_turn") => true,
             Some("max_tokens") => return Err(stopped(Trouble::OutputLimit, "max_tokens")),
-            Some("refusal") => return Err(stopped(Trouble::Refused, "refusal")),
+            Some("refusal") => {
+                let said = self.blocks.iter().filter_map(Block::words).collect::<String>();
+                return Err(stopped(Trouble::Refused, "refusal").saying(&said));
+            }
             Some(reason @ "model_context_window_exceeded") => {
                 return Err(stopped(Trouble::ContextTooLong, reason));
             }
@@ -150,6 +153,14 @@ impl Reader {
 }
 
 impl Block {
+    /// What it says to people.
+    fn words(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Call { .. } | Self::Opaque(_) => None,
+        }
+    }
+
     fn part(self) -> Result<Part, Problem> {
         Ok(match self {
             Self::Text(text) => Part::Text { text },

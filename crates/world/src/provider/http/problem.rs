@@ -102,6 +102,15 @@ pub(in crate::provider) struct Problem {
 }
 
 impl Problem {
+    /// The same with the words of the model below what happened.
+    pub(in crate::provider) fn saying(mut self, words: &str) -> Self {
+        let words = words.trim();
+        if !words.is_empty() {
+            self.message = format!("{}\n{words}", self.message);
+        }
+        self
+    }
+
     pub(in crate::provider) fn new(trouble: Trouble, message: impl Into<String>) -> Self {
         Self {
             trouble,

@@ -14,7 +14,8 @@ const CALLS_MAX: usize = 1_024;
 pub(in super::super) struct Reader {
     text: String,
     calls: Vec<Call>,
-    refused: bool,
+    /// The words of a refusal.
+    refusal: String,
     finish_reason: Option<String>,
     used: Option<Usage>,
 }
@@ -59,12 +60,13 @@ impl Reading for Reader {
             Some("stop" | "tool_calls" | "function_call") => {}
             Some("length") => return Err(error::stopped(Trouble::OutputLimit, "length")),
             Some("content_filter") => {
-                return Err(error::stopped(Trouble::Refused, "content_filter"));
+                let problem = error::stopped(Trouble::Refused, "content_filter");
+                return Err(problem.saying(&self.text));
             }
             Some(other) => return Err(error::stopped(Trouble::Unknown, other)),
         }
-        if self.refused {
-            return Err(error::stopped(Trouble::Refused, "refusal"));
+        if !self.refusal.is_empty() {
+            return Err(error::stopped(Trouble::Refused, "refusal").saying(&self.refusal));
         }
         let text = std::mem::take(&mut self.text);
         let mut parts: Vec<Part> = Vec::new();
@@ -91,7 +93,7 @@ impl Reader {
         if let Some(words) = &delta.content {
             self.text.push_str(&words.0);
         }
-        self.refused |= delta.refusal.as_ref().is_some_and(|words| !words.0.is_empty());
+        self.refusal.push_str(delta.refusal.as_ref().map_or("", |words| &words.0));
         delta.tool_calls.iter().flatten().try_for_each(|call| self.call(call))
     }
 

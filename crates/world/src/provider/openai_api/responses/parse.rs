@@ -70,7 +70,8 @@ fn part(mut item: Value, parts: &mut Vec<Part>) -> Result<(), Problem> {
             for content in item["content"].as_array().into_iter().flatten() {
                 match (content["type"].as_str(), content["text"].as_str()) {
                     (Some("refusal"), _) => {
-                        return Err(error::stopped(Trouble::Refused, "refusal"));
+                        let said = content["refusal"].as_str().unwrap_or_default();
+                        return Err(error::stopped(Trouble::Refused, "refusal").saying(said));
                     }
                     (Some("output_text"), Some(text)) => {
                         parts.push(Part::Text { text: text.to_owned() });

@@ -1,0 +1,110 @@
+//! Checks and links that name the person's own checkout by its path: in a worktree they would test the
+//! files of the checkout, which no agent changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::fault::Code;
+use unstuck_world::git::Git;
+use unstuck_world::validate::defining_files;
+
+use super::{CHECKS, Concern, OWN_CODE};
+use crate::settings::FILE;
+
+/// Folders of what is installed in a checkout and not changed by agents.
+const INSTALLED: [&str; 3] = [".venv", "venv", "node_modules"];
+
+/// What leads to the checkout at `root`.
+pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
+    let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let names = |text: &str| [root, &real].iter().any(|root| names_path(text, root));
+    let mut concerns = Vec::new();
+    for check in checks.iter().filter(|check| names(check)) {
+        let says = format!(
+            "`{check}` names this folder by its path, so it would test your own checkout instead of \
+             what an agent changed"
+        );
+        let todo = format!("write the path relative to the project in {FILE}");
+        concerns.push(Concern::stops(CHECKS, Code::PreconditionMissing, says, todo));
+    }
+    for file in defining_files(root, checks) {
+        let Ok(text) = fs::read_to_string(root.join(&file)) else { continue };
+        let Some(at) = text.lines().position(&names) else { continue };
+        let says = format!(
+            "{}:{} names this folder by its path, so the checks would test your own checkout instead \
+             of what an agent changed",
+            file.display(),
+            at + 1
+        );
+        let todo = format!("write the path relative to the project in {}", file.display());
+        concerns.push(Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo));
+    }
+    concerns.extend(links(root, &real).await);
+    concerns
+}
+
+/// Tracked links with an absolute path into the checkout.
+async fn links(root: &Path, real: &Path) -> Vec<Concern> {
+    let git = Git::at("git", root);
+    let Ok(head) = git.head().await else { return Vec::new() };
+    let Ok(links) = git.links_in(&head).await else { return Vec::new() };
+    let leading = links.into_iter().filter_map(|link| {
+        let to = fs::read_link(root.join(&link)).ok()?;
+        let rest = [root, real].iter().find_map(|root| to.strip_prefix(root).ok())?;
+        let rest = rest.to_owned();
+        (!is_installed(&rest)).then_some((link, to, rest))
+    });
+    leading
+        .map(|(link, to, rest)| {
+            let says = format!(
+                "the link {} leads to {}, so the checks would test your own checkout instead of what \
+                 an agent changed",
+                link.display(),
+                to.display()
+            );
+            let up: PathBuf = link.iter().skip(1).map(|_| "..").collect();
+            let relative = up.join(&rest);
+            let relative = if relative.as_os_str().is_empty() { ".".into() } else { relative };
+            let todo = format!("`ln -sfn {} {}`, and commit it", relative.display(), link.display());
+            Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo)
+        })
+        .collect()
+}
+
+/// Whether a text names this folder or something in it that is not installed there.
+fn names_path(text: &str, root: &Path) -> bool {
+    let Some(root) = root.to_str().filter(|root| root.len() > 1) else { return false };
+    text.match_indices(root).any(|(at, _)| {
+        let rest = &text[at + root.len()..];
+        let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
+        let before = text[..at].chars().next_back();
+        let begins = before.is_none_or(|c| !c.is_alphanumeric() && c != '/');
+        ends && begins && !is_installed(Path::new(rest.trim_start_matches('/')))
+    })
+}
+
+fn is_installed(path: &Path) -> bool {
+    path.iter().next().is_some_and(|first| INSTALLED.iter().any(|known| first == *known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_named_as_a_whole_and_what_is_installed_does_not_count() {
+        let root = Path::new("/home/ada/shop");
+        let cases = [
+            ("cd /home/ada/shop && make", true),
+            ("python3 /home/ada/shop/tests/run.py", true),
+            ("ROOT=/home/ada/shop", true),
+            ("cd /home/ada/shopping", false),
+            ("cd /mnt/home/ada/shop", false),
+            ("/home/ada/shop/.venv/bin/pytest -q", false),
+            ("cd tests && make", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(names_path(text, root), expected, "{text}");
+        }
+    }
+}
