@@ -83,6 +83,14 @@ impl Git {
         Ok(kept)
     }
 
+    /// What a commit holds at its root.
+    pub async fn names_in(&self, commit: &Oid) -> Result<BTreeSet<PathBuf>, Fault> {
+        let call = self.call(Operation::Look).args(["ls-tree", "-z", "--name-only", "--full-tree"]);
+        let done = call.args([commit.as_str()]).run().await?;
+        let names = done.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+    }
+
     /// The symbolic links that a commit holds.
     pub async fn links_in(&self, commit: &Oid) -> Result<Vec<PathBuf>, Fault> {
         let call = self.call(Operation::Look).args(["ls-tree", "-r", "-z", "--full-tree"]);

@@ -1,11 +1,12 @@
 //! Checks and links that name the person's own checkout by its path: in a worktree they would test the
-//! files of the checkout, which no agent changes.
+//! files of the checkout, which no agent changes. What git does not track there is no part of the work.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::fault::Code;
-use unstuck_world::git::Git;
+use unstuck_world::git::{Git, Oid};
 use unstuck_world::validate::defining_files;
 
 use super::{CHECKS, Concern, OWN_CODE};
@@ -17,7 +18,10 @@ const INSTALLED: [&str; 3] = [".venv", "venv", "node_modules"];
 /// What leads to the checkout at `root`.
 pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
     let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-    let names = |text: &str| [root, &real].iter().any(|root| names_path(text, root));
+    let git = Git::at("git", root);
+    let Ok(head) = git.head().await else { return Vec::new() };
+    let Ok(tracked) = git.names_in(&head).await else { return Vec::new() };
+    let names = |text: &str| [root, &real].iter().any(|root| names_path(text, root, &tracked));
     let mut concerns = Vec::new();
     for check in checks.iter().filter(|check| names(check)) {
         let says = format!(
@@ -39,15 +43,13 @@ pub(super) async fn inspect(root: &Path, checks: &[String]) -> Vec<Concern> {
         let todo = format!("write the path relative to the project in {}", file.display());
         concerns.push(Concern::stops(OWN_CODE, Code::PreconditionMissing, says, todo));
     }
-    concerns.extend(links(root, &real).await);
+    concerns.extend(links(&git, &head, (root, &real)).await);
     concerns
 }
 
 /// Tracked links with an absolute path into the checkout.
-async fn links(root: &Path, real: &Path) -> Vec<Concern> {
-    let git = Git::at("git", root);
-    let Ok(head) = git.head().await else { return Vec::new() };
-    let Ok(links) = git.links_in(&head).await else { return Vec::new() };
+async fn links(git: &Git, head: &Oid, (root, real): (&Path, &Path)) -> Vec<Concern> {
+    let Ok(links) = git.links_in(head).await else { return Vec::new() };
     let leading = links.into_iter().filter_map(|link| {
         let to = fs::read_link(root.join(&link)).ok()?;
         let rest = [root, real].iter().find_map(|root| to.strip_prefix(root).ok())?;
@@ -71,15 +73,19 @@ async fn links(root: &Path, real: &Path) -> Vec<Concern> {
         .collect()
 }
 
-/// Whether a text names this folder or something in it that is not installed there.
-fn names_path(text: &str, root: &Path) -> bool {
+/// Whether a text names this folder, or something in it that is tracked and not installed there.
+fn names_path(text: &str, root: &Path, tracked: &BTreeSet<PathBuf>) -> bool {
     let Some(root) = root.to_str().filter(|root| root.len() > 1) else { return false };
     text.match_indices(root).any(|(at, _)| {
         let rest = &text[at + root.len()..];
         let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
         let before = text[..at].chars().next_back();
         let begins = before.is_none_or(|c| !c.is_alphanumeric() && c != '/');
-        ends && begins && !is_installed(Path::new(rest.trim_start_matches('/')))
+        let ends_path = |c: char| c.is_whitespace() || "\"';&|)>:".contains(c);
+        let below = rest.split(ends_path).next().unwrap_or_default();
+        let below = Path::new(below.trim_start_matches('/'));
+        let is_own = below.iter().next().is_none_or(|first| tracked.contains(Path::new(first)));
+        ends && begins && is_own && !is_installed(below)
     })
 }
 
@@ -94,6 +100,7 @@ mod tests {
     #[test]
     fn a_path_is_named_as_a_whole_and_what_is_installed_does_not_count() {
         let root = Path::new("/home/ada/shop");
+        let tracked = ["tests", "Makefile", ".venv"].map(PathBuf::from).into();
         let cases = [
             ("cd /home/ada/shop && make", true),
             ("python3 /home/ada/shop/tests/run.py", true),
@@ -102,9 +109,11 @@ mod tests {
             ("cd /mnt/home/ada/shop", false),
             ("/home/ada/shop/.venv/bin/pytest -q", false),
             ("cd tests && make", false),
+            ("cat \"/home/ada/shop/Makefile\"", true),
+            ("test -e /home/ada/shop/was-red || exit 1", false),
         ];
         for (text, expected) in cases {
-            assert_eq!(names_path(text, root), expected, "{text}");
+            assert_eq!(names_path(text, root, &tracked), expected, "{text}");
         }
     }
 }
