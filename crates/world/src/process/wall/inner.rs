@@ -109,6 +109,7 @@ fn limit_processes(wall: &Wall, say: &PipeWriter) -> Hold {
 
 /// From now on ends everything in the namespace when there are more processes and threads than are
 /// allowed: with its first process, the kernel ends all others.
+#[expect(clippy::disallowed_methods, reason = "the stage is a program, and its end is the wall's")]
 fn end_beyond(allowed: u64, say: &PipeWriter) -> io::Result<()> {
     let say = say.try_clone()?;
     let watch = move || {
