@@ -25,6 +25,7 @@ const SURROUNDINGS: &str = include_str!("../../../testdata/corpus/surroundings.j
 const TOOLS25: &str = include_str!("../../../testdata/corpus/tools25.jsonl");
 const FRESH: &str = include_str!("../../../testdata/corpus/fresh.jsonl");
 const FRESH2: &str = include_str!("../../../testdata/corpus/fresh2.jsonl");
+const FRESH3: &str = include_str!("../../../testdata/corpus/fresh3.jsonl");
 const SAID: &str = include_str!("../../../testdata/corpus/said.txt");
 const FOLDS: usize = 5;
 
@@ -215,6 +216,22 @@ fn what_tools_of_later_sets_say_is_read_no_worse_than_it_was() {
     assert!(score.category_macro >= 0.93, "later: category, averaged");
 }
 
+// Labelled before it was scored. The rules were improved by what they read wrongly of one half of the
+// tools; what they read wrongly of the sealed half nobody looked at.
+#[test]
+fn what_tools_of_a_sealed_half_say_is_read_no_worse_than_it_was() {
+    for (part, floor, floor_macro) in [("open", 0.86, 0.86), ("sealed", 0.72, 0.72), ("after", 0.5, 0.5)] {
+        let sign = format!("\"part\": \"{part}\"");
+        let lines: Vec<&str> = FRESH3.lines().filter(|line| line.contains(&sign)).collect();
+        let records = records(&lines.join("\n"));
+        assert!(records.len() >= 80, "{part}: {}", records.len());
+        let score = support::score(&support::read(&records), |_| true);
+        row(part, &score);
+        assert!(score.category >= floor, "{part}: category");
+        assert!(score.category_macro >= floor_macro, "{part}: category, averaged");
+    }
+}
+
 // Ways to say each category, none of them a tool's own: the words must reach beyond the corpora.
 #[test]
 fn other_ways_to_say_it_are_read_no_worse_than_they_were() {
@@ -234,7 +251,7 @@ fn other_ways_to_say_it_are_read_no_worse_than_they_were() {
 // B3: what any of these tools says, told by a failing test, is no news about the surroundings.
 #[test]
 fn no_tools_words_in_a_failing_test_are_taken_for_the_surroundings() {
-    let records: Vec<Record> = [FRESH, FRESH2].into_iter().flat_map(records).collect();
+    let records: Vec<Record> = [FRESH, FRESH2, FRESH3].into_iter().flat_map(records).collect();
     let mut wrong = Vec::new();
     for record in &records {
         let longest = record.text.lines().map(str::trim).max_by_key(|line| line.len());
