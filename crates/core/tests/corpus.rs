@@ -195,8 +195,8 @@ fn what_tools_of_fresh_sets_say_is_read_no_worse_than_it_was() {
     let found = support::read(&records);
     let score = support::score(&found, |_| true);
     row("fresh", &score);
-    assert!(score.category >= 0.905, "fresh: category");
-    assert!(score.category_macro >= 0.91, "fresh: category, averaged");
+    assert!(score.category >= 0.92, "fresh: category");
+    assert!(score.category_macro >= 0.925, "fresh: category, averaged");
 }
 
 // Three further sets, most of the first two captured or written for tools in none of the others.
@@ -212,15 +212,17 @@ fn what_tools_of_later_sets_say_is_read_no_worse_than_it_was() {
     }
     let score = support::score(&found, |_| true);
     row("later", &score);
-    assert!(score.category >= 0.905, "later: category");
-    assert!(score.category_macro >= 0.93, "later: category, averaged");
+    assert!(score.category >= 0.91, "later: category");
+    assert!(score.category_macro >= 0.94, "later: category, averaged");
 }
 
 // Labelled before it was scored. The rules were improved by what they read wrongly of one half of the
 // tools; what they read wrongly of the sealed half nobody looked at.
 #[test]
 fn what_tools_of_a_sealed_half_say_is_read_no_worse_than_it_was() {
-    for (part, floor, floor_macro) in [("open", 0.86, 0.86), ("sealed", 0.72, 0.72), ("after", 0.5, 0.5)] {
+    for (part, floor, floor_macro) in
+        [("open", 0.89, 0.88), ("sealed", 0.73, 0.74), ("after", 0.76, 0.77)]
+    {
         let sign = format!("\"part\": \"{part}\"");
         let lines: Vec<&str> = FRESH3.lines().filter(|line| line.contains(&sign)).collect();
         let records = records(&lines.join("\n"));

@@ -182,9 +182,8 @@ fn of_worded_name(name: &[u8], best: &mut Hit) {
     } else if words & NEGATIVE != 0 && name.contains(&b'_') {
         offer(best, of_class(name), NAME);
     }
-    // It tells why something could not be fetched.
     if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-        best.offer_vague(Code::ToolConfig, NAME);
+        best.offer(Code::ToolConfig, NAME);
     }
     // `DEVICE_BUSY`, `USB_ERROR_ACCESS`: the last word tells what the call came to.
     let last = memchr::memrchr(b'_', name).map_or(name, |at| &name[at..]);
