@@ -25,6 +25,7 @@ const SURROUNDINGS: &str = include_str!("../../../testdata/corpus/surroundings.j
 const TOOLS25: &str = include_str!("../../../testdata/corpus/tools25.jsonl");
 const FRESH: &str = include_str!("../../../testdata/corpus/fresh.jsonl");
 const FRESH2: &str = include_str!("../../../testdata/corpus/fresh2.jsonl");
+const FRESH3: &str = include_str!("../../../testdata/corpus/fresh3.jsonl");
 const SAID: &str = include_str!("../../../testdata/corpus/said.txt");
 const FOLDS: usize = 5;
 
@@ -194,8 +195,8 @@ fn what_tools_of_fresh_sets_say_is_read_no_worse_than_it_was() {
     let found = support::read(&records);
     let score = support::score(&found, |_| true);
     row("fresh", &score);
-    assert!(score.category >= 0.905, "fresh: category");
-    assert!(score.category_macro >= 0.91, "fresh: category, averaged");
+    assert!(score.category >= 0.92, "fresh: category");
+    assert!(score.category_macro >= 0.925, "fresh: category, averaged");
 }
 
 // Three further sets, most of the first two captured or written for tools in none of the others.
@@ -211,8 +212,26 @@ fn what_tools_of_later_sets_say_is_read_no_worse_than_it_was() {
     }
     let score = support::score(&found, |_| true);
     row("later", &score);
-    assert!(score.category >= 0.905, "later: category");
-    assert!(score.category_macro >= 0.93, "later: category, averaged");
+    assert!(score.category >= 0.91, "later: category");
+    assert!(score.category_macro >= 0.94, "later: category, averaged");
+}
+
+// Labelled before it was scored. The rules were improved by what they read wrongly of one half of the
+// tools; what they read wrongly of the sealed half nobody looked at.
+#[test]
+fn what_tools_of_a_sealed_half_say_is_read_no_worse_than_it_was() {
+    for (part, floor, floor_macro) in
+        [("open", 0.89, 0.88), ("sealed", 0.73, 0.74), ("after", 0.76, 0.77)]
+    {
+        let sign = format!("\"part\": \"{part}\"");
+        let lines: Vec<&str> = FRESH3.lines().filter(|line| line.contains(&sign)).collect();
+        let records = records(&lines.join("\n"));
+        assert!(records.len() >= 80, "{part}: {}", records.len());
+        let score = support::score(&support::read(&records), |_| true);
+        row(part, &score);
+        assert!(score.category >= floor, "{part}: category");
+        assert!(score.category_macro >= floor_macro, "{part}: category, averaged");
+    }
 }
 
 // Ways to say each category, none of them a tool's own: the words must reach beyond the corpora.
@@ -234,7 +253,7 @@ fn other_ways_to_say_it_are_read_no_worse_than_they_were() {
 // B3: what any of these tools says, told by a failing test, is no news about the surroundings.
 #[test]
 fn no_tools_words_in_a_failing_test_are_taken_for_the_surroundings() {
-    let records: Vec<Record> = [FRESH, FRESH2].into_iter().flat_map(records).collect();
+    let records: Vec<Record> = [FRESH, FRESH2, FRESH3].into_iter().flat_map(records).collect();
     let mut wrong = Vec::new();
     for record in &records {
         let longest = record.text.lines().map(str::trim).max_by_key(|line| line.len());

@@ -19,6 +19,7 @@ pub(super) const SETTINGS_FILE: &str = "said.settings";
 const CLIENT: &str = "said.client";
 const TOLD: &str = "said.told";
 const PROGRAM: &str = "said.program";
+const UNPLACED: &str = "said.unplaced";
 const VARIABLE: &str = "exception.variable";
 
 pub(super) const RULES: &[&str] = &[
@@ -36,6 +37,7 @@ pub(super) const RULES: &[&str] = &[
     CLIENT,
     TOLD,
     PROGRAM,
+    UNPLACED,
     LOGIN_TOLD,
     ASKED,
     INSTALL_TOLD,
@@ -141,7 +143,21 @@ pub(super) fn points_at_source(line: &Line<'_>) -> bool {
     };
     line.file.is_none()
         && matches!(line.role, Role::Said | Role::Weak | Role::Acute)
-        && line.text.split(|b| matches!(b, b' ' | b'\t' | b',')).any(is_place)
+        && (line.text.split(|b| matches!(b, b' ' | b'\t' | b',')).any(is_place)
+            || (counts_columns(line.text) && !names_data(line.text)))
+}
+
+/// `Line 12, Col: 5`: a place in a text that was read.
+fn counts_columns(text: &[u8]) -> bool {
+    has_line_number(text)
+        && [b" col".as_slice(), b" Col"].iter().any(|s| find_part(text, s).is_some())
+}
+
+/// Whether a line speaks of data, whose grammar is no code.
+fn names_data(text: &[u8]) -> bool {
+    const DATA: [&[u8]; 4] = [b"json", b"yaml", b"toml", b"xml"];
+    let lower = text.to_ascii_lowercase();
+    DATA.iter().any(|name| find_part(&lower, name).is_some())
 }
 
 /// `ld: final link failed: No space left on device`: the machine's own sentence at the end.
@@ -266,7 +282,15 @@ pub(super) const ASKED: &str = "said.running";
 
 /// Whether a line asks whether something is up: `could not list nodes, is the agent running?`
 pub(super) fn asks_for_server(diagnosis: &Diagnosis<'_>) -> bool {
-    diagnosis.lines().iter().any(|line| line.file.is_none() && line.text.ends_with(b" running?"))
+    const ENDINGS: [&[u8]; 5] = [b" running?", b" up?", b" started?", b" online?", b" reachable?"];
+    let asks = |text: &[u8]| {
+        text.split_inclusive(|b| *b == b'?')
+            .any(|part| ENDINGS.iter().any(|end| part.ends_with(end)))
+    };
+    // What may not even be installed is missing first.
+    let installs = |text: &[u8]| find_part(text, b"installed").is_some();
+    let asked = |line: &Line<'_>| line.file.is_none() && asks(line.text) && !installs(line.text);
+    diagnosis.lines().iter().any(asked)
 }
 
 /// The rule of an output that tells how to log in.
@@ -357,6 +381,63 @@ pub(super) fn of_program(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         && lines.iter().all(own)
         && (lines.iter().any(speaks) || lines.iter().any(explains));
     told.then_some(Verdict { code: Code::ToolConfig, rule: PROGRAM })
+}
+
+/// What programs are called with and work on.
+const WORKED_ON: &[&[u8]] = &[
+    b"file",
+    b"files",
+    b"config",
+    b"configuration",
+    b"settings",
+    b"version",
+    b"versions",
+    b"directory",
+    b"folder",
+    b"option",
+    b"options",
+    b"flag",
+    b"argument",
+    b"arguments",
+    b"target",
+    b"package",
+    b"packages",
+    b"profile",
+    b"workspace",
+    b"project",
+    b"repository",
+    b"checksum",
+    b"signature",
+    b"root",
+    b"image",
+    b"plugin",
+    b"schema",
+    b"environment",
+    b"link",
+];
+
+/// Words of no rule about what a program works on, with no place in any source, no stack and no
+/// program that ended: about how it was called, since code that fails says where.
+pub(super) fn unplaced(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    const SIGNS: &[&[u8]] =
+        &[b"exit ", b"exited", b"ssert", b"ailed", b"FAILED", b"^", b"aborted", b"inding"];
+    let text = diagnosis.text();
+    let placed = |line: &[u8]| {
+        let colon = |at: usize| line.get(at + 1).is_some_and(u8::is_ascii_digit);
+        has_line_number(line)
+            || find_part(line, b"ine: ").is_some()
+            || memchr::memchr_iter(b':', line).any(colon)
+            || SIGNS.iter().any(|sign| find_part(line, sign).is_some())
+    };
+    let own = |line: &Line<'_>| {
+        let mut words = line.text.split(|b| !b.is_ascii_alphabetic());
+        line.file.is_none() && words.any(|word| WORKED_ON.contains(&word))
+    };
+    let told = !diagnosis.raises()
+        && diagnosis.place().is_none()
+        && diagnosis.lines().iter().any(own)
+        && !text.split(|b| *b == b'\n').any(placed);
+    told.then_some(Verdict { code: Code::ToolConfig, rule: UNPLACED })
 }
 
 /// What a program says behind a level, with no place in any source: about its own work.

@@ -34,6 +34,11 @@ impl Hit {
         self.is_none() || (self.code == Code::ToolConfig && self.rank == rank(Code::ToolConfig))
     }
 
+    /// Whether words that stand together, and no more, miss a program.
+    pub(super) fn is_missing_by_words(self) -> bool {
+        self.rule == vocabulary::MISSING_TOOL
+    }
+
     /// Whether it passes by itself, so that a lock or a port may be behind it.
     pub(super) const fn passes(self) -> bool {
         self.rank >= LOCK_RANK

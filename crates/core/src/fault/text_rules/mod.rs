@@ -123,7 +123,8 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
             structured::of_registry(&diagnosis.remaining(), &mut best);
         }
     }
-    if own_code.is_none() && best.is_loose() && findings::asks_for_server(diagnosis) {
+    let open = best.is_loose() || best.is_missing_by_words();
+    if own_code.is_none() && open && findings::asks_for_server(diagnosis) {
         return Verdict { code: Code::EnvConnection, rule: findings::ASKED };
     }
     if own_code.is_none()
@@ -147,6 +148,7 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         .or_else(|| findings::told(diagnosis))
         .or_else(|| findings::refused(&diagnosis.remaining()))
         .or_else(|| findings::of_program(diagnosis))
+        .or_else(|| findings::unplaced(diagnosis))
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
 }
 

@@ -87,7 +87,9 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
             continue;
         }
         // A server that answers with a status of its own blames the request.
-        if rejected && prose[..found.end()].ends_with(b"server error") {
+        if prose[..found.end()].ends_with(b"server error")
+            && (rejected || is_addressee(prose, found.start()))
+        {
             continue;
         }
         if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
@@ -139,6 +141,12 @@ pub(super) fn continues(prose: &[u8], end: usize) -> bool {
 
 const fn is_in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@')
+}
+
+/// `connect to server: error …`, `from server: error …`: what follows is the error.
+fn is_addressee(prose: &[u8], start: usize) -> bool {
+    const BEFORE: [&[u8]; 4] = [b" to ", b" to the ", b"from ", b"from the "];
+    BEFORE.iter().any(|words| prose[..start].ends_with(words))
 }
 
 /// `timeout must be a number` is about a setting called timeout.

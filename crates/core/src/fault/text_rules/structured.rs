@@ -44,7 +44,7 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
 
 /// A server that is down is a registry, where the lines speak of what one fetches from a registry.
 pub(super) fn of_registry(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
-    if best.is(Code::EnvUnavailable) && mentions_registry(diagnosis) {
+    if best.is(Code::EnvUnavailable) && !best.is_lock() && mentions_registry(diagnosis) {
         best.offer(Code::EnvRegistry, STATUS_REGISTRY);
     }
 }
@@ -185,6 +185,15 @@ fn of_worded_name(name: &[u8], best: &mut Hit) {
     if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         best.offer(Code::ToolConfig, NAME);
     }
+    // `DEVICE_BUSY`, `USB_ERROR_ACCESS`: the last word tells what the call came to.
+    let last = memchr::memrchr(b'_', name).map_or(name, |at| &name[at..]);
+    let fails = memchr::memmem::find(name, b"ERR").is_some();
+    match last {
+        b"_BUSY" | b"_LOCKED" => best.offer(Code::EnvUnavailable, NAME),
+        b"_ACCESS" if fails => best.offer(Code::ToolAccessDenied, NAME),
+        b"_TIMEOUT" if fails => best.offer(Code::EnvTimeout, NAME),
+        _ => {}
+    }
     of_numbered_name(name, best);
 }
 
@@ -262,6 +271,7 @@ fn of_class(class: &[u8]) -> Option<Code> {
         }
         // The whole name: services give it to what is no fault of the caller.
         () if words == INTERNAL && class.ends_with(b"InternalError") => Code::EnvUnavailable,
+        () if any(LOCK) && !any(MISSING | NO) => Code::EnvUnavailable,
         () if any(SPACE) && any(INSUFFICIENT | NO | FULL) => Code::EnvDiskFull,
         () if any(MEMORY) => Code::ToolCrash,
         () if any(CERTIFICATE | CONFIG) => Code::ToolConfig,
@@ -331,6 +341,7 @@ class_words! {
     SPACE = 46: b"space" | b"storage" | b"disk",
     FULL = 47: b"full",
     FAILED = 48: b"failed" | b"failure" | b"refused" | b"reset" | b"unreachable",
+    LOCK = 51: b"lock" | b"locked" | b"busy" | b"deadlock",
     CONFIG = 45: b"config" | b"configuration" | b"configured" | b"usage" | b"settings" | b"option",
 }
 

@@ -28,14 +28,12 @@ pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
     let refused = best.is(Code::ToolAccessDenied);
     let rejects = best.is(Code::AuthInvalid);
     let died = best.is(Code::ToolCrash);
-    let names = |parts: &[&[u8]]| parts.iter().any(|p| memchr::memmem::find(prose, p).is_some());
-    let held = passes && names(&[b"lock", b"lck", b"lease", b" use", b"taken", b"listening"]);
-    if !(wide || held || asks || refused || rejects || died) {
+    if !(wide || passes || asks || refused || rejects || died) {
         return;
     }
     let heard = |rule: &Together| match rule.id {
-        WRONG_SECRET => wide || asks || refused,
-        LOGIN_FIRST => wide || rejects || refused,
+        WRONG_SECRET => wide || asks || refused || passes,
+        LOGIN_FIRST => wide || rejects || refused || passes,
         LOCKED | PORT_TAKEN => passes,
         DAMAGED => wide || died,
         _ => wide,
@@ -130,6 +128,13 @@ mod tests {
             ("error: request aborted after 30000 ms", Code::EnvTimeout),
             ("error: the archive is damaged", Code::ToolConfig),
             ("error: the working directory must be clean", Code::GitConflict),
+            ("error: the passwords do not agree", Code::AuthInvalid),
+            ("error: the group limit (limit: 70) is exceeded", Code::ToolRateLimit),
+            ("error: size limit exceeded by 3 kB", Code::ToolConfig),
+            ("error: unable to establish a session", Code::EnvConnection),
+            ("error: the object has been modified, please try again", Code::EnvUnavailable),
+            ("error: the account balance is not positive", Code::ToolQuota),
+            ("error: connect to server: error: the token is wrong", Code::AuthInvalid),
         ];
         for (output, code) in cases {
             let reading = read(output.as_bytes());

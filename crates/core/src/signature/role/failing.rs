@@ -57,9 +57,17 @@ pub(super) fn crossed(text: &[u8], heavy: bool) -> (Role, &[u8]) {
         Role::Said if text.starts_with(b"[") || contains(text, b": ") => (Role::Said, text),
         _ if contains(text, b" > ") => (Role::Test, text),
         Role::Weak | Role::Acute => (Role::Said, text),
+        _ if is_sentence(text) => (Role::Said, text),
         _ if heavy => (Role::Test, text),
         role => (role, text),
     }
+}
+
+/// `Pull the changes first.`: the name of a test has no full stop.
+fn is_sentence(text: &[u8]) -> bool {
+    text.first().is_some_and(u8::is_ascii_uppercase)
+        && text.ends_with(b".")
+        && text.iter().filter(|b| **b == b' ').nth(1).is_some()
 }
 
 /// `adds numbers (5 ms)`, `cart > adds 3ms`: the name before the time.

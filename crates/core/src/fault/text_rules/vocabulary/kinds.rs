@@ -29,7 +29,7 @@ kinds! {
         "mismatched" "mismatch";
     /// What a right thing is, denied before it.
     RIGHT: "valid" "correct" "accepted" "match" "matches" "recognized" "recognised" "verified"
-        "work" "usable" "pass" "passes" "matched" "accept" "recognize" "recognise" "verify" "unlock"
+        "agree" "agrees" "correspond" "work" "usable" "pass" "passes" "matched" "accept" "recognize" "recognise" "verify" "unlock"
         "be verified" "be authenticated";
     /// `be authenticated`: it was tried.
     PROVEN: "be authenticated" "be verified" "be logged in" "be signed in";
@@ -75,14 +75,14 @@ kinds! {
         "sequence" "tables" "materialized view" "keyspace";
     FOUND: "found" "find" "available" "present" "exist" "exists" "located" "locate" "detected";
     /// What is logged in with.
-    SECRET: "mfa" "two-factor code" "authentication code" "security code" "2fa code" "one-time password"
+    SECRET: "secrets" "mfa" "two-factor code" "authentication code" "security code" "2fa code" "one-time password"
         "password" "passwords" "passphrase" "passcode" "credentials" "credential" "token"
         "tokens" "client secret" "secret access key" "bearer token" "refresh token" "session token"
         "session id" "session key" "app password" "api secret" "apikey" "api-key" "api key" "api keys" "api_key" "access key" "secret key"
         "api token" "auth token" "access token" "username" "user name" "jwt" "authtoken"
         "service account" "otp" "2fa" "login credentials" "authentication token" "pin code"
         "mfa code" "pass code" "one-time code" "verification code" "personal access token" "authkey" "auth key" "id token" "_token" "_password" "_secret"
-        "_api_key" "_access_key" "_apikey" "_credentials";
+        "hmac" "_api_key" "_access_key" "_apikey" "_credentials";
     /// Proving who one is.
     LOGIN: "sign-in" "log-on" "authenticate" "authentication" "authenticated" "authenticating" "login" "logon"
         "log in" "sign in" "signin" "log-in" "logged in" "signed in" "logged into" "log into" "signed into" "logged-in" "re-authenticate"
@@ -226,7 +226,7 @@ kinds! {
     RESOLVES: "resolve" "resolving" "resolved" "resolution" "lookup" "look up" "looking up"
         "resolver" "resolves";
     DNS: "resolver" "dns" "nslookup" "name resolution" "name server" "nameserver" "nxdomain" "servfail";
-    CONNECTS: "open a socket" "open socket" "create socket" "connect" "connecting" "connection" "contact" "contacting" "reach"
+    CONNECTS: "establish" "establishing" "open a socket" "open socket" "create socket" "connect" "connecting" "connection" "contact" "contacting" "reach"
         "communicate" "communicating" "communication" "talk to" "connected" "connections"
         "connectivity" "handshake" "dial" "reachable" "dialing" "websocket";
     /// What `connection` is not about.
@@ -256,7 +256,7 @@ kinds! {
         "database" "proxy" "controller" "registry" "site" "mirror" "mirrors" "machine" "network"
         "replica" "replicas" "coordinator" "worker" "instance" "emulator" "device"
         "simulator" "manager" "scheduler" "repository" "host(s)" "store" "bridge" "internet";
-    DOWN: "too busy" "isn't up" "down" "unreachable" "unavailable" "offline" "unresponsive" "not running"
+    DOWN: "not listen" "not listening" "not accepting" "not accept" "too busy" "isn't up" "down" "unreachable" "unavailable" "offline" "unresponsive" "not running"
         "not responding" "not available" "not ready" "not reachable" "isn't running"
         "not started" "shutting down" "maintenance" "overloaded" "not respond" "no response"
         "stopped responding" "disconnected" "not online" "not up" "not connected" "starting up"
@@ -264,6 +264,8 @@ kinds! {
         "at capacity" "outage";
     /// What is not ready to serve yet.
     NOT_YET: "is not running" "isn't running" "not currently running" "not responding" "are not running" "was not running"
+        "changed while" "changed as" "changed during" "modified while" "modified during"
+        "vanished" "has changed since" "modified since" "already booting" "already starting" "already stopping"
         "concurrent modification" "concurrent update" "modified concurrently" "must be ready" "not primary" "not master" "not the leader" "not leader"
         "not yet ready" "not yet available" "not ready yet" "still initializing"
         "is initializing" "still provisioning" "being provisioned" "still starting"
@@ -313,12 +315,19 @@ kinds! {
     PLAN: "your plan" "current plan" "free plan" "this plan" "paid plan" "pro plan" "free tier"
         "your subscription" "your tier" "your organization's" "your account's" "your license"
         "organization's" "your workspace" "resource monitor";
-    MONEY: "credits" "account balance" "your balance" "credit balance" "billing" "payment method"
+    MONEY: "more money" "add funds" "more funds" "top up" "outstanding invoice" "unpaid invoice" "credits" "account balance" "your balance" "credit balance" "billing" "payment method"
         "your trial" "free trial" "trial period" "prepaid" "credit left";
     OVERDUE_BILL: "past due" "overdue" "ended" "declined" "expired" "required" "ran out"
         "has run out" "unpaid" "suspended";
     /// What is measured without being used up.
     SIZED: "gb" "gib" "tb" "bundle" "kb" "mb" "kib" "mib" "bytes" "characters" "length" "depth" "size";
+    /// How much of something there may be.
+    LIMIT: "limit" "limits" "maximum number" "allowance";
+    OVERRUN: "exceeded" "reached" "hit" "exceeds" "exceeding" "hits" "reaches";
+    /// What came in between, so that it has to be done once more.
+    CHANGED: "has been modified" "was modified" "has been changed" "been updated" "has changed";
+    AGAIN: "try again" "retry" "please retry" "retry the";
+    OTHER: "different";
     OVER: "spent" "consumed" "exceeded" "exhausted" "exceeds" "reached" "hit" "limit" "limits" "limited" "too many"
         "throttled" "throttling" "exceeding" "used up" "depleted" "over its" "over the" "over your" "limit reached"
         "limit exceeded" "limit hit" "maximum number" "maxed out";

@@ -141,6 +141,8 @@ pub(super) static RULES: &[Rule] = &[
         narrow: false,
         phrases: &[
             "no agent running",
+            "nothing received",
+            "no data received",
             "has gone away",
             "error connecting",
             "terminating connection",

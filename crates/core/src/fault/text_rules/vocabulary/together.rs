@@ -30,6 +30,9 @@ pub(in super::super) const HELD: &str = "words.held";
 /// The rule about ports, which no word about other processes outweighs.
 pub(in super::super) const PORT_TAKEN: &str = "words.port";
 
+/// The rule about programs that are not there.
+pub(in super::super) const MISSING_TOOL: &str = "words.tool-missing";
+
 /// The rule about what refuses to be run by root, which asks for no rights.
 pub(in super::super) const NOT_AS_ROOT: &str = "words.not-as-root";
 /// The rule about plans and credit, which code that raises speaks of as its own subject.
@@ -94,6 +97,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [NO, IDENTITY, RIGHT] 2;
         [NO | FAILED, RIGHT, IDENTITY] 2;
         [FAILED, SECRET] 1;
+        [OTHER, SECRET] 1;
         [FAILED | NO | ERROR, LOGIN] 2 without PART;
         [LOGIN, FAILED | REJECTED | WRONG | ERROR] 3 without PART;
         [SECRET, FAILED] 2;
@@ -126,6 +130,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [ANOTHER, INSTANCE, ACTIVE | LOCK] 5;
         [INSTANCE, ALREADY, ACTIVE] 3;
         [DISK, ACTIVE] 3;
+        [CHANGED, AGAIN] 14;
         [TAKEN] 0;
         [PID_FILE] 0 without NO;
     }
@@ -150,7 +155,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [BROKEN, KEPT] 2;
         [IO] 0 without WRONG | THERE;
     }
-    "words.tool-missing" => ToolMissing {
+    MISSING_TOOL => ToolMissing {
         [WRONG | NO, COMMAND] 3 without LINE;
         [COMMAND, NO, FOUND | RIGHT | THERE] 3 without LINE;
         [NO, RIGHT, COMMAND] 6 without LINE;
@@ -173,13 +178,16 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
         [OVER, RATE] 4 without SIZED | TIME_LIMIT;
         [TOO_MANY] 0 without UNLIMITED;
         [TOO_FAST] 0;
+        [LIMIT, OVERRUN] 5 without SIZED | TIME_LIMIT | MEMORY | UNLIMITED | DISK | SPACE | CODE;
+        [OVERRUN, LIMIT] 3 without SIZED | TIME_LIMIT | MEMORY | UNLIMITED | DISK | SPACE | CODE;
     }
     PLAN_USED_UP => ToolQuota {
         [OVER, PLAN | UPGRADE] 9 without SIZED;
         [LITTLE | NO | OVER | NEEDS, MONEY] 3;
         [LITTLE, RATE] 2 without SIZED;
         [RATE, NO, PERMITS] 2;
-        [MONEY, OVER | OVERDUE_BILL | LITTLE] 3;
+        [MONEY, OVER | OVERDUE_BILL | LITTLE | NO] 3;
+        [ASKS, MONEY] 3;
     }
     NOT_AS_ROOT => ToolConfig {
         [NO, AS_ROOT] 3 without UNLESS | NEEDS;
@@ -207,6 +215,7 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
     "words.unavailable" => EnvUnavailable {
         [SERVER, DOWN] 4;
         [NOT_YET] 0;
+        [NO, SERVER, ACTIVE] 1;
         [INSTANCE, DEADLOCK] 8;
         [TEMPORARY, FAILED | ERROR] 2 without FILES;
         [NO | LITTLE, LEADER] 2 without KEY;
