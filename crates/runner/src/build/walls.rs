@@ -26,7 +26,7 @@ fn words((held, network): Walls) -> String {
             let but = if held.files.is_full() {
                 ""
             } else {
-                ", but not from writing to folders for temporary files or from changing who may read a file"
+                " I can still write to shared temporary folders, and change who may read a file."
             };
             let beside = match (held.reading.is_full(), held.processes.is_full()) {
                 (true, true) => " I cannot read your home folder or touch your other programs.",
@@ -35,7 +35,7 @@ fn words((held, network): Walls) -> String {
                 (false, false) => "",
             };
             format!(
-                "This machine keeps me from writing outside my own copy of the project{but}.{beside}"
+                "This machine keeps me from writing outside my own copy of the project.{but}{beside}"
             )
         }
         Hold::NotPossible | Hold::NotWanted => {
