@@ -4,10 +4,13 @@ use std::process::Command;
 
 use crate::program::{command, ran};
 
+/// Where both find what the wall is made of.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 fn drill(args: &[&str], folder: &std::path::Path) -> crate::program::Ran {
     let mut drill: Command = command(["drill"]);
     drill.args(args).current_dir(folder).env("TMPDIR", folder);
-    drill.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", folder);
+    drill.env("PATH", PATH).env("HOME", folder);
     ran(drill.output().unwrap())
 }
 
@@ -42,7 +45,7 @@ fn an_agent_that_wants_harm_gets_as_far_as_doctor_says() {
     let outcomes: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let tried = outcomes[0]["tried"].as_array().expect(&ran.stdout);
     let mut doctor = command(["doctor", "--wall", "--json"]);
-    doctor.current_dir(folder.path()).env("HOME", folder.path());
+    doctor.current_dir(folder.path()).env("HOME", folder.path()).env("PATH", PATH);
     let said: serde_json::Value = serde_json::from_slice(&doctor.output().unwrap().stdout).unwrap();
     for attack in said["attacks"].as_array().unwrap() {
         let name = &attack["attack"];
