@@ -77,6 +77,7 @@ pub(crate) async fn build_settings(
         command_timeout: settings.run.command.0.into(),
         check_timeout: settings.validate.timeout.0.into(),
         environment: Environment::usual(env::vars_os(), &settings.commands.env),
+        withheld: Environment::withheld(env::vars_os(), &settings.commands.env),
         redactor: Arc::new(Redactor::new(hidden())),
         secrets: Arc::new(Secrets::new(hidden())),
         credentials: credentials(settings),

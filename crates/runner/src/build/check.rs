@@ -258,7 +258,8 @@ impl Shared {
             }
         };
         let fault = seen.red_at_base[0].fault.clone();
-        let fault = if belongs { fault } else { Box::new(red_base(*fault)) };
+        let fault =
+            if belongs { fault } else { Box::new(red_base(*fault, &self.settings.withheld)) };
         Ok(Verdict::Red { fault, seen })
     }
 
@@ -312,14 +313,25 @@ fn require_kept(before: &[Change], after: &[Change], verdict: &Verdict) -> Resul
     Err(Fault::precondition_missing("validate:check", message, Missing { what }))
 }
 
-/// The question whether a failure that was there before belongs to the work.
-fn red_base(fault: Fault) -> Fault {
-    let context = match fault.kind {
+/// The question whether a failure that was there before belongs to the work. Where its output speaks
+/// of a variable that the person has set and checks do not get, it says how they get it.
+fn red_base(fault: Fault, withheld: &[String]) -> Fault {
+    let mut context = match fault.kind {
         Kind::ValidationPreCommit(context)
         | Kind::ValidationPrePush(context)
         | Kind::ValidationPrePr(context) => context,
         _ => Validation::default(),
     };
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = context.output.split(|c| !is_part(c)).collect();
+    let meant = withheld.iter().find(|name| name.len() > 2 && words.contains(name.as_str()));
+    if let Some(name) = meant {
+        context.output = format!(
+            "{}\n[{name} is set in your shell, and checks do not get it: `env = [\"{name}\"]` below \
+             [commands] in unstuck.toml passes it on]",
+            context.output.trim_end()
+        );
+    }
     let message = format!("{} fails as it did before the work began", context.command);
     Fault::validation_red_base("validate:base", message, context)
 }

@@ -65,6 +65,8 @@ pub struct BuildSettings {
     pub check_timeout: Duration,
     /// What agents and checks find in their environment, whole.
     pub environment: Vec<(OsString, OsString)>,
+    /// Names of variables that the person has set and that neither of them gets.
+    pub withheld: Vec<String>,
     /// Takes secrets out of everything that is remembered or shown.
     pub redactor: Arc<Redactor>,
     /// What must not be committed.

@@ -185,6 +185,7 @@ impl Stage {
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             check_timeout: Duration::from_mins(1),
+            withheld: Vec::new(),
             environment: environment.chain([("CANARY".into(), CANARY.into())]).collect(),
             redactor: Arc::new(Redactor::new([CANARY, TOKEN])),
             secrets: Arc::new(Secrets::new([CANARY])),

@@ -204,6 +204,7 @@ impl Stage {
             person: Person { name: "Ada".to_owned(), email: "ada@example.org".to_owned() },
             command_timeout: Duration::from_mins(1),
             check_timeout: Duration::from_mins(1),
+            withheld: Vec::new(),
             environment: vec![("PATH".into(), path), ("UNSTUCK_DRY_RUN".into(), "1".into())],
             redactor: Arc::new(Redactor::new([CANARY])),
             secrets: Arc::new(Secrets::new([CANARY])),

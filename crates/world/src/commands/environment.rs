@@ -103,6 +103,15 @@ impl Environment {
         all.into_iter().filter(|(name, _)| passes(name, also)).collect()
     }
 
+    /// The names of `all` that do not pass.
+    pub fn withheld(
+        all: impl IntoIterator<Item = (OsString, OsString)>,
+        also: &[String],
+    ) -> Vec<String> {
+        let withheld = all.into_iter().filter(|(name, _)| !passes(name, also));
+        withheld.filter_map(|(name, _)| name.into_string().ok()).collect()
+    }
+
     /// What of `all` is for agent programs alone.
     pub fn of_agents(
         all: impl IntoIterator<Item = (OsString, OsString)>,

@@ -78,7 +78,8 @@ impl Workspace {
         let message = format!("your work is in files that git ignores: {names}");
         let output = format!(
             "Nothing but files that git ignores was changed: {names}. They are not part of the commit, \
-             so I moved them out of the worktree. Solve the task with files that git tracks."
+             so I moved them out of the worktree. Solve the task with files that git tracks. \
+             Where it asks for these very files, change .gitignore so that git does not ignore them."
         );
         let context = Validation { command: "git status".to_owned(), exit: None, output };
         Ok(Some(Fault::validation_pre_commit("workspace:elsewhere", message, context)))

@@ -89,6 +89,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
     let tasks = CHAPTERS.iter().map(|chapter| (chapter.name.to_owned(), task(chapter, &guard)));
     let (name, email) = PERSON;
     Ok(BuildSettings {
+        withheld: Vec::new(),
         project,
         start,
         runs,
