@@ -157,6 +157,7 @@ impl Stage {
             environment: environment
                 .map(|(name, value): (_, OsString)| (name.into(), value))
                 .into(),
+            withheld: Vec::new(),
             redactor: Arc::new(Redactor::new([SECRET])),
             secrets: Arc::new(Secrets::new([SECRET])),
             credentials: [
