@@ -107,7 +107,9 @@ export class Stage {
   // Nothing of the machine that runs the tests gets in.
   environment() {
     const state = join(this.owned, "state");
-    return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: this.owned, XDG_STATE_HOME: state, COLUMNS: "100" };
+    // Gates lie beside the project, where agents reach nothing unless it is said.
+    const wall = { UNSTUCK_WALL_WRITABLE: JSON.stringify([this.owned]) };
+    return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: this.owned, XDG_STATE_HOME: state, COLUMNS: "100", ...wall };
   }
 
   /** Runs the program to its end. */
