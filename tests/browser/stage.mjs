@@ -99,7 +99,7 @@ export class Stage {
 
   /** A pipe that an agent waits at: `{ run: gate.wait }` goes on after `await gate.open()`. */
   gate(name) {
-    const path = join(this.owned, name);
+    const path = join(this.root, name);
     execFileSync("mkfifo", [path]);
     return { wait: `cat '${path}'`, open: () => writeFile(path, "") };
   }
@@ -107,8 +107,8 @@ export class Stage {
   // Nothing of the machine that runs the tests gets in.
   environment() {
     const state = join(this.owned, "state");
-    // Gates lie beside the project, where agents reach nothing unless it is said.
-    const wall = { UNSTUCK_WALL_WRITABLE: JSON.stringify([this.owned]) };
+    // Gates lie in the person's own tree, where agents reach nothing unless it is said.
+    const wall = { UNSTUCK_WALL_WRITABLE: '["."]' };
     return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: this.owned, XDG_STATE_HOME: state, COLUMNS: "100", ...wall };
   }
 
