@@ -167,7 +167,8 @@ impl Proxy {
         let lines = (reason != RefusalReason::OwnServer).then(lines);
         let mut text = format!("Unstuck refused the connection to {target}: {reason}.\n");
         if let Some(lines) = &lines {
-            text.push_str(&format!("To allow it, write this into unstuck.toml:\n\n{lines}\n"));
+            let how = format!("To allow it, write this into unstuck.toml:\n\n{lines}\n");
+            text.push_str(&how);
         }
         self.refusals.note(&target.to_string(), reason, lines);
         let phrase = format!("Refused by Unstuck: {reason}");

@@ -102,7 +102,8 @@ impl RefusedTarget {
         let mut text = format!("Unstuck refused the connection to {target}: {reason}.");
         if let Some(lines) = &self.allowed_by {
             let lines = lines.replace('\n', " ");
-            text.push_str(&format!(" To allow it, write into unstuck.toml: {lines}"));
+            let how = format!(" To allow it, write into unstuck.toml: {lines}");
+            text.push_str(&how);
         }
         text
     }

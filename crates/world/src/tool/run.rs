@@ -54,7 +54,7 @@ impl Runs {
         }
         let refused = self.refused_hosts().into_iter().find(|refused| !hosts.contains(refused));
         match (refused, shown.verdict.as_ref()) {
-            (Some(refused), _) => Some(Kept::FromHost(refused)),
+            (Some(refused), _) => Some(Kept::Host(refused)),
             (None, Some(fault)) => by_our_wall(fault, output, self.0.network, &self.0.wall()),
             (None, None) => None,
         }

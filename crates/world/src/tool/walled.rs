@@ -26,28 +26,26 @@ const REFUSED: [&str; 2] = ["permission denied", "operation not permitted"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// From the network.
-    FromNetwork {
+    Network {
         /// Whether a proxy is left.
         proxied: bool,
     },
     /// From a host that the settings do not name.
-    FromHost(RefusedTarget),
+    Host(RefusedTarget),
     /// From a path.
-    FromPath(Denied),
+    Path(Denied),
 }
 
 impl Kept {
     /// What the agent reads.
     pub(super) fn for_agent(&self) -> String {
         match self {
-            Self::FromNetwork { proxied } => {
-                if *proxied { ONLY_PROXY } else { NO_NETWORK }.to_owned()
-            }
-            Self::FromHost(RefusedTarget { target, reason, .. }) => format!(
+            Self::Network { proxied } => if *proxied { ONLY_PROXY } else { NO_NETWORK }.to_owned(),
+            Self::Host(RefusedTarget { target, reason, .. }) => format!(
                 "Unstuck refused the connection to {target}: {reason} (commands.network). This is \
                  no outage, and trying again does not help; work with what is here, or ask a person"
             ),
-            Self::FromPath(denied) => {
+            Self::Path(denied) => {
                 format!("{}; work below the worktree, or ask a person", denied.sentence())
             }
         }
@@ -56,15 +54,15 @@ impl Kept {
     /// What people read in the log.
     pub(super) fn for_people(&self) -> String {
         match self {
-            Self::FromNetwork { proxied } => {
+            Self::Network { proxied } => {
                 let why =
                     if *proxied { "names hosts, and it did not use the proxy" } else { "is off" };
                 format!("A command was kept from the network, because commands.network {why}.")
             }
-            Self::FromHost(RefusedTarget { target, reason, .. }) => {
+            Self::Host(RefusedTarget { target, reason, .. }) => {
                 format!("A command was kept from {target}: {reason} (commands.network).")
             }
-            Self::FromPath(denied) => {
+            Self::Path(denied) => {
                 let what = if denied.hidden { "reading" } else { "writing to" };
                 let (path, line) = (denied.path.display(), denied.settings_line());
                 format!(
@@ -90,10 +88,10 @@ pub(super) fn by_our_wall(
             && fault.code() != Code::EnvDiskFull;
         if outage || (refused && CONNECTING.iter().any(|word| lower.contains(word))) {
             let proxied = matches!(&wall.network, Connections::Closed(ways) if !ways.is_empty());
-            return Some(Kept::FromNetwork { proxied });
+            return Some(Kept::Network { proxied });
         }
     }
-    wall.find_denied(output).map(Kept::FromPath)
+    wall.find_denied(output).map(Kept::Path)
 }
 
 #[cfg(test)]

@@ -134,8 +134,8 @@ impl Workspace {
     /// Names of files and folders that the task's scope or its words speak of.
     pub(super) fn named(&self) -> Result<BTreeSet<Vec<u8>>, Fault> {
         let named = self.state.read(NAMED)?.unwrap_or_default();
-        let names = named.split(|byte| *byte == b'\n').filter(|name| !name.is_empty());
-        Ok(names.map(<[u8]>::to_vec).collect())
+        let lines = named.split(|byte| *byte == b'\n').filter(|name| !name.is_empty());
+        Ok(lines.map(<[u8]>::to_vec).collect())
     }
 
     /// Runs a check; what it leaves is not the agent's.
