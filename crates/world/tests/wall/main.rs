@@ -198,7 +198,7 @@ fn threads_count_as_processes_do() {
                   threading.Thread(target=time.sleep, args=(1000,)).start()";
     launch.arguments = vec!["-c".into(), script.into()];
     launch.wall.limits = Limits { processes: Some(64), ..Limits::default() };
-    launch.deadlines.total = Some(Duration::from_secs(60));
+    launch.deadlines.total = Some(Duration::from_mins(1));
     let (ended, held) = run(launch);
     if held.limits == Hold::Partly {
         assert_eq!(ended.how, How::TooMany { allowed: 64 });
