@@ -115,6 +115,21 @@ async fn through_a_forward_the_proxy_is_met_on_loopback() {
 }
 
 #[tokio::test]
+async fn a_forward_leads_to_a_socket_in_a_folder_deeper_than_a_socket_s_name_may_be() {
+    let service = Service::answering(OK).await;
+    let mut stage = Stage::new(allowing(&[]));
+    let folder = stage.socket.with_file_name("a".repeat(120));
+    fs::create_dir(&folder).unwrap();
+    stage.egress.relay(&folder.join("service.sock"), service.address).unwrap();
+    let deep = stage.egress.forwards().pop().unwrap();
+    let forwarder = Forwarder::bind(&[Forward { port: 0, ..deep }]).unwrap();
+    let port = forwarder.ports()[0];
+    thread::spawn(|| forwarder.serve());
+    let answer = ask(connect_to(port).await, "GET /v1 HTTP/1.1\r\n\r\n").await;
+    assert!(answer.ends_with("ok"), "{answer}");
+}
+
+#[tokio::test]
 async fn open_tunnels_end_with_the_proxy() {
     let service = Service::answering("hello").await;
     let host = format!("localhost:{}", service.port());
