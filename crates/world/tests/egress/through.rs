@@ -5,7 +5,7 @@ use std::{fs, thread};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
-use unstuck_world::egress::{Egress, Forward, Forwarder, PROXY_PORT, proxy_variables};
+use unstuck_world::egress::{Egress, Forward, Forwarder, PROXY_PORT};
 use unstuck_world::provider::Proxies;
 
 use super::stage::{Service, Stage, allowing, ask, connect_to, open_tunnel};
@@ -55,7 +55,7 @@ async fn with_its_credential_the_proxy_serves_on_loopback() {
     let service = Service::answering(OK).await;
     let host = format!("localhost:{}", service.port());
     let egress = Egress::listen_on_loopback(allowing(std::slice::from_ref(&host))).await.unwrap();
-    let by_it = through(&egress.url());
+    let by_it = through(&egress.address().url());
     // As any client would: the person's proxy is this one.
     let stage = Stage::new({
         let mut settings = allowing(&[host.clone(), "other.example".to_owned()]);
@@ -137,20 +137,6 @@ async fn open_tunnels_end_with_the_proxy() {
     let mut tunnel = stage.tunnel(&host).await.unwrap();
     drop(stage);
     assert_eq!(tunnel.read_to_end(&mut Vec::new()).await.unwrap_or_default(), 0);
-}
-
-#[test]
-fn both_spellings_of_every_variable_are_set() {
-    let variables = proxy_variables("http://127.0.0.1:1");
-    let of = |name: &str| {
-        variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
-    };
-    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-        assert_eq!(of(name), Some("http://127.0.0.1:1"));
-        assert_eq!(of(&name.to_lowercase()), of(name));
-    }
-    assert_eq!(of("NO_PROXY"), Some("localhost,127.0.0.1,::1"));
-    assert_eq!(of("no_proxy"), of("NO_PROXY"));
 }
 
 /// The proxies of an environment in which everything goes through one, this machine too.
