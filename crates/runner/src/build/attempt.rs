@@ -148,7 +148,8 @@ impl Shared {
         let (shell, egress) = self.shell_of_checks(order).await?;
         let at = (order.effect.run, self.clock.now());
         let means = (&shell, &*self.settings.redactor);
-        let measured = self.baselines.measure(&task.gates, workspace, means, at).await;
+        let measured =
+            self.baselines.measure((order.build, &task.gates), workspace, means, at).await;
         let measured = measured.map_err(|fault| explain_refused(fault, egress.as_ref()))?;
         let Some(baseline) = measured else { return Ok(()) };
         let redactor = &self.settings.redactor;
@@ -186,8 +187,9 @@ impl Shared {
     }
 
     /// What the task's own files say beside its goal, and what is red before its agent begins.
-    pub(super) fn notes(&self, task: &TaskSettings) -> String {
-        let red = self.baselines.known(&task.gates).and_then(|baseline| baseline::told(&baseline));
+    pub(super) fn notes(&self, order: &Order, task: &TaskSettings) -> String {
+        let known = self.baselines.known(order.build, &task.gates);
+        let red = known.and_then(|baseline| baseline::told(&baseline));
         match red {
             Some(red) if task.brief.is_empty() => red,
             Some(red) => format!("{}\n\n{red}", task.brief),
@@ -252,7 +254,8 @@ impl Shared {
         environment.extend(variables);
         let allowed_commands = self.allowed_commands(order).await;
         self.put_shims_first(order, &allowed_commands, &mut environment)?;
-        let prompt = prompt(order, &self.notes(task), start, self.settings.control.is_some());
+        let prompt =
+            prompt(order, &self.notes(order, task), start, self.settings.control.is_some());
         let assignment = Assignment {
             directory: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
