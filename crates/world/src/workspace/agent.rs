@@ -28,7 +28,7 @@ pub(super) const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
 const BEFORE: &str = "before";
 /// Where git keeps what was stashed.
 const STASH: &str = "refs/stash";
-/// What git changes in a repository when somebody commits. Settings and hooks are not among it.
+/// What git changes in a repository at a commit. Settings and hooks are not among it.
 const COMMITTING: [&str; 3] = ["objects", "refs", "logs"];
 /// Where programs put what they need for a moment, beside what `TMPDIR` says.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
