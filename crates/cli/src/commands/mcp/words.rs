@@ -106,7 +106,7 @@ pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) 
 }
 
 /// Whether a person is said not to have allowed the change, which ends the task.
-fn is_denied(events: &[Recorded]) -> bool {
+pub(super) fn is_denied(events: &[Recorded]) -> bool {
     let mut met = events.iter().filter_map(|recorded| recorded.event.met());
     met.any(|fault| fault.code() == Code::ScopeUserDenied)
 }
