@@ -13,7 +13,7 @@ use unstuck_core::engine::{Command, Note, Outcome, RedCheck, Start};
 use unstuck_core::fault::{Fault, Input, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
-use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
+use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End, Limits};
 use unstuck_world::commands::{Network, Shims};
 use unstuck_world::mcp;
 use unstuck_world::process::Held;
@@ -28,6 +28,7 @@ use super::setup::ask_about_setup;
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::control::RunSocket;
+use crate::decider::{Look, Looked};
 use crate::world::{Order, Report};
 
 /// How an agent says at the start of a line that it cannot go on without a person.
@@ -266,9 +267,22 @@ impl Shared {
             wall: self.wall(order, workspace, &environment),
             environment,
             allowed_commands,
-            limits: task.limits,
+            limits: self.limits(order, task).await,
         };
         Ok((assignment, socket))
+    }
+
+    /// How far the attempt may go: its program ends itself where the money is spent.
+    async fn limits(&self, order: &Order, task: &TaskSettings) -> Limits {
+        let (budget, now) = (self.settings.budget, self.clock.now());
+        let left = Look::MoneyLeft { task: order.effect.task, budget, now };
+        let money_micros_max = match self.decider.look(left).await {
+            // With nothing at all it would not begin, and could not say why.
+            Ok(Looked::Money(left)) => left.map(|left| left.max(1)),
+            // What is wrong is found out again when the attempt has ended.
+            _ => None,
+        };
+        Limits { money_micros_max, ..task.limits }
     }
 
     /// What never runs or cannot be taken back does not run in an agent program either, unless the
