@@ -107,7 +107,7 @@ impl Shared {
                 worked
             }
             Worker::Model(worker) => {
-                self.let_think(order, (task, &**worker), &workspace, stop).await?
+                Box::pin(self.let_think(order, (task, &**worker), &workspace, stop)).await?
             }
         };
         let held = worked.as_ref().map(|worked| worked.held).unwrap_or_default();
