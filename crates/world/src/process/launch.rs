@@ -131,14 +131,12 @@ impl Launch {
 
     /// Starts it under a guard that came up ahead, for the same kind of input.
     pub async fn start_under(self, guard: Waiting) -> Result<Process, Fault> {
-        if self.wall.is_open() {
-            return self.tell(guard).await;
-        }
-        Box::pin(self.start_walled(guard)).await
+        Box::pin(self.start_trying(guard)).await
     }
 
-    async fn start_walled(self, mut guard: Waiting) -> Result<Process, Fault> {
-        for _ in 1..WALL_TRIES_MAX {
+    async fn start_trying(self, mut guard: Waiting) -> Result<Process, Fault> {
+        let tries = if self.wall.is_open() { 1 } else { WALL_TRIES_MAX };
+        for _ in 1..tries {
             let mut process = self.clone().tell(guard).await?;
             if !process.is_without_wall() {
                 return Ok(process);
