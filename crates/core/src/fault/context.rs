@@ -120,6 +120,12 @@ contexts! {
         /// The agent that asked for it, by its provider's name, where it is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
+        /// The key of the action that it is, where it is a declared one: it cannot be undone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action: Option<String>,
+        /// That action is a request, not a command.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        request: bool,
     }
 
     /// An account that would not let us in.

@@ -12,6 +12,8 @@ use crate::time::{Span, Time};
 
 /// Where the faults of setup commands are raised.
 const SETUP: &str = "setup";
+/// The source of a check that takes too long before any agent has worked.
+pub const SLOW_BASE: &str = "validate:base:timeout";
 
 /// How the code was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,6 +150,11 @@ impl Fault {
         self.source.split('#').next() == Some(SETUP)
     }
 
+    /// Whether a check took too long at the base, before any agent worked.
+    pub fn is_of_slow_base(&self) -> bool {
+        self.source == SLOW_BASE
+    }
+
     /// Whether Unstuck tries again by itself.
     pub const fn is_retryable(&self) -> bool {
         self.class().retryable()
@@ -189,7 +196,10 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         Kind::PermissionFileAccess(context) if !context.what.is_empty() => {
             Signature::of_parts(code, place, &[&context.what])
         }
-        Kind::PreconditionMissing(context) if place == SETUP => {
+        Kind::PermissionCommandBlocked(context) if context.action.is_some() => {
+            Signature::of_parts(code, place, &[&context.what])
+        }
+        Kind::PreconditionMissing(context) if matches!(place, SETUP | SLOW_BASE) => {
             Signature::of_parts(code, place, &[&context.what])
         }
         Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {

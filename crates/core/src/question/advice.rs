@@ -63,6 +63,11 @@ fn by_hand(asked: &Asked<'_>) -> String {
                 tell me to try again."
             .to_owned();
     }
+    if asked.check_ended.is_some() {
+        return "Please see in its output what it waits for, or give it more time with \
+                “validate.timeout” in the settings. Then tell me to try again."
+            .to_owned();
+    }
     if asked.work == Work::Job && asked.code == Some(Code::PreconditionMissing) {
         return "Please create what is missing or tell the job where it is, then tell me to try \
                 again."
@@ -226,6 +231,11 @@ const fn ok(code: Option<Code>, risk: Risk, named: bool) -> (Decision, &'static 
             Decision::ProvideGuidance,
             "It may not be possible to undo it, so better not: let the AI helper find a way without \
              it.",
+        ),
+        (_, Risk::Irreversible | Risk::IrreversibleRequest) => (
+            Decision::Deny,
+            "It cannot be undone, so better not, unless you expected it. If you did, allow it this \
+             once.",
         ),
         (_, Risk::Outside) => (
             Decision::Deny,

@@ -45,6 +45,8 @@ pub struct Asked<'a> {
     pub raise: Option<&'a RaiseFacts>,
     /// How the setup command ended, where it is what did not let the work begin.
     pub setup_ended: Option<&'a str>,
+    /// How a check ended that took too long before the work began.
+    pub check_ended: Option<&'a str>,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
     /// What the agent itself asked.
@@ -53,6 +55,8 @@ pub struct Asked<'a> {
     pub agent_options: &'a [String],
     /// How dangerous it is what a person is to allow.
     pub risk: Risk,
+    /// The key of the action that a person is to allow.
+    pub action_key: Option<&'a str>,
     /// Whether the policy lets a person allow this for good.
     pub always_allow: bool,
     /// What happens by itself when nobody answers, where the operator configured that.
@@ -104,10 +108,12 @@ impl<'a> Asked<'a> {
             budget: None,
             raise: None,
             setup_ended: None,
+            check_ended: None,
             whole_change: None,
             agent_question: None,
             agent_options: &[],
             risk: Risk::Usual,
+            action_key: None,
             always_allow: false,
             default: None,
         }

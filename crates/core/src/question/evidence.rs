@@ -23,6 +23,9 @@ pub struct Evidence {
     /// The command that failed, or that is to be allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The request that is to be allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// The exit status of that command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
@@ -177,6 +180,7 @@ impl Evidence {
         }
         let mut add = |label, lines, verbatim| entries.extend(entry(label, lines, verbatim));
         add("Command", lines_of(self.command.as_deref()), true);
+        add("Request", lines_of(self.request.as_deref()), true);
         add("Exit status", self.exit.iter().map(i32::to_string).collect(), false);
         add("Output", lines_of(Some(&self.output)), true);
         add("Failing tests", self.failing_tests.clone(), true);

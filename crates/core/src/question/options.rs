@@ -127,7 +127,11 @@ impl OptionsContext<'_> {
             QuestionKind::Ok => match self.risk {
                 Risk::Never => &[D::ProvideGuidance, D::Deny],
                 Risk::Usual if self.always_allow => &[D::AllowOnce, D::AlwaysAllow, D::Deny],
-                Risk::Destructive | Risk::Outside | Risk::Usual => &[D::AllowOnce, D::Deny],
+                Risk::Destructive
+                | Risk::Irreversible
+                | Risk::IrreversibleRequest
+                | Risk::Outside
+                | Risk::Usual => &[D::AllowOnce, D::Deny],
             },
             QuestionKind::Choice => self.ways_on(),
             QuestionKind::Happened => &[D::ItHappened, D::ItDidNot, D::Skip],
@@ -237,11 +241,19 @@ impl OptionsContext<'_> {
             Decision::SkipFeature => {
                 format!("I leave out {left_out}. All other work goes on.")
             }
+            Decision::AllowOnce if self.risk.is_action() => {
+                format!("I do it this one time{scope}. It cannot be undone.")
+            }
             Decision::AllowOnce => {
                 format!("I may do it this one time{scope}. I ask again if it comes up later.")
             }
             Decision::AlwaysAllow => {
                 format!("I may do it from now on{scope}, and I do not ask about it again.")
+            }
+            Decision::Deny if self.risk.is_action() => {
+                format!(
+                    "I do not do it{scope}. The work that is done stays, and goes on without it."
+                )
             }
             Decision::Deny => {
                 format!("I take the change back, keep a copy, and leave out {left_out}.")

@@ -36,6 +36,10 @@ pub enum Risk {
     Usual,
     /// A command that removes or overwrites something, or reaches outside.
     Destructive,
+    /// A declared command that cannot be undone, whatever it does.
+    Irreversible,
+    /// A declared request that cannot be undone.
+    IrreversibleRequest,
     /// A command that never runs, whoever allows it.
     Never,
     /// A file outside of the project.
@@ -43,6 +47,11 @@ pub enum Risk {
 }
 
 impl Risk {
+    /// Whether it is a declared action, which cannot be undone.
+    pub const fn is_action(self) -> bool {
+        matches!(self, Self::Irreversible | Self::IrreversibleRequest)
+    }
+
     /// The risk of a command. What cannot be judged from its words counts as usual.
     pub fn of_command(command: &str) -> Self {
         let dangerous = words_of(command).any(|word| {

@@ -132,17 +132,38 @@ impl Problem<'_> {
                 if let Some(words) = words.and_then(|words| quoted(words, QUESTION_CHARS_MAX)) {
                     return Some(format!("The AI helper asks you: {words}"));
                 }
+                if asked.risk.is_action() {
+                    return Some(self.irreversible());
+                }
                 let account = asked.account.and_then(name_in_sentence);
                 let about = Obstacle {
                     account: account.as_deref(),
                     what: asked.what,
                     setup_ended: asked.setup_ended,
+                    check_ended: asked.check_ended,
                     again: asked.reason.is_repeated(),
                 };
                 let said = obstacle(code, &about);
                 Some(if asked.risk == Risk::Never { format!("{said} {NEVER}") } else { said })
             }
         }
+    }
+
+    /// What an action is that no rule allows, with the key that it was declared under.
+    fn irreversible(&self) -> String {
+        let asked = self.asked;
+        let does = match asked.risk {
+            Risk::IrreversibleRequest => "send a request",
+            _ => "run a command",
+        };
+        let in_quotes =
+            |words: Option<&str>| words.and_then(|words| quoted(words, VALUE_CHARS_MAX));
+        let what = in_quotes(asked.what).map_or_else(String::new, |what| format!(": {what}"));
+        let key = in_quotes(asked.action_key);
+        let key = key.map_or_else(String::new, |key| format!(" The key of this action is {key}."));
+        format!(
+            "The AI helper wants to {does} that cannot be undone, and no rule here allows it{what}.{key}"
+        )
     }
 
     fn unknown_outcome(&self) -> String {

@@ -101,7 +101,7 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
         | Kind::ToolMissing(of)
         | Kind::ToolConfig(of) => tool(evidence, of, &fault.message),
         Kind::BudgetExhausted(of) => evidence.budget = budget(of),
-        Kind::PreconditionMissing(of) if fault.is_of_setup() => {
+        Kind::PreconditionMissing(of) if fault.is_of_setup() || fault.is_of_slow_base() => {
             evidence.command = given(&of.what);
             evidence.output = last_lines(&fault.message);
         }
@@ -127,7 +127,9 @@ fn check(evidence: &mut Evidence, of: &Validation) {
 
 fn command(evidence: &mut Evidence, of: &Permission) {
     let commands = of.commands.join("\n");
-    evidence.command = given(&commands).or_else(|| given(&of.what));
+    let asked = given(&commands).or_else(|| given(&of.what));
+    let shown = if of.request { &mut evidence.request } else { &mut evidence.command };
+    *shown = asked;
 }
 
 fn tool(evidence: &mut Evidence, of: &Tool, message: &str) {

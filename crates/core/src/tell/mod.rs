@@ -20,6 +20,7 @@ mod news;
 mod nudge;
 mod question;
 mod replan;
+mod telling;
 mod waited;
 mod wanted;
 

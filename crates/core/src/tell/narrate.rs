@@ -1,5 +1,6 @@
 //! Narration: one plain sentence for each thing a person sees happen.
 
+use super::telling::telling_line;
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
 use crate::text::{
@@ -37,6 +38,8 @@ pub enum Narration<'a> {
     Joined { title: &'a str },
     /// A person answered.
     Answered { title: &'a str, decision: Decision, tasks: u32 },
+    /// A person did not allow an action, and the work goes on without it.
+    WithoutAction { title: &'a str },
     /// A person answered a question that held the whole build.
     BuildAnswered { decision: Decision },
     /// A question is no longer needed.
@@ -50,7 +53,7 @@ pub enum Narration<'a> {
     /// The agent ended without a change and is asked to do the work or to say why none is needed.
     Nudged { title: &'a str },
     /// A check is red before any agent has worked.
-    RedBase { command: &'a str, tests: &'a [String] },
+    RedBase { command: &'a str, tests: &'a [String], output: &'a str },
     /// A task is left out by a person's choice.
     LeftOut { title: &'a str },
     /// A task is left out because it needs another one.
@@ -125,6 +128,9 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
             format!("{} has met the same problem and waits for the same answer.", start(title))
         }
         N::Answered { title, decision, tasks } => answered(&name(title), decision, tasks, work),
+        N::WithoutAction { title } => {
+            format!("You said no, so I do not do it, and go on with {} without it.", name(title))
+        }
         N::BuildAnswered { decision: Decision::Stop } => {
             "You answered, so the build stops here.".to_owned()
         }
@@ -146,7 +152,7 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
              needed.",
             name(title)
         ),
-        N::RedBase { command, tests } => red_base(command, tests),
+        N::RedBase { command, tests, output } => red_base(command, tests, output),
         N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
         N::Skipped { title, needs } => {
             let needed = quoted(needs, VALUE_CHARS_MAX);
@@ -211,10 +217,13 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
     }
 }
 
-/// The command and the failed tests are shown as they are.
-fn red_base(command: &str, tests: &[String]) -> String {
+/// The command and the failed tests are shown as they are. Where no test is named, the line of the
+/// output that says most is.
+fn red_base(command: &str, tests: &[String], output: &str) -> String {
     let failing = match tests {
-        [] => String::new(),
+        [] => telling_line(output)
+            .and_then(|line| quoted(line, VALUE_CHARS_MAX))
+            .map_or_else(String::new, |line| format!(" ({line})")),
         [one] => format!(" ({one})"),
         [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
     };

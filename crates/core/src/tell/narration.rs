@@ -2,12 +2,13 @@
 
 use super::narrate::{Narration, narrate};
 use crate::engine::{
-    Build, Event, Left, Mutation, PauseCause, Reconciled, Recorded, Rule, Standing, State, Task,
-    TaskId,
+    Build, Event, Left, Mutation, PauseCause, Reconciled, Recorded, Rule, Standing, State, Step,
+    Task, TaskId,
 };
 use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
 use crate::plan::MutationKind;
 use crate::policy::Policy;
+use crate::question::Decision;
 use crate::text::push_refusal;
 
 /// The sentence for an event that has been applied to `state`; none where a person need not know.
@@ -59,6 +60,11 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             Narration::Parked { title: title(*task), code: question.code(), dependants }
         }
         Event::QuestionJoined { task, .. } => Narration::Joined { title: title(*task) },
+        Event::TaskUnparked { task, guidance: Some(guidance), next, .. }
+            if guidance.decision == Decision::Deny && !matches!(next.step, Step::TakeBack) =>
+        {
+            Narration::WithoutAction { title: title(*task) }
+        }
         Event::TaskUnparked { task, guidance: Some(guidance), .. } => {
             Narration::Answered { title: title(*task), decision: guidance.decision, tasks: 1 }
         }
@@ -71,7 +77,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         }
         Event::BaseChecked { red, .. } => {
             let red = red.first()?;
-            Narration::RedBase { command: &red.command, tests: &red.tests }
+            Narration::RedBase { command: &red.command, tests: &red.tests, output: &red.output }
         }
         Event::Nudged { run } => Narration::Nudged { title: title(state.run(*run)?.task) },
         Event::TaskSkipped { task, left } => match left {

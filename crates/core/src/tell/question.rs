@@ -66,10 +66,12 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         budget: budget.as_ref(),
         raise: raise.as_ref(),
         setup_ended: hints.setup_ended,
+        check_ended: hints.check_ended,
         whole_change: Some(&whole),
         agent_question: hints.asked,
         agent_options: hints.options,
         risk: hints.risk,
+        action_key: hints.action_key,
         always_allow: true,
         ..Asked::new(question.kind, question.code(), reason(state, question, now))
     };
@@ -195,9 +197,11 @@ struct Hints<'a> {
     variable: Option<&'a str>,
     login: Option<&'a str>,
     setup_ended: Option<&'a str>,
+    check_ended: Option<&'a str>,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
+    action_key: Option<&'a str>,
 }
 
 impl<'a> Hints<'a> {
@@ -265,9 +269,13 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
         }
         Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),
         Some(Kind::PreconditionMissing(c)) => {
-            let fault = question.fault.as_deref().filter(|fault| fault.is_of_setup());
-            let setup_ended = fault.and_then(|fault| fault.cause.as_deref());
-            Hints { setup_ended, ..Hints::what(&c.what) }
+            let ended = |is: fn(&Fault) -> bool| {
+                let fault = question.fault.as_deref().filter(|fault| is(fault));
+                fault.and_then(|fault| fault.cause.as_deref())
+            };
+            let setup_ended = ended(Fault::is_of_setup);
+            let check_ended = ended(Fault::is_of_slow_base);
+            Hints { setup_ended, check_ended, ..Hints::what(&c.what) }
         }
         Some(Kind::PermissionCommandBlocked(of)) => command(of),
         Some(Kind::PermissionFileAccess(of)) => {
@@ -289,8 +297,13 @@ fn files(of: &Files) -> Hints<'_> {
 
 /// The command that is to be allowed, and how dangerous it is.
 fn command(of: &Permission) -> Hints<'_> {
-    let risk = if of.never { Risk::Never } else { Risk::of_command(&of.what) };
-    Hints { risk, ..Hints::what(&of.what) }
+    let risk = match of.action {
+        _ if of.never => Risk::Never,
+        Some(_) if of.request => Risk::IrreversibleRequest,
+        Some(_) => Risk::Irreversible,
+        None => Risk::of_command(&of.what),
+    };
+    Hints { risk, action_key: of.action.as_deref(), ..Hints::what(&of.what) }
 }
 
 /// Whose login it is: by its own name, or by that of the service at its host or in its variable.

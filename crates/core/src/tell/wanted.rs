@@ -15,6 +15,7 @@ pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'sta
         QuestionKind::Hands if rule == Rule::RepairProposed => "look at a repair".into(),
         QuestionKind::Hands => match fault {
             Some(fault) if fault.is_of_setup() => "see why the setup command fails".into(),
+            Some(fault) if fault.is_of_slow_base() => "see why a check takes too long".into(),
             fault => hands(fault.map(|fault| &fault.kind)),
         },
         QuestionKind::Ok => "say if it may".into(),

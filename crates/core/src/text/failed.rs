@@ -42,7 +42,7 @@ pub const fn failed(code: Code, again: bool) -> &'static str {
         Code::GitConflict => "it clashed with other work on the same lines",
         Code::GitRevertFailed => "a change could not be taken back",
         Code::PermissionSkipDenied => "the AI helper may not work without asking first",
-        Code::PermissionCommandBlocked => "it needed a command that is not allowed",
+        Code::PermissionCommandBlocked => "it needed a step that is not allowed",
         Code::PermissionFileAccess => "it touched something that needs your yes",
         Code::AuthInvalid => "the account refused the key",
         Code::ToolAccessDenied => "a command was denied access",

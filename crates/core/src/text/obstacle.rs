@@ -13,6 +13,8 @@ pub struct Obstacle<'a> {
     pub what: Option<&'a str>,
     /// How the setup command ended, where that is what is in the way.
     pub setup_ended: Option<&'a str>,
+    /// How a check ended that took too long before the work began.
+    pub check_ended: Option<&'a str>,
     /// Whether it was met more than once.
     pub again: bool,
 }
@@ -145,6 +147,10 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
         Code::ToolConfig => {
             return named("a program that the work needs does not accept its settings");
         }
+        Code::PreconditionMissing if about.check_ended.is_some() => {
+            let ended = about.check_ended.unwrap_or_default();
+            return checked(about.what, ended);
+        }
         Code::PreconditionMissing => {
             return about.setup_ended.map_or_else(
                 || named("something that the work needs is not there"),
@@ -178,6 +184,13 @@ fn set_up(command: Option<&str>, ended: &str) -> String {
     let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
     let command = command.map_or_else(String::new, |command| format!(" {command}"));
     format!("The setup command{command} {ended}, so the work has not begun.")
+}
+
+/// That the work has not begun, because a check does not end in time.
+fn checked(command: Option<&str>, ended: &str) -> String {
+    let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
+    let command = command.map_or_else(String::new, |command| format!(" {command}"));
+    format!("The check{command} {ended}, so the work has not begun.")
 }
 
 /// The sentence, with the name of the thing it is about where there is one.

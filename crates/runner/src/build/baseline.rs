@@ -77,7 +77,7 @@ impl Baselines {
         }
         let all = gates.all();
         let measure = Box::pin(Baseline::measure(workspace, &all, shell));
-        let baseline = workspace.watch_check((run, now), measure).await??;
+        let baseline = workspace.watch_check(&[], (run, now), measure).await??;
         let baseline = baseline.cleaned(|text| redactor.text(text).into_owned());
         let name = name(build, gates);
         if let Ok(bytes) = serde_json::to_vec(&baseline)

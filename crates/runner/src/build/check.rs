@@ -193,7 +193,7 @@ impl Shared {
             run.await?
         } else {
             let changed = workspace.changes().await?;
-            let verdict = workspace.watch_check(at, run).await?.map_err(explain)?;
+            let verdict = workspace.watch_check(&changed, at, run).await?.map_err(explain)?;
             require_kept(&changed, &workspace.changes().await?, &verdict)?;
             verdict
         };

@@ -114,7 +114,7 @@ fn fault(denials: &[Denial], list: &Commands) -> Option<Fault> {
         let message = format!("the agent was not allowed to run {what}");
         let commands: Vec<String> = commands.iter().map(|denial| denial.what.clone()).collect();
         let never = commands.iter().any(|command| list.holds_never(command));
-        let context = Permission { what, commands, never, agent: None };
+        let context = Permission { what, commands, never, ..Permission::default() };
         return Some(Fault::permission_command_blocked("agent", message, context));
     }
     (!files.is_empty()).then(|| {

@@ -194,7 +194,8 @@ fn says(
         }
         Event::BaseChecked { red, .. } => {
             let red = red.first()?;
-            ("bad", tell(N::RedBase { command: &red.command, tests: &red.tests }))
+            let (command, tests, output) = (&red.command, &red.tests, &red.output);
+            ("bad", tell(N::RedBase { command, tests, output }))
         }
         Event::Nudged { .. } => ("plain", tell(N::Nudged { title })),
         Event::TaskDone { unchanged: Some(_), .. } => ("good", tell(N::Unchanged { title })),

@@ -180,7 +180,7 @@ impl Declarable {
         if !needs_leave(spec) || approved.contains(&text) {
             return Ok(ActionReach::Anything);
         }
-        Err(not_allowed(text))
+        Err(not_allowed(spec, text))
     }
 
     fn rule_for(&self, spec: &MutationSpec) -> Option<&ActionRule> {
@@ -232,10 +232,16 @@ fn needs_leave(spec: &MutationSpec) -> bool {
 }
 
 /// The fault of an action that nothing allows: a person is asked, and reads all of it.
-fn not_allowed(text: String) -> Box<Fault> {
+fn not_allowed(spec: &MutationSpec, text: String) -> Box<Fault> {
     let message =
         "no rule of actions.allowed covers this action, so it needs your leave".to_owned();
-    let context = Permission { commands: vec![text.clone()], what: text, ..Permission::default() };
+    let context = Permission {
+        commands: vec![text.clone()],
+        what: text,
+        action: Some(spec.key.clone()),
+        request: matches!(spec.call.as_deref(), Some(Call::Http(_))),
+        ..Permission::default()
+    };
     Box::new(Fault::permission_command_blocked(TOOL, message, context))
 }
 

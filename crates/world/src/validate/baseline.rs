@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::failing::Failures;
-use unstuck_core::fault::{Code, Fault, Gate, Missing};
+use unstuck_core::fault::{Code, Fault, Gate, Kind, Missing, SLOW_BASE};
+use unstuck_core::text::span;
+use unstuck_core::time::Span;
 
 use super::check::{Checked, Red};
 use super::checks::Checks;
@@ -106,13 +108,20 @@ impl Baseline {
 
 /// A check that cannot run here needs a person, before anything is spent. An outage passes by itself.
 fn cannot_run(command: &str, fault: Fault) -> Fault {
+    if let Kind::OperationTimeout(of) = &fault.kind {
+        let limit = match of.limit_ms {
+            ..=1_000 => "one second".to_owned(),
+            limit_ms => span(Span::from_millis(limit_ms)),
+        };
+        let took = format!("took longer than {limit}");
+        let output = fault.cause.as_deref().unwrap_or("it wrote nothing");
+        let message = format!("{} (validate.timeout)\n{output}", fault.message);
+        let what = command.to_owned();
+        return Fault::precondition_missing(SLOW_BASE, message, Missing { what }).caused_by(took);
+    }
     let passes = !matches!(
         fault.code(),
-        Code::ToolMissing
-            | Code::ToolConfig
-            | Code::ToolCrash
-            | Code::ToolAccessDenied
-            | Code::OperationTimeout
+        Code::ToolMissing | Code::ToolConfig | Code::ToolCrash | Code::ToolAccessDenied
     );
     if passes {
         return fault;

@@ -151,7 +151,7 @@ impl Check<'_> {
                     let message = format!("{} was stopped", self.command);
                     Fault::internal_error(self.source(), message, Internal { component })
                 });
-                Checked::Failed(Box::new(fault))
+                Checked::Failed(Box::new(with_output(fault, ended)))
             }
         }
     }
@@ -225,6 +225,17 @@ impl Check<'_> {
         }
         fault
     }
+}
+
+/// A check that took too long has the end of what it wrote until then as its cause.
+fn with_output(fault: Fault, ended: &Ended) -> Fault {
+    if fault.code() != Code::OperationTimeout {
+        return fault;
+    }
+    let bytes = ended.output.to_bytes();
+    let output = without_escapes(&String::from_utf8_lossy(&bytes));
+    let end = last_lines(output.trim_end(), OUTPUT_BYTES_MAX).to_owned();
+    if end.is_empty() { fault } else { fault.caused_by(end) }
 }
 
 /// Whether a code says that something on the network was not reached.

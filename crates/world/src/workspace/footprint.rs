@@ -4,8 +4,8 @@
 //! what differs afterwards and did not before is theirs. A new path counts from then on as theirs
 //! whatever becomes of it; one that setup made and the task's words name is work when it was changed
 //! since. A tracked file that setup changed counts as theirs while it is as setup left it; one that a
-//! check changed is put back. The mark is on the disk while commands run, so that after a kill the
-//! comparison is made up for.
+//! check changed is put back, and so is what it wrote into the agent's own files (`own_bytes.rs`). The
+//! mark is on the disk while commands run, so that after a kill the comparison is made up for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -19,6 +19,8 @@ use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
 use super::by_product::{ByProduct, by_product};
+use super::changes::Change;
+use super::own_bytes::PutBack;
 use super::workspace::Workspace;
 use crate::git::Git;
 use crate::git::status::{Entry, State};
@@ -31,7 +33,7 @@ const MARK: &str = "mark";
 /// Names of files and folders that the task's scope or its words speak of.
 const NAMED: &str = "named";
 /// The digest of a file that is gone.
-const GONE: &str = "-";
+pub(super) const GONE: &str = "-";
 
 /// Paths that differ from the base: new ones, and tracked ones with what they hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,6 +118,7 @@ impl Workspace {
 
     /// Forgets all of it: the worktree is another one.
     pub(super) fn forget_footprint(&self) -> Result<(), Fault> {
+        self.forget_own()?;
         [FOOTPRINT, MARK].into_iter().try_for_each(|name| self.state.forget(name))
     }
 
@@ -138,13 +141,15 @@ impl Workspace {
         Ok(lines.map(<[u8]>::to_vec).collect())
     }
 
-    /// Runs a check; what it leaves is not the agent's.
+    /// Runs a check of these changes; what it leaves is not the agent's.
     pub async fn watch_check<T>(
         &self,
+        changes: &[Change],
         (run, now): (RunId, Time),
         check: impl Future<Output = T>,
     ) -> Result<T, Fault> {
         self.set_mark().await?;
+        self.keep_own(changes)?;
         let result = check.await;
         let changed = self.settle_mark(Author::Check).await?;
         if !changed.is_empty() {
@@ -168,6 +173,11 @@ impl Workspace {
         let Some(mark) = self.state.read(MARK)? else { return Ok(Vec::new()) };
         let before = Footprint::decode(&mark);
         let after = self.differing(&self.ours()).await?;
+        self.put_own_back(match author {
+            Author::Check => PutBack::Rewritten(&after.held),
+            // A check was running when we were killed: setup keeps nothing.
+            Author::Setup => PutBack::All,
+        })?;
         let mut known = self.footprint()?;
         let was = known.clone();
         for path in after.made.into_iter().filter(|path| !before.made.contains(path)) {
@@ -281,7 +291,7 @@ fn files_named_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What a path holds, with its kind and whether it can be executed.
-fn digest_of(path: &Path) -> String {
+pub(super) fn digest_of(path: &Path) -> String {
     let Ok(found) = fs::symlink_metadata(path) else { return GONE.to_owned() };
     let mut hasher = blake3::Hasher::new();
     let read = if found.is_symlink() {

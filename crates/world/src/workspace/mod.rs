@@ -22,6 +22,7 @@ mod integrate;
 mod land;
 mod leftover;
 mod names;
+mod own_bytes;
 mod own_code;
 mod prepare;
 mod private;

@@ -48,6 +48,11 @@ impl State {
         self.folder.join("kept")
     }
 
+    /// What the agent wrote, while a check runs.
+    pub(super) fn own(&self) -> PathBuf {
+        self.folder.join("own.files")
+    }
+
     /// Where Python finds what leads it to the worktree's own code.
     pub(super) fn site(&self) -> PathBuf {
         self.folder.join("python")

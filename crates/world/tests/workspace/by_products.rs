@@ -20,7 +20,8 @@ fn set_up(stage: &Stage, commands: &[&str]) -> Workspace {
 fn check(stage: &Stage, workspace: &Workspace, command: &str) {
     let shell = stage.shell();
     let run = shell.run(workspace.directory(), command);
-    block_on(workspace.watch_check((RunId(1), NOW), run)).unwrap().unwrap();
+    let changes = block_on(workspace.changes()).unwrap();
+    block_on(workspace.watch_check(&changes, (RunId(1), NOW), run)).unwrap().unwrap();
 }
 
 // B31: what setup made is not the agent's, and neither is what it changed, until the agent changes it
@@ -54,7 +55,7 @@ fn a_file_of_setup_that_the_task_names_is_work_when_it_changes() {
     assert_eq!(changed(&workspace), paths(&["settings.ini"]));
 }
 
-// B31: a new file stays; a tracked one is as it was, and the agent's own changes are not touched
+// B31: a new file stays; a tracked one is as it was, and the agent's own are as the agent left them
 #[test]
 fn what_a_check_leaves_is_not_the_agents() {
     let stage = Stage::with(&[("tracked", "1\n"), ("mine", "1\n")]);
@@ -63,11 +64,46 @@ fn what_a_check_leaves_is_not_the_agents() {
     check(&stage, &workspace, "echo log > report.xml; echo 2 > tracked; echo 3 >> mine");
     assert_eq!(changed(&workspace), paths(&["mine"]));
     assert_eq!(text(&workspace, "tracked"), "1\n");
-    assert_eq!(text(&workspace, "mine"), "2\n3\n");
+    assert_eq!(text(&workspace, "mine"), "2\n");
     assert_eq!(text(&workspace, "report.xml"), "log\n", "the next check finds it");
     // An agent that runs the same check itself does not make it work.
     put(&workspace, "report.xml", "another log\n");
     assert_eq!(changed(&workspace), paths(&["mine"]));
+}
+
+// B31: a check that formats the agent's files has its own bytes, modes and links put back
+#[test]
+fn what_a_check_writes_into_the_agents_files_is_put_back() {
+    let stage = Stage::with(&[("edited", "1\n"), ("gone", "1\n"), ("reset", "1\n")]);
+    let workspace = stage.fresh();
+    let at = |path| workspace.directory().join(path);
+    put(&workspace, "edited", "2\n");
+    put(&workspace, "reset", "2\n");
+    put(&workspace, "new/run.sh", "echo\n");
+    fs::set_permissions(at("new/run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    put(&workspace, "moved/x", "mine\n");
+    std::os::unix::fs::symlink("edited", at("link")).unwrap();
+    fs::remove_file(at("gone")).unwrap();
+    let outside = stage.repo.beside("outside");
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("x"), "theirs\n").unwrap();
+    let away = outside.display();
+    let formats = format!(
+        "rm edited; echo '# formatted' >> new/run.sh; chmod a-x new/run.sh; echo 1 > gone; \
+         echo 1 > reset; ln -sf reset link; echo 2 >> gone; rm -r moved; ln -s {away} moved"
+    );
+    check(&stage, &workspace, &formats);
+    assert_eq!(text(&workspace, "edited"), "2\n");
+    assert_eq!(text(&workspace, "new/run.sh"), "echo\n");
+    assert_ne!(fs::metadata(at("new/run.sh")).unwrap().permissions().mode() & 0o111, 0);
+    assert_eq!(fs::read_link(at("link")).unwrap(), std::path::Path::new("edited"));
+    assert!(!at("gone").exists());
+    assert_eq!(text(&workspace, "reset"), "1\n", "it has tested something else, which is said");
+    assert_eq!(fs::read_to_string(outside.join("x")).unwrap(), "theirs\n");
+    // Nothing is left of it for the next check.
+    put(&workspace, "edited", "3\n");
+    check(&stage, &workspace, "echo 4 > edited");
+    assert_eq!(text(&workspace, "edited"), "3\n");
 }
 
 // B31: a kill between the two looks does not make the agent responsible
@@ -76,8 +112,10 @@ fn a_check_that_was_killed_is_made_up_for() {
     let stage = Stage::with(&[("a", "1\n")]);
     let workspace = stage.fresh();
     put(&workspace, "work", "done\n");
-    let killed = workspace.watch_check((RunId(1), NOW), async {
+    let changes = block_on(workspace.changes()).unwrap();
+    let killed = workspace.watch_check(&changes, (RunId(1), NOW), async {
         put(&workspace, "half.log", "x\n");
+        put(&workspace, "work", "half formatted");
         std::future::pending::<()>().await;
     });
     block_on(async {
@@ -89,6 +127,7 @@ fn a_check_that_was_killed_is_made_up_for() {
     });
     let workspace = stage.prepare(Start::KeepTree, 2);
     assert_eq!(changed(&workspace), paths(&["work"]));
+    assert_eq!(text(&workspace, "work"), "done\n");
 }
 
 // B31: what tools leave under the names they are known for is no work, whoever ran them

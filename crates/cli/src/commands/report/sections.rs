@@ -10,9 +10,6 @@ use unstuck_runner::report::{
 use super::page::{Item, Piece, Section, Table};
 use crate::render::{when, words};
 
-/// How many lines of a check's output a report shows.
-const RED_LINES_SHOWN: usize = 5;
-
 /// Enough of a commit to find it by.
 const COMMIT_CHARS: usize = 9;
 
@@ -65,8 +62,8 @@ fn red_base(red: &RedCheck) -> Item {
     if !red.tests.is_empty() {
         item = item.line(format!("Failed: {}", red.tests.join(", ")));
     }
-    let last = red.output.lines().rev().take(RED_LINES_SHOWN);
-    last.collect::<Vec<_>>().into_iter().rev().fold(item, Item::line)
+    // It is the last 20 lines already.
+    red.output.lines().fold(item, Item::line)
 }
 
 fn refused(refused: &RefusedTo) -> Item {

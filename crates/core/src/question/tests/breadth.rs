@@ -274,6 +274,18 @@ fn questions_read_like_a_colleague() {
             )
         },
         Asked {
+            titles: &["Pay the invoice"],
+            what: Some("POST https://shop.example/order-3"),
+            risk: Risk::IrreversibleRequest,
+            action_key: Some("pay-3"),
+            always_allow: true,
+            ..Asked::new(
+                QuestionKind::Ok,
+                Some(Code::PermissionCommandBlocked),
+                Reason::FirstOccurrence,
+            )
+        },
+        Asked {
             titles: &["Clean up"],
             what: Some("/etc/hosts"),
             risk: Risk::Outside,

@@ -170,6 +170,8 @@ fn what_is_dangerous_is_never_recommended() {
     for (risk, recommended, offered) in [
         (Risk::Usual, D::AllowOnce, true),
         (Risk::Destructive, D::ProvideGuidance, true),
+        (Risk::Irreversible, D::Deny, true),
+        (Risk::IrreversibleRequest, D::Deny, true),
         (Risk::Never, D::ProvideGuidance, false),
     ] {
         let asked = Asked {
@@ -190,6 +192,36 @@ fn what_is_dangerous_is_never_recommended() {
         let always = text.options.iter().any(|option| option.value == D::AlwaysAllow);
         assert_eq!(always, risk == Risk::Usual);
     }
+}
+
+#[test]
+fn an_action_is_called_what_it_is_with_the_true_end_of_each_choice() {
+    let asked = |risk| Asked {
+        what: Some("POST https://shop.example/order-3"),
+        risk,
+        action_key: Some("pay-3"),
+        ..Asked::new(
+            QuestionKind::Ok,
+            Some(Code::PermissionCommandBlocked),
+            Reason::FirstOccurrence,
+        )
+    };
+    let request = text(&asked(Risk::IrreversibleRequest));
+    let said = "The AI helper wants to send a request that cannot be undone, and no rule here allows \
+                it: “POST https://shop.example/order-3”. The key of this action is “pay-3”.";
+    assert!(request.problem.contains(said), "{}", request.problem);
+    assert!(!request.problem.contains("command"), "{}", request.problem);
+    let leads = |value| {
+        let option = request.options.iter().find(|option| option.value == value);
+        option.map(|option| option.description.as_str())
+    };
+    assert_eq!(leads(Decision::AllowOnce), Some("I do it this one time. It cannot be undone."));
+    assert_eq!(
+        leads(Decision::Deny),
+        Some("I do not do it. The work that is done stays, and goes on without it.")
+    );
+    let command = text(&asked(Risk::Irreversible)).problem;
+    assert!(command.contains("run a command that cannot be undone"), "{command}");
 }
 
 #[test]

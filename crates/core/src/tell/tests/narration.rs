@@ -33,6 +33,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
         N::Skipped { title, needs: "" },
         N::Failed { title, code },
         N::Cancelled { title },
+        N::WithoutAction { title },
         N::Reconciling { title },
         N::Reconciled { title, happened: true },
         N::Reconciled { title, happened: false },
@@ -98,6 +99,24 @@ fn a_retry_says_which_approach_and_why() {
         narrate(&retry, Work::Task),
         "I am trying another way for “Payment webhook” (approach 2 of 3), because a check failed."
     );
+}
+
+#[test]
+fn a_red_base_names_its_tests_or_the_line_that_says_most() {
+    let tests = ["test_add".to_owned(), "test_sub".to_owned()];
+    let output = "AssertionError: -1 != 5\nRan 2 tests in 0.001s\n";
+    let said =
+        |tests, output| narrate(&N::RedBase { command: "make test", tests, output }, Work::Task);
+    let end = "It has to pass when the work is done.";
+    assert_eq!(
+        said(&tests, output),
+        format!("`make test` fails before any work has begun (test_add and 1 more). {end}")
+    );
+    assert_eq!(
+        said(&[], output),
+        format!("`make test` fails before any work has begun (“AssertionError: -1 != 5”). {end}")
+    );
+    assert_eq!(said(&[], ""), format!("`make test` fails before any work has begun. {end}"));
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! What the agent wrote, kept while a check runs: a formatter that is part of a check rewrites the
+//! agent's files, and what it writes is not the agent's.
+//!
+//! Only the files of the change are copied. A file that is there and holds something else afterwards
+//! is put back. One that is gone, or as the base has it, stays so: such a check has tested something
+//! else, and that is said. The copies are on the disk until then, so that a kill loses none of them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use unstuck_core::fault::Fault;
+
+use super::changes::{Change, ChangeKind};
+use super::footprint::{GONE, digest_of};
+use super::state::failed;
+use super::workspace::Workspace;
+
+/// Which files are kept: records that end with a zero byte, of `?` for a new one or `=`, a digest, a
+/// blank and a path.
+const LIST: &str = "own";
+
+/// Which of the kept files are put back.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PutBack<'a> {
+    /// New ones that are there, and tracked ones that are among these, which differ from the base.
+    Rewritten(&'a BTreeMap<PathBuf, String>),
+    /// All: the check that changed them did not end.
+    All,
+}
+
+impl Workspace {
+    /// Keeps what the files of a change hold. Copies that are there were left by a kill, and nobody
+    /// has worked since.
+    pub(super) fn keep_own(&self, changes: &[Change]) -> Result<(), Fault> {
+        if self.state.read(LIST)?.is_some() {
+            return Ok(());
+        }
+        // A kill may have left half a copy.
+        self.forget_own()?;
+        let folder = self.state.own();
+        let mut list = Vec::new();
+        for change in changes.iter().filter(|change| change.kind != ChangeKind::Repository) {
+            let from = self.directory.join(&change.path);
+            let digest = digest_of(&from);
+            let kept = folder.join(&digest);
+            // What cannot be read cannot be committed either.
+            let is_kept = digest == GONE
+                || fs::create_dir_all(&folder).and_then(|()| copy_new(&from, &kept)).is_ok();
+            if is_kept {
+                let mark = if change.kind == ChangeKind::Added { '?' } else { '=' };
+                list.extend_from_slice(format!("{mark}{digest} ").as_bytes());
+                list.extend_from_slice(change.path.as_os_str().as_bytes());
+                list.push(0);
+            }
+        }
+        if list.is_empty() { Ok(()) } else { self.state.write(LIST, &list).map(drop) }
+    }
+
+    /// Puts back what the agent wrote into the files that were kept, and forgets the copies.
+    pub(super) fn put_own_back(&self, which: PutBack<'_>) -> Result<(), Fault> {
+        let Some(list) = self.state.read(LIST)? else { return Ok(()) };
+        for record in list.split(|byte| *byte == 0) {
+            let Some((mark, rest)) = record.split_first() else { continue };
+            let mut parts = rest.splitn(2, |byte| *byte == b' ');
+            let (Some(digest), Some(path)) = (parts.next(), parts.next()) else { continue };
+            let digest = String::from_utf8_lossy(digest);
+            let path = Path::new(OsStr::from_bytes(path));
+            let to = self.directory.join(path);
+            let now = digest_of(&to);
+            let is_due = match which {
+                PutBack::All => true,
+                PutBack::Rewritten(_) if *mark == b'?' => now != GONE,
+                PutBack::Rewritten(differing) => differing.contains_key(path),
+            };
+            if is_due && now != *digest && is_inside(&self.directory, path) {
+                let kept = self.state.own().join(&*digest);
+                put(&kept, &to, digest == GONE).map_err(|error| failed(&to, &error))?;
+            }
+        }
+        self.forget_own()
+    }
+
+    /// Forgets the copies.
+    pub(super) fn forget_own(&self) -> Result<(), Fault> {
+        self.state.forget(LIST)?;
+        match fs::remove_dir_all(self.state.own()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed(&self.state.own(), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether no folder on the way to a path is a link, which could lead out of the worktree.
+fn is_inside(directory: &Path, path: &Path) -> bool {
+    let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.map(|folder| directory.join(folder)).all(|folder| !folder.is_symlink())
+}
+
+/// Lets `to` be what was kept, or be gone.
+fn put(kept: &Path, to: &Path, gone: bool) -> io::Result<()> {
+    match fs::symlink_metadata(to) {
+        Ok(there) if there.is_dir() => fs::remove_dir_all(to)?,
+        Ok(_) => fs::remove_file(to)?,
+        Err(_) => {}
+    }
+    if gone {
+        return Ok(());
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    copy_new(kept, to)
+}
+
+/// Copies a file or a link to a path where nothing is; the same file may be there already.
+fn copy_new(from: &Path, to: &Path) -> io::Result<()> {
+    let copied = if from.is_symlink() {
+        symlink(fs::read_link(from)?, to)
+    } else {
+        let mut source = File::open(from)?;
+        let rights = source.metadata()?.permissions();
+        File::create_new(to).and_then(|mut target| {
+            io::copy(&mut source, &mut target)?;
+            target.set_permissions(rights)
+        })
+    };
+    match copied {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        copied => copied,
+    }
+}
