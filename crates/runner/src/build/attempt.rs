@@ -17,7 +17,7 @@ use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End, Limits
 use unstuck_world::commands::{Network, Shims};
 use unstuck_world::mcp;
 use unstuck_world::process::Held;
-use unstuck_world::workspace::{Preparation, Workspace};
+use unstuck_world::workspace::{Content, Preparation, Workspace};
 
 use super::baseline;
 use super::egress::explain_refused;
@@ -44,6 +44,8 @@ pub(super) struct Worked {
     pub(super) spent: Amount,
     /// What the machine held of the wall around them.
     pub(super) held: Held,
+    /// What the worktree held when they said that the task is done.
+    pub(super) content: Option<Content>,
 }
 
 /// How the processes of a run reach the supervisor.
@@ -100,7 +102,8 @@ impl Shared {
                 if !self.has_budget(order).await {
                     return Ok(None);
                 }
-                let worked = self.let_work(order, (task, &**agent, held), assignment, stop).await;
+                let work = (task, &**agent, held);
+                let worked = self.let_work(order, work, (assignment, &workspace), stop).await;
                 if let Some(egress) = &egress {
                     self.note_refused_hosts(order, egress).await;
                 }
@@ -114,7 +117,10 @@ impl Shared {
         let wall = self.wall(order, &workspace, &self.environment(order));
         let reach = workspace.reach(held, &wall);
         let restored = workspace.restore_shared(order.effect.run, reach).await?;
-        let Some(Worked { mut end, actions, spent, .. }) = worked else { return Ok(None) };
+        let Some(Worked { mut end, actions, spent, content, .. }) = worked else { return Ok(None) };
+        if let Some(content) = &content {
+            workspace.go_back_to(content, order.effect.run, self.clock.now()).await?;
+        }
         if matches!(end, End::Finished { .. }) {
             let set_aside = workspace.set_aside_ignored(order.effect.run).await?;
             let elsewhere = match workspace.find_work_elsewhere(&restored).await? {
@@ -396,15 +402,14 @@ impl Shared {
         &self,
         order: &Order,
         (task, agent, held): (&TaskSettings, &dyn Agent, Held),
-        assignment: Assignment,
+        (assignment, workspace): (Assignment, &Workspace),
         stop: &CancellationToken,
     ) -> Option<Worked> {
         let began = tokio::time::Instant::now();
         let (tell, told) = mpsc::channel(ACTIVITIES_QUEUED_MAX);
-        let worktree = assignment.directory.to_string_lossy().into_owned();
         let redactor = Arc::clone(&self.settings.redactor);
         let (decider, effect) = (Arc::clone(&self.decider), order.effect.id);
-        let follower = Follower::new(decider, effect, redactor, worktree, task.price);
+        let follower = Follower::new(decider, effect, redactor, workspace, task.price);
         let told_to_stop = stop.child_token();
         let work = agent.work(assignment, tell, told_to_stop.clone());
         let (ended, seen) = tokio::join!(work, follower.follow(told, told_to_stop));
@@ -418,7 +423,7 @@ impl Shared {
         };
         let time_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let spent = Amount { time_ms, ..Amount::ZERO };
-        Some(Worked { end, actions: seen.actions, spent, held })
+        Some(Worked { end, actions: seen.actions, spent, held, content: seen.content })
     }
 
     /// What the attempt did, by what it left and what was seen of it.

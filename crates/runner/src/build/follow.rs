@@ -1,7 +1,7 @@
 //! Follows an agent while it works: what it does is noted for people, and whether it goes in
 //! circles is seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use unstuck_world::commands::refusal_in;
 use unstuck_world::mcp;
 use unstuck_world::provider::prices::Price;
 use unstuck_world::redact::Redactor;
+use unstuck_world::workspace::{Content, Workspace};
 
 use crate::decider::Decider;
 
@@ -35,18 +36,20 @@ const LAST_WORDS_MAX: Duration = Duration::from_secs(30);
 const UNPRICED: &str = "I cannot tell what this costs. It does not count towards a limit in money.";
 
 /// Somebody who looks on while an agent works.
-pub(super) struct Follower {
+pub(super) struct Follower<'a> {
     decider: Arc<dyn Decider>,
     effect: EffectId,
     redactor: Arc<Redactor>,
+    workspace: &'a Workspace,
+    /// Its folder.
     worktree: String,
     price: Option<Price>,
     watch: Watch,
     /// Calls whose results have not come yet.
     open: BTreeMap<String, (ToolKind, String)>,
     seen: Seen,
-    /// The call by which it says that its task is done, and its words, until that has returned.
-    says_done: Option<(String, String)>,
+    /// How it says that its task is done, until that has returned.
+    says_done: Option<SaysDone>,
     /// Calls since the last report.
     calls: u32,
     /// It was said that nobody knows what this costs.
@@ -63,16 +66,28 @@ pub(super) struct Seen {
     /// It said that its task is done, in these words, and was heard. What comes after that is not
     /// part of the attempt.
     pub(super) done: Option<String>,
+    /// What the worktree held then.
+    pub(super) content: Option<Content>,
 }
 
-impl Follower {
+/// The call by which an agent says that its task is done.
+struct SaysDone {
+    call: String,
+    /// In its words.
+    summary: String,
+    /// The calls before it that have not returned: what they do is part of the work.
+    before: BTreeSet<String>,
+}
+
+impl<'a> Follower<'a> {
     pub(super) fn new(
         decider: Arc<dyn Decider>,
         effect: EffectId,
         redactor: Arc<Redactor>,
-        worktree: String,
+        workspace: &'a Workspace,
         price: Option<Price>,
     ) -> Self {
+        let worktree = workspace.directory().to_string_lossy().into_owned();
         let watch = Watch::new(StuckLimits::default(), worktree.as_str());
         let (open, seen) = (BTreeMap::new(), Seen::default());
         let (says_done, calls, unpriced) = (None, 0, false);
@@ -80,6 +95,7 @@ impl Follower {
             decider,
             effect,
             redactor,
+            workspace,
             worktree,
             price,
             watch,
@@ -143,17 +159,26 @@ impl Follower {
             }
             Activity::Called { call, tool, name, input } => {
                 if mcp::is_named(&name, TASK_DONE) {
-                    self.says_done = Some((call.clone(), summary(&input)));
+                    let before = self.open.keys().cloned().collect();
+                    let says = SaysDone { call: call.clone(), summary: summary(&input), before };
+                    self.says_done = Some(says);
+                    self.note_content().await;
                 }
                 self.called(call, tool, &name, input).await;
             }
             Activity::Returned { call, outcome, output } => {
-                let said = self.says_done.take_if(|(done, _)| *done == call);
-                if let Some((_, summary)) = said
-                    && outcome == Outcome::Succeeded
+                let said = self.says_done.take_if(|says| says.call == call);
+                if let Some(says) = said {
+                    if outcome == Outcome::Succeeded {
+                        self.seen.done = Some(self.redactor.text(&says.summary).into_owned());
+                        return;
+                    }
+                    self.seen.content = None;
+                }
+                if let Some(says) = &mut self.says_done
+                    && says.before.remove(&call)
                 {
-                    self.seen.done = Some(self.redactor.text(&summary).into_owned());
-                    return;
+                    self.note_content().await;
                 }
                 let observation = Observation::of(outcome, &output, &self.worktree);
                 let refused = refusal_in(&output).map(str::to_owned);
@@ -163,6 +188,20 @@ impl Follower {
                 }
             }
             Activity::Used { usage } => self.used(usage).await,
+        }
+    }
+
+    /// Notes what the worktree holds once everything has returned that was called before the agent
+    /// said that its task is done. What it does after that must not throw its work away.
+    async fn note_content(&mut self) {
+        if !self.says_done.as_ref().is_some_and(|says| says.before.is_empty()) {
+            return;
+        }
+        match self.workspace.content().await {
+            Ok(content) => self.seen.content = Some(content),
+            Err(error) => {
+                tracing::warn!(%error, "what an agent finished could not be noted");
+            }
         }
     }
 

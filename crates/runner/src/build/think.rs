@@ -51,7 +51,7 @@ impl Shared {
             agent::End::Failed(fault) => End::Failed(fault),
             agent::End::Stopped => return Ok(None),
         };
-        Ok(Some(Worked { end, actions, spent, held }))
+        Ok(Some(Worked { end, actions, spent, held, content: None }))
     }
 
     /// Tools within the task's worktree and fence. Commands get less than agent programs: no

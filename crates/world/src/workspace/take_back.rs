@@ -8,7 +8,7 @@ use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 
-use super::changes::{Change, ChangeKind};
+use super::changes::{Change, ChangeKind, Content};
 use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::Oid;
@@ -39,6 +39,31 @@ impl Workspace {
             changes.iter().cloned().partition(|change| wanted.contains(change.path.as_path()));
         let taken = self.take_out(&changes, &out, run, now).await;
         taken.map_err(|cause| self.quarantine(&cause))
+    }
+
+    /// Lets the worktree be what it was at an earlier time of the same attempt. What was there is kept
+    /// as a patch first. If that fails, it is `GIT_REVERT_FAILED` and the worktree is set aside.
+    pub async fn go_back_to(&self, then: &Content, run: RunId, now: Time) -> Result<(), Fault> {
+        let there = self.content().await?;
+        if there == *then {
+            return Ok(());
+        }
+        let gone_back = self.undo(&there, then, run, now).await;
+        gone_back.map_err(|cause| self.quarantine(&cause))
+    }
+
+    async fn undo(
+        &self,
+        there: &Content,
+        then: &Content,
+        run: RunId,
+        now: Time,
+    ) -> Result<(), Fault> {
+        let patch = self.git.patch(&then.tree, &there.tree).await?;
+        self.keep_patch(run, &patch)?;
+        let parents = [there.base.clone()];
+        let saved = self.snapshot_commit(&there.tree, &parents, "Before going back\n", now).await?;
+        self.relocate(&then.tree, &there.base, &saved, now).await
     }
 
     async fn take_out(

@@ -61,6 +61,38 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
     assert!(!dir.join("keys/deleted").exists());
 }
 
+// N2.8: what an agent does after its work was done does not throw it away.
+#[test]
+fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {
+    let stage = Stage::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
+    let workspace = stage.fresh();
+    put(&workspace, "a", "2\n");
+    put(&workspace, "new", "2\n");
+    fs::remove_file(workspace.directory().join("c")).unwrap();
+    let then = block_on(workspace.content()).unwrap();
+    block_on(workspace.go_back_to(&then, RunId(1), NOW)).unwrap();
+    let patches = stage.repo.path(".unstuck/tasks/t1/patches");
+    assert!(!patches.exists(), "nothing was undone, and nothing is kept");
+
+    put(&workspace, "a", "broken\n");
+    put(&workspace, "b", "broken\n");
+    put(&workspace, "c", "broken\n");
+    put(&workspace, "more/deep", "broken\n");
+    fs::remove_file(workspace.directory().join("new")).unwrap();
+    run_in(workspace.directory(), ["add", "-A"]);
+    run_in(workspace.directory(), ["commit", "-q", "-m", "the agent's own"]);
+    block_on(workspace.go_back_to(&then, RunId(1), NOW)).unwrap();
+
+    assert_eq!(changed(&workspace), paths(&["a", "c", "new"]));
+    assert_eq!(text(&workspace, "a"), "2\n");
+    assert_eq!(text(&workspace, "b"), "1\n");
+    assert_eq!(text(&workspace, "new"), "2\n");
+    assert!(!workspace.directory().join("more").exists());
+    assert!(!workspace.directory().join("c").exists());
+    let kept = fs::read_to_string(patches.join("r1-1.patch")).unwrap();
+    assert!(kept.contains("+broken"), "{kept}");
+}
+
 #[test]
 fn a_repository_inside_is_moved_aside_as_it_is() {
     let stage = Stage::with(&[("a", "1")]);
