@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use unstuck_world::egress::{
-    Destinations, EgressPolicy, EgressSettings, HostPattern, ProxiedEgress, Reach, ReachSetting,
-    Target, service_target,
+    Destinations, EgressPolicy, EgressSettings, HostPattern, LoopbackWay, ProxiedEgress, Reach,
+    ReachSetting, Target, service_target,
 };
 
 use super::agents::Agents;
@@ -27,7 +27,8 @@ impl Agents<'_> {
         }
         let service = self.service_targets(provider);
         let patterns: Vec<_> = service.iter().map(HostPattern::exact).collect();
-        let relays = patterns.iter().filter_map(HostPattern::service_here).collect();
+        let services = patterns.iter().filter_map(HostPattern::service_here);
+        let relays = services.chain(reach.services_here()).collect();
         proxied(self.settings, AGENT, (Destinations::for_agent(reach, &patterns), relays))
     }
 
@@ -62,7 +63,10 @@ fn command_egress(settings: &Settings, setting: ReachSetting, reach: &Reach) -> 
     match reach {
         Reach::Open => EgressPolicy::Open,
         Reach::Off | Reach::Service => EgressPolicy::Closed,
-        reach => proxied(settings, setting, (Destinations::new(reach, &[]), Vec::new())),
+        reach => {
+            let destinations = Destinations::new(reach, &[]);
+            proxied(settings, setting, (destinations, reach.services_here()))
+        }
     }
 }
 
@@ -70,15 +74,21 @@ fn command_egress(settings: &Settings, setting: ReachSetting, reach: &Reach) -> 
 fn proxied(
     settings: &Settings,
     setting: ReachSetting,
-    (destinations, relays): (Destinations, Vec<SocketAddr>),
+    (destinations, mut relays): (Destinations, Vec<SocketAddr>),
 ) -> EgressPolicy {
-    let destinations = destinations.never_reaching(vec![settings.server.bind]);
+    let own = settings.server.bind;
+    let destinations = destinations.never_reaching(vec![own]);
+    relays.sort_unstable_by_key(SocketAddr::port);
+    relays.dedup_by_key(|service| service.port());
+    relays.retain(|service| service.port() != own.port());
     let settings = EgressSettings { destinations, setting, proxies: service::proxies() };
-    EgressPolicy::Proxied(ProxiedEgress { settings, relays })
+    EgressPolicy::Proxied(ProxiedEgress { settings, relays, loopback: LoopbackWay::Direct })
 }
 
 #[cfg(test)]
 mod tests {
+    use unstuck_world::egress::Listed;
+
     use super::*;
 
     #[test]
@@ -88,5 +98,17 @@ mod tests {
         assert!(matches!(setup_egress(&settings), EgressPolicy::Proxied(_)));
         settings.validate.network.0 = Reach::Open;
         assert!(matches!(check_egress(&settings), EgressPolicy::Open));
+    }
+
+    #[test]
+    fn a_service_of_this_machine_that_is_listed_with_its_port_is_reached_on_it() {
+        let mut settings = Settings::default();
+        let own = settings.server.bind.port();
+        let own = format!("127.0.0.1:{own}");
+        let listed = ["localhost:5432", "127.0.0.1:5432", "localhost", "example.com:25", &own];
+        let listed = listed.map(|host| Listed::Host(HostPattern::parse(host).unwrap()));
+        settings.validate.network.0 = Reach::Hosts(listed.into());
+        let EgressPolicy::Proxied(reached) = check_egress(&settings) else { panic!("no proxy") };
+        assert_eq!(reached.relays, ["127.0.0.1:5432".parse().unwrap()]);
     }
 }

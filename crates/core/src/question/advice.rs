@@ -238,8 +238,8 @@ const fn ok(code: Option<Code>, risk: Risk, named: bool) -> (Decision, &'static 
              once.",
         ),
         (_, Risk::Outside) => (
-            Decision::Deny,
-            "It lies outside of the project, so better not, unless you expected it.",
+            Decision::ProvideGuidance,
+            "Let the AI helper find a way without it. If it must be changed, change it yourself.",
         ),
         (Some(Code::PermissionSkipDenied), _) => (
             Decision::Deny,

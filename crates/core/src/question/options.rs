@@ -125,12 +125,11 @@ impl OptionsContext<'_> {
         match kind {
             QuestionKind::Hands => &[D::ProvideCredentials, D::SkipFeature],
             QuestionKind::Ok => match self.risk {
-                Risk::Never => &[D::ProvideGuidance, D::Deny],
+                Risk::Never | Risk::Outside => &[D::ProvideGuidance, D::Deny],
                 Risk::Usual if self.always_allow => &[D::AllowOnce, D::AlwaysAllow, D::Deny],
                 Risk::Destructive
                 | Risk::Irreversible
                 | Risk::IrreversibleRequest
-                | Risk::Outside
                 | Risk::Usual => &[D::AllowOnce, D::Deny],
             },
             QuestionKind::Choice => self.ways_on(),
@@ -171,6 +170,18 @@ impl OptionsContext<'_> {
                     "It is not run. I tell the AI helper so, and it looks for another way."
                         .to_owned(),
                 guidance: Some(guidance),
+            }];
+        }
+        if let (Risk::Outside, Some(what)) = (self.risk, self.what) {
+            return vec![QuestionOption {
+                value: Decision::ProvideGuidance,
+                label: format!("Go on without it{}", self.scope_in_brackets()),
+                description: "I tell the AI helper so, and it looks for a way inside the project."
+                    .to_owned(),
+                guidance: Some(format!(
+                    "{what} lies outside of the project and cannot be changed from here. Reach the \
+                     goal without changing it."
+                )),
             }];
         }
         if let (true, Some(what)) = (self.edits, self.what) {

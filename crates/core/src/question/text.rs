@@ -27,6 +27,10 @@ const OURS: &str = "Internal error. Please contact support.";
 const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put it to use: your own \
                             files are as they were.";
 
+/// What holds for every path outside of the project.
+const OUTSIDE: &str =
+    "Nothing outside of the project can be changed from here, even with your yes.";
+
 /// What is said of a command that nobody can allow.
 const NEVER: &str = "That never runs here, whoever allows it, unless the settings take it off the \
                      list.";
@@ -135,6 +139,9 @@ impl Problem<'_> {
                 if asked.risk.is_action() {
                     return Some(self.irreversible());
                 }
+                if asked.risk == Risk::Outside {
+                    return Some(self.outside());
+                }
                 let account = asked.account.and_then(name_in_sentence);
                 let about = Obstacle {
                     account: account.as_deref(),
@@ -164,6 +171,12 @@ impl Problem<'_> {
         format!(
             "The AI helper wants to {does} that cannot be undone, and no rule here allows it{what}.{key}"
         )
+    }
+
+    fn outside(&self) -> String {
+        let what = self.asked.what.and_then(|what| quoted(what, VALUE_CHARS_MAX));
+        let what = what.map_or_else(String::new, |what| format!(": {what}"));
+        format!("The AI helper wants to change something outside of the project{what}. {OUTSIDE}")
     }
 
     fn unknown_outcome(&self) -> String {

@@ -21,7 +21,7 @@ use super::outgoing::Outgoing;
 use super::proxy::Proxy;
 use super::reach::ReachSetting;
 use super::refusals::{Refusals, RefusedTarget};
-use super::variables::{PROXY_PORT, ProxyAddress, USER};
+use super::variables::{LoopbackWay, PROXY_PORT, ProxyAddress, USER};
 use crate::process::SocketPath;
 use crate::provider::Proxies;
 
@@ -135,10 +135,11 @@ impl Egress {
 
     /// The address of the proxy for the programs that use it.
     pub fn address(&self) -> ProxyAddress {
+        let loopback = LoopbackWay::Direct;
         match &self.place {
-            Place::Socket(_) => ProxyAddress { port: PROXY_PORT, credential: None },
+            Place::Socket(_) => ProxyAddress { port: PROXY_PORT, credential: None, loopback },
             Place::Loopback { port, credential } => {
-                ProxyAddress { port: *port, credential: Some(credential.clone()) }
+                ProxyAddress { port: *port, credential: Some(credential.clone()), loopback }
             }
         }
     }

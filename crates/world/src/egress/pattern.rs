@@ -100,6 +100,12 @@ impl HostPattern {
         self.this_machine().map(|address| SocketAddr::new(address, port))
     }
 
+    /// Whether the pattern names this machine with every port. Which of its services a program wants is
+    /// not known before it asks for one.
+    pub fn is_all_of_this_machine(&self) -> bool {
+        self.this_machine().is_some() && !matches!(self.ports, Ports::One(_))
+    }
+
     /// The loopback address that the pattern names.
     fn this_machine(&self) -> Option<IpAddr> {
         match &self.host {

@@ -10,6 +10,7 @@ use super::forwarder::Forward;
 use super::listener::{Egress, EgressSettings};
 use super::pattern::HostPattern;
 use super::reach::{Listed, Reach, ReachSetting};
+use super::variables::{LoopbackWay, ProxyAddress};
 use crate::process::{Connections, Layers, Wall};
 use crate::provider::Proxies;
 
@@ -33,10 +34,13 @@ pub struct ProxiedEgress {
     pub settings: EgressSettings,
     /// Services on this machine's loopback that are reached on the same port inside.
     pub relays: Vec<SocketAddr>,
+    /// How the others are reached.
+    pub loopback: LoopbackWay,
 }
 
 impl EgressPolicy {
-    /// These hosts and nothing else, which `setting` names.
+    /// These hosts and nothing else, which `setting` names. It is for one command that starts no server
+    /// of its own: where every service of this machine is listed, the proxy leads to them.
     pub fn to_hosts(hosts: &[HostPattern], setting: ReachSetting, proxies: Proxies) -> Self {
         if hosts.is_empty() {
             return Self::Closed;
@@ -44,8 +48,13 @@ impl EgressPolicy {
         let reach = Reach::Hosts(hosts.iter().cloned().map(Listed::Host).collect());
         let destinations = Destinations::new(&reach, &[]);
         let relays = hosts.iter().filter_map(HostPattern::service_here).collect();
+        let loopback = if hosts.iter().any(HostPattern::is_all_of_this_machine) {
+            LoopbackWay::Proxied
+        } else {
+            LoopbackWay::Direct
+        };
         let settings = EgressSettings { destinations, setting, proxies };
-        Self::Proxied(ProxiedEgress { settings, relays })
+        Self::Proxied(ProxiedEgress { settings, relays, loopback })
     }
 
     /// Applies the policy to one run: closes its wall's network but for the ways out, and names the
@@ -58,7 +67,7 @@ impl EgressPolicy {
         environment: &mut Vec<(OsString, OsString)>,
     ) -> io::Result<Option<Egress>> {
         let is_enclosed = wall.writable.is_some() && Layers::here().bubblewrap.is_some();
-        let ProxiedEgress { settings, relays } = match self {
+        let ProxiedEgress { settings, relays, loopback } = match self {
             Self::Open => return Ok(None),
             Self::Closed => {
                 if is_enclosed {
@@ -84,7 +93,7 @@ impl EgressPolicy {
             (egress, forwards)
         };
         wall.network = Connections::Closed(forwards);
-        egress.address().announce(environment);
+        ProxyAddress { loopback: *loopback, ..egress.address() }.announce(environment);
         Ok(Some(egress))
     }
 }

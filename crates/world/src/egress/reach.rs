@@ -1,6 +1,7 @@
 //! What a program may reach, as settings say it.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use super::host::{Host, Target};
 use super::pattern::{HostPattern, PatternError};
@@ -51,6 +52,16 @@ impl Reach {
             "open" => Self::Open,
             _ => return None,
         })
+    }
+
+    /// The services of this machine that are listed with their ports.
+    pub fn services_here(&self) -> Vec<SocketAddr> {
+        let Self::Hosts(listed) = self else { return Vec::new() };
+        let hosts = listed.iter().filter_map(|listed| match listed {
+            Listed::Host(host) => host.service_here(),
+            Listed::Service | Listed::Registries => None,
+        });
+        hosts.collect()
     }
 
     /// The lines of the settings that allow a target as well.

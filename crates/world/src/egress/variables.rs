@@ -28,6 +28,16 @@ const PROXIED: [&str; 8] = [
 /// what they hold.
 pub const JAVA_OPTIONS: [&str; 3] = ["MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"];
 
+/// How programs reach loopback.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoopbackWay {
+    /// Themselves: it is that of their own namespace, where a test may start a server.
+    #[default]
+    Direct,
+    /// Through the proxy, to every service of this machine that it lets them reach.
+    Proxied,
+}
+
 /// Where a proxy is met on loopback.
 #[derive(Clone, Debug)]
 pub struct ProxyAddress {
@@ -35,6 +45,8 @@ pub struct ProxyAddress {
     pub port: u16,
     /// The password that it wants to see.
     pub credential: Option<String>,
+    /// Whether it is also the way to loopback.
+    pub loopback: LoopbackWay,
 }
 
 impl ProxyAddress {
@@ -51,7 +63,11 @@ impl ProxyAddress {
     pub fn announce(&self, environment: &mut Vec<(OsString, OsString)>) {
         let url = self.url();
         let proxied = PROXIED.map(|name| (name, url.as_str()));
-        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name, NOT_PROXIED));
+        let not_proxied = match self.loopback {
+            LoopbackWay::Direct => NOT_PROXIED,
+            LoopbackWay::Proxied => "",
+        };
+        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name, not_proxied));
         // Node's own client looks at the others only when it is told to.
         for (name, value) in proxied.into_iter().chain(direct).chain([("NODE_USE_ENV_PROXY", "1")])
         {
@@ -82,7 +98,11 @@ impl ProxyAddress {
                 options.push(format!("-D{scheme}.proxyPassword={credential}"));
             }
         }
-        options.push(format!("-Dhttp.nonProxyHosts={NOT_PROXIED_BY_JAVA}"));
+        let not_proxied = match self.loopback {
+            LoopbackWay::Direct => NOT_PROXIED_BY_JAVA,
+            LoopbackWay::Proxied => "",
+        };
+        options.push(format!("-Dhttp.nonProxyHosts={not_proxied}"));
         options.push("-Djdk.http.auth.tunneling.disabledSchemes=".to_owned());
         for transport in ["connector.http", "transport.apache"] {
             options.push(format!("-Daether.{transport}.useSystemProperties=true"));
@@ -110,9 +130,24 @@ mod tests {
     }
 
     #[test]
+    fn loopback_is_left_out_unless_the_proxy_leads_there() {
+        for (loopback, left_out) in [(LoopbackWay::Direct, NOT_PROXIED), (LoopbackWay::Proxied, "")]
+        {
+            let set = announced(&ProxyAddress { port: 1, credential: None, loopback }, &[]);
+            assert_eq!(of(&set, "NO_PROXY"), left_out);
+            assert_eq!(of(&set, "no_proxy"), left_out);
+            let java = of(&set, "MAVEN_OPTS");
+            assert_eq!(java.contains("nonProxyHosts=localhost"), loopback == LoopbackWay::Direct);
+        }
+    }
+
+    #[test]
     fn both_spellings_of_every_variable_are_set() {
         let before = [("HTTPS_PROXY", "http://person:1"), ("no_proxy", "*")];
-        let set = announced(&ProxyAddress { port: 1, credential: None }, &before);
+        let set = announced(
+            &ProxyAddress { port: 1, credential: None, loopback: LoopbackWay::Direct },
+            &before,
+        );
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
             assert_eq!(of(&set, name), "http://127.0.0.1:1");
             assert_eq!(of(&set, &name.to_lowercase()), of(&set, name));
@@ -124,7 +159,11 @@ mod tests {
 
     #[test]
     fn the_tools_of_java_get_it_beside_their_other_options() {
-        let address = ProxyAddress { port: 7, credential: Some("s3".to_owned()) };
+        let address = ProxyAddress {
+            port: 7,
+            credential: Some("s3".to_owned()),
+            loopback: LoopbackWay::Direct,
+        };
         let set = announced(&address, &[("MAVEN_OPTS", "-Xmx1g")]);
         let maven = of(&set, "MAVEN_OPTS");
         assert!(maven.starts_with("-Xmx1g -Dhttp.proxyHost=127.0.0.1 "), "{maven}");
@@ -134,7 +173,13 @@ mod tests {
                 assert!(options.contains(option), "{options}");
             }
         }
-        let without = of(&announced(&ProxyAddress { port: 7, credential: None }, &[]), "SBT_OPTS");
+        let without = of(
+            &announced(
+                &ProxyAddress { port: 7, credential: None, loopback: LoopbackWay::Direct },
+                &[],
+            ),
+            "SBT_OPTS",
+        );
         assert!(!without.contains("proxyUser"), "{without}");
     }
 }
