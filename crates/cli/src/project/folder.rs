@@ -36,7 +36,8 @@ pub(crate) struct Project {
 
 impl Project {
     /// The project that `dir`, or the current directory, belongs to: the nearest folder upwards
-    /// that is marked as one, or the directory itself.
+    /// that is marked as one, or the directory itself. A bare repository is no part of the project
+    /// around it.
     pub(crate) fn find(dir: Option<&Path>) -> Result<Self, Error> {
         let dir = dir.unwrap_or(Path::new("."));
         let start = fs::canonicalize(dir).map_err(|source| {
@@ -48,7 +49,9 @@ impl Project {
                 _ => Error::Folder { place, source },
             }
         })?;
-        let marked = |dir: &&Path| MARKS.iter().any(|mark| dir.join(mark).exists());
+        let marked = |dir: &&Path| {
+            MARKS.iter().any(|mark| dir.join(mark).exists()) || is_bare_repository(dir)
+        };
         let root = start.ancestors().find(marked).unwrap_or(&start).to_owned();
         let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
         Ok(Self {
@@ -185,6 +188,11 @@ impl Project {
     pub(crate) fn database(&self) -> PathBuf {
         self.folder().join("state.db")
     }
+}
+
+/// Whether a folder is a repository without a working tree.
+fn is_bare_repository(dir: &Path) -> bool {
+    dir.join("HEAD").is_file() && ["objects", "refs"].iter().all(|part| dir.join(part).is_dir())
 }
 
 fn make_folder(folder: &Path) -> Result<(), Error> {

@@ -255,12 +255,12 @@ impl Default for Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Baseline {
-    /// It has to be green when the work is done. Where exactly the same failures are left, you are
-    /// asked once whether they belong to the work.
+    /// It has to be green when the work is done. Where nothing fails but what failed before,
+    /// you are asked once whether it belongs to the work.
     #[default]
     #[serde(alias = "off")]
     Green,
-    /// It passes as long as exactly the failures are left that were there before, and the report says
+    /// It passes as long as nothing fails but what failed before, and the report says
     /// so.
     Compare,
 }

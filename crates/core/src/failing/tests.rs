@@ -66,13 +66,30 @@ fn failures_are_the_same_by_their_tests_and_values() {
     };
     let of = |text: &str| Failures::read(text.as_bytes(), "/w/t1");
     let base = of(&pytest(3, "-1", 1, "0.02s"));
-    assert!(base.is_same(&of(&pytest(9, "-1", 4, "0.11s"))));
-    assert!(!base.is_same(&of(&pytest(3, "6", 1, "0.02s"))));
+    assert!(of(&pytest(9, "-1", 4, "0.11s")).are_within(&base));
+    assert!(!of(&pytest(3, "6", 1, "0.02s")).are_within(&base));
     // Without names, the whole text counts.
     let plain = of("at /w/t1/check.sh:3: expected 5, got -1 after 12ms (12:30:01)");
-    assert!(plain.is_same(&of("at ./check.sh:7: expected 5, got -1 after 9ms (12:31:44)")));
-    assert!(!plain.is_same(&of("at ./check.sh:3: expected 5, got 6 after 12ms (12:30:01)")));
-    assert!(!plain.is_same(&Failures::default()));
+    assert!(plain.are_within(&of("at ./check.sh:7: expected 5, got -1 after 9ms (12:31:44)")));
+    assert!(!plain.are_within(&of("at ./check.sh:3: expected 5, got 6 after 12ms (12:30:01)")));
+    assert!(!plain.are_within(&Failures::default()));
+}
+
+/// What is left of a red base is its own; another test or another value is not.
+#[test]
+fn some_of_the_failures_of_a_base_are_within_it() {
+    let go = |tests: &[(&str, u32)]| {
+        let lines = tests.iter().map(|(test, got)| {
+            format!("--- FAIL: {test} (0.00s)\n    calc_test.go:8: {test}: got {got}, want 6\n")
+        });
+        Failures::read(format!("{}FAIL\nFAIL\tx 0.1s\n", lines.collect::<String>()).as_bytes(), "")
+    };
+    let base = go(&[("TestAdd", 1), ("TestMul", 5)]);
+    assert!(go(&[("TestMul", 5)]).are_within(&base));
+    assert!(!go(&[("TestMul", 7)]).are_within(&base));
+    assert!(!go(&[("TestMul", 5), ("TestSub", 1)]).are_within(&base));
+    assert!(!base.are_within(&go(&[("TestMul", 5)])));
+    assert!(!Failures::default().are_within(&base));
 }
 
 #[test]
@@ -97,6 +114,6 @@ proptest! {
     #[test]
     fn anything_can_be_read(output in proptest::collection::vec(any::<u8>(), 0..2_000)) {
         let read = Failures::read(&output, "/w");
-        prop_assert!(read.is_same(&Failures::read(&output, "/w")));
+        prop_assert!(read.are_within(&Failures::read(&output, "/w")));
     }
 }

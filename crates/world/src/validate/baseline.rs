@@ -17,11 +17,11 @@ use crate::workspace::{Shell, Workspace};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BaselineMode {
-    /// It has to be green when the work is done. Where exactly the failures of the base are left, a
+    /// It has to be green when the work is done. Where only failures of the base are left, a
     /// person decides whether they belong to the work.
     #[default]
     Green,
-    /// It passes as long as exactly the failures of the base are left, and that is said.
+    /// It passes as long as only failures of the base are left, and that is said.
     Compare,
 }
 
@@ -34,7 +34,7 @@ pub struct Baseline {
     red: BTreeMap<String, BaselineCheck>,
     /// Checks that were red and then green without a change.
     #[serde(default)]
-    pub flaky: Vec<String>,
+    flaky: Vec<String>,
 }
 
 /// A check that is red at the base.
@@ -100,9 +100,14 @@ impl Baseline {
         self.red.iter().map(|(command, red)| (command.as_str(), red))
     }
 
-    /// Whether a command fails now exactly as it did at the base.
+    /// Whether a command fails now as it did at the base, and in no other way.
     pub fn fails_as_before(&self, command: &str, failures: &Failures) -> bool {
-        self.red.get(command).is_some_and(|red| red.failures.is_same(failures))
+        self.red.get(command).is_some_and(|red| failures.are_within(&red.failures))
+    }
+
+    /// Whether a command was red and then green there without a change.
+    pub fn is_flaky(&self, command: &str) -> bool {
+        self.flaky.iter().any(|known| known == command)
     }
 }
 

@@ -134,10 +134,12 @@ impl Checks {
                 check.run(directory, shell).await
             };
             match checked {
-                Checked::Green => seen.green.push(command),
-                Checked::Flaky => {
-                    seen.green.push(command.clone());
-                    seen.flaky.push(command);
+                Checked::Green | Checked::Flaky => {
+                    let was_flaky = baseline.is_some_and(|base| base.is_flaky(&command));
+                    if was_flaky || matches!(checked, Checked::Flaky) {
+                        seen.flaky.push(command.clone());
+                    }
+                    seen.green.push(command);
                 }
                 Checked::Red(red) => {
                     let Red { fault, failures, .. } = *red;

@@ -57,6 +57,17 @@ fn outside_of_a_repository_it_says_so() {
 }
 
 #[test]
+fn a_bare_repository_inside_a_project_is_not_that_project() {
+    let stage = Stage::new();
+    stage.git(&["init", "--quiet", "--bare", "hub.git"]);
+    let mut run = stage.unstuck(&["run", "write a"]);
+    let ran = crate::program::ran(run.current_dir(stage.path("hub.git")).output().unwrap());
+    assert_eq!(ran.exit, 78, "{ran}");
+    assert!(ran.stderr.contains("bare"), "{ran}");
+    assert!(!stage.path(".unstuck/state.db").exists(), "nothing was started");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_told_with_what_may_have_been_meant() {
     let stage = Stage::new();
     stage.write("tasks/login.md", "# Login\n");
