@@ -14,6 +14,8 @@ use crate::time::{Span, Time};
 const SETUP: &str = "setup";
 /// The source of a check that takes too long before any agent has worked.
 pub const SLOW_BASE: &str = "validate:base:timeout";
+/// Where faults of checks at the base begin.
+const BASE: &str = "validate:base";
 
 /// How the code was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,6 +150,12 @@ impl Fault {
     /// Whether a setup command failed, before any agent worked.
     pub fn is_of_setup(&self) -> bool {
         self.source.split('#').next() == Some(SETUP)
+    }
+
+    /// Whether something kept the work from beginning: no agent has met it.
+    pub fn is_before_work(&self) -> bool {
+        let at_base = self.source.starts_with(BASE) && self.code() == Code::PreconditionMissing;
+        self.is_of_setup() || at_base
     }
 
     /// Whether a check took too long at the base, before any agent worked.

@@ -51,6 +51,8 @@ pub struct Asked<'a> {
     pub whole_change: Option<&'a str>,
     /// What the agent itself asked.
     pub agent_question: Option<&'a str>,
+    /// What the person answered it before.
+    pub answered_before: Option<&'a str>,
     /// The choices that the agent offered.
     pub agent_options: &'a [String],
     /// How dangerous it is what a person is to allow.
@@ -111,6 +113,7 @@ impl<'a> Asked<'a> {
             check_ended: None,
             whole_change: None,
             agent_question: None,
+            answered_before: None,
             agent_options: &[],
             risk: Risk::Usual,
             action_key: None,

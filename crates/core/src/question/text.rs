@@ -134,7 +134,7 @@ impl Problem<'_> {
             (_, Some(code)) => {
                 let words = asked.agent_question.filter(|_| code == Code::PreconditionInput);
                 if let Some(words) = words.and_then(|words| quoted(words, QUESTION_CHARS_MAX)) {
-                    return Some(format!("The AI helper asks you: {words}"));
+                    return Some(format!("The AI helper asks you: {words}{}", self.told_before()));
                 }
                 if asked.risk.is_action() {
                     return Some(self.irreversible());
@@ -154,6 +154,14 @@ impl Problem<'_> {
                 Some(if asked.risk == Risk::Never { format!("{said} {NEVER}") } else { said })
             }
         }
+    }
+
+    /// What the person told an agent that asks again.
+    fn told_before(&self) -> String {
+        let Some(before) = self.asked.answered_before else { return String::new() };
+        let Some(said) = quoted(before, QUESTION_CHARS_MAX) else { return String::new() };
+        let stop = if before.trim_end().ends_with(['.', '!', '?']) { "" } else { "." };
+        format!(" You told it before: {said}{stop}")
     }
 
     /// What an action is that no rule allows, with the key that it was declared under.

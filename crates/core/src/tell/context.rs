@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::replan::{Guidance, Replan, ReplanFailure, Tree, TriedApproach, replan};
-use crate::engine::{RunId, Start, State, Step, Task, Tried};
+use crate::engine::{Guidance as Said, RunId, Start, State, Step, Task, Tried};
 use crate::fault::{Class, Code, Fault, Kind, Work};
 use crate::policy::Policy;
+use crate::question::Decision;
 
 /// The replanning context of a run: none when nothing failed that calls for another way, and no
 /// person said anything. What passed by itself is no reason to leave a way that was good.
@@ -22,11 +23,18 @@ pub fn context(state: &State, policy: &Policy, run: RunId) -> Option<String> {
     }
     let setbacks = &task.setbacks;
     match (setbacks.answered.as_deref(), setbacks.latest.as_deref()) {
+        (Some(asked), _) if is_put_right(task, asked) => None,
         (Some(asked), _) if task.guidance.is_some() => Some(about.attempt(Some(asked), true)),
         (_, Some(latest)) => Some(about.attempt(Some(latest), false)),
         (_, None) if setbacks.before.is_empty() => None,
         (_, None) => Some(about.attempt(None, false)),
     }
+}
+
+/// Whether a person put right what kept the work from beginning: an agent has nothing to know of it.
+fn is_put_right(task: &Task, asked: &Fault) -> bool {
+    let fixed = |said: &Said| said.decision == Decision::ProvideCredentials && said.text.is_none();
+    asked.is_before_work() && task.guidance.as_deref().is_some_and(fixed)
 }
 
 /// The same inside a run that goes on, as the result of what failed: the tree is as it is.

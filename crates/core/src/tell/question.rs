@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::engine::{Question, Rule, State, Subject, TaskId};
+use crate::engine::{Question, Rule, State, Subject, Task, TaskId};
 use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
 use crate::policy::Amount;
 use crate::question::{
-    Asked, QuestionText, Reason, Risk, TriedAttempt, operator_text as operator, text,
+    Asked, Decision, QuestionText, Reason, Risk, TriedAttempt, operator_text as operator, text,
 };
 use crate::text::{missing_program, provider_called, service_at, service_of};
 use crate::time::{Span, Time};
@@ -69,6 +69,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         check_ended: hints.check_ended,
         whole_change: Some(&whole),
         agent_question: hints.asked,
+        answered_before: hints.asked.and_then(|_| answered_before(&tasks)),
         agent_options: hints.options,
         risk: hints.risk,
         action_key: hints.action_key,
@@ -76,6 +77,12 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         ..Asked::new(question.kind, question.code(), reason(state, question, now))
     };
     tell(&asked)
+}
+
+/// What a person told the agent last.
+fn answered_before<'a>(tasks: &[&'a Task]) -> Option<&'a str> {
+    let guidance = tasks.first()?.guidance.as_deref()?;
+    guidance.text.as_deref().filter(|_| guidance.decision == Decision::ProvideGuidance)
 }
 
 /// How much a person has added to the budget before.

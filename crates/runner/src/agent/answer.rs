@@ -134,10 +134,16 @@ impl Working<'_> {
         output: Option<String>,
     ) -> Result<Answered, Over> {
         let fault = Arc::new(clean::fault(self.redactor, &fault));
-        if let Kind::PermissionCommandBlocked(refused) = &fault.kind {
+        if let Kind::PermissionCommandBlocked(refused) | Kind::PermissionFileAccess(refused) =
+            &fault.kind
+        {
             let why = fault.message.strip_prefix(&refused.what).unwrap_or(&fault.message);
-            let why = Arc::from(why.trim_start_matches(": "));
+            let why = Arc::from(why.trim_start_matches([':', ' ']));
             self.desk.note(Note::Refused { what: Arc::from(refused.what.as_str()), why }).await;
+        }
+        if fault.code() == Code::PermissionFileAccess {
+            let seen = format!("{}. {}", fault.message, prompt::ONLY_INSIDE);
+            return Ok(Answered::of(seen, Outcome::Failed));
         }
         let seen = output.clone().unwrap_or_else(|| format!("{}: {}", fault.code(), fault.message));
         // The decision may end the run: whoever goes on has to know how this call came out.

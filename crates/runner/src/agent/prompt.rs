@@ -20,6 +20,9 @@ mutate, and runs after your work has been checked.
 - When a way does not work, say why it failed and take another one; do not repeat it.
 - End with task_done, or with task_blocked when the goal cannot be reached as things are.";
 
+/// What is said of a path that no tool can touch. No answer of a person would change it.
+pub(super) const ONLY_INSIDE: &str = "Only paths inside the worktree can be read and changed, and no person can allow others. Find a way inside it.";
+
 /// The model used words alone.
 pub(super) const GO_ON: &str = "Go on with a tool. If the task is done, call task_done; if it cannot be done, call task_blocked.";
 

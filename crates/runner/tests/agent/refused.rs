@@ -11,32 +11,37 @@ use crate::wire::{check, done, results, run, write};
 
 // TX14, T4.18: it becomes a question, and nothing is done in silence.
 #[tokio::test]
-async fn a_blocked_command_and_a_path_outside_become_questions() {
-    for (wish, code) in [
-        (run("rm -rf ~"), Code::PermissionCommandBlocked),
-        (
-            Answer::call("read_file", &json!({"path": "../../../outside"})),
-            Code::PermissionFileAccess,
-        ),
-        (write("/tmp/outside", "x"), Code::PermissionFileAccess),
+async fn a_blocked_command_becomes_a_question() {
+    let mut stage = Stage::new(Script::new([run("rm -rf ~")], done())).await;
+    let question = stage.asked().await;
+    assert_eq!(stage.faults(), [Code::PermissionCommandBlocked]);
+    assert!(stage.look(|s| s.tasks().all(|t| matches!(t.state, TaskState::Parked { .. }))).await);
+    assert_eq!(stage.asked_of("a").len(), 1);
+    stage.answer(question, Decision::ProvideGuidance, "").await;
+    stage.completed().await;
+    let asked = stage.asked_of("a");
+    check(&asked[1]);
+    let result = &results(&asked[1])[0].1;
+    assert!(
+        result.starts_with(Code::PermissionCommandBlocked.as_str()),
+        "how it came out is known"
+    );
+}
+
+// TX14: no answer of a person could open it, so the agent is told and goes on.
+#[tokio::test]
+async fn a_path_outside_is_refused_to_the_agent_and_nobody_is_asked() {
+    for wish in [
+        Answer::call("read_file", &json!({"path": "../../../outside"})),
+        write("/tmp/outside", "x"),
     ] {
         let mut stage = Stage::new(Script::new([wish], done())).await;
-        let question = stage.asked().await;
-        assert_eq!(stage.faults(), [code]);
-        assert!(
-            stage.look(|s| s.tasks().all(|t| matches!(t.state, TaskState::Parked { .. }))).await
-        );
-        assert_eq!(stage.asked_of("a").len(), 1);
-        // What never runs cannot be allowed.
-        let decision = match code {
-            Code::PermissionCommandBlocked => Decision::ProvideGuidance,
-            _ => Decision::AllowOnce,
-        };
-        stage.answer(question, decision, "").await;
         stage.completed().await;
+        assert!(stage.faults().is_empty());
         let asked = stage.asked_of("a");
         check(&asked[1]);
-        assert!(results(&asked[1])[0].1.starts_with(code.as_str()), "how it came out is known");
+        let result = &results(&asked[1])[0].1;
+        assert!(result.contains("outside") && result.contains("inside the worktree"), "{result}");
     }
 }
 

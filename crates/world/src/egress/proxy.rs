@@ -1,6 +1,5 @@
 //! One connection of a client: requests in, judged, and passed on or refused.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,18 +82,18 @@ impl Proxy {
         &self,
         request: Request<Incoming>,
         slot: Arc<OwnedSemaphorePermit>,
-    ) -> Result<Response<Body>, Infallible> {
+    ) -> Result<Response<Body>, hyper::Error> {
         if !self.is_known(request.headers()) {
             let mut response = say(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "", String::new());
             let asked = HeaderValue::from_static("Basic realm=\"unstuck\"");
             response.headers_mut().insert(PROXY_AUTHENTICATE, asked);
             return Ok(response);
         }
-        Ok(if request.method() == Method::CONNECT {
-            self.tunnel(request, slot).await
+        if request.method() == Method::CONNECT {
+            Ok(self.tunnel(request, slot).await)
         } else {
             self.pass_on(request).await
-        })
+        }
     }
 
     fn is_known(&self, headers: &HeaderMap) -> bool {
@@ -125,22 +124,21 @@ impl Proxy {
         Response::new(empty())
     }
 
-    async fn pass_on(&self, request: Request<Incoming>) -> Response<Body> {
+    /// An answer that is lost on the way is lost for the client too: it was sent, and an answer of ours
+    /// would say something else.
+    async fn pass_on(&self, request: Request<Incoming>) -> Result<Response<Body>, hyper::Error> {
         let uri = request.uri().clone();
         let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
             let text =
                 "This is Unstuck's proxy. It takes CONNECT requests and whole http:// addresses.";
-            return say(StatusCode::BAD_REQUEST, "", format!("{text}\n"));
+            return Ok(say(StatusCode::BAD_REQUEST, "", format!("{text}\n")));
         };
         let port = uri.port().map_or_else(|| "80".to_owned(), |port| port.as_str().to_owned());
         let target = Target::new(host, &port);
         let written = format!("{host}:{port}");
         match self.connect(&written, target, Purpose::Request).await {
-            Ok((target, connected)) => match self.exchange(request, &target, connected).await {
-                Ok(response) => response,
-                Err(error) => unreachable(&target.to_string(), &error.to_string()),
-            },
-            Err(refusal) => *refusal,
+            Ok((target, connected)) => self.exchange(request, &target, connected).await,
+            Err(refusal) => Ok(*refusal),
         }
     }
 

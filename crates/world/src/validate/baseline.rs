@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::failing::Failures;
-use unstuck_core::fault::{Code, Fault, Gate, Kind, Missing, SLOW_BASE};
+use unstuck_core::fault::{Code, Fault, Gate, Kind, Missing, SLOW_BASE, Tool};
 use unstuck_core::text::span;
 use unstuck_core::time::Span;
 
-use super::check::{Checked, Red};
+use super::check::{Check, Checked, Red};
 use super::checks::Checks;
+use super::missing::missing_package;
 use crate::git::Oid;
 use crate::workspace::{Shell, Workspace};
 
@@ -75,6 +76,12 @@ impl Baseline {
                     Checked::Flaky => baseline.flaky.push(command),
                     Checked::Red(red) => {
                         let Red { exit, output, failures, .. } = *red;
+                        if let Some(package) = missing_package(&output, workspace.directory()) {
+                            return Err(cannot_run(
+                                &command,
+                                lacking(check, exit, &package, &output),
+                            ));
+                        }
                         let red = BaselineCheck { gate: checks.gate(), exit, output, failures };
                         baseline.red.insert(command, red);
                     }
@@ -111,6 +118,13 @@ impl Baseline {
     }
 }
 
+/// A check needs a package that is not installed.
+fn lacking(check: Check<'_>, exit: i32, package: &str, output: &str) -> Fault {
+    let tool = Tool { command: Some(package.to_owned()), exit: Some(exit), ..Tool::default() };
+    let message = format!("{package} is not installed\n{output}");
+    Fault::tool_missing(check.source(), message, tool)
+}
+
 /// A check that cannot run here needs a person, before anything is spent. An outage passes by itself.
 fn cannot_run(command: &str, fault: Fault) -> Fault {
     if let Kind::OperationTimeout(of) = &fault.kind {
@@ -132,6 +146,11 @@ fn cannot_run(command: &str, fault: Fault) -> Fault {
         return fault;
     }
     let message = format!("the check `{command}` cannot run here: {}", fault.message);
-    let what = format!("what `{command}` needs to run");
+    let what = match &fault.kind {
+        Kind::ToolMissing(Tool { command: Some(missing), .. }) => {
+            format!("{missing}, which the check `{command}` needs")
+        }
+        _ => format!("what the check `{command}` needs to run"),
+    };
     Fault::precondition_missing("validate:base", message, Missing { what }).caused_by(fault)
 }

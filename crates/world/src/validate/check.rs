@@ -126,7 +126,7 @@ impl Check<'_> {
         }
     }
 
-    fn source(self) -> String {
+    pub(super) fn source(self) -> String {
         let gate = match self.gate {
             Gate::PreCommit => "pre_commit",
             Gate::PrePush => "pre_push",

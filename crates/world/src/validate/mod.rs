@@ -10,6 +10,7 @@ mod baseline;
 mod check;
 mod checks;
 mod definition;
+mod missing;
 mod secrets;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};

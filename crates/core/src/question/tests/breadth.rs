@@ -298,6 +298,7 @@ fn questions_read_like_a_colleague() {
         Asked {
             titles: &["Add the price list"],
             agent_question: Some("Should `total()` in cart.py include VAT?"),
+            answered_before: Some("As in the old cart."),
             agent_options: &options,
             ..Asked::new(QuestionKind::Choice, Some(Code::PreconditionInput), Reason::AgentAsked)
         },

@@ -1,0 +1,183 @@
+//! Packages that a check needs and that are not installed, read from what it wrote.
+//!
+//! A module that the project has yet to get is another matter: an agent may be there to write it. So
+//! a name counts as a package only where the project declares it, or where it is known as one.
+
+use std::fs;
+use std::path::Path;
+
+/// Where Python projects declare their packages.
+const PYTHON_FILES: [&str; 7] = [
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "Pipfile",
+    "environment.yml",
+    "requirements.txt",
+    "requirements-dev.txt",
+];
+/// A larger file declares something else.
+const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
+
+/// Packages of Python that are used everywhere, by the name that they are imported by.
+const PYTHON_PACKAGES: [&str; 40] = [
+    "aiohttp",
+    "attr",
+    "boto3",
+    "bs4",
+    "celery",
+    "click",
+    "cryptography",
+    "dateutil",
+    "django",
+    "dotenv",
+    "fastapi",
+    "flask",
+    "httpx",
+    "hypothesis",
+    "jinja2",
+    "jwt",
+    "lxml",
+    "matplotlib",
+    "mock",
+    "networkx",
+    "nose",
+    "numpy",
+    "openai",
+    "pandas",
+    "psycopg2",
+    "pydantic",
+    "pytest",
+    "redis",
+    "requests",
+    "rich",
+    "scipy",
+    "setuptools",
+    "six",
+    "sklearn",
+    "sqlalchemy",
+    "tomli",
+    "torch",
+    "tqdm",
+    "urllib3",
+    "yaml",
+];
+/// Those that are installed by another name than they are imported by.
+const PYTHON_NAMES: [(&str, &str); 9] = [
+    ("attr", "attrs"),
+    ("bs4", "beautifulsoup4"),
+    ("dateutil", "python-dateutil"),
+    ("dotenv", "python-dotenv"),
+    ("jwt", "pyjwt"),
+    ("pil", "pillow"),
+    ("psycopg2", "psycopg2-binary"),
+    ("sklearn", "scikit-learn"),
+    ("yaml", "pyyaml"),
+];
+
+/// What a tool writes about packages that are not installed, whatever the project is.
+const UNINSTALLED: [&str; 5] = [
+    "in locally installed gems",
+    "run `bundle install`",
+    "no required module provides package",
+    "missing go.sum entry",
+    "vendor/autoload.php",
+];
+
+/// The package that a check in the folder `root` misses, as its output names it.
+pub(super) fn missing_package(output: &str, root: &Path) -> Option<String> {
+    output.lines().find_map(|line| {
+        python(line, root).or_else(|| node(line, root)).or_else(|| {
+            let said = UNINSTALLED.iter().any(|said| line.contains(said));
+            said.then(|| line.trim().to_owned())
+        })
+    })
+}
+
+/// `ModuleNotFoundError: No module named 'requests'`.
+fn python(line: &str, root: &Path) -> Option<String> {
+    let (_, name) = line.split_once("ModuleNotFoundError: No module named ")?;
+    let module = name.trim().trim_matches(['\'', '"']).split('.').next()?;
+    let own = root.join(module).exists()
+        || root.join(format!("{module}.py")).exists()
+        || root.join("src").join(module).exists();
+    let known = module.to_ascii_lowercase();
+    let installed_as = PYTHON_NAMES.iter().find(|(imported, _)| *imported == known);
+    let installed_as = installed_as.map_or(known.as_str(), |(_, name)| name);
+    let is_package = PYTHON_PACKAGES.contains(&known.as_str())
+        || PYTHON_FILES.iter().any(|file| declares(&root.join(file), installed_as));
+    (!own && is_package).then(|| module.to_owned())
+}
+
+/// `Error: Cannot find module 'express'`, `Cannot find package 'express' imported from …`. What has no
+/// dot or slash in front is a package, and the project's own are declared as well.
+fn node(line: &str, root: &Path) -> Option<String> {
+    let said = ["Cannot find module ", "Cannot find package "];
+    let rest = said.iter().find_map(|said| line.split_once(said).map(|(_, rest)| rest))?;
+    let quote = rest.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
+    let name = rest[1..].split(quote).next()?;
+    let scoped = name.starts_with('@');
+    let package: Vec<&str> = name.split('/').take(if scoped { 2 } else { 1 }).collect();
+    let package = package.join("/");
+    let is_path = package.is_empty() || name.starts_with(['.', '/']);
+    (!is_path && declares(&root.join("package.json"), &package)).then_some(package)
+}
+
+/// Whether a file holds a name as a whole word, whatever its case and its separators.
+fn declares(file: &Path, name: &str) -> bool {
+    let small = fs::metadata(file).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
+    let Some(text) = small.then(|| fs::read_to_string(file).ok()).flatten() else { return false };
+    let (text, name) = (plain(&text), plain(name));
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '/' | '@');
+    text.match_indices(&name).any(|(at, _)| {
+        !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+    })
+}
+
+fn plain(text: &str) -> String {
+    text.to_ascii_lowercase().replace('_', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing(files: &[(&str, &str)], output: &str) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        missing_package(output, folder.path())
+    }
+
+    #[test]
+    fn a_package_is_told_from_a_module_that_is_to_be_written() {
+        let python = |name: &str| format!("E   ModuleNotFoundError: No module named '{name}'\n");
+        let node = |name: &str| format!("Error: Cannot find module '{name}'\nRequire stack:\n");
+        let package = "{\"dependencies\": {\"express\": \"4\", \"@scope/x\": \"1\"}}";
+        let cases: [(&[(&str, &str)], String, Option<&str>); 14] = [
+            (&[], python("requests"), Some("requests")),
+            (&[], python("yaml.constructor"), Some("yaml")),
+            (&[], python("wordcount"), None),
+            (&[("requests/a.py", "")], python("requests.b"), None),
+            (&[("src/redis/a.py", "")], python("redis.b"), None),
+            (&[("requirements.txt", "Odd_Name>=2\n")], python("odd_name"), Some("odd_name")),
+            (&[("requirements.txt", "odd-name-2\n")], python("odd_name"), None),
+            (&[("pyproject.toml", "dependencies = [\"pillow\"]")], python("PIL"), Some("PIL")),
+            (&[("package.json", package)], node("express"), Some("express")),
+            (&[("package.json", package)], node("@scope/x/deep"), Some("@scope/x")),
+            (&[("package.json", package)], node("./cart"), None),
+            (&[("package.json", package)], node("cart"), None),
+            (
+                &[],
+                "Could not find rake-13.0 in locally installed gems\n".to_owned(),
+                Some("Could not find rake-13.0 in locally installed gems"),
+            ),
+            (&[], "1 failed: assert 1 == 2\n".to_owned(), None),
+        ];
+        for (files, output, expected) in cases {
+            assert_eq!(missing(files, &output).as_deref(), expected, "{files:?} {output}");
+        }
+    }
+}
