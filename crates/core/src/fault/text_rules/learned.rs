@@ -91,7 +91,8 @@ fn is_put_off(rules: Code, model: Code) -> bool {
 }
 
 /// How much better the model must know it than this rule, or nothing where the rule is sure: it
-/// found a status, an error number, an exception, a lock, or a compiler's or a test's own finding.
+/// found a status, an error number, an exception, a lock, a port, or a compiler's or a test's own
+/// finding.
 fn ahead_of(rule: &str) -> Option<i32> {
     use super::{GIT_LOCK, SILENT, UNKNOWN, findings, vocabulary};
     match rule {
@@ -100,7 +101,9 @@ fn ahead_of(rule: &str) -> Option<i32> {
         | "phrase.locked"
         | vocabulary::HELD_ELSEWHERE
         | vocabulary::HELD
-        | vocabulary::LOCKED => None,
+        | vocabulary::LOCKED
+        | vocabulary::NOT_AS_ROOT
+        | vocabulary::PORT_TAKEN => None,
         UNKNOWN | SILENT => Some(AHEAD_OF_FALLBACK),
         _ if rule.starts_with("said.") => Some(AHEAD_OF_FALLBACK),
         _ if rule.starts_with("phrase.") || rule.starts_with("words.") => Some(AHEAD_OF_WORDS),
