@@ -85,9 +85,9 @@ pub(super) fn weigh(diagnosis: &Diagnosis<'_>, verdict: Verdict) -> Verdict {
     verdict
 }
 
-/// Whether what words call a matter for a person would only be waited for.
+/// Whether what words call a matter for a person would be tried again without one.
 fn is_put_off(rules: Code, model: Code) -> bool {
-    rules.row().class == Class::NeverRetry && model.row().class == Class::EnvError
+    rules.row().class == Class::NeverRetry && model.row().class != Class::NeverRetry
 }
 
 /// How much better the model must know it than this rule, or nothing where the rule is sure: it
