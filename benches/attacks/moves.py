@@ -41,7 +41,11 @@ def dns(host, port, name):
 def unix(path):
     with socket.socket(socket.AF_UNIX) as stream:
         stream.settimeout(5)
-        stream.connect(path)
+        folder, name = os.path.split(path)
+        if folder:
+            # A socket's name has an end; its folder may lie deeper.
+            os.chdir(folder)
+        stream.connect(name)
         stream.sendall(HELLO)
 
 

@@ -72,6 +72,33 @@ test("what somebody writes is left alone while other things change", async (t) =
   assert.ok(await field.evaluate((field) => field === document.activeElement), "the cursor stays");
 });
 
+test("a page that answers a form stays as it is while other things change", async (t) => {
+  const stage = new Stage(t);
+  const gate = stage.gate("later");
+  stage.agent("write-a", [{ run: gate.wait }, { blocked: "Which colour?" }]);
+  stage.commit();
+  const server = await stage.serve();
+  const build = stage.start("run", "write a", "--max-wait", "0");
+  const visitor = await stage.visitor();
+  const page = await visitor.enter(server, "/settings");
+  await page.getByLabel("For whom").fill("Anna");
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const token = page.locator("pre", { hasText: "ust_" });
+  const shown = await token.textContent();
+  const fetched = [];
+  page.on("request", (request) => fetched.push(`${request.method()} ${request.url()}`));
+  // Of two tabs the first one would be told first.
+  const other = await visitor.tab(server, "/jobs");
+  await gate.open();
+  await until(other, () => document.title === "(1) Jobs · Unstuck");
+  assert.equal((await build.ended).exit, 3);
+  assert.deepEqual(fetched, []);
+  assert.equal(await token.textContent(), shown);
+  // It still leads to pages that are fresh.
+  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.locator("article[data-card]", { hasText: "Which colour?" }).waitFor();
+});
+
 test("after a restart of the server pages come back and have missed nothing", async (t) => {
   const stage = new Stage(t);
   stage.agent("write-a", [RED], [RED], [GREEN]);

@@ -20,8 +20,6 @@ script = "agents/{task}.toml"
 [validate]
 pre_commit = ["sh check.sh"]
 protect = ["check.sh"]
-[run]
-baseline = "off"
 [backoff]
 base = "10ms"
 cap = "20ms"

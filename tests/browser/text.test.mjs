@@ -77,7 +77,7 @@ test("people cannot either: in their words, in the names of tokens, in addresses
   stage.agent("write-a", [{ blocked: "Which colour?" }], [{ write: "work/a.txt", text: "fine\n" }]);
   stage.commit();
   const server = await stage.serve();
-  const build = stage.start("run", "write a");
+  stage.start("run", "write a");
   const visitor = await stage.visitor({ allows: [/status of 404/] });
   const page = await visitor.enter(server);
   const card = page.locator("[data-card]");
@@ -85,8 +85,6 @@ test("people cannot either: in their words, in the names of tokens, in addresses
   await card.getByRole("textbox").fill(EVIL);
   await card.getByRole("button", { name: "Send" }).click();
   await shows(page, "blockquote");
-  // A page that answers a form has no address of its own to be fetched from when something happens.
-  assert.equal((await build.ended).exit, 0);
   await page.goto(`${server.url}/settings`);
   // As long as a name may be.
   await page.getByLabel("For whom").fill("<script>window.struck=1</script><img src=x onerror=1>");

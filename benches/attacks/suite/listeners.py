@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from pathlib import Path
@@ -20,7 +21,10 @@ class Listeners:
             "@TCPALL@": self._stream(socket.AF_INET, ("0.0.0.0", 0), "TCP on another address"),
             "@UDP@": self._datagrams(),
         }
-        self._stream(socket.AF_UNIX, str(folder / "door.sock"), "a unix socket")
+        # A socket's name has an end; its folder may lie deeper.
+        folder_fd = os.open(folder, os.O_PATH)
+        self._stream(socket.AF_UNIX, f"/proc/self/fd/{folder_fd}/door.sock", "a unix socket")
+        os.close(folder_fd)
         self._stream(socket.AF_UNIX, "\0" + name, "an abstract unix socket")
 
     def hits(self) -> list[str]:

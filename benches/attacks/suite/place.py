@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.stage import AUTHOR, KEYS, PROVIDERS, Tools, merged
+from harness.stage import AUTHOR, GITCONFIG, KEYS, PROVIDERS, Tools, merged
 from suite.attack import Case
 from suite.listeners import Listeners
 from suite.state import Repository, files_below
@@ -30,16 +30,6 @@ SECRETS = (
 WRITABLE_HOME = (".claude", ".claude.json", ".codex", ".cache/claude", ".cache/unstuck", ".local/state/unstuck",
                  ".npm", ".cache/claude-cli-nodejs", ".local/share/claude", ".local/state/claude")
 """What Unstuck and the agents' programs keep for themselves."""
-
-GITCONFIG = """\
-[user]
-\tname = Ada
-\temail = ada@example.org
-[init]
-\tdefaultBranch = main
-[protocol "file"]
-\tallow = always
-"""
 
 FILES = {
     "calc.py": "def add(a, b):\n    return a + b\n",

@@ -31,7 +31,6 @@ PROVIDERS = {
 
 AUTHOR = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 
-
 GITCONFIG = """\
 [user]
 \tname = Ada

@@ -217,7 +217,7 @@ fn what_tools_of_later_sets_say_is_read_no_worse_than_it_was() {
 }
 
 // Labelled before it was scored. The rules were improved by what they read wrongly of one half of the
-// tools; what they read wrongly of the sealed half nobody looked at.
+// tools; what they read wrongly of the sealed half was not looked at.
 #[test]
 fn what_tools_of_a_sealed_half_say_is_read_no_worse_than_it_was() {
     for (part, floor, floor_macro) in

@@ -8,13 +8,14 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
     BuildId, BuildState, Command, EffectId, MutationState, Progress, QuestionId, Recorded,
-    Rejected, RunId, State, Subject, TaskId, TaskState,
+    Rejected, RunId, State, Subject, TaskId, TaskState, money_left,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::{MutationSpec, Request, TaskSpec};
-use unstuck_core::policy::Policy;
+use unstuck_core::policy::{Budget, Policy};
 use unstuck_core::signature::Signature;
 use unstuck_core::tell::{self, Direction};
+use unstuck_core::time::Time;
 use unstuck_store::Conversation;
 
 use crate::control::{Client, ClientError, Refusal};
@@ -99,6 +100,15 @@ pub enum Look {
         /// Of this task's build.
         task: TaskId,
     },
+    /// The money that a task may still spend.
+    MoneyLeft {
+        /// Which task.
+        task: TaskId,
+        /// The caps.
+        budget: Budget,
+        /// The time, because a day's budget starts anew.
+        now: Time,
+    },
     /// The result of an action, where it was applied.
     Action {
         /// Whose action.
@@ -167,6 +177,8 @@ pub enum Looked {
     Is(bool),
     /// It was said to be so, or not to be so, or nothing was said.
     Said(Option<bool>),
+    /// This much money, in millionths, or any amount.
+    Money(Option<u64>),
     /// These commands.
     Commands(BTreeSet<String>),
     /// This text, or none.
@@ -231,6 +243,9 @@ impl Look {
             Self::BaseBelongs { task } => {
                 let build = state.task(*task).and_then(|task| state.build(task.build));
                 Looked::Said(build.and_then(|build| build.base_belongs))
+            }
+            Self::MoneyLeft { task, budget, now } => {
+                Looked::Money(money_left(state, budget, *now, *task))
             }
             Self::Action { task, key } => Looked::Text(match known(state, *task, key) {
                 Some((_, MutationState::Applied { result })) => Some(result),
@@ -302,6 +317,7 @@ impl Looked {
             Self::Text(text) => text,
             Self::Is(_)
             | Self::Said(_)
+            | Self::Money(_)
             | Self::Commands(_)
             | Self::Job(_)
             | Self::Held(_)

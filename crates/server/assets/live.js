@@ -1,11 +1,13 @@
 // Keeps a page fresh: when something happened the page is fetched again, and what changed is put in
-// its place. Answers are sent without leaving the page. Without this script everything can still be
-// read and answered.
+// its place. A page that answers a form stays as it is. Answers are sent without leaving the page.
+// Without this script everything can still be read and answered.
 (() => {
   "use strict";
 
   const { body } = document;
   const said = document.getElementById("said");
+  // Only a page that can be fetched again names the position that it was made at.
+  const isLive = body.dataset.after !== undefined;
   // What takes longer than this is shown to be under way.
   const SLOW_MS = 400;
   const SHOWN_MS = 4000;
@@ -211,7 +213,7 @@
   window.addEventListener("pagehide", () => { leaving = true; });
   window.addEventListener("pageshow", (event) => {
     leaving = false;
-    if (event.persisted) refresh();
+    if (event.persisted && isLive) refresh();
   });
 
   // --- Answering -------------------------------------------------------------------------------
@@ -254,6 +256,11 @@
       return;
     }
     document.activeElement.blur();
+    if (!isLive) {
+      // Where a browser without this script would be now.
+      location.assign(answer.url);
+      return;
+    }
     if (location.pathname === new URL(answer.url).pathname) put(fresh);
     else await refresh();
     say("Your answer is taken down.", true);
@@ -300,5 +307,5 @@
   });
 
   setInterval(() => refreshTimes(document), 15000);
-  begin();
+  if (isLive) begin();
 })();

@@ -8,16 +8,19 @@
     reason = "a benchmark reads the clock and ends where it cannot go on"
 )]
 
+#[path = "support/median.rs"]
+mod median;
+#[path = "support/worktree.rs"]
+mod worktree;
+
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
-use unstuck_core::time::Time;
-use unstuck_world::process::{Guard, Wall};
-use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+use median::median;
+use unstuck_world::workspace::Project;
+use worktree::{git, prepare, runtime};
 
 /// How much of the history no file of today holds.
 const HISTORY_MIB: usize = 1_024;
@@ -31,13 +34,13 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("project");
     make_repository(&root);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = runtime();
     let project = runtime.block_on(Project::open("git", &root)).unwrap();
     let beside = root.with_file_name("beside").display().to_string();
     let mut copied = 0;
     let mut ours = |n: usize| {
         let started = Instant::now();
-        let workspace = runtime.block_on(prepare(&project, n)).unwrap();
+        let workspace = runtime.block_on(prepare(&project, n));
         let took = started.elapsed();
         copied = copied.max(bytes_below(&workspace.directory().join(".git/objects")));
         took
@@ -57,11 +60,7 @@ fn main() {
         took
     };
     let turns: Vec<[Duration; 3]> = (0..TURNS).map(|n| [ours(n), worktree(), clone()]).collect();
-    let median = |of: usize| {
-        let mut times: Vec<f64> = turns.iter().map(|turn| turn[of].as_secs_f64() * 1e3).collect();
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    };
+    let median = |of: usize| median(turns.iter().map(|turn| turn[of].as_secs_f64() * 1e3));
     let mut out = io::stdout().lock();
     writeln!(out, "history             {HISTORY_MIB} MiB, {FILES} files, {TAGS} tags").unwrap();
     writeln!(out, "preparation         {:.0} ms (aim: at most 200)", median(0)).unwrap();
@@ -105,38 +104,9 @@ fn make_repository(root: &Path) {
     }
 }
 
-async fn prepare(project: &Project, n: usize) -> Result<Workspace, unstuck_core::fault::Fault> {
-    let task = TaskId(u32::try_from(n).unwrap());
-    let wanted = Preparation {
-        place: Place { build: BuildId(1), task },
-        run: RunId(1),
-        start: Start::Fresh,
-        head: project.head().await?,
-        share: Vec::new(),
-        setup: Vec::new(),
-        in_place: false,
-        now: Time::from_millis(0),
-    };
-    // Without setup commands nothing is run under it.
-    let shell = Shell {
-        guard: Guard { executable: "unused".into(), arguments: Vec::new() },
-        lock: project.root().join("lock"),
-        inherits_environment: true,
-        environment: Vec::new(),
-        timeout: Duration::from_mins(1),
-        wall: Wall::default(),
-    };
-    Workspace::prepare(project, &wanted, &shell).await
-}
-
 fn bytes_below(folder: &Path) -> u64 {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).fold(0, |sum, entry| {
         let found = entry.metadata().unwrap();
         sum + if found.is_dir() { bytes_below(&entry.path()) } else { found.len() }
     })
-}
-
-fn git(directory: &Path, args: &[&str]) {
-    let done = Command::new("git").current_dir(directory).args(args).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }

@@ -7,17 +7,20 @@
     reason = "a benchmark reads the clock and ends where it cannot go on"
 )]
 
+#[path = "support/median.rs"]
+mod median;
+#[path = "support/worktree.rs"]
+mod worktree;
+
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use unstuck_core::engine::{BuildId, RunId, Start, TaskId};
-use unstuck_core::time::Time;
-use unstuck_world::process::{Guard, Wall};
+use median::median;
 use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::workspace::{Place, Preparation, Project, Shell, Workspace};
+use unstuck_world::workspace::{Project, Workspace};
+use worktree::{git, prepare, runtime};
 
 const FOLDERS: usize = 1_000;
 const FILES_PER_FOLDER: usize = 100;
@@ -27,8 +30,8 @@ const TURNS: usize = 15;
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let workspace = runtime.block_on(worktree(folder.path()));
+    let runtime = runtime();
+    let workspace = runtime.block_on(make_worktree(folder.path()));
     for n in 0..CHANGES {
         let path = workspace.directory().join(format!("folder{}/file{n}", n * FOLDERS / CHANGES));
         fs::write(path, "changed").unwrap();
@@ -67,7 +70,7 @@ fn main() {
     writeln!(out, "ratio        {:.2} (aim: at most 1.3)", median(ratios)).unwrap();
 }
 
-async fn worktree(folder: &Path) -> Workspace {
+async fn make_worktree(folder: &Path) -> Workspace {
     let root = folder.canonicalize().unwrap().join("project");
     for n in 0..FOLDERS {
         let folder = root.join(format!("folder{n}"));
@@ -80,37 +83,5 @@ async fn worktree(folder: &Path) -> Workspace {
     git(&root, &["add", "-A"]);
     git(&root, &["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "first"]);
     let project = Project::open("git", &root).await.unwrap();
-    let place = Place { build: BuildId(1), task: TaskId(1) };
-    let head = project.head().await.unwrap();
-    let wanted = Preparation {
-        place,
-        run: RunId(1),
-        start: Start::Fresh,
-        head,
-        share: Vec::new(),
-        setup: Vec::new(),
-        in_place: false,
-        now: Time::from_millis(0),
-    };
-    // Without setup commands nothing is run under it.
-    let shell = Shell {
-        guard: Guard { executable: "unused".into(), arguments: Vec::new() },
-        lock: folder.join("lock"),
-        inherits_environment: true,
-        environment: Vec::new(),
-        timeout: Duration::from_mins(1),
-        wall: Wall::default(),
-    };
-    Workspace::prepare(&project, &wanted, &shell).await.unwrap()
-}
-
-fn git(directory: &Path, args: &[&str]) {
-    let done = Command::new("git").current_dir(directory).args(args).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    prepare(&project, 1).await
 }

@@ -7,9 +7,13 @@
     reason = "a benchmark reads the clock, answers on its output and ends where it cannot go on"
 )]
 
+#[path = "support/median.rs"]
+mod median;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use median::median;
 use unstuck_world::process::{Connections, Guard, How, Launch, Wall};
 use unstuck_world::workspace::wall_around;
 
@@ -33,10 +37,7 @@ async fn main() {
             }
         }
     }
-    let [bare, behind] = times.map(|mut times| {
-        times.sort();
-        times[TURNS / 2]
-    });
+    let [bare, behind] = times.map(median);
     let more = behind.saturating_sub(bare);
     println!("a command: bare {bare:.1?}, behind the wall {behind:.1?}, {more:.1?} more (median)");
 }

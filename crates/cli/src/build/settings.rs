@@ -69,6 +69,7 @@ pub(crate) async fn build_settings(
         proxies: proxies(),
         share: settings.run.share.clone(),
         in_place: settings.run.in_place,
+        budget: agents.policy.budget,
         disk_free_bytes_min: settings.run.disk_free_mb.saturating_mul(1 << 20),
         says_walls: true,
         allowed: settings.commands.allowed.clone(),

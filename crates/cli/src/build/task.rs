@@ -106,7 +106,7 @@ pub(crate) fn task_settings(agents: &Agents<'_>, spec: &TaskSpec) -> Result<Task
         price: model.as_deref().and_then(|model| Prices::default().of(model)),
         limits: Limits {
             turns_max: Some(run.max_iterations),
-            money_micros_max: settings.budget.per_task.money.map(|money| money.0),
+            money_micros_max: None,
             first_byte: run.first_sign.0.into(),
             idle: run.idle.0.into(),
             total: run.attempt.0.into(),

@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::PathBuf;
 
+use unstuck_world::process::SocketPath;
 use unstuck_world::process::wall::attack::{ARGUMENT, Attack, FILE, LEFT, SOCKET, temporary};
 
 /// What lies outside and must stay as it is.
@@ -41,7 +42,7 @@ impl Target {
         let udp = UdpSocket::bind(("127.0.0.1", tcp.local_addr()?.port()))?;
         udp.set_nonblocking(true)?;
         let socket = format!("unstuck-attack-{}", std::process::id());
-        let named = UnixListener::bind(hidden.join(SOCKET))?;
+        let named = UnixListener::bind(SocketPath::of(&hidden.join(SOCKET))?.as_path())?;
         let nameless = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&socket)?)?;
         for listener in [&named, &nameless] {
             listener.set_nonblocking(true)?;

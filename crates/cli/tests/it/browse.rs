@@ -19,7 +19,7 @@ fn questions_are_answered_one_after_the_other() {
     let shop = Shop::left_alone();
     let mut inbox = shop.inbox();
     inbox.until("3 questions wait for you");
-    inbox.until("Nobody is at work; answers are taken up at the next start.");
+    inbox.until("Nothing is running; answers are taken up at the next start.");
     inbox.press("\r");
     inbox.until("Question q0: needs your hands");
     // Enter pressed twice answers nothing.

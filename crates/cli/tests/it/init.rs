@@ -124,7 +124,7 @@ fn each_language_has_its_commands() {
             &["yarn install --frozen-lockfile"],
         ),
         (
-            &[VITEST, ("yarn.lock", ""), (".yarnrc.yml", "")],
+            &[VITEST, ("yarn.lock", "__metadata:\n  version: 8\n")],
             "Node.js",
             &["yarn test"],
             &["yarn install --immutable"],

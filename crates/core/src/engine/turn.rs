@@ -102,6 +102,11 @@ impl<'a> Turn<'a> {
         self.cut_short = still_performed.map(|effect| (run, effect));
     }
 
+    /// Whether a fault ended the run's effect while it is still being performed.
+    pub(super) fn is_cut_short(&self, run: RunId) -> bool {
+        self.cut_short.is_some_and(|(cut, _)| cut == run)
+    }
+
     /// What has to be stopped when the run ends.
     fn to_stop(&self, run: &Run) -> Option<EffectId> {
         let cut_short = self.cut_short.filter(|(cut, _)| *cut == run.id);

@@ -253,6 +253,16 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
             | Kind::ValidationRedBase(of),
         ) => Hints::what(&of.command),
         Some(Kind::ScopeForbidden(of) | Kind::ScopeOutsideAllowed(of)) => files(of),
+        Some(Kind::LogicRepeatedApproach(_) | Kind::LogicNoProgress(_)) => {
+            let task = question.tasks.first().and_then(|id| state.task(*id));
+            let check = task.and_then(|task| task.check_failure.as_deref());
+            match check.map(|fault| &fault.kind) {
+                Some(Kind::ValidationPreCommit(of) | Kind::ValidationPrePush(of)) => {
+                    Hints::what(&of.command)
+                }
+                _ => Hints::default(),
+            }
+        }
         Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),
         Some(Kind::PreconditionMissing(c)) => {
             let fault = question.fault.as_deref().filter(|fault| fault.is_of_setup());

@@ -160,9 +160,12 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("the work tried a step at a time when it is not allowed");
         }
         Code::LogicLimit => "the work used up all the steps it may take.",
-        Code::LogicNoProgress => "the AI helper goes in circles.",
+        Code::LogicNoProgress => return still_red("the AI helper goes in circles", about.what),
         Code::LogicRepeatedApproach => {
-            return named("the AI helper came back to a way that had failed before");
+            return still_red(
+                "the AI helper came back to a way that had failed before",
+                about.what,
+            );
         }
         Code::InternalError => "something inside Unstuck went wrong.",
         Code::InternalStore => "Unstuck could not read or write its own records.",
@@ -181,6 +184,14 @@ fn set_up(command: Option<&str>, ended: &str) -> String {
 fn named(said: &str, what: Option<&str>) -> String {
     match what.and_then(|what| quoted(what, VALUE_CHARS_MAX)) {
         Some(what) => format!("{}: {what}.", capital(said)),
+        None => format!("{}.", capital(said)),
+    }
+}
+
+/// The sentence, behind the check that is still red where there is one.
+fn still_red(said: &str, check: Option<&str>) -> String {
+    match check.and_then(|check| quoted(check, VALUE_CHARS_MAX)) {
+        Some(check) => format!("{check} still fails, and {said}."),
         None => format!("{}.", capital(said)),
     }
 }

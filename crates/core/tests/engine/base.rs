@@ -25,7 +25,9 @@ fn red() -> RedCheck {
 fn what_is_red_at_the_base_is_known_to_the_build_with_its_last_lines() {
     let mut stage = Stage::tasks(&["a"]);
     let (effect, note) = (stage.effect_id("a"), Note::BaseChecked { red: vec![red()] });
-    stage.must(Command::Note { effect, note });
+    stage.must(Command::Note { effect, note: note.clone() });
+    // Said once more, after a restart or by the next attempt, it is known already.
+    assert_eq!(stage.must(Command::Note { effect, note }), []);
     let build = stage.state.builds().next().unwrap();
     let known = &build.red_base[0];
     assert_eq!((&*known.command, known.exit, known.tests.len()), ("make test", 2, 1));

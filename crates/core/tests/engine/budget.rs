@@ -1,6 +1,9 @@
 //! Money, tokens and time: reserved before a call, never over the cap.
 
-use unstuck_core::engine::{BuildState, Command, Event, PauseCause, TaskState, Work};
+use unstuck_core::engine::{
+    BuildState, Command, Event, Outcome, PauseCause, Progress, TaskState, Work, money_left,
+};
+use unstuck_core::fault::{BudgetSpent, Fault};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::tell::question_text;
@@ -27,7 +30,7 @@ fn reserve(stage: &mut Stage, name: &str, amount: u64) -> Vec<Event> {
 
 fn spend(stage: &mut Stage, name: &str, amount: u64) {
     let effect = stage.effect_id(name);
-    let report = unstuck_core::engine::Progress { spent: tokens(amount), ..Default::default() };
+    let report = Progress { spent: tokens(amount), ..Default::default() };
     stage.must(Command::Progress { effect, report });
 }
 
@@ -141,4 +144,40 @@ fn a_build_that_is_emptied_while_it_stands_still_is_over_and_asks_nothing_more()
     }
     assert_eq!(stage.state.builds().next().unwrap().state, BuildState::Completed);
     assert_eq!(stage.state.questions().count(), 0);
+}
+
+#[test]
+fn the_money_that_is_left_is_the_least_of_all_caps() {
+    let left = |set: fn(&mut Policy)| {
+        let mut stage = stage(set);
+        let effect = stage.effect_id("a");
+        let spent = Amount { money_micros: 30, ..Amount::ZERO };
+        stage.must(Command::Progress { effect, report: Progress { spent, ..Progress::default() } });
+        let (task, budget) = (stage.id("a"), stage.policy.budget);
+        money_left(&stage.state, &budget, stage.now, task)
+    };
+    assert_eq!(left(|_| {}), None);
+    assert_eq!(left(|policy| policy.budget.per_task.money_micros = 100), Some(70));
+    assert_eq!(left(|policy| policy.budget.per_day.money_micros = 20), Some(0));
+    let both = |policy: &mut Policy| {
+        policy.budget.per_task.money_micros = 100;
+        policy.budget.per_build.money_micros = 50;
+    };
+    assert_eq!(left(both), Some(20));
+}
+
+#[test]
+fn a_program_that_ends_for_want_of_money_has_spent_the_budget_that_is_spent() {
+    let mut stage = stage(|policy| policy.budget.per_build.money_micros = 50);
+    let unnamed = BudgetSpent { unit: "money".to_owned(), ..BudgetSpent::default() };
+    let fault = Fault::budget_exhausted("claude-cli", "its budget is spent", unnamed);
+    let spent = Amount { money_micros: 60, ..Amount::ZERO };
+    let effect = stage.effect_id("a");
+    let outcome = Outcome::Failed { fault: fault.into(), approach: None };
+    stage.must(Command::Settle { effect, outcome, spent });
+    let build = stage.state.builds().next().unwrap();
+    assert_eq!(build.state, BuildState::Paused { cause: PauseCause::Budget });
+    assert!(
+        question_text(&stage.state, stage.question(), stage.now).problem.contains("this build")
+    );
 }

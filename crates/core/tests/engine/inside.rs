@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use unstuck_core::attempt::{Digest, ToolKind};
 use unstuck_core::engine::{
-    Check, CheckVerdict, Checked, Command, Event, NOTE_CHARS_MAX, Note, Progress, Rejected, Rule,
-    Start, TaskState, Work,
+    Check, CheckVerdict, Checked, Command, Event, Left, NOTE_CHARS_MAX, Note, Progress, Rejected,
+    Rule, Start, TaskState, Work,
 };
 use unstuck_core::fault::{Category, Class, Code, Fault, Gate, Kind};
 use unstuck_core::signature::Signature;
@@ -79,7 +79,7 @@ fn the_fourth_time_the_attempt_ends_and_a_person_is_asked() {
 fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
     for &code in Code::ALL {
         let mut stage = Stage::tasks(&["a"]);
-        let (effect, run) = (stage.effect_id("a"), stage.owed("a").run);
+        let effect = stage.effect_id("a");
         raise(&mut stage, fault(code, "x"));
         let goes_on = stage.state.outstanding().iter().any(|owed| owed.id == effect);
         let row = code.row();
@@ -94,11 +94,26 @@ fn which_faults_end_a_run_and_which_come_back_to_the_agent() {
             };
         assert_eq!(goes_on, comes_back, "{code}");
         let stopped = stage.released.iter().any(|e| e.what == Work::Stop { effect });
-        // Some lead to another step of the same run.
-        let goes_on = stage.owed_if_any("a").is_some_and(|owed| owed.run == run);
-        let is_over = !comes_back && !goes_on;
-        assert_eq!(stopped, is_over, "{code}: an agent whose run is over is stopped");
+        assert_eq!(stopped, !comes_back, "{code}: an agent whose attempt is over is stopped");
     }
+}
+
+// T4.13
+#[test]
+fn an_agent_that_says_a_change_was_not_allowed_is_stopped_before_it_is_taken_back() {
+    let mut stage = Stage::tasks(&["a"]);
+    let (effect, run) = (stage.effect_id("a"), stage.owed("a").run);
+    raise(&mut stage, fault(Code::ScopeUserDenied, "they said no"));
+    let since = stage.released.iter().position(|e| e.what == Work::Stop { effect });
+    let after: Vec<Work> = stage.released[since.unwrap()..].iter().map(|e| e.what).collect();
+    assert_eq!(after, [Work::Stop { effect }, Work::TakeBack]);
+    assert_eq!(stage.owed("a").run, run);
+    let events = stage.done("a");
+    assert!(happened(&events, "run.cancelled"));
+    assert_eq!(stage.task_state("a"), &TaskState::Skipped { left: Left::Denied });
+    let task = stage.state.task(stage.id("a")).unwrap();
+    assert_eq!(task.counters.consecutive, 0);
+    assert_eq!(stage.state.questions().count(), 0);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use unstuck_core::engine::{Command, Note, Outcome, RedCheck, Start};
 use unstuck_core::fault::{Fault, Input, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
-use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End};
+use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End, Limits};
 use unstuck_world::commands::{Network, Shims};
 use unstuck_world::mcp;
 use unstuck_world::process::Held;
@@ -28,6 +28,7 @@ use super::setup::ask_about_setup;
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::control::RunSocket;
+use crate::decider::{Look, Looked};
 use crate::world::{Order, Report};
 
 /// How an agent says at the start of a line that it cannot go on without a person.
@@ -148,7 +149,8 @@ impl Shared {
         let (shell, egress) = self.shell_of_checks(order).await?;
         let at = (order.effect.run, self.clock.now());
         let means = (&shell, &*self.settings.redactor);
-        let measured = self.baselines.measure(&task.gates, workspace, means, at).await;
+        let measured =
+            self.baselines.measure((order.build, &task.gates), workspace, means, at).await;
         let measured = measured.map_err(|fault| explain_refused(fault, egress.as_ref()))?;
         let Some(baseline) = measured else { return Ok(()) };
         let redactor = &self.settings.redactor;
@@ -186,8 +188,9 @@ impl Shared {
     }
 
     /// What the task's own files say beside its goal, and what is red before its agent begins.
-    pub(super) fn notes(&self, task: &TaskSettings) -> String {
-        let red = self.baselines.known(&task.gates).and_then(|baseline| baseline::told(&baseline));
+    pub(super) fn notes(&self, order: &Order, task: &TaskSettings) -> String {
+        let known = self.baselines.known(order.build, &task.gates);
+        let red = known.and_then(|baseline| baseline::told(&baseline));
         match red {
             Some(red) if task.brief.is_empty() => red,
             Some(red) => format!("{}\n\n{red}", task.brief),
@@ -252,7 +255,8 @@ impl Shared {
         environment.extend(variables);
         let allowed_commands = self.allowed_commands(order).await;
         self.put_shims_first(order, &allowed_commands, &mut environment)?;
-        let prompt = prompt(order, &self.notes(task), start, self.settings.control.is_some());
+        let prompt =
+            prompt(order, &self.notes(order, task), start, self.settings.control.is_some());
         let assignment = Assignment {
             directory: workspace.directory().to_owned(),
             lock: self.runs.lock_path(order.effect.task, order.effect.run),
@@ -263,9 +267,22 @@ impl Shared {
             wall: self.wall(order, workspace, &environment),
             environment,
             allowed_commands,
-            limits: task.limits,
+            limits: self.limits(order, task).await,
         };
         Ok((assignment, socket))
+    }
+
+    /// How far the attempt may go: its program ends itself where the money is spent.
+    async fn limits(&self, order: &Order, task: &TaskSettings) -> Limits {
+        let (budget, now) = (self.settings.budget, self.clock.now());
+        let left = Look::MoneyLeft { task: order.effect.task, budget, now };
+        let money_micros_max = match self.decider.look(left).await {
+            // With nothing at all it would not begin, and could not say why.
+            Ok(Looked::Money(left)) => left.map(|left| left.max(1)),
+            // What is wrong is found out again when the attempt has ended.
+            _ => None,
+        };
+        Limits { money_micros_max, ..task.limits }
     }
 
     /// What never runs or cannot be taken back does not run in an agent program either, unless the

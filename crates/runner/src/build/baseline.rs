@@ -1,5 +1,6 @@
-//! What the checks say about the start commit, measured once per set of checks and kept beside the
-//! runs; and what the agent is told about it.
+//! What the checks say about the start commit, measured once per build and set of checks and kept
+//! beside the runs; and what the agent is told about it. The next build measures again: what a check
+//! needs around it may have changed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,10 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use unstuck_core::engine::RunId;
+use unstuck_core::engine::{BuildId, RunId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
-use unstuck_world::git::Oid;
 use unstuck_world::redact::Redactor;
 use unstuck_world::validate::{Baseline, Checks};
 use unstuck_world::workspace::{Shell, Workspace};
@@ -21,12 +21,11 @@ use crate::lock::lock;
 /// How many lines of a red check's output an agent is shown.
 const TOLD_LINES_MAX: usize = 40;
 
-/// What was red before any agent worked, for the builds that start from one commit.
+/// What was red before any agent worked.
 #[derive(Debug)]
 pub(super) struct Baselines {
     folder: PathBuf,
-    start: Oid,
-    /// By the checks that were run: tasks may have different ones.
+    /// By the build and the checks that were run: tasks may have different ones.
     known: Mutex<BTreeMap<String, Arc<Baseline>>>,
     /// One task measures, the others wait for it.
     measuring: tokio::sync::Mutex<()>,
@@ -34,18 +33,17 @@ pub(super) struct Baselines {
 
 impl Baselines {
     /// Kept in `folder`.
-    pub(super) fn new(folder: &Path, start: &Oid) -> Self {
+    pub(super) fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            start: start.clone(),
             known: Mutex::default(),
             measuring: tokio::sync::Mutex::default(),
         }
     }
 
-    /// What is known about these checks.
-    pub(super) fn known(&self, gates: &Gates) -> Option<Arc<Baseline>> {
-        let name = name(gates);
+    /// What is known about these checks of a build.
+    pub(super) fn known(&self, build: BuildId, gates: &Gates) -> Option<Arc<Baseline>> {
+        let name = name(build, gates);
         let mut known = lock(&self.known);
         if let Some(baseline) = known.get(&name) {
             return Some(Arc::clone(baseline));
@@ -57,24 +55,27 @@ impl Baselines {
         Some(baseline)
     }
 
-    /// Measures it in a worktree that no agent has worked in yet, unless that was done before: what
-    /// was measured now. Where an agent has worked already it cannot be measured, and red is red.
+    /// Measures it in a worktree that no agent has worked in yet, unless that was done before. Where
+    /// an agent has worked already it cannot be measured, and red is red.
     pub(super) async fn measure(
         &self,
-        gates: &Gates,
+        (build, gates): (BuildId, &Gates),
         workspace: &Workspace,
         (shell, redactor): (&Shell, &Redactor),
         (run, now): (RunId, Time),
     ) -> Result<Option<Arc<Baseline>>, Fault> {
         let _measuring = self.measuring.lock().await;
-        if self.known(gates).is_some() || !workspace.changes().await?.is_empty() {
+        if let Some(known) = self.known(build, gates) {
+            return Ok(Some(known));
+        }
+        if !workspace.changes().await?.is_empty() {
             return Ok(None);
         }
         let all = gates.all();
         let measure = Box::pin(Baseline::measure(workspace, &all, shell));
         let baseline = workspace.watch_check((run, now), measure).await??;
         let baseline = baseline.cleaned(|text| redactor.text(text).into_owned());
-        let name = name(gates);
+        let name = name(build, gates);
         if let Ok(bytes) = serde_json::to_vec(&baseline)
             && let Err(error) = fs::write(self.file(&name), bytes)
         {
@@ -86,7 +87,7 @@ impl Baselines {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("baseline-{}-{name}.json", self.start))
+        self.folder.join(format!("baseline-{name}.json"))
     }
 }
 
@@ -117,9 +118,9 @@ fn last_lines(text: &str, lines_max: usize) -> Vec<&str> {
     lines[lines.len().saturating_sub(lines_max)..].to_vec()
 }
 
-/// The same for the same commands in the same order, and for no others.
-fn name(gates: &Gates) -> String {
+/// The same for the same commands of a build in the same order, and for no others.
+fn name(build: BuildId, gates: &Gates) -> String {
     let commands: Vec<&[String]> = gates.all().map(Checks::commands).to_vec();
     let text = serde_json::to_string(&commands).unwrap_or_default();
-    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+    format!("{build}-{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }

@@ -181,7 +181,7 @@ impl Shared {
         checks: &Checks,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let known = self.baselines.known(&task.gates);
+        let known = self.baselines.known(order.build, &task.gates);
         let at = (order.effect.run, self.clock.now());
         let (shell, egress) = self.shell_of_checks(order).await?;
         let explain = |fault| explain_refused(fault, egress.as_ref());

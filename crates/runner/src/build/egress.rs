@@ -7,7 +7,7 @@ use std::sync::Arc;
 use unstuck_core::engine::{Command, Note};
 use unstuck_core::fault::{Category, Code, ErrorType, Fault, Kind, Missing};
 use unstuck_world::agent::Assignment;
-use unstuck_world::egress::{Egress, EgressPolicy};
+use unstuck_world::egress::{Egress, EgressPolicy, JAVA_OPTIONS};
 use unstuck_world::process::Wall;
 use unstuck_world::workspace::Shell;
 
@@ -66,7 +66,9 @@ impl Shared {
         policy: &EgressPolicy,
         mut shell: Shell,
     ) -> Result<(Shell, Option<Egress>), Fault> {
-        let mut added = Vec::new();
+        let options = JAVA_OPTIONS.iter();
+        let options = options.filter_map(|name| Some((name.into(), shell.variable(name)?)));
+        let mut added = options.collect();
         let opened = policy.apply(&self.egress_socket(order), &mut shell.wall, &mut added).await;
         let egress = opened.map_err(|error| not_open().caused_by(error))?;
         shell.environment.extend(added.into_iter().map(|(name, value)| (name, Some(value))));

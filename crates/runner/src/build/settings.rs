@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use unstuck_core::policy::Budget;
 use unstuck_world::agent::Limits;
 use unstuck_world::connector::Credentials;
 use unstuck_world::egress::EgressPolicy;
@@ -49,6 +50,8 @@ pub struct BuildSettings {
     pub share: Vec<String>,
     /// The work happens in the person's own tree.
     pub in_place: bool,
+    /// What may be spent.
+    pub budget: Budget,
     /// With less room on the disk than this, no attempt begins.
     pub disk_free_bytes_min: u64,
     /// Whether the first agent says what this machine really keeps it from.

@@ -37,7 +37,7 @@ impl Shared {
             redactor: Arc::clone(&self.settings.redactor),
             settings: worker.settings,
         };
-        let notes = self.notes(task);
+        let notes = self.notes(order, task);
         let given = agent::Assignment {
             order,
             notes: &notes,

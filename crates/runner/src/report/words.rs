@@ -79,7 +79,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<String> {
         BuildState::Cancelled => Some("The build was ended, as you asked.".to_owned()),
     };
     let idle = !facts.at_work && matches!(state, BuildState::Running | BuildState::Sleeping { .. });
-    let idle = idle.then(|| "Nobody is at work on it now, and the next start goes on.".to_owned());
+    let idle = idle.then(|| "It is not running now; the next start goes on.".to_owned());
     let push = push_left(facts)
         .map(|left| format!("The work is not at the remote {}. {}", left.remote, left.advice()));
     stands.into_iter().chain(idle).chain(push).collect()

@@ -1,6 +1,7 @@
 //! What was red before, and checks that were tampered with.
 
 use unstuck_core::fault::Code;
+use unstuck_core::question::Decision;
 
 use crate::repo::Repo;
 use crate::scripts::{Job, list, run, write};
@@ -15,7 +16,7 @@ async fn a_check_that_was_red_before_is_said_and_not_charged() {
     let job = Job::new("a", [&[write("a", "a\n")]]).checked(CHECK);
     // Another task has its own checks, and another base.
     let other = Job::new("b", [&[write("b", "b\n")]]).checked(&format!("{CHECK} # b")).after("a");
-    let stage = Stage::build(repo, vec![job, other]).await;
+    let stage = Stage::build(repo, vec![job.comparing(), other.comparing()]).await;
     stage.done().await;
     assert_eq!(stage.faults().await.len(), 0);
     let told = stage.narrated().await;
@@ -24,16 +25,34 @@ async fn a_check_that_was_red_before_is_said_and_not_charged() {
     assert_eq!(told[0], said);
 }
 
-// B15: what is red in another way is the agent's.
-#[tokio::test]
-async fn new_trouble_in_a_check_that_was_red_before_is_charged() {
+/// A task that makes an old failure another one, and then leaves it as it was.
+fn making_worse() -> (Repo, Job) {
     let repo = Repo::with(&[("trouble", "error: old trouble\n")]);
     let worse = [write("trouble", "error: quite another one\n")];
     let job = Job::new("a", [&worse, &[run("git checkout trouble"), write("a", "a\n")]]);
-    let stage = Stage::build(repo, vec![job.checked(CHECK)]).await;
+    (repo, job.checked(CHECK))
+}
+
+// B15: what is red in another way is the agent's.
+#[tokio::test]
+async fn new_trouble_in_a_check_that_was_red_before_is_charged() {
+    let (repo, job) = making_worse();
+    let stage = Stage::build(repo, vec![job.comparing()]).await;
     stage.done().await;
     let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
     assert_eq!(codes, [Code::ValidationPreCommit]);
+    assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a"]);
+}
+
+// B15: by default a person decides about what is left of the old failure.
+#[tokio::test]
+async fn by_default_a_check_that_is_red_as_before_is_asked_about() {
+    let (repo, job) = making_worse();
+    let stage = Stage::build(repo, vec![job]).await;
+    stage.answer(Decision::Unrelated).await;
+    stage.done().await;
+    let codes: Vec<Code> = stage.faults().await.iter().map(|fault| fault.code()).collect();
+    assert_eq!(codes, [Code::ValidationPreCommit, Code::ValidationRedBase]);
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a"]);
 }
 
@@ -45,8 +64,6 @@ async fn a_check_that_was_edited_is_put_back_before_it_runs() {
     let cheats = [write("check.sh", "exit 0\n"), write("a", "a\n")];
     let mut job = Job::new("a", [&cheats, &[write("fixed", "yes\n")]]).checked("sh check.sh");
     job.protect = list(&["check.sh"]);
-    // Before anybody began it was red as well; that is no excuse for this task.
-    job.baseline = unstuck_world::validate::BaselineMode::Green;
     let stage = Stage::build(repo, vec![job]).await;
     stage.done().await;
     let faults = stage.faults().await;

@@ -37,7 +37,10 @@ async fn a_report_names_the_commits_and_the_checks_that_really_ran() {
     let old = "cat trouble; test ! -s trouble";
     let secret = format!("test {CANARY} = {CANARY}");
     let jobs = vec![
-        Job::new("a", [&[write("a", "a\n")]]).checked("test -s a -o ! -e a").checked(old),
+        Job::new("a", [&[write("a", "a\n")]])
+            .checked("test -s a -o ! -e a")
+            .checked(old)
+            .comparing(),
         Job::new("b", [&[write("b", "b\n")]]).after("a"),
         Job::new("c", [&[run("true")]]).checked(&secret).after("b"),
     ];

@@ -88,7 +88,7 @@ impl Job {
             pre_commit: Vec::new(),
             pre_push: Vec::new(),
             protect: Vec::new(),
-            baseline: BaselineMode::Compare,
+            baseline: BaselineMode::default(),
             depends_on: Vec::new(),
             gate: GateKey(1),
             mutations: vec![merge()],
@@ -105,6 +105,12 @@ impl Job {
     /// With a check before the commit.
     pub(crate) fn checked(mut self, command: &str) -> Self {
         self.pre_commit.push(command.to_owned());
+        self
+    }
+
+    /// Where exactly the failures of the base pass; by default a person is asked.
+    pub(crate) fn comparing(mut self) -> Self {
+        self.baseline = BaselineMode::Compare;
         self
     }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{BuildId, Command, Event, Question, Recorded, State, Task, TaskState};
 use unstuck_core::fault::{Fault, Gate};
 use unstuck_core::plan::{Plan, TaskSpec};
-use unstuck_core::policy::Policy;
+use unstuck_core::policy::{Budget, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, ModelWorker, TaskSettings, Worker};
@@ -176,6 +176,7 @@ impl Stage {
             proxies: Proxies::default(),
             share: Vec::new(),
             in_place: self.set.in_place,
+            budget: Budget::default(),
             disk_free_bytes_min: self.set.disk_free_bytes_min,
             // Agents and checks leave marks beside the repository.
             wall: Wall { writable: Some(vec![self.repo.beside(".")]), ..Wall::default() },

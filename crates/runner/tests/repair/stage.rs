@@ -11,7 +11,7 @@ use unstuck_core::engine::{
 };
 use unstuck_core::fault::{Code, Fault, Gate, Logic};
 use unstuck_core::plan::{JobSpec, TaskSpec};
-use unstuck_core::policy::{Overrides, Policy};
+use unstuck_core::policy::{Budget, Overrides, Policy};
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::build::{BuildSettings, Gates, TaskSettings, Worker};
 use unstuck_runner::control::TokenKey;
@@ -195,6 +195,7 @@ impl Stage {
             proxies: Proxies::default(),
             share: Vec::new(),
             in_place: false,
+            budget: Budget::default(),
             disk_free_bytes_min: 0,
             // Agents and checks leave marks beside the repository.
             wall: Wall { writable: Some(vec![self.repo.beside(".")]), ..Wall::default() },

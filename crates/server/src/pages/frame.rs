@@ -28,9 +28,9 @@ pub(super) struct Frame {
     pub(super) here: Here,
     /// Questions that wait for somebody.
     pub(super) waiting: u64,
-    /// How far the journals had come before the page was made, for the script: from there on it
-    /// follows.
-    pub(super) position: String,
+    /// How far the journals had come before the page was made. The script follows from there, and
+    /// fetches the page again when something happened. A page without a position is left alone.
+    pub(super) position: Option<String>,
     pub(super) name: Arc<str>,
     pub(super) role: Role,
     pub(super) csrf: String,
@@ -59,13 +59,19 @@ impl Frame {
             title: title.into(),
             here,
             waiting,
-            position,
+            position: Some(position),
             name: Arc::clone(&caller.name),
             role: caller.role,
             csrf: csrf.as_str().to_owned(),
             now: site.clock.now(),
             several: projects > 1,
         })
+    }
+
+    /// The frame of a page that answers a form. Its address cannot be fetched again, or would show
+    /// something else, so the page stays as it is.
+    pub(super) fn answering_form(self) -> Self {
+        Self { position: None, ..self }
     }
 
     pub(super) fn is(&self, here: &str) -> bool {

@@ -274,6 +274,7 @@ async fn shown(
 ) -> Result<Response, Fail> {
     let title = format!("Question {}", id.0);
     let frame = Frame::new(site, caller, csrf, Here::Inbox, title).await?;
+    let frame = if refused.is_some() { frame.answering_form() } else { frame };
     let asked = read_asked(room.store.as_ref(), &room.name, id).await.map_err(Problem::from)?;
     let asked = asked.ok_or_else(|| Problem::unknown("question", id))?;
     let names = names(room, &asked).await?;

@@ -46,7 +46,7 @@ struct Settings {
     told: Option<Told>,
 }
 
-/// What came of a wish.
+/// What came of a form that was sent.
 #[derive(Default)]
 struct Came {
     made: Option<Made>,
@@ -98,7 +98,7 @@ async fn settings(
     csrf: Csrf,
 ) -> Result<Response, Fail> {
     may(&caller)?;
-    shown(&site, &door, &caller, &csrf, Came::default()).await
+    shown(&site, &door, &caller, &csrf, None).await
 }
 
 async fn shown(
@@ -106,10 +106,11 @@ async fn shown(
     door: &Door,
     caller: &Caller,
     csrf: &Csrf,
-    came: Came,
+    came: Option<Came>,
 ) -> Result<Response, Fail> {
-    let Came { made, problem, told } = came;
     let frame = Frame::new(site, caller, csrf, Here::Settings, "Settings").await?;
+    let frame = if came.is_some() { frame.answering_form() } else { frame };
+    let Came { made, problem, told } = came.unwrap_or_default();
     let entries = door.tokens().list().map_err(|error| unusable(&error))?;
     let rows = entries.iter().map(|entry| row(entry, &frame)).collect();
     let projects = site.rooms().map(|room| Arc::clone(&room.name)).collect();
@@ -180,11 +181,11 @@ async fn make(
             tracing::info!(by = %caller.name, token = %entry.id, "a token was made");
             let made = Made { name: entry.name, token: token.as_str().to_owned() };
             let came = Came { made: Some(made), ..Came::default() };
-            shown(&site, &door, &caller, &csrf, came).await
+            shown(&site, &door, &caller, &csrf, Some(came)).await
         }
         Err(error) => {
             let came = Came { problem: Some(error), ..Came::default() };
-            shown(&site, &door, &caller, &csrf, came).await
+            shown(&site, &door, &caller, &csrf, Some(came)).await
         }
     }
 }
@@ -208,7 +209,7 @@ async fn notify(
     };
     let ways = room.desk.test_notifications().await?.into_iter().map(way).collect();
     let came = Came { told: Some(Told { project, ways }), ..Came::default() };
-    shown(&site, &door, &caller, &csrf, came).await
+    shown(&site, &door, &caller, &csrf, Some(came)).await
 }
 
 async fn revoke(door: AtDoor, caller: Caller, Path(id): Path<String>) -> Result<Response, Fail> {

@@ -222,6 +222,35 @@ async fn a_test_message_is_sent_and_what_came_of_it_is_said() {
     assert_eq!(anna.send("/", "/settings/notify/shop", "").await.status, 403);
 }
 
+// A page that answers a form shows what its address does not: the script has to leave it alone
+#[tokio::test]
+async fn only_pages_that_can_be_fetched_again_are_refreshed() {
+    let stage = Stage::new().await;
+    stage.project().build(&["Put it online"]).await;
+    let question = stage.project().asks_about("the disk is round").await;
+    let olga = Browser::new(&stage, &stage.operator()).await;
+    let (asked, check) = (format!("/q/shop/{question}"), format!("/q/shop/{question}/check"));
+    let (asked, check) = (asked.as_str(), check.as_str());
+    for path in ["/", "/work", "/work/shop/0", "/jobs", "/problems", "/settings", asked] {
+        let page = olga.get(path).await.text();
+        assert!(page.contains(" data-after=\""), "{path}: {page}");
+    }
+    let forms = [
+        ("/settings", "/settings/tokens", "name=Anna&role=viewer", 200, "shown only now"),
+        ("/settings", "/settings/tokens", "name=+&role=viewer", 422, "role=\"alert\""),
+        ("/settings", "/settings/notify/shop", "", 200, "was sent"),
+        (asked, asked, "decision=nonsense", 422, "That was not taken down."),
+        (asked, check, "", 409, "That was not taken down."),
+    ];
+    for (page, to, fields, status, says) in forms {
+        let answer = olga.send(page, to, fields).await;
+        assert_eq!(answer.status, status, "{to}: {answer:?}");
+        let page = answer.text();
+        assert!(page.contains(says), "{to}: {page}");
+        assert!(!page.contains("data-after"), "{to}: {page}");
+    }
+}
+
 // What happened is shown in parts, back to the beginning
 #[tokio::test]
 async fn what_happened_long_ago_is_on_earlier_pages() {

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::process::SocketPath;
+
 /// Connections of one forwarder at a time; further ones are closed at once.
 const CONNECTIONS_MAX: usize = 128;
 /// Enough for copying.
@@ -99,7 +101,7 @@ fn accept(listener: &TcpListener, socket: &Path, open: &Arc<AtomicUsize>) {
 }
 
 fn connect(inner: &TcpStream, socket: &Path) -> io::Result<()> {
-    let outer = UnixStream::connect(socket)?;
+    let outer = UnixStream::connect(SocketPath::of(socket)?.as_path())?;
     inner.set_nodelay(true)?;
     thread::scope(|scope| {
         let out = || {

@@ -21,7 +21,7 @@ use super::outgoing::Outgoing;
 use super::proxy::Proxy;
 use super::reach::ReachSetting;
 use super::refusals::{Refusals, RefusedTarget};
-use super::variables::PROXY_PORT;
+use super::variables::{PROXY_PORT, ProxyAddress, USER};
 use crate::process::SocketPath;
 use crate::provider::Proxies;
 
@@ -31,8 +31,6 @@ const CONNECTIONS_MAX: usize = 128;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of the credential.
 const CREDENTIAL_BYTES: usize = 32;
-/// The user name beside it; the password is what counts.
-const USER: &str = "unstuck";
 
 /// What a proxy decides by.
 #[derive(Clone, Debug)]
@@ -73,7 +71,7 @@ impl Egress {
     }
 
     /// Listens on a loopback port of this machine, for walls without a network namespace. Only
-    /// clients that show the credential of [`Self::url`] are served.
+    /// clients that show the credential of [`Self::address`] are served.
     pub async fn listen_on_loopback(settings: EgressSettings) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
@@ -136,11 +134,11 @@ impl Egress {
     }
 
     /// The address of the proxy for the programs that use it.
-    pub fn url(&self) -> String {
+    pub fn address(&self) -> ProxyAddress {
         match &self.place {
-            Place::Socket(_) => format!("http://127.0.0.1:{PROXY_PORT}"),
+            Place::Socket(_) => ProxyAddress { port: PROXY_PORT, credential: None },
             Place::Loopback { port, credential } => {
-                format!("http://{USER}:{credential}@127.0.0.1:{port}")
+                ProxyAddress { port: *port, credential: Some(credential.clone()) }
             }
         }
     }

@@ -28,4 +28,4 @@ pub use pattern::{HostPattern, PatternError, service_target};
 pub use policy::{EgressPolicy, ProxiedEgress};
 pub use reach::{Listed, Reach, ReachSetting};
 pub use refusals::{RefusalReason, RefusedTarget};
-pub use variables::{PROXY_PORT, proxy_variables};
+pub use variables::{JAVA_OPTIONS, PROXY_PORT, ProxyAddress};

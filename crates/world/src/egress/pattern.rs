@@ -13,7 +13,8 @@ use super::host::{Host, HostError, Target};
 const WEB_PORTS: [u16; 2] = [80, 443];
 
 /// A host that may be reached: `example.com`, `*.example.com` for every name below it, an address;
-/// each with a port (`example.com:8443`) or every port (`example.com:*`). Without one, 80 and 443.
+/// each with a port (`example.com:8443`) or every port (`example.com:*`). Without one, 80 and 443; of
+/// this machine (`localhost`, `127.0.0.1`), whose services seldom have these two, every port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPattern {
     host: HostMatch,
@@ -79,7 +80,7 @@ impl HostPattern {
     /// Whether the pattern stands for a target.
     pub fn matches(&self, target: &Target) -> bool {
         let is_port = match self.ports {
-            Ports::Web => WEB_PORTS.contains(&target.port),
+            Ports::Web => WEB_PORTS.contains(&target.port) || self.this_machine().is_some(),
             Ports::One(port) => port == target.port,
             Ports::Every => true,
         };
@@ -95,15 +96,19 @@ impl HostPattern {
 
     /// The one service of this machine that the pattern names, which programs reach without a proxy.
     pub fn service_here(&self) -> Option<SocketAddr> {
-        let (HostMatch::Exact(host), Ports::One(port)) = (&self.host, self.ports) else {
-            return None;
-        };
-        let address = match host {
-            Host::Name(name) if name == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            Host::Address(address) if address.is_loopback() => *address,
-            _ => return None,
-        };
-        Some(SocketAddr::new(address, port))
+        let Ports::One(port) = self.ports else { return None };
+        self.this_machine().map(|address| SocketAddr::new(address, port))
+    }
+
+    /// The loopback address that the pattern names.
+    fn this_machine(&self) -> Option<IpAddr> {
+        match &self.host {
+            HostMatch::Exact(Host::Name(name)) if name == "localhost" => {
+                Some(IpAddr::V4(Ipv4Addr::LOCALHOST))
+            }
+            HostMatch::Exact(Host::Address(address)) if address.is_loopback() => Some(*address),
+            _ => None,
+        }
     }
 
     /// Whether the pattern names one host, so that the person knows where it lies.
@@ -200,6 +205,8 @@ mod tests {
         assert!(matches("10.0.0.5", "10.5:443"));
         assert!(matches("[::1]:8080", "[::1]:8080"));
         assert!(matches("::1", "[::1]:80"));
+        assert!(matches("localhost", "localhost:3000") && matches("127.0.0.1", "127.0.0.1:3000"));
+        assert!(!matches("10.0.0.5", "10.0.0.5:3000"));
     }
 
     #[test]

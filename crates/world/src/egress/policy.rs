@@ -10,7 +10,6 @@ use super::forwarder::Forward;
 use super::listener::{Egress, EgressSettings};
 use super::pattern::HostPattern;
 use super::reach::{Listed, Reach, ReachSetting};
-use super::variables::proxy_variables;
 use crate::process::{Connections, Layers, Wall};
 use crate::provider::Proxies;
 
@@ -85,10 +84,7 @@ impl EgressPolicy {
             (egress, forwards)
         };
         wall.network = Connections::Closed(forwards);
-        for (name, value) in proxy_variables(&egress.url()) {
-            environment.retain(|(known, _)| known != name);
-            environment.push((name.into(), value.into()));
-        }
+        egress.address().announce(environment);
         Ok(Some(egress))
     }
 }

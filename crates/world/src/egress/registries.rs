@@ -1,7 +1,7 @@
 //! Where package managers download from.
 
 /// The hosts of `network = "registries"`. Hosts that only take uploads or run accounts are left out,
-/// and so is GitHub: whoever has an account there can be sent anything.
+/// and so is GitHub: an agent could send anything to an account there.
 pub(super) const REGISTRIES: &[&str] = &[
     // Rust.
     "index.crates.io",

@@ -54,7 +54,7 @@ struct Head {
 /// Whether an agent could have written to the person's repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The system kept it from there: what no log accounts for was somebody else.
+    /// The system kept it from writing there: a step that no log accounts for was not the agent's.
     Held,
     /// It could, or that is not known.
     Unknown,

@@ -2,8 +2,8 @@
 //!
 //! Everything that a run starts lives below its guard, because the guard adopts orphans, and the
 //! guard holds the run's lock. So the locks that a process and its ancestors hold say where it
-//! belongs, and nothing that it can change about itself takes it out. Whoever clears away a run
-//! shares its lock and does not live in it. Where a guard was killed, the mark in the environment
+//! belongs, and nothing that it can change about itself takes it out. A process that clears away a
+//! run shares its lock and does not live in it. Where a guard was killed, the mark in the environment
 //! and the control group still say it.
 
 use std::collections::BTreeMap;
@@ -163,9 +163,9 @@ mod tests {
         assert!(runs_of(getpid(), folder.path()).is_empty());
         let file = File::create(&held).unwrap();
         File::create(free).unwrap();
-        assert!(runs_of(getpid(), folder.path()).is_empty(), "nobody holds it");
+        assert!(runs_of(getpid(), folder.path()).is_empty(), "no process holds it");
         file.lock().unwrap();
-        // A clean environment takes nobody out.
+        // A process with a clean environment still lives in the run.
         let mut below = Command::new("sh");
         below.args(["-c", "read line"]).env_clear().stdin(Stdio::piped());
         let mut below = below.spawn().unwrap();

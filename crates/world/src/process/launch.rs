@@ -20,6 +20,9 @@ use super::wall::{Held, Layers, Wall};
 /// Where a failure to start is raised.
 const SOURCE: &str = "process.start";
 
+/// How often it is tried to put a wall up. A local socket that it was to cover may be gone by then.
+const WALL_TRIES_MAX: u32 = 4;
+
 /// From the polite signal to the one that cannot be refused, unless the caller says otherwise.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -122,15 +125,35 @@ impl Launch {
     /// Starts it. An error means that nothing runs: its lock is held, or there is no guard. A
     /// program that cannot be started is no error here; waiting for it tells.
     pub async fn start(self) -> Result<Process, Fault> {
-        let guard = Waiting::start(&self.guard, &self.input).map_err(|error| {
-            let guard = self.guard.executable.display();
-            fault(format!("the guard {guard} could not be started: {error}"))
-        })?;
+        let guard = self.start_guard()?;
         self.start_under(guard).await
     }
 
     /// Starts it under a guard that came up ahead, for the same kind of input.
-    pub async fn start_under(self, guard: Waiting) -> Result<Process, Fault> {
+    pub async fn start_under(self, mut guard: Waiting) -> Result<Process, Fault> {
+        let tries = if self.wall.is_open() { 1 } else { WALL_TRIES_MAX };
+        for _ in 1..tries {
+            let mut process = self.clone().tell(guard).await?;
+            if !process.is_without_wall() {
+                return Ok(process);
+            }
+            // What there is to read is not from the program.
+            process.launch.output = Output::Capture;
+            process.wait().await;
+            guard = self.start_guard()?;
+        }
+        self.tell(guard).await
+    }
+
+    fn start_guard(&self) -> Result<Waiting, Fault> {
+        Waiting::start(&self.guard, &self.input).map_err(|error| {
+            let guard = self.guard.executable.display();
+            fault(format!("the guard {guard} could not be started: {error}"))
+        })
+    }
+
+    /// Gives a guard the order to start it.
+    async fn tell(self, guard: Waiting) -> Result<Process, Fault> {
         let started = Instant::now();
         let silent = || {
             let guard = self.guard.executable.display();

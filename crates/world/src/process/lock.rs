@@ -19,14 +19,14 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock if nobody holds it; waits for nobody. Only the guard of the run does: what
-    /// lives below the process that took the lock lives in the run.
+    /// Takes the lock if no process holds it, without waiting. Only the guard of the run takes it:
+    /// every process below the one that took the lock lives in the run.
     pub(super) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         Self::try_lock(path, File::try_lock)
     }
 
-    /// Keeps guards from the lock, if none holds it; waits for nobody. Several may at once, and the
-    /// kernel's table of locks tells them from a guard.
+    /// Keeps guards from the lock if none holds it, without waiting. Several processes may share it
+    /// at once, and the kernel's table of locks tells them from a guard.
     pub(super) fn try_share(path: &Path) -> io::Result<Option<Self>> {
         Self::try_lock(path, File::try_lock_shared)
     }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::deadlines::Deadline;
-use super::ended::{Ended, How};
+use super::ended::{Ended, How, NotStarted};
 use super::guard;
 use super::guard::report::{Gone, Program, Report};
 use super::guard_child::GuardChild;
@@ -50,6 +50,12 @@ impl Process {
     /// What really keeps it in.
     pub const fn held(&self) -> Held {
         self.held
+    }
+
+    /// Whether it was not started for want of its wall.
+    pub(super) fn is_without_wall(&self) -> bool {
+        let program = self.gone.map(|gone| gone.program);
+        program == Some(Program::NotStarted(NotStarted::NoWall))
     }
 
     /// What it reads, where that was to be taken. Its input ends when this is dropped.

@@ -27,7 +27,7 @@ enum Shape {
     Address,
     /// Something that is given a value: `password=…`, `"token": "…"`.
     Assignment { plain_words: bool },
-    /// The same where the name may also be that of the folder somebody is in: `PWD=/home/ada`.
+    /// The same where the name may also be that of the current folder: `PWD=/home/ada`.
     PasswordOrFolder,
 }
 

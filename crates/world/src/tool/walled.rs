@@ -1,5 +1,5 @@
-//! What our own wall did to a command. It is no outage and nobody's broken tool: waiting does not
-//! help, and neither does asking who runs the other side.
+//! Faults that our own wall caused. The network and the tool are in order, so waiting does not help,
+//! and neither does asking the people who run the service.
 
 use unstuck_core::fault::{Category, Code, ErrorType, Fault};
 

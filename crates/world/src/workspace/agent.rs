@@ -12,8 +12,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::RunId;
-use unstuck_core::fault::{Fault, Validation};
+use unstuck_core::fault::Fault;
 
+use super::elsewhere::elsewhere;
 use super::names::{Place, address, build_branch, build_start};
 use super::project::FOLDER;
 use super::shell::Shell;
@@ -27,7 +28,7 @@ pub(super) const REFUSED: &str = "pushing-is-refused-here-use-unstuck-mutate:";
 const BEFORE: &str = "before";
 /// Where git keeps what was stashed.
 const STASH: &str = "refs/stash";
-/// What git changes in a repository when somebody commits. Settings and hooks are not among it.
+/// What git changes in a repository at a commit. Settings and hooks are not among it.
 const COMMITTING: [&str; 3] = ["objects", "refs", "logs"];
 /// Where programs put what they need for a moment, beside what `TMPDIR` says.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -169,7 +170,7 @@ impl Workspace {
             }
             if self.git.tree_of(commit.as_str()).await?.is_some_and(|tree| tree != known) {
                 self.point(&kept_ref(commit), commit).await?;
-                return Ok(Some(elsewhere(name, commit)));
+                return Ok(Some(on_another_branch(name, commit)));
             }
         }
         Ok(None)
@@ -227,7 +228,7 @@ fn alternates(objects: &Path) -> Vec<PathBuf> {
 }
 
 /// The work is in the repository, and not where it is looked for.
-fn elsewhere(name: &str, commit: &Oid) -> Fault {
+fn on_another_branch(name: &str, commit: &Oid) -> Fault {
     let place = match name.strip_prefix("refs/heads/") {
         Some(branch) => format!("on the branch {branch}"),
         None => "in the stash".to_owned(),
@@ -238,6 +239,5 @@ fn elsewhere(name: &str, commit: &Oid) -> Fault {
          counts.\nBring it back: git checkout {commit} -- .\nThen stay on the branch that you \
          were given."
     );
-    let context = Validation { command: "git status".to_owned(), exit: None, output };
-    Fault::validation_pre_commit("workspace:elsewhere", message, context)
+    elsewhere(message, output)
 }

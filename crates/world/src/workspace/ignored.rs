@@ -9,9 +9,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::{RunId, Start};
-use unstuck_core::fault::{Fault, Validation};
+use unstuck_core::fault::Fault;
 
 use super::by_product::by_product;
+use super::elsewhere::elsewhere;
 use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::Operation;
@@ -81,8 +82,7 @@ impl Workspace {
              so I moved them out of the worktree. Solve the task with files that git tracks. \
              Where it asks for these very files, change .gitignore so that git does not ignore them."
         );
-        let context = Validation { command: "git status".to_owned(), exit: None, output };
-        Ok(Some(Fault::validation_pre_commit("workspace:elsewhere", message, context)))
+        Ok(Some(elsewhere(message, output)))
     }
 
     fn ignored_kept(&self, run: RunId) -> PathBuf {

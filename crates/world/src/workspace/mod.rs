@@ -13,6 +13,7 @@ mod backup;
 mod by_product;
 mod changes;
 mod commit;
+mod elsewhere;
 mod footprint;
 mod hooks;
 mod ignored;

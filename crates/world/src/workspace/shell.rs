@@ -32,6 +32,16 @@ impl Shell {
         self.run_program(directory, "sh", &["-c".into(), line.into()], &[]).await
     }
 
+    /// The value of a variable that its commands find.
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let stated = self.environment.iter().rev().find(|(known, _)| known == name);
+        match stated {
+            Some((_, value)) => value.clone(),
+            None if self.inherits_environment => std::env::var_os(name),
+            None => None,
+        }
+    }
+
     pub(super) async fn run_program(
         &self,
         directory: &Path,

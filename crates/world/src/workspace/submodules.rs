@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use unstuck_core::fault::{Fault, Validation};
+use unstuck_core::fault::Fault;
 
+use super::elsewhere::elsewhere;
 use super::private::write_new;
 use super::project::missing;
 use super::state::failed;
@@ -114,8 +115,7 @@ impl Workspace {
              is changed in it is not part of the commit. Undo it there, and solve the task with files \
              of this repository."
         );
-        let context = Validation { command: "git status".to_owned(), exit: None, output };
-        Ok(Some(Fault::validation_pre_commit("workspace:elsewhere", message, context)))
+        Ok(Some(elsewhere(message, output)))
     }
 }
 

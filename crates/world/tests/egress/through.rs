@@ -5,7 +5,7 @@ use std::{fs, thread};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
-use unstuck_world::egress::{Egress, Forward, Forwarder, PROXY_PORT, proxy_variables};
+use unstuck_world::egress::{Egress, Forward, Forwarder, PROXY_PORT};
 use unstuck_world::provider::Proxies;
 
 use super::stage::{Service, Stage, allowing, ask, connect_to, open_tunnel};
@@ -55,7 +55,7 @@ async fn with_its_credential_the_proxy_serves_on_loopback() {
     let service = Service::answering(OK).await;
     let host = format!("localhost:{}", service.port());
     let egress = Egress::listen_on_loopback(allowing(std::slice::from_ref(&host))).await.unwrap();
-    let by_it = through(&egress.url());
+    let by_it = through(&egress.address().url());
     // As any client would: the person's proxy is this one.
     let stage = Stage::new({
         let mut settings = allowing(&[host.clone(), "other.example".to_owned()]);
@@ -115,6 +115,21 @@ async fn through_a_forward_the_proxy_is_met_on_loopback() {
 }
 
 #[tokio::test]
+async fn a_forward_leads_to_a_socket_in_a_folder_deeper_than_a_socket_s_name_may_be() {
+    let service = Service::answering(OK).await;
+    let mut stage = Stage::new(allowing(&[]));
+    let folder = stage.socket.with_file_name("a".repeat(120));
+    fs::create_dir(&folder).unwrap();
+    stage.egress.relay(&folder.join("service.sock"), service.address).unwrap();
+    let deep = stage.egress.forwards().pop().unwrap();
+    let forwarder = Forwarder::bind(&[Forward { port: 0, ..deep }]).unwrap();
+    let port = forwarder.ports()[0];
+    thread::spawn(|| forwarder.serve());
+    let answer = ask(connect_to(port).await, "GET /v1 HTTP/1.1\r\n\r\n").await;
+    assert!(answer.ends_with("ok"), "{answer}");
+}
+
+#[tokio::test]
 async fn open_tunnels_end_with_the_proxy() {
     let service = Service::answering("hello").await;
     let host = format!("localhost:{}", service.port());
@@ -122,20 +137,6 @@ async fn open_tunnels_end_with_the_proxy() {
     let mut tunnel = stage.tunnel(&host).await.unwrap();
     drop(stage);
     assert_eq!(tunnel.read_to_end(&mut Vec::new()).await.unwrap_or_default(), 0);
-}
-
-#[test]
-fn both_spellings_of_every_variable_are_set() {
-    let variables = proxy_variables("http://127.0.0.1:1");
-    let of = |name: &str| {
-        variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
-    };
-    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-        assert_eq!(of(name), Some("http://127.0.0.1:1"));
-        assert_eq!(of(&name.to_lowercase()), of(name));
-    }
-    assert_eq!(of("NO_PROXY"), Some("localhost,127.0.0.1,::1"));
-    assert_eq!(of("no_proxy"), of("NO_PROXY"));
 }
 
 /// The proxies of an environment in which everything goes through one, this machine too.

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{TaskId, Work};
 use unstuck_core::fault::Gate;
-use unstuck_core::policy::Amount;
+use unstuck_core::policy::{Amount, Budget};
 use unstuck_core::time::Span;
 use unstuck_runner::build::{BuildSettings, BuildWorld, Gates, TaskSettings, Worker};
 use unstuck_runner::{Clock as _, Order, Report, Results, World};
@@ -98,6 +98,7 @@ pub(super) async fn settings(folder: &Path, shop: &Shop) -> Result<BuildSettings
         check_egress: EgressPolicy::Open,
         proxies: Proxies::default(),
         share: Vec::new(),
+        budget: Budget::default(),
         in_place: false,
         disk_free_bytes_min: 0,
         wall: Wall::default(),

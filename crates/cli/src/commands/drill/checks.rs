@@ -107,7 +107,7 @@ async fn service(place: &Place, script: Script) -> Result<Server, String> {
     let server = Server::start(script).await.map_err(|error| error.to_string())?;
     let (url, key) = (server.url(), KEY.0);
     place.set_up(&format!(
-        "[run]\nbaseline = \"off\"\n[agent]\nprovider = \"anthropic-api\"\nmodel = \"claude-opus-4-5\"\n\
+        "[agent]\nprovider = \"anthropic-api\"\nmodel = \"claude-opus-4-5\"\n\
          base_url = \"{url}\"\nkey_env = \"{key}\"\n"
     ))?;
     Ok(server)

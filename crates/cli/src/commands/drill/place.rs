@@ -118,7 +118,7 @@ impl Place {
         self.write("agent.toml", &attempts.concat())?;
         self.set_up(&format!(
             "[agent]\nprovider = \"script\"\nscript = \"agent.toml\"\n\
-             [run]\nbaseline = \"off\"\n{run}"
+             [run]\n{run}"
         ))
     }
 

@@ -155,7 +155,8 @@ pub(super) const TARGETS: &[(When, &str)] = &[
 pub(super) const SETUP: &[Row] = &[
     row(RUST, &[], "cargo fetch"),
     row(NODE, &[There("pnpm-lock.yaml")], "pnpm install --frozen-lockfile"),
-    row(NODE, &[There("yarn.lock"), There(".yarnrc.yml")], "yarn install --immutable"),
+    // Since its second version yarn refuses the older word.
+    row(NODE, &[Says(&["yarn.lock"], "__metadata:")], "yarn install --immutable"),
     row(NODE, &[There("yarn.lock")], "yarn install --frozen-lockfile"),
     row(NODE, &[There("bun.lock")], "bun install --frozen-lockfile"),
     row(NODE, &[There("bun.lockb")], "bun install --frozen-lockfile"),

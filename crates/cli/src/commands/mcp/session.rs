@@ -82,7 +82,9 @@ impl Sessions {
             let open = self.open().await?;
             match open.seat.command(command(effect)).await {
                 Ok(events) => {
-                    if words::ends_a_run(&events) {
+                    if words::is_denied(&events) {
+                        open.let_go(effect);
+                    } else if words::ends_a_run(&events) {
                         open.forget(effect);
                     }
                     return Ok(events);
@@ -190,6 +192,13 @@ impl Open {
             }
         }
         Ok(())
+    }
+
+    /// A session whose work is left out comes to its end by itself, and has nothing more for its client.
+    fn let_go(&mut self, effect: EffectId) {
+        let is_it =
+            |session: &Session| session.work.current().is_some_and(|current| current.id == effect);
+        self.all.retain(|session| !is_it(session));
     }
 
     fn forget(&self, effect: EffectId) {

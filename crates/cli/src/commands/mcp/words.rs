@@ -26,6 +26,8 @@ pub(super) const ONLY_IN_A_RUN: &str = "not taken: an action is declared for aft
 pub(super) const CHECKED_NOW: &str = "noted. Stop here: your work is checked when you have ended.";
 pub(super) const SESSION_OVER: &str = "noted.";
 const NEXT_BEGINS_SO: &str = "This run ends here, and the next one begins with this. Stop here.";
+const LEFT_OUT: &str = "The task is left out. Stop here.";
+const TAKEN_BACK: &str = "What you changed is taken back, and the task is left out. Stop here.";
 const NOTHING_YET: &str = "noted; this alone changes nothing. Go on.";
 
 /// What a client's model is told about the server as a whole.
@@ -94,11 +96,19 @@ pub(super) fn decided(events: &[Recorded], now: Time, in_run: bool, work: Kind) 
     match said {
         Some(said) if ended && in_run => format!("{said}\n{NEXT_BEGINS_SO}"),
         Some(said) => said,
+        None if is_denied(events) && in_run => TAKEN_BACK.to_owned(),
+        None if is_denied(events) => LEFT_OUT.to_owned(),
         None if ended => {
             "This run ends here; it is taken up again by itself. Stop here.".to_owned()
         }
         None => NOTHING_YET.to_owned(),
     }
+}
+
+/// Whether a person is said not to have allowed the change, which ends the task.
+pub(super) fn is_denied(events: &[Recorded]) -> bool {
+    let mut met = events.iter().filter_map(|recorded| recorded.event.met());
+    met.any(|fault| fault.code() == Code::ScopeUserDenied)
 }
 
 /// What the next prompt would say about it.

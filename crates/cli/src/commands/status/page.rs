@@ -56,7 +56,7 @@ impl Page<'_> {
             Some(holder) => {
                 format!("{holder} is at work, started {}", when::ago(holder.since, self.now))
             }
-            None => "nobody is at work".to_owned(),
+            None => "nothing is running".to_owned(),
         };
         let name = words::plain_line(&self.standing.project);
         writeln!(out, "{title}{name}{title:#} {dim}· {who}{dim:#}")

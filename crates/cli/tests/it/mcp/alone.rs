@@ -125,6 +125,8 @@ fn a_failure_is_answered_with_what_to_do() {
     assert!(said.starts_with("noted"), "{said}");
     let (said, failed) = report(Some("INTERNAL_STORE"), "x");
     assert!(said.contains("about Unstuck itself") && failed, "{said}");
+    let (said, failed) = report(Some("SCOPE_USER_DENIED"), "they said no");
+    assert_eq!((said.as_str(), failed), ("The task is left out. Stop here.", false));
     let (said, failed) = report(Some("AUTH_EXPIRED"), "log in again");
     assert!(said.contains("question q0") && !failed, "{said}");
     assert!(client.leave().success());

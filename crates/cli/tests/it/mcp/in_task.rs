@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use unstuck_core::engine::{Command, Event, Mutation, MutationState, State, TaskState, Work};
+use unstuck_core::engine::{Command, Event, Left, Mutation, MutationState, State, TaskState, Work};
 use unstuck_core::fault::{Code, Kind};
 use unstuck_core::question::Decision;
 use unstuck_runner::Notice;
@@ -104,6 +104,20 @@ async fn what_cannot_be_done_is_a_question_and_a_stated_failure_has_its_code() {
         let asked = stage.look(|state| state.questions().next().cloned()).await.unwrap();
         assert_eq!(asked.code(), Some(code), "{tool}");
     }
+}
+
+// T4.13: the agent does not go on, and its work is taken back.
+#[tokio::test]
+async fn an_agent_that_says_a_change_was_not_allowed_is_stopped() {
+    let line = "echo red > colour; unstuck mcp < $HERE/in > $HERE/out; read line < $HERE/never";
+    let stage = Stage::start(&[line]).await;
+    let denied = json!({"code": "SCOPE_USER_DENIED", "message": "they said no"});
+    stage.let_go(&[("report_failure", denied)]).await;
+    stage.rests().await;
+    assert_eq!(states(&stage).await, [TaskState::Skipped { left: Left::Denied }]);
+    let (said, failed) = &said(&stage.wrote("out"))[0];
+    assert!(said.contains("taken back") && said.ends_with("Stop here.") && !failed, "{said}");
+    assert_eq!(stage.look(|state| state.questions().count()).await, 0);
 }
 
 // B18: a token reports for its run only, and what it declares is held to the settings.

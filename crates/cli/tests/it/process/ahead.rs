@@ -38,6 +38,27 @@ fn nothing_happens_before_the_order() {
     assert_eq!((ended.how, text(&ended).trim_end()), (How::Exited(0), "me"));
 }
 
+/// A socket that was to be covered may be gone when the wall goes up.
+#[test]
+fn a_wall_that_could_not_be_put_up_is_tried_again() {
+    let (stage, runtime) = (Stage::new(), runtime());
+    let mut launch = launch(&stage);
+    let report = r#"{"gone":{"program":{"not_started":"no_wall"},"stopped":false,"leftovers":0}}"#;
+    let script = format!(
+        r#"mkdir "$0" 2>/dev/null || exec "$@"; head -c1 <&3 >/dev/null; echo bwrap: no >&2; echo '{report}' >&4"#
+    );
+    let real = std::mem::replace(
+        &mut launch.guard,
+        Guard { executable: "sh".into(), arguments: vec!["-c".into(), script.into()] },
+    );
+    launch.guard.arguments.extend([stage.path("failed-once").into(), real.executable.into()]);
+    launch.guard.arguments.extend(real.arguments);
+    launch.wall.writable = Some(vec![stage.path("")]);
+    let ended = runtime.block_on(async { launch.start().await.unwrap().wait().await });
+    assert_eq!((ended.how, text(&ended).trim_end()), (How::Exited(0), "me"));
+    assert!(stage.path("failed-once").is_dir());
+}
+
 #[test]
 fn one_that_gets_no_order_ends_with_its_supervisor() {
     let (stage, runtime) = (Stage::new(), runtime());

@@ -42,16 +42,33 @@ fn an_agent_that_does_nothing_about_a_red_test_ends_in_a_question() {
     assert_eq!(stage.questions()[0].code, Some(Code::ValidationPreCommit));
 }
 
-// B15: comparing excuses old failures beside work, and no idleness.
+// B15: a red base is said by every build, also by the next one from the same commit.
 #[test]
-fn nothing_done_about_a_red_test_is_not_done_where_failures_are_compared() {
+fn the_next_build_from_the_same_commit_looks_at_its_base_again() {
     let stage = with_red_base();
-    stage.agent("make-it-pass", &[r#"{say = "All tests pass now."}"#]);
+    stage.agent("make-the-login-test-pass", &[r#"{write = "add", text = "5"}, {say = "Done."}"#]);
     stage.commit();
-    let mut unstuck = stage.unstuck(&["run", "make it pass", "--max-wait", "0"]);
-    let ran = ran(unstuck.env("UNSTUCK_RUN_BASELINE", "compare").output().unwrap());
-    assert_eq!(ran.exit, 3, "{ran}");
-    assert!(ran.stdout.contains("0 of 1 task done"), "{ran}");
+    for _ in 0..2 {
+        let ran = stage.run(&["run", "make the login test pass", "--max-wait", "0"]);
+        assert_eq!(ran.exit, 0, "{ran}");
+        assert!(ran.stdout.contains("`sh check.sh` fails before any work has begun"), "{ran}");
+    }
+}
+
+// B15: comparing excuses old failures beside work, and no idleness; the default excuses neither.
+#[test]
+fn nothing_done_about_a_red_test_is_not_done_on_the_default_or_where_failures_are_compared() {
+    for baseline in [None, Some("compare")] {
+        let stage = with_red_base();
+        stage.agent("make-it-pass", &[r#"{say = "All tests pass now."}"#]);
+        stage.commit();
+        let mut unstuck = stage.unstuck(&["run", "make it pass", "--max-wait", "0"]);
+        unstuck.envs(baseline.map(|mode| ("UNSTUCK_RUN_BASELINE", mode)));
+        let ran = ran(unstuck.output().unwrap());
+        assert_eq!(ran.exit, 3, "{baseline:?}: {ran}");
+        assert!(ran.stdout.contains("0 of 1 task done"), "{baseline:?}: {ran}");
+        assert_eq!(stage.questions()[0].code, Some(Code::ValidationPreCommit), "{baseline:?}");
+    }
 }
 
 // B15: what is checked is what is committed.

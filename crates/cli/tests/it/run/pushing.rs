@@ -17,7 +17,7 @@ fn pushing() -> Stage {
     stage
 }
 
-/// Nobody is asked, nothing is said to be sent, and the command is told with git's reason.
+/// The run asks no question, claims no push, and prints the command to push with git's reason.
 fn told_how_to_push(stage: &Stage, reason: &str) {
     let ran = stage.run(&["run", "tasks/", "--max-wait", "0"]);
     for said in [&ran.stderr, &stage.run(&["report"]).stdout, &stage.run(&["log"]).stdout] {

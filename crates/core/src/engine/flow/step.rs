@@ -6,7 +6,7 @@ use super::schedule::{begin, in_merge_order};
 use super::{cancel_task, finish, skip};
 use crate::engine::event::Event;
 use crate::engine::ids::{RunId, TaskId};
-use crate::engine::run::{Phase, Step};
+use crate::engine::run::{Next, Phase, Status, Step};
 use crate::engine::task::{Left, Task};
 use crate::engine::turn::Turn;
 use crate::fault::{Code, Fault, Files};
@@ -21,10 +21,21 @@ pub(in crate::engine) fn go(turn: &mut Turn<'_>, run: RunId, step: Step) {
         cancel_task(turn, task);
     } else if !state.lets_work() {
         turn.pause_run(run, state.holds_with(), step, None);
+    } else if turn.is_cut_short(run) && !is_session(turn, run) {
+        stop_and_go(turn, run, step);
     } else {
         let step = in_merge_order(turn, task, step);
         begin(turn, run, Event::RunStep { run, step });
     }
+}
+
+/// A fault ended a step that is still being performed: its agent is stopped, and the run goes on with
+/// `step` when it has its place again.
+fn stop_and_go(turn: &mut Turn<'_>, run: RunId, step: Step) {
+    let Some((task, phase)) = turn.state.run(run).map(|run| (run.task, run.phase)) else { return };
+    let next = Next { phase, step }.resumed();
+    turn.pause_run(run, Status::PausedTransient, next.step, None);
+    turn.emit(Event::TaskReady { task, run: Some(run), next });
 }
 
 /// The step the run was at succeeded.

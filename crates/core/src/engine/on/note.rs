@@ -40,7 +40,12 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
     turn.emit(match note {
         Note::BaseChecked { red } => {
             let build = turn.task(task)?.build;
-            let red = red.into_iter().map(RedCheck::bounded).collect();
+            let red: Vec<RedCheck> = red.into_iter().map(RedCheck::bounded).collect();
+            let known = turn.state.build(build).map_or(&[][..], |build| &build.red_base[..]);
+            // Every attempt says it; that it is red is told once.
+            if red.iter().all(|red| known.contains(red)) {
+                return Ok(());
+            }
             Event::BaseChecked { build, run, red }
         }
         Note::Thinking => Event::Thinking { run },

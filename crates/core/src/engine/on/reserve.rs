@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::engine::caps::{caps, used};
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;
 use crate::engine::ids::{EffectId, TaskId};
-use crate::engine::react::{caps, day_number, fail};
+use crate::engine::react::{day_number, fail};
 use crate::engine::turn::Turn;
 use crate::fault::{BudgetSpan, BudgetSpent, Fault};
 use crate::policy::Amount;
@@ -13,10 +14,11 @@ use crate::policy::Amount;
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Result<(), Rejected> {
     let run = turn.run_owed(effect)?;
     let (id, task, reserved) = (run.id, run.task, run.reserved);
-    let spans = caps(turn, task).ok_or(Rejected::NoTask(task))?;
+    let spans = caps(turn.state, &turn.policy.budget, task).ok_or(Rejected::NoTask(task))?;
     let mut wind_down = false;
     for (span, cap) in spans {
-        let spent = used(turn, task, span).minus(reserved);
+        let now = (&turn.policy.budget, turn.now);
+        let spent = used(turn.state, now, task, span).minus(reserved);
         let used = spent.plus(amount);
         if let Some(unit) = used.over(cap) {
             // A day that could never pay for the call would be slept through for ever.
@@ -47,8 +49,9 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Resul
 
 /// The budget of a task that is spent already.
 pub(super) fn overspent(turn: &Turn<'_>, task: TaskId) -> Option<Fault> {
-    caps(turn, task)?.into_iter().find_map(|(span, limit)| {
-        let spent = used(turn, task, span);
+    let budget = &turn.policy.budget;
+    caps(turn.state, budget, task)?.into_iter().find_map(|(span, limit)| {
+        let spent = used(turn.state, (budget, turn.now), task, span);
         let unit = spent.over(limit)?.to_owned();
         Some(no_room(BudgetSpent { span, unit, limit, spent, needed: Amount::ZERO }))
     })
@@ -63,22 +66,5 @@ const fn place(span: BudgetSpan) -> &'static str {
         BudgetSpan::Task => "budget:task",
         BudgetSpan::Build => "budget:build",
         BudgetSpan::Day => "budget:day",
-    }
-}
-
-/// What is spent and reserved of a budget.
-fn used(turn: &Turn<'_>, id: TaskId, span: BudgetSpan) -> Amount {
-    let Some(task) = turn.state.task(id) else { return Amount::ZERO };
-    match span {
-        BudgetSpan::Task => task.spent.plus(task.reserved),
-        BudgetSpan::Build => turn
-            .state
-            .build(task.build)
-            .map_or(Amount::ZERO, |build| build.spent.plus(build.reserved)),
-        BudgetSpan::Day => {
-            let today = day_number(&turn.policy.budget, turn.now) <= turn.state.day.number;
-            let spent = if today { turn.state.day.spent } else { Amount::ZERO };
-            spent.plus(turn.state.day.reserved)
-        }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::reserve::overspent;
 use super::settle_action;
 use crate::attempt::Approach;
 use crate::engine::command::{Outcome, Rejected};
 use crate::engine::effect::Start;
 use crate::engine::event::Event;
 use crate::engine::flow;
-use crate::engine::ids::{EffectId, RunId};
+use crate::engine::ids::{EffectId, RunId, TaskId};
 use crate::engine::react::{day_number, fail, propose_repair};
 use crate::engine::run::{Next, Phase, Step};
 use crate::engine::state::Owner;
@@ -95,11 +96,18 @@ fn settle_run(
             }
             // Whoever fails knows best of what.
             let blamed = turn.state.run(id).and_then(|run| run.blamed.clone());
+            let fault = budget(turn, task, &fault).unwrap_or(fault);
             fail(turn, id, &blamed.unwrap_or(fault), approach);
         }
         _ => return Err(Rejected::Misfit(effect)),
     }
     Ok(())
+}
+
+/// The budget that an agent program has spent, where it ended for want of money: it was told what is
+/// left, and not of which budget.
+fn budget(turn: &Turn<'_>, task: TaskId, fault: &Fault) -> Option<Arc<Fault>> {
+    (fault.code() == Code::BudgetExhausted).then(|| overspent(turn, task).map(Arc::new)).flatten()
 }
 
 /// The action in a phase that does not act, where the script wanted one.

@@ -7,30 +7,15 @@ use super::take_up;
 use crate::engine::build::BuildState;
 use crate::engine::event::Event;
 use crate::engine::flow;
-use crate::engine::ids::{BuildId, RunId, TaskId};
+use crate::engine::ids::{BuildId, RunId};
 use crate::engine::run::Status;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{BudgetSpan, Code, Fault, Kind};
-use crate::policy::{Amount, Budget};
+use crate::policy::Budget;
 use crate::time::{Span, Time};
 
 const DAY: Span = Span::from_hours(24);
-
-/// The caps that hold for a task, with what a person added to them.
-pub(in crate::engine) fn caps(turn: &Turn<'_>, id: TaskId) -> Option<[(BudgetSpan, Amount); 3]> {
-    let task = turn.state.task(id)?;
-    let build = turn.state.build(task.build)?;
-    let budget = &turn.policy.budget;
-    let own = task.spec.overrides.budget.unwrap_or(budget.per_task);
-    // The home of all jobs never ends, so what it costs in all is no measure.
-    let whole = if build.standing { Amount::ZERO } else { budget.per_build };
-    Some([
-        (BudgetSpan::Task, own.raised_by(task.raised)),
-        (BudgetSpan::Build, whole.raised_by(build.raised)),
-        (BudgetSpan::Day, budget.per_day),
-    ])
-}
 
 /// The project's day that `now` lies in.
 pub(in crate::engine) fn day_number(budget: &Budget, now: Time) -> u64 {

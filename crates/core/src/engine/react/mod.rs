@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub(super) use ask::{Ask, ask, ask_about_action, ask_about_build};
 pub(super) use backoff::repeat_or_ask;
-pub(super) use budget::{caps, day_number};
+pub(super) use budget::day_number;
 pub(super) use firing::{let_next_try, only_waits, withdraw_question};
 pub(super) use propose::propose_repair;
 pub(super) use replan::proposes_only;

@@ -55,7 +55,7 @@ fn a_build_that_stands_still_or_broke_says_why() {
             pause(PauseCause::Budget),
             vec!["The build is paused, because its budget has no room left."],
         ),
-        (BuildState::Running, vec!["Nobody is at work on it now, and the next start goes on."]),
+        (BuildState::Running, vec!["It is not running now; the next start goes on."]),
         (
             BuildState::Failed,
             vec!["The build could not go on, because a setting had a value that cannot work."],

@@ -76,7 +76,7 @@ impl Cgroup {
         }
     }
 
-    /// Starts a program as a member behind `wall`; none where nobody may be born here.
+    /// Starts a program as a member behind `wall`; none where no process can be born in this group.
     fn start(
         &self,
         command: &mut Command,

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpriority_process, setpriority_process, test_kill_process};
 
-use crate::process::guard;
+use crate::process::{SocketPath, guard};
 
 /// The argument that makes our executable the attacker.
 pub const ARGUMENT: &str = "__attack";
@@ -179,7 +179,10 @@ pub const ATTACKS: &[Attack] = &[
         "local-socket",
         "connect to a local socket in a hidden folder",
         Against::Network,
-        |to| UnixStream::connect(to.hidden.join(SOCKET)).is_ok(),
+        |to| {
+            let socket = SocketPath::of(&to.hidden.join(SOCKET));
+            socket.is_ok_and(|socket| UnixStream::connect(socket.as_path()).is_ok())
+        },
     ),
     attack("abstract-socket", "connect to an abstract local socket", Against::Network, |to| {
         let address = SocketAddr::from_abstract_name(&to.socket);

@@ -15,7 +15,10 @@ const SHARE: u32 = 20;
 const OWN_LINKS: u64 = 2;
 
 /// Waits until there are more than `allowed` processes and threads beside the first process.
-#[expect(clippy::disallowed_methods, reason = "the stage is a program: nobody tells it the time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the stage is a program: it has no caller that passes it the time"
+)]
 pub(super) fn wait_for_more_than(allowed: u64) {
     loop {
         let begun = Instant::now();

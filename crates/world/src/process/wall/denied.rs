@@ -29,7 +29,7 @@ impl Denied {
         format!("{key} = [\"{}\"]", self.path.display())
     }
 
-    /// One sentence for whoever reads the output of the program.
+    /// One sentence for the person or the agent that reads the output of the program.
     pub fn sentence(&self) -> String {
         let what =
             if self.hidden { "is hidden by the wall" } else { "cannot be written behind the wall" };

@@ -16,7 +16,7 @@ pub(super) fn restrict(wall: &Wall, standing: Standing) -> bool {
     })
 }
 
-/// Nobody has written the filter for this processor.
+/// There is no filter for this processor yet.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn restrict(_wall: &Wall, _standing: Standing) -> bool {
     false
@@ -115,7 +115,7 @@ mod filter {
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWNET;
 
-    /// Puts words into a terminal as if somebody had typed them.
+    /// Requests that put words into a terminal as if the person had typed them.
     const TYPING: [u32; 2] = [0x5412, 0x541C];
     /// The part of a socket's type that is no flag.
     const TYPE: u32 = 0xF;

@@ -23,8 +23,8 @@ const HIDDEN: [&str; 12] = [
     "/var/lib/mysql",
 ];
 
-/// Folders of the root that belong to the system. What lies in others is somebody's: projects, data,
-/// disks.
+/// Folders of the root that belong to the system. The others hold what people put there: projects,
+/// data, disks.
 const OF_SYSTEM: [&str; 18] = [
     "bin", "boot", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc",
     "run", "sbin", "snap", "sys", "usr", "var",
@@ -237,7 +237,7 @@ fn with_interpreters(place: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 /// The folder of a toolchain whose programs are at `place`: the one around it, where that is below the
 /// home folder and not all of it, or below a folder that does not belong to the system.
 fn toolchain_around(place: &Path, home: Option<&Path>) -> PathBuf {
-    // Also one in the home folder of somebody else, or of a person whose `HOME` says otherwise.
+    // Also one in another person's home folder, or in the person's own where `HOME` names another.
     let is_known = |around: &&Path| {
         around
             .file_name()
@@ -263,7 +263,7 @@ fn is_strange(path: &Path) -> bool {
     path.iter().count() > 2 && !is_of_system(path) && !shared
 }
 
-/// Whether a folder holds libraries beside programs, and not somebody's work.
+/// Whether a folder holds libraries beside programs, and not a person's work.
 fn is_toolchain(path: &Path) -> bool {
     let packages = path.file_name() == Some(OsStr::new("node_modules"));
     packages || ["lib", "lib64", "pyvenv.cfg"].iter().any(|name| path.join(name).exists())

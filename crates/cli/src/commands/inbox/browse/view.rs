@@ -64,7 +64,7 @@ impl Sheet {
         let count = board.cards.len();
         self.title(&words::number(count, "question waits for you", "questions wait for you"));
         if !board.held {
-            self.dim("Nobody is at work; answers are taken up at the next start.");
+            self.dim("Nothing is running; answers are taken up at the next start.");
         }
         for (at, card) in board.cards.iter().enumerate() {
             self.lines.push(String::new());
