@@ -116,6 +116,13 @@ pub enum Look {
         /// Its key.
         key: String,
     },
+    /// Whether the agent of a task has declared an action.
+    Declares {
+        /// Which task.
+        task: TaskId,
+        /// The action's key.
+        key: String,
+    },
     /// Whether a person said something to a task.
     Guidance {
         /// To this one.
@@ -251,6 +258,11 @@ impl Look {
                 Some((_, MutationState::Applied { result })) => Some(result),
                 _ => None,
             }),
+            Self::Declares { task, key } => Looked::Is(
+                state
+                    .task(*task)
+                    .is_some_and(|task| task.declared.iter().any(|declared| declared.key == *key)),
+            ),
             Self::Guidance { task } => {
                 Looked::Is(state.task(*task).is_some_and(|task| task.guidance.is_some()))
             }

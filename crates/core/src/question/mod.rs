@@ -19,7 +19,9 @@ pub use evidence::{
     OUTPUT_BYTES_MAX, OUTPUT_LINES_MAX, last_lines,
 };
 pub use kind::{Decision, QuestionKind, UnknownDecision};
-pub use options::{OptionsContext, QuestionOption, RAISE_TIMES, RaiseFacts, RaisedLimit, options};
+pub use options::{
+    OptionsContext, QuestionOption, RAISE_TIMES, RaiseFacts, RaisedLimit, leave_as_it_was, options,
+};
 pub use reason::Reason;
 pub use risk::Risk;
 pub use text::{OPERATOR_TEXT_BYTES_MAX, QuestionText, operator_text, text};

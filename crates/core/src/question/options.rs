@@ -91,6 +91,11 @@ pub fn options(kind: QuestionKind, context: &OptionsContext<'_>) -> Vec<Question
     context.prepared().into_iter().chain(context.offered(kind).iter().map(choice)).collect()
 }
 
+/// What the choice to go on without a change of files says to the agent.
+pub fn leave_as_it_was(what: &str) -> String {
+    format!("Leave {what} as it was. Reach the goal without it.")
+}
+
 /// The words on the button, without the number of tasks.
 pub(super) const fn label(decision: Decision) -> &'static str {
     match decision {
@@ -171,7 +176,7 @@ impl OptionsContext<'_> {
                 description: "I put those files back, keep a copy of the change, and go on with \
                               the rest of the work."
                     .to_owned(),
-                guidance: Some(format!("Leave {what} as it was. Reach the goal without it.")),
+                guidance: Some(leave_as_it_was(what)),
             }];
         }
         let own = self.agent_options.iter().take(AGENT_OPTIONS_MAX);

@@ -130,6 +130,26 @@ fn what_a_person_does_not_allow_is_taken_back_and_the_task_left_out() {
     assert!(matches!(stage.task_state("a"), TaskState::Skipped { .. }));
 }
 
+// The choice to leave files as they were needs no agent; what a person writes does.
+#[test]
+fn a_persons_own_words_about_changed_files_lead_to_an_attempt() {
+    let resumed = Work::Attempt { start: Start::Resume };
+    let cases = [
+        (None, Work::Check),
+        (Some("Leave ci.yml as it was. Reach the goal without it."), Work::Check),
+        (Some("Leave ci.yml as it was. Reach the goal without it. And say ciao."), resumed),
+    ];
+    for (words, owed) in cases {
+        let mut stage = Stage::tasks(&["a"]);
+        stage.attempt("a");
+        let context = Permission { what: "ci.yml".to_owned(), ..Permission::default() };
+        stage.fails("a", Fault::permission_file_access("scope", "ci.yml", context));
+        let id = stage.question().id;
+        stage.answer_to(id, Decision::ProvideGuidance, words);
+        assert_eq!(stage.owed("a").what, owed, "{words:?}");
+    }
+}
+
 #[test]
 fn what_a_person_allows_is_allowed_once_or_for_good() {
     for (decision, for_others) in [(Decision::AllowOnce, false), (Decision::AlwaysAllow, true)] {

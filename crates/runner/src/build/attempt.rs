@@ -107,7 +107,7 @@ impl Shared {
                 worked
             }
             Worker::Model(worker) => {
-                self.let_think(order, (task, &**worker), &workspace, stop).await?
+                Box::pin(self.let_think(order, (task, &**worker), &workspace, stop)).await?
             }
         };
         let held = worked.as_ref().map(|worked| worked.held).unwrap_or_default();
@@ -131,7 +131,8 @@ impl Shared {
         // Asking for the work once more would end at the same wall.
         if approach.files_changed == 0
             && let Some(denied) = self.take_denied(order, task)
-            && !self.allowed(order, &denied).await
+            && (self.misses_declaration(order, &denied).await
+                || !self.allowed(order, &denied).await)
         {
             let (fault, approach) = (Arc::new(denied), Some(Arc::new(approach)));
             return Ok(Some(Report { outcome: Outcome::Failed { fault, approach }, spent }));

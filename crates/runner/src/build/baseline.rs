@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use unstuck_core::engine::{BuildId, RunId};
 use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
+use unstuck_world::git::Oid;
 use unstuck_world::redact::Redactor;
 use unstuck_world::validate::{Baseline, Checks};
 use unstuck_world::workspace::{Shell, Workspace};
@@ -25,6 +26,8 @@ const TOLD_LINES_MAX: usize = 40;
 #[derive(Debug)]
 pub(super) struct Baselines {
     folder: PathBuf,
+    /// A build whose record is lost may have had the same number, and hardly the same commit.
+    start: Oid,
     /// By the build and the checks that were run: tasks may have different ones.
     known: Mutex<BTreeMap<String, Arc<Baseline>>>,
     /// One task measures, the others wait for it.
@@ -33,9 +36,10 @@ pub(super) struct Baselines {
 
 impl Baselines {
     /// Kept in `folder`.
-    pub(super) fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path, start: &Oid) -> Self {
         Self {
             folder: folder.to_owned(),
+            start: start.clone(),
             known: Mutex::default(),
             measuring: tokio::sync::Mutex::default(),
         }
@@ -87,7 +91,7 @@ impl Baselines {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("baseline-{name}.json"))
+        self.folder.join(format!("baseline-{}-{name}.json", self.start))
     }
 }
 

@@ -29,14 +29,17 @@ impl Shared {
     pub(crate) async fn try_check(&self, order: &Order) -> Result<(), Fault> {
         let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
         let judged = self.judge(order, task, &workspace).await;
-        let Some(denied) = self.take_denied(order, task) else { return judged };
-        let passes = match &judged {
-            Ok(()) => !workspace.changes().await?.is_empty(),
-            // An outage says nothing about the work, and what was taken back has its own reason.
-            Err(fault) => fault.category() != Category::Validation,
-        };
-        if passes || self.allowed(order, &denied).await {
+        // An outage says nothing about the work, and what was taken back has its own reason: what was
+        // denied counts at the check that judges the work.
+        if matches!(&judged, Err(fault) if fault.category() != Category::Validation) {
             return judged;
+        }
+        let Some(denied) = self.take_denied(order, task) else { return judged };
+        if !self.misses_declaration(order, &denied).await {
+            let passes = judged.is_ok() && !workspace.changes().await?.is_empty();
+            if passes || self.allowed(order, &denied).await {
+                return judged;
+            }
         }
         Err(match judged {
             Ok(()) => denied,

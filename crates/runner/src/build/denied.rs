@@ -1,18 +1,20 @@
 //! What agents were not allowed to do, from the end of an attempt to the check of its work.
 //!
 //! An agent that got there all the same needed nobody's permission, so a denial is a fault only when
-//! the work does not pass. A crash in between loses them: the work is then judged by itself.
+//! the work does not pass. A denied `unstuck mutate` is one in any case: checks do not see that an
+//! action is missing. A crash in between loses them: the work is then judged by itself.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::engine::{Command, Note, TaskId};
-use unstuck_core::fault::{Fault, Permission};
+use unstuck_core::fault::{Fault, Kind, Permission};
 use unstuck_world::agent::{Denial, End};
-use unstuck_world::commands::Commands;
+use unstuck_world::commands::{Commands, programs_of};
 
 use super::world::Shared;
+use crate::decider::Look;
 use crate::lock::lock;
 use crate::world::Order;
 
@@ -22,6 +24,9 @@ const NAMED_MAX: usize = 5;
 const NOTED_MAX: usize = 20;
 /// Why an agent program refuses a call of its own.
 const NOT_PERMITTED: &str = "commands.allow does not list it";
+
+/// What our own program is called in an agent's shell.
+const PROGRAM: &str = "unstuck";
 
 /// The denials of attempts whose work was not checked yet.
 #[derive(Debug, Default)]
@@ -60,6 +65,42 @@ impl Shared {
             }
         }
     }
+
+    /// Whether an agent was not allowed to declare an action and has not declared it in another way.
+    pub(super) async fn misses_declaration(&self, order: &Order, denied: &Fault) -> bool {
+        let Kind::PermissionCommandBlocked(of) = &denied.kind else { return false };
+        for key in of.commands.iter().flat_map(|line| declared_by(line)) {
+            let Some(key) = key else { return true };
+            let looked = self.decider.look(Look::Declares { task: order.effect.task, key }).await;
+            if !looked.is_ok_and(|seen| seen.is()) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// The actions that a line of shell declares, by their keys where the line says them.
+fn declared_by(line: &str) -> Vec<Option<String>> {
+    let key = |words: Vec<String>| {
+        let program = words.first()?.rsplit('/').next()?;
+        let mut options = words.iter().skip(1).take_while(|word| *word != "--");
+        if program != PROGRAM || !options.any(|word| word == "mutate") {
+            return None;
+        }
+        let mut before = "";
+        for word in options {
+            if before == "--key" {
+                return Some(Some(word.clone()));
+            }
+            if let Some(key) = word.strip_prefix("--key=") {
+                return Some(Some(key.to_owned()));
+            }
+            before = word;
+        }
+        Some(None)
+    };
+    programs_of(line).into_iter().filter_map(key).collect()
 }
 
 /// A command weighs more than a file: it is what an agent cannot get around.
@@ -125,6 +166,23 @@ mod tests {
                 assert!(fault.message.ends_with(names), "{}", fault.message);
             }
             assert_eq!(denied.take(TaskId(1), &list), None);
+        }
+    }
+
+    #[test]
+    fn a_line_of_shell_declares_what_our_program_is_told_to_do() {
+        let cases: [(&str, &[Option<&str>]); 6] = [
+            ("unstuck mutate --key pay-1 -- curl -X POST http://a", &[Some("pay-1")]),
+            ("cd b && /usr/bin/unstuck mutate --quiet --key=pay-2 -- pay", &[Some("pay-2")]),
+            ("unstuck mutate -- pay --key pay-3", &[None]),
+            ("unstuck status; npm install", &[]),
+            ("grep -rn 'unstuck mutate' docs", &[]),
+            ("unstuck exec -- mutate", &[]),
+        ];
+        for (line, keys) in cases {
+            let found = declared_by(line);
+            let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
+            assert_eq!(found, keys, "{line}");
         }
     }
 

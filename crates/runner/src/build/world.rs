@@ -137,7 +137,7 @@ impl Shared {
     ) -> Self {
         Self {
             runs: Runs::new(settings.runs.clone()),
-            baselines: Baselines::new(&settings.runs),
+            baselines: Baselines::new(&settings.runs, &settings.start),
             denied: Denied::default(),
             told_first: Mutex::default(),
             connector: Connector::new(settings.credentials.clone()),

@@ -34,7 +34,7 @@ impl Report {
             code,
             category: code.map(|code| code.row().category),
             shipped: tasks().filter_map(|task| shipped(facts, &names, task)).collect(),
-            unchanged: tasks().filter_map(|task| unchanged(&names, task)).collect(),
+            unchanged: tasks().filter_map(|task| unchanged(facts, &names, task)).collect(),
             refused: tasks().flat_map(|task| refused(&names, task)).collect(),
             red_base: build.red_base.clone(),
             waiting: open.into_iter().map(|row| waiting(facts, &names, row)).collect(),
@@ -78,18 +78,18 @@ fn shipped(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Shipped
         took_ms: cost::took(facts, task),
         spent: moved.spent,
         checked: checks::told(task),
-        actions: checks::actions(task),
+        actions: checks::actions(facts, task),
     })
 }
 
-fn unchanged(names: &Names<'_>, task: &TaskFacts) -> Option<Unchanged> {
+fn unchanged(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Unchanged> {
     let why = task.row.moved.unchanged.as_deref()?;
     (task.row.moved.state == TaskState::Done).then(|| Unchanged {
         task: task.row.id,
         title: names.of(task.row.id),
         why: why.to_owned(),
         checked: checks::told(task),
-        actions: checks::actions(task),
+        actions: checks::actions(facts, task),
     })
 }
 

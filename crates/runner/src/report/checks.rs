@@ -2,10 +2,11 @@
 
 use unstuck_core::engine::{CheckVerdict, Checked};
 use unstuck_core::plan::MutationKind;
-use unstuck_core::text::{VALUE_CHARS_MAX, quoted, said};
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_core::text::{VALUE_CHARS_MAX, name_in_sentence, quoted, said};
 use unstuck_store::tables::{MutationRow, MutationStatus};
 
-use super::facts::TaskFacts;
+use super::facts::{Facts, TaskFacts};
 use super::report::{Action, Actions, ChecksTold, Landed, Outcome};
 use super::words::{capital, listed};
 use crate::build::NOTHING_MERGED;
@@ -16,6 +17,8 @@ const NOT_SENT: &str = "It was not pushed.";
 const COMMIT_CHARS_MIN: usize = 40;
 /// More checks than this are counted, not named.
 const CHECKS_NAMED_MAX: usize = 3;
+/// More actions than this are counted, not named.
+const ACTIONS_NAMED_MAX: usize = 5;
 
 /// What was checked of a task's work.
 pub(super) fn told(task: &TaskFacts) -> ChecksTold {
@@ -100,20 +103,56 @@ fn is_commit(id: &str) -> bool {
     id.len() >= COMMIT_CHARS_MIN && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
+/// One action of a task, and what is said about it.
+struct Told<'a> {
+    row: &'a MutationRow,
+    outcome: Outcome,
+    /// A person left open whether it happened.
+    left_open: bool,
+}
+
 /// What else was done with it. An action of an earlier attempt that never happened is no news.
-pub(super) fn actions(task: &TaskFacts) -> Actions {
-    let mut each: Vec<Action> = Vec::new();
+pub(super) fn actions(facts: &Facts, task: &TaskFacts) -> Actions {
+    let mut each: Vec<Told<'_>> = Vec::new();
     for row in task.actions.iter().filter(|row| row.spec.kind != MutationKind::Merge) {
-        let (key, kind) = (row.spec.key.clone(), row.spec.kind);
-        each.retain(|known| known.key != key || known.outcome == Outcome::Done);
-        each.push(Action { key, kind, outcome: outcome(row.status) });
+        each.retain(|known| known.row.spec.key != row.spec.key || known.outcome == Outcome::Done);
+        let left_open = is_left_open(facts, row);
+        let outcome = if left_open { Outcome::Unknown } else { outcome(row.status) };
+        each.push(Told { row, outcome, left_open });
     }
-    let outcomes = [Outcome::Done, Outcome::NotDone, Outcome::Unknown];
-    let said = outcomes.into_iter().filter_map(|outcome| action_sentence(&each, outcome));
-    let not_sent =
-        |action: &Action| action.kind == MutationKind::Push && action.outcome == Outcome::NotDone;
+    let kinds = [
+        (Outcome::Done, false),
+        (Outcome::NotDone, false),
+        (Outcome::Unknown, false),
+        (Outcome::Unknown, true),
+    ];
+    let said = kinds.into_iter().flat_map(|(outcome, left_open)| {
+        let fits = |told: &&Told<'_>| told.outcome == outcome && told.left_open == left_open;
+        sentences(&each.iter().filter(fits).collect::<Vec<_>>(), outcome, left_open)
+    });
+    let not_sent = |told: &Told<'_>| {
+        told.row.spec.kind == MutationKind::Push && told.outcome == Outcome::NotDone
+    };
     let not_sent = each.iter().any(not_sent).then(|| NOT_SENT.to_owned());
-    Actions { said: said.chain(not_sent).collect(), each }
+    let said = said.chain(not_sent).collect();
+    let action = |told: &Told<'_>| Action {
+        key: told.row.spec.key.clone(),
+        kind: told.row.spec.kind,
+        outcome: told.outcome,
+    };
+    Actions { said, each: each.iter().map(action).collect() }
+}
+
+/// Whether a person was asked if it happened and left that open.
+fn is_left_open(facts: &Facts, row: &MutationRow) -> bool {
+    let about = format!("{}:mutation:{}", facts.project, row.spec.key);
+    row.status == MutationStatus::Skipped
+        && facts.questions.iter().any(|question| {
+            question.kind == QuestionKind::Happened
+                && question.decision == Some(Decision::Skip)
+                && question.tasks.contains(&row.task)
+                && question.signature == about
+        })
 }
 
 const fn outcome(status: MutationStatus) -> Outcome {
@@ -130,36 +169,53 @@ const fn outcome(status: MutationStatus) -> Outcome {
     }
 }
 
-fn action_sentence(each: &[Action], wanted: Outcome) -> Option<String> {
+/// What is said about actions that came out alike.
+fn sentences(each: &[&Told<'_>], outcome: Outcome, left_open: bool) -> Vec<String> {
+    let of = |kind: MutationKind| each.iter().any(|told| told.row.spec.kind == kind);
     let mut parts: Vec<String> = Vec::new();
-    let of = |kind: MutationKind| {
-        let fits = |action: &&Action| action.kind == kind && action.outcome == wanted;
-        each.iter().filter(fits).count()
-    };
-    if of(MutationKind::Push) > 0 && wanted != Outcome::NotDone {
+    if of(MutationKind::Push) && outcome != Outcome::NotDone {
         parts.push("it was sent on".to_owned());
     }
-    if of(MutationKind::PullRequest) > 0 {
+    if of(MutationKind::PullRequest) {
         parts.push("it was put up for review".to_owned());
     }
-    let steps = of(MutationKind::Http) + of(MutationKind::Command);
-    if steps > 0 {
-        let number = said(u32::try_from(steps).unwrap_or(u32::MAX));
-        let steps = if steps == 1 { "more step was" } else { "more steps were" };
-        parts.push(format!("{number} {steps} taken with it"));
-    }
-    if parts.is_empty() {
-        return None;
-    }
-    let parts = capital(&listed(&parts));
-    Some(match wanted {
-        Outcome::Done => format!("{parts}."),
-        Outcome::NotDone => format!("This did not happen: {}.", uncapital(&parts)),
-        Outcome::Unknown => format!("Nobody can tell yet if this happened: {}.", uncapital(&parts)),
-    })
+    let landing = (!parts.is_empty()).then(|| match outcome {
+        Outcome::Done => format!("{}.", capital(&listed(&parts))),
+        Outcome::NotDone => format!("This did not happen: {}.", listed(&parts)),
+        Outcome::Unknown => format!("{}: {}.", not_known(left_open), listed(&parts)),
+    });
+    let is_step = |told: &&&Told<'_>| {
+        matches!(told.row.spec.kind, MutationKind::Http | MutationKind::Command)
+    };
+    let steps: Vec<String> = each.iter().filter(is_step).map(|told| named_action(told)).collect();
+    let steps = (!steps.is_empty()).then(|| {
+        let first = match outcome {
+            Outcome::Done => "Performed",
+            Outcome::NotDone => "Not performed",
+            Outcome::Unknown => not_known(left_open),
+        };
+        let more = steps.len().saturating_sub(ACTIONS_NAMED_MAX);
+        let named = steps[..steps.len() - more].join("; ");
+        match more {
+            0 => format!("{first}: {named}."),
+            more => format!("{first}: {named}; and {more} more."),
+        }
+    });
+    landing.into_iter().chain(steps).collect()
 }
 
-fn uncapital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+const fn not_known(left_open: bool) -> &'static str {
+    if left_open {
+        "It is not known whether this happened, because you left it open"
+    } else {
+        "It is not known yet whether this happened"
+    }
+}
+
+/// An action by its key and its call.
+fn named_action(told: &Told<'_>) -> String {
+    let spec = &told.row.spec;
+    let call = spec.shown().and_then(|call| quoted(&call, VALUE_CHARS_MAX));
+    let parts = name_in_sentence(&spec.key).into_iter().chain(call);
+    parts.collect::<Vec<_>>().join(", ")
 }

@@ -95,6 +95,22 @@ async fn a_denied_command_matters_only_when_the_work_does_not_pass() {
     }
 }
 
+// Checks do not see that an action is missing.
+#[tokio::test]
+async fn a_declaration_that_was_denied_is_asked_about_when_the_work_passes() {
+    let what = "unstuck mutate --key pay-1 -- pay 1".to_owned();
+    let denials = vec![Denial { tool: ToolKind::Command, what }];
+    let job = Job::new("a", [&[write("a.txt", "x\n")]]).checked("true");
+    let set = Set { denials, ..Set::default() };
+    let stage = Stage::with(set, Repo::with(&[]), vec![job]).await;
+    let fault = stage.question().await.fault.unwrap();
+    assert_eq!(fault.code(), Code::PermissionCommandBlocked);
+    assert!(fault.message.contains("--key pay-1"), "{}", fault.message);
+    stage.answer(Decision::AllowOnce).await;
+    stage.done().await;
+    assert_eq!(stage.assignments("a").len(), 2, "the agent goes on and may declare it");
+}
+
 // T4.18: the agent goes on and may run it now; what is allowed for good, the next task may at once.
 #[tokio::test]
 async fn a_command_that_a_person_allows_may_be_run_by_whoever_goes_on() {

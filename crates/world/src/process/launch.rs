@@ -130,7 +130,11 @@ impl Launch {
     }
 
     /// Starts it under a guard that came up ahead, for the same kind of input.
-    pub async fn start_under(self, mut guard: Waiting) -> Result<Process, Fault> {
+    pub async fn start_under(self, guard: Waiting) -> Result<Process, Fault> {
+        Box::pin(self.start_trying(guard)).await
+    }
+
+    async fn start_trying(self, mut guard: Waiting) -> Result<Process, Fault> {
         let tries = if self.wall.is_open() { 1 } else { WALL_TRIES_MAX };
         for _ in 1..tries {
             let mut process = self.clone().tell(guard).await?;

@@ -181,10 +181,18 @@ impl Wish {
             "edit_file" => Self::Act(Act::Edit(typed(tool, input)?)),
             "run_command" => Self::Act(Act::Run(typed(tool, input)?)),
             "narrate" => Self::Speak(Speak::Narrate(typed(tool, input)?)),
-            "ask_human" => Self::Speak(Speak::AskHuman(typed(tool, input)?)),
+            "ask_human" => {
+                let ask: AskHuman = typed(tool, input)?;
+                require_words(tool, "question", &ask.question)?;
+                Self::Speak(Speak::AskHuman(ask))
+            }
             "mutate" => Self::Speak(Speak::Mutate(Box::new(typed(tool, input)?))),
             "task_done" => Self::Speak(Speak::Done(typed(tool, input)?)),
-            "task_blocked" => Self::Speak(Speak::Blocked(typed(tool, input)?)),
+            "task_blocked" => {
+                let blocked: Blocked = typed(tool, input)?;
+                require_words(tool, "reason", &blocked.reason)?;
+                Self::Speak(Speak::Blocked(blocked))
+            }
             _ => return Err(bad_input("tool", "there is no such tool")),
         })
     }
@@ -213,6 +221,14 @@ impl AskHuman {
             options: options.map(|option| clean(option)).collect(),
         }
     }
+}
+
+/// A person cannot answer a question without words.
+fn require_words(tool: &str, field: &str, words: &str) -> Result<(), Box<Fault>> {
+    if words.trim().is_empty() {
+        return Err(bad_input(tool, &format!("`{field}` is empty, and a person has to read it")));
+    }
+    Ok(())
 }
 
 /// The input of a tool, as its type.
@@ -274,6 +290,9 @@ mod tests {
             ("read_file", json!({"path": 3}), "invalid type"),
             ("edit_file", json!("x"), "invalid type"),
             ("run_command", json!({"command": "a", "timeout_seconds": -1}), "invalid value"),
+            ("ask_human", json!({"question": ""}), "`question` is empty"),
+            ("ask_human", json!({"question": " \n", "options": ["a"]}), "`question` is empty"),
+            ("task_blocked", json!({"reason": "\t"}), "`reason` is empty"),
         ] {
             let fault = Wish::read(tool, &input).unwrap_err();
             assert_eq!(fault.code(), Code::LogicBadInput, "{tool} {input}");

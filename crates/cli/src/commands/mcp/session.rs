@@ -80,10 +80,12 @@ impl Sessions {
         for _ in 0..2 {
             let effect = self.effect().await?.id;
             let open = self.open().await?;
+            // Asked before: an attempt that ends is forgotten.
+            let build = open.build_of(effect);
             match open.seat.command(command(effect)).await {
                 Ok(events) => {
                     if words::is_denied(&events) {
-                        open.let_go(effect);
+                        open.let_go(build);
                     } else if words::ends_a_run(&events) {
                         open.forget(effect);
                     }
@@ -195,10 +197,14 @@ impl Open {
     }
 
     /// A session whose work is left out comes to its end by itself, and has nothing more for its client.
-    fn let_go(&mut self, effect: EffectId) {
+    fn let_go(&mut self, build: Option<BuildId>) {
+        self.all.retain(|session| Some(session.build) != build);
+    }
+
+    fn build_of(&self, effect: EffectId) -> Option<BuildId> {
         let is_it =
-            |session: &Session| session.work.current().is_some_and(|current| current.id == effect);
-        self.all.retain(|session| !is_it(session));
+            |session: &&Session| session.work.current().is_some_and(|current| current.id == effect);
+        self.all.iter().find(is_it).map(|session| session.build)
     }
 
     fn forget(&self, effect: EffectId) {

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use unstuck_core::engine::{Command, Event, Recorded, State};
 use unstuck_core::fault::Gate;
 use unstuck_core::plan::{Call, CommandCall, MutationSpec, Plan, TaskSpec};
-use unstuck_core::policy::Policy;
+use unstuck_core::policy::{Budget, Policy};
 use unstuck_core::question::Decision;
 use unstuck_core::time::Time;
 use unstuck_runner::build::{BuildSettings, BuildWorld, Control, Gates, TaskSettings, Worker};
@@ -139,6 +139,7 @@ impl Stage {
             project: Project::open(Path::new("git"), root).await.unwrap(),
             start,
             guard: own_guard(),
+            budget: Budget::default(),
             runs,
             setup: Vec::new(),
             setup_egress: EgressPolicy::Open,

@@ -18,7 +18,7 @@ use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Kind, Reaction, Work};
 use crate::plan::MutationKind;
 use crate::policy::Amount;
-use crate::question::{Decision, QuestionKind, RAISE_TIMES};
+use crate::question::{Decision, QuestionKind, RAISE_TIMES, leave_as_it_was};
 
 pub(super) fn on(
     turn: &mut Turn<'_>,
@@ -92,6 +92,7 @@ fn about_error(
             Decision::ProvideGuidance | Decision::SimplerVersion => {
                 let how = match denied(question) {
                     [] if starts_over(question) => from_base,
+                    [] if says_more(question, text) => with_words,
                     [] => as_it_was,
                     // The agent goes on without it.
                     _ => with_leave,
@@ -138,6 +139,26 @@ const fn with_leave(_: Work, next: Next) -> Next {
     match next.step {
         Step::Check | Step::AwaitMerge => Next::attempt(Start::Resume),
         _ => next,
+    }
+}
+
+/// What a person wrote is for the agent: it goes on with it before its work is checked again.
+const fn with_words(work: Work, next: Next) -> Next {
+    match (work, next.step) {
+        (Work::Task, Step::Check | Step::AwaitMerge | Step::Commit) => Next::attempt(Start::Resume),
+        _ => next,
+    }
+}
+
+/// Whether a person wrote something else than the words of the choice to leave files as they were,
+/// which needs no agent.
+fn says_more(question: &Question, text: Option<&Arc<str>>) -> bool {
+    let Some(text) = text.map(|text| text.trim()).filter(|text| !text.is_empty()) else {
+        return false;
+    };
+    match question.fault.as_deref().map(|fault| &fault.kind) {
+        Some(Kind::PermissionFileAccess(of)) => text != leave_as_it_was(&of.what),
+        _ => true,
     }
 }
 

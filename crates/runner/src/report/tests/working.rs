@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Check, CheckVerdict, Checked};
+use unstuck_core::engine::{BuildState, Check, CheckVerdict, Checked};
 use unstuck_core::fault::Gate;
-use unstuck_core::plan::MutationKind;
-use unstuck_store::tables::MutationStatus;
+use unstuck_core::plan::{Call, HttpCall, MutationKind, MutationSpec};
+use unstuck_core::question::{Decision, QuestionKind};
+use unstuck_store::tables::{MutationRow, MutationStatus, QuestionRow, QuestionStatus};
 
-use super::stage::{COMMIT, OTHER, action, done, one};
-use crate::report::{Landed, TaskFacts};
+use super::stage::{COMMIT, OTHER, action, done, facts, one, question, red};
+use crate::report::{Facts, Landed, Outcome, Report, TaskFacts};
 
 #[test]
 fn what_was_checked_is_said_and_so_is_what_was_not() {
@@ -90,11 +91,40 @@ fn what_else_was_done_is_told_by_its_outcome() {
                 action(Push, MutationStatus::Applied, COMMIT),
                 action(Command, MutationStatus::Skipped, ""),
             ],
-            vec!["It was sent on.", "This did not happen: one more step was taken with it."],
+            vec!["It was sent on.", "Not performed: Command."],
         ),
     ];
     for (actions, said) in cases {
         let task = TaskFacts { actions, ..done("Deploy") };
         assert_eq!(one(task).shipped[0].actions.said, said);
     }
+}
+
+#[test]
+fn an_action_is_named_and_what_a_person_left_open_is_not_denied() {
+    let call = |url: &str| Call::Http(HttpCall { url: url.to_owned(), ..HttpCall::default() });
+    let order = |key: &str, status| {
+        let spec = MutationSpec::calling(key, call("http://shop/order-5"));
+        MutationRow { spec: Arc::new(spec), ..action(MutationKind::Http, status, "") }
+    };
+    let told = |row: MutationRow, decision| {
+        let fault = red();
+        let asked = QuestionRow {
+            kind: QuestionKind::Happened,
+            signature: "shop:mutation:pay-5".to_owned(),
+            decision: Some(decision),
+            ..question(QuestionStatus::Skipped, &fault)
+        };
+        let task = TaskFacts { actions: vec![row], ..done("Deploy") };
+        let facts = Facts { questions: vec![asked], ..facts(BuildState::Completed, vec![task]) };
+        Report::of(&facts).shipped[0].actions.clone()
+    };
+    let done = told(order("pay-5", MutationStatus::Applied), Decision::ItHappened);
+    assert_eq!(done.said, ["Performed: pay-5, “POST http://shop/order-5”."]);
+    let open = told(order("pay-5", MutationStatus::Skipped), Decision::Skip);
+    let said = "It is not known whether this happened, because you left it open: pay-5, “POST \
+                http://shop/order-5”.";
+    assert_eq!((open.said, open.each[0].outcome), (vec![said.to_owned()], Outcome::Unknown));
+    let other = told(order("pay-6", MutationStatus::Skipped), Decision::Skip);
+    assert_eq!(other.said, ["Not performed: pay-6, “POST http://shop/order-5”."]);
 }

@@ -25,6 +25,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_ERROR_REPORTING", "1"),
     ("DISABLE_TELEMETRY", "1"),
 ];
+/// Declares an irreversible action in its shell; what becomes of it is decided by the ledger.
+const DECLARING: &str = "Bash(unstuck mutate:*)";
 /// What it would get into an account with; it has exactly the one that its account says.
 const CREDENTIALS: &[&str] =
     &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
@@ -72,6 +74,8 @@ impl Settings {
                 add(&["--permission-mode", "acceptEdits"]);
                 let own = self.own_tools(assignment).into_iter().flat_map(|_| mcp::tools());
                 let own = own.map(|tool| mcp::claude_name(tool.name));
+                let shell = self.own_tools(assignment).map(|_| DECLARING.to_owned());
+                let own = own.chain(shell);
                 let tools: Vec<String> = tools.iter().cloned().chain(own).collect();
                 if !tools.is_empty() {
                     add(&["--allowedTools", &tools.join(",")]);
