@@ -1,15 +1,15 @@
-//! For `scripts/corpus/train`: reads one JSON string per line and writes its diagnostic lines, as they are
-//! selected and masked for the signature, as another.
+//! For `scripts/corpus/train`: writes what the model of the text rules is trained on, one JSON array of the
+//! masked lines, the category, the tool and the kind per line, and last the digest of all of it.
 #![expect(clippy::print_stdout, reason = "a program that answers on its output")]
 
-use std::io::BufRead as _;
+#[path = "../tests/support/trained.rs"]
+mod trained;
 
-use unstuck_core::signature::masked_lines;
-
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for line in std::io::stdin().lock().lines() {
-        let output: String = serde_json::from_str(&line?)?;
-        println!("{}", serde_json::to_string(&masked_lines(output.as_bytes()))?);
+fn main() -> serde_json::Result<()> {
+    let texts = trained::texts()?;
+    for text in &texts {
+        println!("{}", serde_json::to_string(text)?);
     }
+    println!("{}", serde_json::to_string(trained::digest(&texts).to_hex().as_str())?);
     Ok(())
 }

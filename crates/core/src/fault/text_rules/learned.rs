@@ -13,7 +13,8 @@ use crate::signature::Diagnosis;
 /// The rule of a verdict that the model changed.
 pub(super) const LEARNED: &str = "learned";
 
-/// Sixteen biases of two bytes, then sixteen weights for each feature.
+/// Sixteen biases of two bytes, sixteen weights for each feature, and the digest of what they were
+/// trained on, which only a test reads.
 static TABLE: &[u8] = include_bytes!("learned.bin");
 
 const BITS: u32 = 14;
@@ -91,8 +92,8 @@ fn is_put_off(rules: Code, model: Code) -> bool {
 }
 
 /// How much better the model must know it than this rule, or nothing where the rule is sure: it
-/// found a status, an error number, an exception, a lock, a port, or a compiler's or a test's own
-/// finding.
+/// found a status, an error number, an exception, a lock, a port, a setting that names a server, or
+/// a compiler's or a test's own finding.
 fn ahead_of(rule: &str) -> Option<i32> {
     use super::{GIT_LOCK, SILENT, UNKNOWN, findings, vocabulary};
     match rule {
@@ -101,6 +102,7 @@ fn ahead_of(rule: &str) -> Option<i32> {
         | "phrase.locked"
         | vocabulary::HELD_ELSEWHERE
         | vocabulary::HELD
+        | vocabulary::LINK_SETTING
         | vocabulary::LOCKED
         | vocabulary::NOT_AS_ROOT
         | vocabulary::PORT_TAKEN => None,
@@ -179,8 +181,9 @@ impl Features {
         self.found[feature / 64] |= bit;
         self.count += 1;
         let at = HEAD_BYTES + feature * COLUMNS;
+        // No sum of at most 16,384 bytes overflows; unchecked, all sixteen are added at once.
         for (sum, weight) in self.sums.iter_mut().zip(&TABLE[at..at + COLUMNS]) {
-            *sum += i32::from(weight.cast_signed());
+            *sum = sum.wrapping_add(i32::from(weight.cast_signed()));
         }
     }
 
@@ -216,7 +219,8 @@ mod tests {
 
     #[test]
     fn the_table_has_the_size_that_is_read() {
-        assert_eq!(TABLE.len(), HEAD_BYTES + FEATURES * COLUMNS);
+        const DIGEST_BYTES: usize = 32;
+        assert_eq!(TABLE.len(), HEAD_BYTES + FEATURES * COLUMNS + DIGEST_BYTES);
     }
 
     // The training script finds the same: see `features` there.
