@@ -117,8 +117,8 @@ fn outputs_captured_from_other_tools_are_read_no_worse_than_agreed() {
     assert!(score.precision >= 0.975, "unseen: precision");
     assert!(score.split <= 0.01, "unseen: split");
     assert!(score.merge <= 0.02, "unseen: merge");
-    assert!(score.category >= 0.97, "unseen: category");
-    assert!(score.category_macro >= 0.89, "unseen: category, averaged");
+    assert!(score.category >= 0.985, "unseen: category");
+    assert!(score.category_macro >= 0.985, "unseen: category, averaged");
 }
 
 // The rules were improved by what they read wrongly here.
@@ -132,7 +132,7 @@ fn outputs_captured_later_are_read_no_worse_than_they_were() {
     assert!(score.precision >= 0.955, "captured: precision");
     assert!(score.split <= 0.015, "captured: split");
     assert!(score.merge <= 0.025, "captured: merge");
-    assert!(score.category >= 0.96, "captured: category");
+    assert!(score.category >= 0.975, "captured: category");
 }
 
 // No rule was written after these, so the figures say how tools are read that nobody has seen.
@@ -146,7 +146,7 @@ fn tools_nobody_looked_at_are_read_no_worse_than_they_were() {
     assert!(score.precision >= 0.83, "blind: precision");
     assert!(score.split <= 0.065, "blind: split");
     assert!(score.merge <= 0.055, "blind: merge");
-    assert!(score.category >= 0.85, "blind: category");
+    assert!(score.category >= 0.86, "blind: category");
 }
 
 #[test]
@@ -182,8 +182,8 @@ fn what_further_tools_say_is_read_no_worse_than_agreed() {
     }
     let score = support::score(&found, |_| true);
     row("tools", &score);
-    assert!(score.category >= 0.98, "tools: category");
-    assert!(score.category_macro >= 0.985, "tools: category, averaged");
+    assert!(score.category >= 0.99, "tools: category");
+    assert!(score.category_macro >= 0.99, "tools: category, averaged");
     assert!(score.ga >= 0.90, "tools: GA");
     assert!(score.precision >= 0.95, "tools: precision");
 }
@@ -197,8 +197,8 @@ fn what_tools_of_fresh_sets_say_is_read_no_worse_than_it_was() {
     let found = support::read(&records);
     let score = support::score(&found, |_| true);
     row("fresh", &score);
-    assert!(score.category >= 0.92, "fresh: category");
-    assert!(score.category_macro >= 0.925, "fresh: category, averaged");
+    assert!(score.category >= 0.945, "fresh: category");
+    assert!(score.category_macro >= 0.955, "fresh: category, averaged");
 }
 
 // Three further sets, most of the first two captured or written for tools in none of the others.
@@ -214,8 +214,8 @@ fn what_tools_of_later_sets_say_is_read_no_worse_than_it_was() {
     }
     let score = support::score(&found, |_| true);
     row("later", &score);
-    assert!(score.category >= 0.91, "later: category");
-    assert!(score.category_macro >= 0.94, "later: category, averaged");
+    assert!(score.category >= 0.94, "later: category");
+    assert!(score.category_macro >= 0.965, "later: category, averaged");
 }
 
 // Labelled before it was scored. The rules were improved by what they read wrongly of one half of the
@@ -223,7 +223,7 @@ fn what_tools_of_later_sets_say_is_read_no_worse_than_it_was() {
 #[test]
 fn what_tools_of_a_sealed_half_say_is_read_no_worse_than_it_was() {
     for (part, floor, floor_macro) in
-        [("open", 0.92, 0.94), ("sealed", 0.76, 0.79), ("after", 0.78, 0.79)]
+        [("open", 0.93, 0.96), ("sealed", 0.785, 0.825), ("after", 0.80, 0.82)]
     {
         let sign = format!("\"part\": \"{part}\"");
         let lines: Vec<&str> = FRESH3.lines().filter(|line| line.contains(&sign)).collect();
@@ -249,7 +249,7 @@ fn other_ways_to_say_it_are_read_no_worse_than_they_were() {
         })
         .collect();
     println!("said       {} of {} wrong", wrong.len(), cases.len());
-    assert!(wrong.len() * 100 <= cases.len() * 8, "{wrong:#?}");
+    assert!(wrong.len() * 100 <= cases.len() * 2, "{wrong:#?}");
 }
 
 // Behind the weights of the model stands the digest of what they were trained on.
