@@ -546,7 +546,7 @@ fn what_is_framed_numbered_quoted_or_logged_is_heard() {
             Code::ToolConfig,
         ),
         ("==7== Invalid read of size 4\n==7==    at 0x109153: main (l.c:2)", Code::LogicError),
-        ("   Error  (E501) Line too long", Code::ToolConfig),
+        ("   Error  (E501) Line too long", Code::LogicError),
         ("X Error\n  You must be logged in to do this. Run 'frob auth login'.", Code::AuthMissing),
     ] {
         let reading = read(text.as_bytes());

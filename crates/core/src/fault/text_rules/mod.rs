@@ -3,11 +3,13 @@
 //! The one place where a code comes from text, and only from untyped output of a process that an
 //! agent, a script or a validation ran. The rules see the selected diagnostic lines, never the
 //! whole output, and can never yield a code about Unstuck itself. Order: findings of compilers,
-//! linters and test runners; structured facts; phrases.
+//! linters and test runners; structured facts; phrases. Where words alone decide, a trained model
+//! may know better.
 
 mod checks;
 mod findings;
 mod hit;
+mod learned;
 mod named;
 mod phrases;
 mod structured;
@@ -56,7 +58,7 @@ pub struct Reading {
 pub fn read(output: &[u8]) -> Reading {
     let plain = signature::plain(output);
     let diagnosis = Diagnosis::of(&plain);
-    let Verdict { code, rule } = judge(&diagnosis);
+    let Verdict { code, rule } = learned::weigh(&diagnosis, judge(&diagnosis));
     Reading {
         code,
         rule,
@@ -70,7 +72,7 @@ pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)>
     let plain = signature::plain(output);
     let diagnosis = Diagnosis::of(&plain);
     let verdict = match applies {
-        Applies::Everything => Some(judge(&diagnosis)),
+        Applies::Everything => Some(learned::weigh(&diagnosis, judge(&diagnosis))),
         Applies::ValidationOutput => checks::surroundings(&plain, &diagnosis),
     };
     verdict
@@ -80,7 +82,7 @@ pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)>
 
 /// The rule's own name for a name read back from a record. Rules come and go.
 pub fn known(rule: &str) -> &'static str {
-    [UNKNOWN, SILENT, GIT_LOCK]
+    [UNKNOWN, SILENT, GIT_LOCK, learned::LEARNED]
         .into_iter()
         .chain(findings::RULES.iter().copied())
         .chain(structured::RULES.iter().copied())

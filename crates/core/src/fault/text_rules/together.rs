@@ -149,6 +149,7 @@ mod tests {
             "error: do not run this as root",
             "error: invalid command line",
             "error: the connection string has no host",
+            "error: invalid connection url",
             "error: this cannot be run as root",
             "error: the folder is not within a project",
         ] {

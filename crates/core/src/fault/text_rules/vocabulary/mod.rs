@@ -14,8 +14,8 @@ pub(super) use kinds::KINDS;
 pub(super) use machine::{HELD_ELSEWHERE, INTERNAL};
 pub(super) use network::VAGUE;
 pub(super) use together::{
-    DAMAGED, HELD, LOCKED, LOGIN_FIRST, MISSING_TOOL, NOT_AS_ROOT, OF_CODE, PLAN_USED_UP,
-    PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
+    DAMAGED, HELD, LINK_SETTING, LOCKED, LOGIN_FIRST, MISSING_TOOL, NOT_AS_ROOT, OF_CODE,
+    PLAN_USED_UP, PORT_TAKEN, TOGETHER, Together, WRONG_SECRET,
 };
 
 /// Every rule of phrases.

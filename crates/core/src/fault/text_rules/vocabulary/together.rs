@@ -29,6 +29,8 @@ pub(in super::super) const LOCKED: &str = "words.locked";
 pub(in super::super) const HELD: &str = "words.held";
 /// The rule about ports, which no word about other processes outweighs.
 pub(in super::super) const PORT_TAKEN: &str = "words.port";
+/// The rule about a setting that says where to connect to, which is no connection.
+pub(in super::super) const LINK_SETTING: &str = "words.link-setting";
 
 /// The rule about programs that are not there.
 pub(in super::super) const MISSING_TOOL: &str = "words.tool-missing";
@@ -136,6 +138,10 @@ pub(in super::super) static TOGETHER: &[Together] = together! {
     }
     PORT_TAKEN => ToolConfig {
         [PORT, IN_USE] 7;
+    }
+    LINK_SETTING => ToolConfig {
+        [NAMED_LINK, NO | MISSING | WRONG] 1;
+        [NO | MISSING | WRONG, NAMED_LINK] 0;
     }
     "words.disk-full" => EnvDiskFull {
         [LITTLE | NO | MORE, SPACE] 3 without INNER;
