@@ -122,6 +122,7 @@ impl Shared {
             workspace.go_back_to(content, order.effect.run, self.clock.now()).await?;
         }
         if matches!(end, End::Finished { .. }) {
+            self.put_back_what_tests_wrote(order, start, &actions, &workspace).await?;
             let set_aside = workspace.set_aside_ignored(order.effect.run).await?;
             let elsewhere = match workspace.find_work_elsewhere(&restored).await? {
                 None => workspace.find_only_ignored(&set_aside).await?,

@@ -25,7 +25,7 @@ use unstuck_world::workspace::{Content, Workspace};
 use crate::decider::Decider;
 
 /// How many actions of one attempt are remembered for recognising it again.
-const ACTIONS_MAX: usize = 4_096;
+pub(super) const ACTIONS_MAX: usize = 4_096;
 
 /// The tool by which an agent says that its task is done.
 const TASK_DONE: &str = "task_done";

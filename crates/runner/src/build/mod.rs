@@ -9,6 +9,7 @@
 mod act;
 mod attempt;
 mod baseline;
+mod by_tests;
 mod check;
 mod checked;
 mod commit;

@@ -32,6 +32,8 @@ const FOOTPRINT: &str = "footprint";
 const MARK: &str = "mark";
 /// Names of files and folders that the task's scope or its words speak of.
 const NAMED: &str = "named";
+/// Tracked files that checks have changed, each with a zero byte at its end.
+const CHECKED: &str = "checked";
 /// The digest of a file that is gone.
 pub(super) const GONE: &str = "-";
 
@@ -119,7 +121,7 @@ impl Workspace {
     /// Forgets all of it: the worktree is another one.
     pub(super) fn forget_footprint(&self) -> Result<(), Fault> {
         self.forget_own()?;
-        [FOOTPRINT, MARK].into_iter().try_for_each(|name| self.state.forget(name))
+        [FOOTPRINT, MARK, CHECKED].into_iter().try_for_each(|name| self.state.forget(name))
     }
 
     /// Notes the folders that a task's scope names, and the files that its words name with their
@@ -195,8 +197,25 @@ impl Workspace {
         if known != was {
             self.state.write(FOOTPRINT, &known.encode())?;
         }
+        if !put_back.is_empty() {
+            self.note_changed_by_checks(&put_back)?;
+        }
         self.state.forget(MARK)?;
         Ok(put_back)
+    }
+
+    fn note_changed_by_checks(&self, paths: &[PathBuf]) -> Result<(), Fault> {
+        let mut all = self.changed_by_checks()?;
+        all.extend(paths.iter().cloned());
+        let bytes = all.iter().flat_map(|path| path.as_os_str().as_bytes().iter().chain(&[0]));
+        self.state.write(CHECKED, &bytes.copied().collect::<Vec<u8>>()).map(drop)
+    }
+
+    /// The tracked files that checks have changed here, before any work or after it.
+    pub fn changed_by_checks(&self) -> Result<BTreeSet<PathBuf>, Fault> {
+        let bytes = self.state.read(CHECKED)?.unwrap_or_default();
+        let paths = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
     }
 
     /// Notes tracked files that git itself shows as changed in a worktree that it has just written:

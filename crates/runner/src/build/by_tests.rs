@@ -1,0 +1,51 @@
+//! What the tests wrote that an agent ran itself: tracked files that checks are known to change, and
+//! that neither the agent's actions nor the task's words name. It is no work.
+
+use std::path::{Path, PathBuf};
+
+use unstuck_core::attempt::Action;
+use unstuck_core::engine::Start;
+use unstuck_core::fault::Fault;
+use unstuck_world::workspace::Workspace;
+
+use super::follow::ACTIONS_MAX;
+use super::world::Shared;
+use crate::world::Order;
+
+impl Shared {
+    /// Puts back what an agent's own tests wrote.
+    pub(super) async fn put_back_what_tests_wrote(
+        &self,
+        order: &Order,
+        start: Start,
+        actions: &[Action],
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        // In a tree that was worked in before, an earlier attempt may have meant it.
+        let is_new = matches!(start, Start::Fresh | Start::FromBase | Start::NewWorktree);
+        let by_checks = workspace.changed_by_checks()?;
+        if !is_new || by_checks.is_empty() || actions.len() >= ACTIONS_MAX {
+            return Ok(());
+        }
+        let is_named = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            actions.iter().any(|action| action.input.contains(&*name))
+                || order.task.title.contains(&*name)
+                || order.task.goal.contains(&*name)
+        };
+        let changes = workspace.changes().await?.into_iter().map(|change| change.path);
+        let written: Vec<PathBuf> =
+            changes.filter(|path| by_checks.contains(path) && !is_named(path)).collect();
+        if written.is_empty() {
+            return Ok(());
+        }
+        workspace.take_back(&written, order.effect.run, self.clock.now()).await?;
+        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        let said = format!(
+            "I put back {}: the checks change it by themselves, and the work did not.",
+            names.join(", ")
+        );
+        self.narrate(order, &said).await;
+        Ok(())
+    }
+}
