@@ -74,7 +74,7 @@ async fn in_time(request: Request, next: Next) -> Response {
 
 /// What nobody knows.
 async fn nothing(address: Uri) -> Response {
-    let problem = Problem::new(StatusCode::NOT_FOUND, "nobody knows this address");
+    let problem = Problem::new(StatusCode::NOT_FOUND, "there is no such page");
     if address.path().starts_with("/api/") {
         problem.hint("`GET /api/openapi.json` says what there is").into_response()
     } else {

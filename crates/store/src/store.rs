@@ -237,7 +237,7 @@ pub enum AnswerError {
     #[error("question {0} has already been answered")]
     Answered(QuestionId),
     /// Nobody needs the answer any more.
-    #[error("question {0} was withdrawn: nobody needs the answer any more")]
+    #[error("question {0} was withdrawn: the answer is no longer needed")]
     Withdrawn(QuestionId),
     /// It does not offer this choice.
     #[error("question {question} does not offer {decision}")]

@@ -9,7 +9,7 @@ use super::value::build;
 #[command(
     long_about = "Ends a build for good: agents stop, what cannot be stopped half-way ends its step \
         first, and every task that is not done is cancelled. What is done stays on the build's \
-        branch. It asks before it does so; where nobody is at the keyboard it wants --yes.",
+        branch. It asks before it does so; without a terminal it needs --yes.",
     after_long_help = CANCEL_EXAMPLES
 )]
 pub(crate) struct Cancel {

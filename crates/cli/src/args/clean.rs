@@ -6,7 +6,7 @@
     long_about = "Removes the worktrees and branches of builds that are over, if they hold nothing that is \
         nowhere else, and says what it keeps and why: a build that is not over, changes that are \
         saved nowhere, commits that are in none of your branches. Saved attempts stay. It asks \
-        before it does so; where nobody is at the keyboard it wants --yes. While something runs \
+        before it does so; without a terminal it needs --yes. While something runs \
         it does nothing.",
     after_long_help = CLEAN_EXAMPLES
 )]

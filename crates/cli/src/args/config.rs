@@ -62,7 +62,7 @@ pub(crate) enum SchemaOf {
 const CONFIG_EXAMPLES: &str = "\
 Examples:
   unstuck config                     everything
-  unstuck config --changed           what somebody set
+  unstuck config --changed           what was set
   unstuck config run.jobs            one setting
   UNSTUCK_RUN_JOBS=4 unstuck config run";
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
         fence, a lost connection during a push, a killed program, and a question for you. The \
         agents follow a script; git, the checks and every decision are real. Nothing is sent, and what \
         is written is removed at the end. If you kill it, the next `unstuck demo` goes on.\n\n\
-        Where nobody is at the keyboard the recommended answer is taken.",
+        Without a terminal the recommended answer is taken.",
     after_long_help = DEMO_EXAMPLES
 )]
 pub(crate) struct Demo {

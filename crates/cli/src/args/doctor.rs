@@ -12,7 +12,7 @@ use super::config::ConfigFile;
         With --wall it plays the attacker instead: in a folder that is thrown away, behind the wall \
         that a build would use, it tries to write outside, to read what is hidden, to reach other \
         processes and the network, and to break out by system calls, and says what held.\n\n\
-        It begins nothing, makes no call that costs anything, and holds nobody up who works on \
+        It begins nothing, makes no call that costs anything, and holds up no work on \
         the project.",
     after_long_help = EXAMPLES
 )]

@@ -10,8 +10,8 @@ use super::value::span;
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "Runs a command that does something which cannot be taken back: charge a card, \
-        send a mail, publish a version. The same key is never performed twice: whoever asks again \
-        gets what came back the first time, and nothing is run.\n\n\
+        send a mail, publish a version. The same key is never performed twice: asking again \
+        gives what came back the first time, and nothing is run.\n\n\
         What is about to happen is on disk before it happens. When the command is killed, takes too \
         long or ends with any status but 0, it may have got through all the same: then the probe \
         looks, and where there is none or it cannot tell, you are asked, and nothing is repeated \

@@ -47,5 +47,5 @@ const REPORT_EXAMPLES: &str = "\
 Examples:
   unstuck report                     the newest build
   unstuck report b3 --all            build b3, with each check and what was got past
-  unstuck report -o report.html      a page to send to somebody
+  unstuck report -o report.html      a page to send to others
   unstuck report --json              for a program";

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[command(
     long_about = "Serves the inbox, the pages and the HTTP API of one or more projects, and goes on with their \
         builds and jobs, until it is interrupted. Only this machine can reach it unless --bind says \
-        otherwise; everybody needs a token. The first one is made at the first start, and a link to \
+        otherwise; every request needs a token. The first one is made at the first start, and a link to \
         sign in is printed at every start.\n\n\
         To reach it from elsewhere, put a proxy with TLS in front and name its address with --public.",
     after_long_help = EXAMPLES
@@ -37,4 +37,4 @@ Examples:
   unstuck serve ~/shop ~/blog                    two projects in one inbox
   unstuck serve --public https://inbox.example.org --behind-proxy
                                                  behind a proxy with TLS
-  unstuck token make --role answerer --name anna a token for somebody who answers";
+  unstuck token make --role answerer --name anna a token for a person who answers";

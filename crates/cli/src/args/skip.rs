@@ -4,8 +4,8 @@
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "Leaves a task out, and with it every task that needs it. A question that only they \
-        waited for is withdrawn. `unstuck retry` takes it back. It asks before it does so; where \
-        nobody is at the keyboard it wants --yes.",
+        waited for is withdrawn. `unstuck retry` takes it back. It asks before it does so; without \
+        a terminal it needs --yes.",
     after_long_help = SKIP_EXAMPLES
 )]
 pub(crate) struct Skip {

@@ -33,7 +33,7 @@ pub(crate) enum TokenCommand {
     Make(MakeToken),
     /// List the tokens, without what they let in with
     List,
-    /// Make a token anew: what was given out before lets nobody in
+    /// Make a token anew: what was given out before stops working
     Rotate {
         /// Its number, such as `3` or `k3`
         #[arg(value_name = "ID")]
@@ -68,7 +68,7 @@ pub(crate) struct MakeToken {
     #[arg(long = "project", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) projects: Vec<String>,
 
-    /// Let nobody in with it after this long: 12h, 30d
+    /// Stop accepting it after this long: 12h, 30d
     #[arg(long, value_name = "TIME", value_parser = lifetime)]
     pub(crate) expires: Option<Span>,
 }
@@ -87,7 +87,7 @@ pub(crate) enum TokenRole {
 /// A length of time that is not over at once.
 fn lifetime(text: &str) -> Result<Span, String> {
     match span(text)? {
-        Span::ZERO => Err("it would let nobody in; write a time such as 30d".to_owned()),
+        Span::ZERO => Err("it would never be valid; write a time such as 30d".to_owned()),
         span => Ok(span),
     }
 }
@@ -97,5 +97,5 @@ Examples:
   unstuck token                      all of them
   unstuck token make --name phone    for answering questions
   unstuck token make --name ci --role operator --project shop --expires 30d
-  unstuck token rotate k2            the old one lets nobody in
+  unstuck token rotate k2            the old one stops working
   unstuck token revoke k2            it is gone, and so are its sessions";

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Fail) -> Result<Exit, Error> {
         let stated = Stated { code: *code, message, retry_after_seconds: wait, account };
         let told = project::runtime()?.block_on(tell(&child, stated));
         if let Err(error) = told {
-            render::note(&format!("unstuck: nobody was told: {error}"));
+            render::note(&format!("unstuck: it could not be reported: {error}"));
         }
     }
     Ok(Exit::of(*code))

@@ -116,7 +116,7 @@ impl Desk<'_> {
     fn rotate(&self, id: TokenId, yes: bool) -> Result<(), Error> {
         let entry = self.entry(id)?;
         let name = words::plain_line(&entry.name);
-        let question = format!("Make token {id} ({name}) anew? The old one lets nobody in then.");
+        let question = format!("Make token {id} ({name}) anew? The old one stops working then.");
         if !yes && !render::agreed(self.terminal, "token rotate", &question)? {
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl Desk<'_> {
         if self.json {
             render::json(&mut out, &self.row(&entry, None))?;
         } else {
-            writeln!(out, "Token {id} ({name}) lets nobody in any more. Its sessions are over.")?;
+            writeln!(out, "Token {id} ({name}) no longer works. Its sessions are over.")?;
         }
         Ok(out.flush()?)
     }

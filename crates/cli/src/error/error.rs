@@ -138,7 +138,7 @@ pub(crate) enum Error {
         hint: String,
     },
     /// A question has to be answered before something is done, and nobody is at the keyboard.
-    #[error("nobody can be asked: {question}")]
+    #[error("there is no terminal to ask at: {question}")]
     NobodyToAsk {
         /// What was wanted.
         verb: &'static str,

@@ -87,7 +87,7 @@ pub(crate) enum LandError {
     #[error("it was decided to leave this pull request out")]
     PullRequestLeftOut,
     /// The answer was lost, and it cannot be looked up.
-    #[error("nobody can tell whether the pull request was opened")]
+    #[error("it is not known whether the pull request was opened")]
     PullRequestUnknown,
 }
 

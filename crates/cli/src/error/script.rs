@@ -28,7 +28,7 @@ pub(crate) enum ScriptError {
     #[error("there is no command to run")]
     NoCommand,
     /// Nobody answers where a run says that whoever holds its project is.
-    #[error("whoever runs this cannot be reached: {source}")]
+    #[error("the process that runs this cannot be reached: {source}")]
     Unreachable {
         /// What the system said.
         source: io::Error,

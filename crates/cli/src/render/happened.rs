@@ -195,7 +195,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::MutationApplied { mutation, .. } => format!("action {mutation} happened"),
         Event::MutationFailed { mutation } => format!("action {mutation} did not happen"),
         Event::MutationIndeterminate { mutation, .. } => {
-            format!("nobody can tell if action {mutation} happened")
+            format!("it is not known if action {mutation} happened")
         }
         Event::MutationReconciled { mutation, to, .. } => match to {
             Reconciled::Applied => format!("action {mutation} did happen"),

@@ -199,11 +199,15 @@ fn a_run_opens_it_by_itself_where_the_settings_say_so() {
     assert_eq!(without.exit, 1, "{without}");
     assert!(without.stderr.contains("GITHUB_TOKEN is not set"), "{without}");
     assert!(without.stderr.contains("`unstuck land b0 --pr` tries again."), "{without}");
+    let report = here.stage.run(&["report"]).stdout;
+    assert!(report.contains("No pull request was opened for it."), "{report}");
     assert!(here.land(&["b0"]).stdout.contains(URL));
     let mut again = here.stage.unstuck(&["run", "write a"]);
     let again = ran(again.env("GITHUB_TOKEN", TOKEN).output().unwrap());
     assert_eq!(again.exit, 0, "{again}");
     assert!(again.stderr.contains("pull request of b2: https://git.example/"), "{again}");
+    let report = here.stage.run(&["report"]).stdout;
+    assert!(report.contains("Its pull request is https://git.example/"), "{report}");
     assert_eq!(here.github.pulls().len(), 2);
 }
 

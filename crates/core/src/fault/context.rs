@@ -137,6 +137,12 @@ contexts! {
         /// The command that logs in, where there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         login: Option<String>,
+        /// The command that it would not let in, where one was run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+        /// The exit status of that command.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit: Option<i32>,
     }
 
     /// A tool that failed, seen through its exit status and output.

@@ -163,6 +163,16 @@ impl Fault {
         self.source == SLOW_BASE
     }
 
+    /// Whether it is met before an agent begins: what the work needs is not there. Only in a run whose
+    /// agent has done nothing yet, since some of these are met on the way as well.
+    pub fn comes_before_the_agent(&self) -> bool {
+        match &self.kind {
+            Kind::AuthMissing(_) | Kind::ProviderNotAvailable(_) | Kind::BudgetExhausted(_) => true,
+            Kind::EnvDiskFull(of) => of.command.is_none(),
+            _ => self.is_before_work(),
+        }
+    }
+
     /// Whether Unstuck tries again by itself.
     pub const fn is_retryable(&self) -> bool {
         self.class().retryable()

@@ -22,12 +22,16 @@ pub struct Asked<'a> {
     pub tasks: u32,
     /// How many other tasks need them.
     pub dependants: u32,
+    /// What becomes of all other work while a person is waited for.
+    pub other_work: OtherWork,
     /// The attempts that really ran, oldest first.
     pub attempts: &'a [TriedAttempt<'a>],
     /// Why it is asked now.
     pub reason: Reason,
     /// The account or service it is about.
     pub account: Option<&'a str>,
+    /// The program that uses the account, where it is another one than its service.
+    pub program: Option<&'a str>,
     /// The thing it is about: the check that fails, what is missing or refused, the action whose
     /// outcome is unknown.
     pub what: Option<&'a str>,
@@ -65,6 +69,20 @@ pub struct Asked<'a> {
     pub default: Option<DefaultAnswer>,
 }
 
+/// What becomes of the work that does not wait for an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtherWork {
+    /// It goes on.
+    #[default]
+    GoesOn,
+    /// There is none that could go on now.
+    None,
+    /// The build is paused.
+    Paused,
+    /// The build rests until its next budget window.
+    Rests,
+}
+
 /// An answer the operator configured for a question nobody answers in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DefaultAnswer {
@@ -99,9 +117,11 @@ impl<'a> Asked<'a> {
             titles: &[],
             tasks: 1,
             dependants: 0,
+            other_work: OtherWork::GoesOn,
             attempts: &[],
             reason,
             account: None,
+            program: None,
             what: None,
             came_back: None,
             look_at: None,
@@ -131,8 +151,10 @@ impl<'a> Asked<'a> {
     pub fn options_context(&self) -> OptionsContext<'a> {
         OptionsContext {
             work: self.work,
+            title: self.titles.first().copied().unwrap_or_default(),
             tasks: self.tasks,
             dependants: self.dependants,
+            other_work: self.other_work,
             always_allow: self.always_allow,
             reason: self.reason,
             passing: self.is_passing(),

@@ -13,7 +13,7 @@ mod risk;
 mod text;
 mod tried;
 
-pub use asked::{Asked, DefaultAnswer, TriedAttempt};
+pub use asked::{Asked, DefaultAnswer, OtherWork, TriedAttempt};
 pub use evidence::{
     ActionEvidence, ApproachFacts, AskedBy, BudgetFacts, DiffFacts, Evidence, EvidenceEntry,
     OUTPUT_BYTES_MAX, OUTPUT_LINES_MAX, last_lines,

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, QuestionKind, Reason, Risk};
+use super::{Decision, OtherWork, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Work};
-use crate::text::{VALUE_CHARS_MAX, noun, said, tasks, verbatim};
+use crate::text::{VALUE_CHARS_MAX, said, tasks, title, verbatim};
 
 /// How many of an agent's own choices are offered.
 const AGENT_OPTIONS_MAX: usize = 6;
@@ -33,10 +33,14 @@ pub struct QuestionOption {
 pub struct OptionsContext<'a> {
     /// Tasks or jobs.
     pub work: Work,
+    /// The title of the first task that waits; may be empty.
+    pub title: &'a str,
     /// How many tasks wait for this answer.
     pub tasks: u32,
     /// How many other tasks need them and would be skipped with them.
     pub dependants: u32,
+    /// What becomes of all other work.
+    pub other_work: OtherWork,
     /// Whether the policy lets a person allow this for good.
     pub always_allow: bool,
     /// Why it is asked.
@@ -227,10 +231,18 @@ impl OptionsContext<'_> {
         }
     }
 
-    /// `this task and 2 tasks that need it`.
+    /// ` All other work goes on.`; nothing where that is not so.
+    const fn rest(&self) -> &'static str {
+        match self.other_work {
+            OtherWork::GoesOn => " All other work goes on.",
+            OtherWork::None | OtherWork::Paused | OtherWork::Rests => "",
+        }
+    }
+
+    /// `“Payment webhook” and 2 tasks that need it`.
     fn left_out(&self) -> String {
         let (these, them) = match self.tasks {
-            0 | 1 => (format!("this {}", noun(self.work)), "it"),
+            0 | 1 => (title(self.title, self.work), "it"),
             many => (tasks(many, self.work), "them"),
         };
         match self.dependants {
@@ -250,7 +262,7 @@ impl OptionsContext<'_> {
                 "I leave it until its next time comes. It keeps its schedule.".to_owned()
             }
             Decision::SkipFeature => {
-                format!("I leave out {left_out}. All other work goes on.")
+                format!("I leave out {left_out}.{}", self.rest())
             }
             Decision::AllowOnce if self.risk.is_action() => {
                 format!("I do it this one time{scope}. It cannot be undone.")
@@ -321,7 +333,7 @@ impl OptionsContext<'_> {
                     .to_owned()
             }
             Decision::Stop => {
-                format!("I stop {left_out}. What is done so far is kept. All other work goes on.")
+                format!("I stop {left_out}. What is done so far is kept.{}", self.rest())
             }
         }
     }

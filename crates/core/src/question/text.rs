@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::advice::advice;
 use super::options::{QuestionOption, label, options};
 use super::tried::{attempts, tried};
-use super::{Asked, Decision, QuestionKind, Reason, Risk};
+use super::{Asked, Decision, OtherWork, QuestionKind, Reason, Risk};
 use crate::fault::{BudgetSpan, Category, Code, ErrorType, Work};
 use crate::text::{
     Obstacle, QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, name_in_sentence, noun,
@@ -31,8 +31,8 @@ const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put 
 const OUTSIDE: &str =
     "Nothing outside of the project can be changed from here, even with your yes.";
 
-/// What is said of a command that nobody can allow.
-const NEVER: &str = "That never runs here, whoever allows it, unless the settings take it off the \
+/// What is said of a command that no answer can allow.
+const NEVER: &str = "That never runs here, even if you allow it, unless the settings take it off the \
                      list.";
 
 /// A question's public words.
@@ -146,6 +146,9 @@ impl Problem<'_> {
                 let about = Obstacle {
                     account: account.as_deref(),
                     what: asked.what,
+                    program: asked.program,
+                    variable: asked.variable,
+                    logged_in: asked.login.is_some(),
                     setup_ended: asked.setup_ended,
                     check_ended: asked.check_ended,
                     again: asked.reason.is_repeated(),
@@ -212,7 +215,7 @@ impl Problem<'_> {
             _ => return "A limit is reached.".to_owned(),
         };
         let of = match span {
-            BudgetSpan::Task => format!("this {}", noun(self.asked.work)),
+            BudgetSpan::Task => named(self.asked),
             BudgetSpan::Build => "this build".to_owned(),
             BudgetSpan::Day => "today".to_owned(),
         };
@@ -237,10 +240,15 @@ impl Problem<'_> {
             return "Nothing waits for you: this question goes away when it works again."
                 .to_owned();
         }
-        let rest = if asked.code.is_some_and(reaches_further) {
-            "All work that this does not hold up goes on."
-        } else {
-            "All other work goes on."
+        let rest = match (asked.other_work, asked.work) {
+            (OtherWork::GoesOn, _) if asked.code.is_some_and(reaches_further) => {
+                "All work that this does not hold up goes on."
+            }
+            (OtherWork::GoesOn, _) => "All other work goes on.",
+            (OtherWork::None, Work::Task) => "There is no other work that can go on now.",
+            (OtherWork::None, Work::Job) => "The job waits for you.",
+            (OtherWork::Paused, _) => "The build is paused, so nothing new is started.",
+            (OtherWork::Rests, _) => "The build rests for now, so nothing new is started.",
         };
         match asked.dependants {
             0 => rest.to_owned(),
@@ -252,7 +260,7 @@ impl Problem<'_> {
     fn unanswered(&self) -> Option<String> {
         self.asked.default.map(|default| {
             format!(
-                "If nobody answers within {}, I choose “{}”, as it is set up here.",
+                "Without an answer within {}, I choose “{}”, as it is set up here.",
                 span(default.within),
                 label(default.decision)
             )
@@ -264,7 +272,7 @@ fn doing(asked: &Asked<'_>) -> String {
     if asked.holds_build() {
         return "I have paused the build.".to_owned();
     }
-    let name = title(asked.titles.first().copied().unwrap_or_default(), asked.work);
+    let name = named(asked);
     let verb = match asked.work {
         Work::Task => "I was working on",
         Work::Job => "I was running",
@@ -276,6 +284,11 @@ fn doing(asked: &Asked<'_>) -> String {
         2 => format!("{verb} {name} and 1 other {}.", noun(asked.work)),
         many => format!("{verb} {name} and {} other {}s.", many - 1, noun(asked.work)),
     }
+}
+
+/// The first task that waits, by its title.
+fn named(asked: &Asked<'_>) -> String {
+    title(asked.titles.first().copied().unwrap_or_default(), asked.work)
 }
 
 /// Whether other work may meet the same trouble: it is about a service, an account or the machine.

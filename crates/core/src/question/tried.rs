@@ -20,7 +20,7 @@ pub(super) fn tried(asked: &Asked<'_>) -> Option<String> {
             format!("I waited for {}, and that did not help.", span(waited))
         }
         Reason::RepairBudgetExhausted { repairs: 0 } => {
-            "Nobody is set up to repair it, so I am asking you right away.".to_owned()
+            "No repairs are set up for it, so I am asking you right away.".to_owned()
         }
         Reason::RepairBudgetExhausted { repairs } => {
             format!("I repaired it {}, and it still fails.", times(repairs))

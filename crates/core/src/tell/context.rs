@@ -161,8 +161,19 @@ impl About<'_> {
             (Some(_), None) if failure.is_some_and(|asked| self.asked_before_a_change(asked)) => {
                 Tree::Base
             }
-            (Some(_), None) | (None, _) => Tree::Kept,
+            (Some(step), None) => Tree::Kept { changed: self.changed(step) },
+            (None, _) => Tree::Kept { changed: None },
         }
+    }
+
+    /// Whether the last attempt left changes behind, where that is known: an attempt that was cut off
+    /// since may have added some.
+    fn changed(&self, step: Step) -> Option<bool> {
+        let setbacks = &self.task.setbacks;
+        let last = setbacks.tried.last().or(setbacks.before.last())?;
+        let changed = last.approach.files_changed > 0;
+        let right_after = matches!(step, Step::Attempt { start: Start::KeepTree });
+        (changed || right_after).then_some(changed)
     }
 }
 

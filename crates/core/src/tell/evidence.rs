@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::engine::{ActionFacts, Question, State, Subject, Task, Tried};
+use crate::engine::{ActionFacts, Question, Rule, State, Subject, Task, Tried};
 use crate::failing::Failures;
 use crate::fault::{Auth, BudgetSpent, Code, Fault, Files, Kind, Permission, Tool, Validation};
 use crate::policy::Amount;
@@ -81,9 +81,11 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
         Kind::ScopeForbidden(Files { files, .. })
         | Kind::ScopeOutsideAllowed(Files { files, .. })
         | Kind::ScopeUserDenied(Files { files, .. }) => evidence.paths.clone_from(files),
-        Kind::AuthInvalid(Auth { account, variable, login })
-        | Kind::AuthExpired(Auth { account, variable, login })
-        | Kind::AuthMissing(Auth { account, variable, login }) => {
+        Kind::AuthInvalid(Auth { account, variable, login, command, exit })
+        | Kind::AuthExpired(Auth { account, variable, login, command, exit })
+        | Kind::AuthMissing(Auth { account, variable, login, command, exit }) => {
+            evidence.command.clone_from(command);
+            evidence.exit = *exit;
             evidence.host = account.contains('.').then(|| account.clone());
             evidence.variable.clone_from(variable);
             evidence.login.clone_from(login);
@@ -103,6 +105,10 @@ fn facts(evidence: &mut Evidence, fault: &Fault) {
         Kind::BudgetExhausted(of) => evidence.budget = budget(of),
         Kind::PreconditionMissing(of) if fault.is_of_setup() || fault.is_of_slow_base() => {
             evidence.command = given(&of.what);
+            evidence.output = last_lines(&fault.message);
+        }
+        Kind::OperationTimeout(of) | Kind::IterationTimeout(of) => {
+            evidence.command = given(&of.operation);
             evidence.output = last_lines(&fault.message);
         }
         Kind::LogicError(of) => {
@@ -195,8 +201,11 @@ fn approaches(attempts: &[Tried]) -> Vec<ApproachFacts> {
 /// What the last approach changed, or the work that holds files which need a person's yes.
 fn diff(question: &Question, task: Option<&Task>) -> Option<DiffFacts> {
     let asked_first = question.code() == Some(Code::PermissionFileAccess);
-    let work = task.and_then(|task| task.approach.as_ref()).filter(|_| asked_first);
-    let last = question.attempts.last().map(|tried| &tried.approach).or(work)?;
+    let proposed = question.why.rule == Rule::RepairProposed;
+    let work = task.and_then(|task| task.approach.as_ref()).filter(|_| asked_first || proposed);
+    // Of a repair that is proposed, its own change; those before it did not help.
+    let tried = question.attempts.last().map(|tried| &tried.approach).filter(|_| !proposed);
+    let last = tried.or(work)?;
     (last.files_changed > 0).then(|| DiffFacts {
         files_changed: last.files_changed,
         files: last.files.clone(),
@@ -208,5 +217,9 @@ fn diff(question: &Question, task: Option<&Task>) -> Option<DiffFacts> {
 
 /// The command that shows the whole change.
 pub(super) fn whole_change(question: &Question) -> String {
-    format!("unstuck inbox diff {}", question.id.0)
+    let branch = question.fault.as_ref().and_then(|fault| fault.cause.as_deref());
+    match branch.filter(|_| question.why.rule == Rule::RepairProposed) {
+        Some(branch) => format!("git diff HEAD...{branch}"),
+        None => format!("unstuck inbox diff {}", question.id.0),
+    }
 }

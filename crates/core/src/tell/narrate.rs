@@ -4,7 +4,8 @@ use super::telling::telling_line;
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
 use crate::text::{
-    VALUE_CHARS_MAX, capital, count, failed, noun, quoted, said, span, tasks, title,
+    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, failed, noun, push_refusal, quoted, said,
+    span, tasks, title,
 };
 use crate::time::Span;
 
@@ -19,9 +20,9 @@ pub enum Narration<'a> {
     Started { title: &'a str },
     /// The agent's own remark about what it does.
     Remark { title: &'a str, words: &'a str },
-    /// A new attempt with the approach of this number, of so many and a last one; `code` is how the
-    /// one before it failed.
-    Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
+    /// A new attempt with the approach of this number, without a total: each new error brings tries of
+    /// its own. `code` is how the one before it failed.
+    Retrying { title: &'a str, attempt: u32, code: Code },
     /// A job's script is being repaired.
     Repairing { title: &'a str, attempt: u32, of: u32, code: Code },
     /// The conversation was shortened.
@@ -37,7 +38,7 @@ pub enum Narration<'a> {
     /// A task waits for a question that is already open.
     Joined { title: &'a str },
     /// A person answered.
-    Answered { title: &'a str, decision: Decision, tasks: u32 },
+    Answered { title: &'a str, decision: Decision, words: Option<&'a str>, tasks: u32 },
     /// A person did not allow an action, and the work goes on without it.
     WithoutAction { title: &'a str },
     /// A person answered a question that held the whole build.
@@ -82,12 +83,12 @@ pub enum Narration<'a> {
     TakenBack { title: &'a str, files: u32 },
     /// Changed checks were put back before they ran.
     ChecksRestored { title: &'a str, files: u32 },
-    /// A push did not arrive and is sent once more.
+    /// A push did not arrive and is sent again.
     PushedAgain { title: &'a str },
     /// A push arrived although git reported a failure.
     PushArrived { title: &'a str },
-    /// The finished work could not be sent on; it stays where it is.
-    NotSent { title: &'a str, reason: Option<&'a str> },
+    /// The finished work could not be sent on, for what git wrote; it stays where it is.
+    NotSent { title: &'a str, output: Option<&'a str> },
     /// The build is over.
     BuildDone { done: u32, left_out: u32, waiting: u32 },
 }
@@ -101,10 +102,9 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
     match *narration {
         N::Started { title } => format!("I am starting on {}.", name(title)),
         N::Remark { title, words } => remark(&start(title), words),
-        N::Retrying { title, attempt, of, code } => format!(
-            "I am trying another way for {} ({}), because {}.",
+        N::Retrying { title, attempt, code } => format!(
+            "I am trying another way for {} (approach {attempt}), because {}.",
             name(title),
-            approach(attempt, of),
             failed(code, false)
         ),
         N::Repairing { title, attempt, of, code } => format!(
@@ -127,7 +127,10 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         N::Joined { title } => {
             format!("{} has met the same problem and waits for the same answer.", start(title))
         }
-        N::Answered { title, decision, tasks } => answered(&name(title), decision, tasks, work),
+        N::Answered { title, decision, words, tasks } => {
+            let words = words.and_then(|words| quoted(words, QUESTION_CHARS_MAX));
+            answered(&name(title), decision, words.as_deref(), tasks, work)
+        }
         N::WithoutAction { title } => {
             format!("You said no, so I do not do it, and go on with {} without it.", name(title))
         }
@@ -202,11 +205,12 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
             name(title)
         ),
         N::PushedAgain { title } => {
-            format!("The push of {} did not arrive; trying once more.", name(title))
+            format!("The push of {} did not arrive, so I try it again.", name(title))
         }
         N::PushArrived { title } => format!("The push of {} has arrived after all.", name(title)),
-        N::NotSent { title, reason } => {
-            let reason = reason.and_then(|reason| quoted(reason, VALUE_CHARS_MAX));
+        N::NotSent { title, output } => {
+            let reason = output.and_then(push_refusal);
+            let reason = reason.and_then(|reason| quoted(&reason, VALUE_CHARS_MAX));
             let because = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
             format!(
                 "{} is done, but I could not send it on{because}, so it stays here for now.",
@@ -230,14 +234,6 @@ fn red_base(command: &str, tests: &[String], output: &str) -> String {
     format!(
         "`{command}` fails before any work has begun{failing}. It has to pass when the work is done."
     )
-}
-
-fn approach(number: u32, of: u32) -> String {
-    if number > of {
-        format!("approach {number}, the last one")
-    } else {
-        format!("approach {number} of {of}")
-    }
 }
 
 fn remark(start: &str, words: &str) -> String {
@@ -278,11 +274,30 @@ fn parked(start: &str, code: Option<Code>, dependants: u32, work: Work) -> Strin
     }
 }
 
-fn answered(name: &str, decision: Decision, number: u32, work: Work) -> String {
+fn answered(
+    name: &str,
+    decision: Decision,
+    words: Option<&str>,
+    number: u32,
+    work: Work,
+) -> String {
     let what = match number {
         0 | 1 => name.to_owned(),
         many => tasks(many, work),
     };
+    match (decision, words) {
+        (Decision::ProvideGuidance, Some(words)) => {
+            format!("You said {words}, so I go on with {what} and a fresh set of tries.")
+        }
+        (_, Some(words)) => {
+            let done = chosen(decision, &what);
+            format!("{}; you said {words}.", done.trim_end_matches('.'))
+        }
+        (_, None) => chosen(decision, &what),
+    }
+}
+
+fn chosen(decision: Decision, what: &str) -> String {
     match decision {
         Decision::ProvideCredentials => format!("You fixed it, so I go on with {what}."),
         Decision::SkipFeature => format!("You answered, so I leave out {what}."),

@@ -9,7 +9,6 @@ use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
 use crate::plan::MutationKind;
 use crate::policy::Policy;
 use crate::question::Decision;
-use crate::text::push_refusal;
 
 /// The sentence for an event that has been applied to `state`; none where a person need not know.
 pub fn narration(state: &State, policy: &Policy, recorded: &Recorded) -> Option<String> {
@@ -30,8 +29,8 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::Retrying { task, attempt, code, .. } => {
             let known = state.task(*task)?;
             let limit = policy.limits(*code, &known.spec.overrides).per_signature;
-            let (attempt, of) = known.setbacks.next(*attempt, limit);
-            Narration::Retrying { title: title(*task), attempt, of, code: *code }
+            let (attempt, _) = known.setbacks.next(*attempt, limit);
+            Narration::Retrying { title: title(*task), attempt, code: *code }
         }
         Event::TaskReady { task, .. } => match rule? {
             Rule::RecoveredAfterCrash => Narration::CrashedAndResumed { title: title(*task) },
@@ -66,7 +65,8 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             Narration::WithoutAction { title: title(*task) }
         }
         Event::TaskUnparked { task, guidance: Some(guidance), .. } => {
-            Narration::Answered { title: title(*task), decision: guidance.decision, tasks: 1 }
+            let (decision, words) = (guidance.decision, guidance.text.as_deref());
+            Narration::Answered { title: title(*task), decision, words, tasks: 1 }
         }
         Event::TaskDone { task, unchanged } => {
             let attempts = state.task(*task)?.attempts;
@@ -109,8 +109,8 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         },
         Event::Warned { task, code: Code::GitPushFailed, .. } => {
             let failure = state.task(*task).and_then(|task| task.failure.as_ref());
-            let reason = failure.and_then(|fault| push_refusal(&fault.message));
-            Narration::NotSent { title: title(*task), reason }
+            let output = failure.map(|fault| fault.message.as_str());
+            Narration::NotSent { title: title(*task), output }
         }
         Event::BuildPaused { cause, open_questions, .. } => match cause {
             PauseCause::Person => Narration::PausedByPerson,
@@ -143,9 +143,10 @@ fn reconciled<'a>(
     let (title, happened) = (task.spec.called(), to == Reconciled::Applied);
     match (mutation.spec.kind, happened) {
         (MutationKind::Push, true) => Some(Narration::PushArrived { title }),
-        // The last one is told as a warning.
+        // That it is tried again is told once; the last failure is told as a warning.
         (MutationKind::Push, false) => {
-            (task.counters.git <= policy.retry.git).then_some(Narration::PushedAgain { title })
+            let first = task.counters.git == 1 && policy.retry.git > 0;
+            first.then_some(Narration::PushedAgain { title })
         }
         _ => Some(Narration::Reconciled { title, happened }),
     }

@@ -1,14 +1,16 @@
 //! What a person reads when they are asked.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use crate::engine::{Question, Rule, State, Subject, Task, TaskId};
+use crate::engine::{BuildState, Question, Rule, Standing, State, Subject, Task, TaskId};
 use crate::fault::{Auth, BudgetSpan, Charge, Code, Fault, Files, Kind, Permission, Work};
 use crate::policy::Amount;
 use crate::question::{
-    Asked, Decision, QuestionText, Reason, Risk, TriedAttempt, operator_text as operator, text,
+    Asked, Decision, OtherWork, QuestionText, Reason, Risk, TriedAttempt,
+    operator_text as operator, text,
 };
-use crate::text::{missing_program, provider_called, service_at, service_of};
+use crate::text::{agent_service, missing_program, provider_called, service_at, service_of};
 use crate::time::{Span, Time};
 
 use super::evidence::{budget, raises, whole_change};
@@ -56,8 +58,10 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         titles: &titles,
         tasks: u32::try_from(titles.len()).unwrap_or(u32::MAX),
         dependants: dependants(state, &question.tasks),
+        other_work: other_work(state, question),
         attempts: &attempts,
         account: hints.account.as_deref(),
+        program: hints.program,
         what: hints.what.as_deref(),
         came_back: question.action.as_ref().and_then(|action| action.came_back.as_deref()),
         look_at: question.action.as_ref().and_then(|action| action.look_at.as_deref()),
@@ -109,7 +113,7 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
         }
         Rule::TriesUsedUp => {
             let tried = count(Charge::Signature);
-            Reason::AttemptsUsedUp { tried, ways: ways(question) }
+            Reason::AttemptsUsedUp { tried, ways: ways(state, question, tried) }
         }
         Rule::MaxRetriesExceeded if count(Charge::Transient) <= 2 => Reason::RetriedOnce,
         Rule::MaxRetriesExceeded => {
@@ -133,16 +137,23 @@ fn reason(state: &State, question: &Question, now: Time) -> Reason {
     }
 }
 
-/// How many different approaches were tried: the same change is the same approach.
-fn ways(question: &Question) -> u32 {
-    let mut seen = Vec::new();
-    for tried in &question.attempts {
-        let digest = tried.approach.digest;
-        if digest.is_none() || !seen.contains(&digest) {
-            seen.push(digest);
-        }
-    }
-    u32::try_from(seen.len()).unwrap_or(u32::MAX)
+/// How many different approaches were among the failures: the same change is the same approach. None
+/// (0) where that is not known: an attempt did nothing that could be told apart, or not all of them
+/// are kept. One that was checked once more is kept only once.
+fn ways(state: &State, question: &Question, tried: u32) -> u32 {
+    let digests = question.attempts.iter().map(|tried| tried.approach.digest);
+    let Some(digests) = digests.collect::<Option<Vec<_>>>() else { return 0 };
+    let different: BTreeSet<_> = digests.iter().copied().collect();
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let record = match question.subject {
+        Subject::Error(signature) => state.signatures().get(signature),
+        _ => None,
+    };
+    let mut failed = record.iter().flat_map(|record| &record.failed);
+    let came_again = failed.any(|failed| {
+        failed.confirmed && failed.tried.approach.digest.is_some_and(|of| different.contains(&of))
+    });
+    if came_again || count(digests.len()) >= tried { count(different.len()) } else { 0 }
 }
 
 /// How often what ran the first of its tasks was killed.
@@ -184,7 +195,42 @@ fn budget_span(fault: Option<&Fault>) -> BudgetSpan {
 
 /// How many other tasks would be left out with these.
 fn dependants(state: &State, tasks: &[TaskId]) -> u32 {
-    let mut seen: Vec<TaskId> = tasks.to_vec();
+    let waiting = with_dependants(state, tasks.to_vec());
+    u32::try_from(waiting.len() - tasks.len()).unwrap_or(u32::MAX)
+}
+
+/// What becomes of the work of the same build that does not wait for this answer.
+fn other_work(state: &State, question: &Question) -> OtherWork {
+    let first = question.tasks.first().and_then(|id| state.task(*id));
+    let Some(build) = first.and_then(|task| state.build(task.build)) else {
+        return OtherWork::None;
+    };
+    match build.state {
+        BuildState::Paused { .. } => return OtherWork::Paused,
+        BuildState::Sleeping { .. } => return OtherWork::Rests,
+        _ => {}
+    }
+    let standing = |id: TaskId| state.task(id).map(|task| task.state.standing());
+    let waits =
+        |id: &TaskId| question.tasks.contains(id) || standing(*id) == Some(Standing::Parked);
+    let waiting = with_dependants(state, build.tasks.iter().copied().filter(waits).collect());
+    let goes_on = |id: &TaskId| {
+        let live = standing(*id).is_some_and(|standing| {
+            matches!(
+                standing,
+                Standing::Pending
+                    | Standing::Running
+                    | Standing::BackingOff
+                    | Standing::Reconciling
+            )
+        });
+        live && !waiting.contains(id)
+    };
+    if build.tasks.iter().any(goes_on) { OtherWork::GoesOn } else { OtherWork::None }
+}
+
+/// These tasks, and all that need one of them.
+fn with_dependants(state: &State, mut seen: Vec<TaskId>) -> Vec<TaskId> {
     let mut next = 0;
     while let Some(task) = seen.get(next).and_then(|id| state.task(*id)) {
         for dependant in &task.dependants {
@@ -194,12 +240,13 @@ fn dependants(state: &State, tasks: &[TaskId]) -> u32 {
         }
         next += 1;
     }
-    u32::try_from(seen.len() - tasks.len()).unwrap_or(u32::MAX)
+    seen
 }
 
 #[derive(Default)]
 struct Hints<'a> {
     account: Option<Cow<'a, str>>,
+    program: Option<&'a str>,
     what: Option<Cow<'a, str>>,
     variable: Option<&'a str>,
     login: Option<&'a str>,
@@ -219,8 +266,11 @@ impl<'a> Hints<'a> {
 
     /// About a login.
     fn login(auth: &'a Auth) -> Self {
+        let behind = agent_service(&auth.account);
+        let service = behind.map(|(_, service)| Cow::Borrowed(service));
         Self {
-            account: account(&auth.account, auth.variable.as_deref()),
+            account: service.or_else(|| account(&auth.account, auth.variable.as_deref())),
+            program: behind.map(|(program, _)| program),
             variable: auth.variable.as_deref(),
             login: auth.login.as_deref(),
             ..Self::default()

@@ -44,7 +44,7 @@ pub struct Replan<'a> {
     pub failed: u32,
     /// Of a task, the number of the approach that begins now. Of a job, the number of the repair.
     pub attempt: u32,
-    /// How many there are. A task has one last approach beyond them.
+    /// How many there are for this error. A task has one last approach beyond them.
     pub of: u32,
     /// The goal as it was given.
     pub goal: &'a str,
@@ -100,7 +100,10 @@ pub enum Tree<'a> {
     /// The base: no attempt of this build has changed anything in it.
     Base,
     /// The tree as the last attempt left it.
-    Kept,
+    Kept {
+        /// Whether it holds changes; not known of an attempt that left no trace.
+        changed: Option<bool>,
+    },
     /// The tree of the base; the earlier work is saved.
     Reset {
         /// Where the earlier work is saved, where it changed anything.
@@ -187,12 +190,12 @@ fn headline(text: &mut String, context: &Replan<'_>) {
     };
 }
 
-/// `approach 2 of 3`, or that it is the last one: when those are used up, there is one more.
+/// `approach 2`, or that it is the last one for its error: each new error brings tries of its own.
 pub(super) fn approach_number(number: u32, of: u32) -> String {
     if number > of {
-        format!("approach {number}, the last one before a person is asked")
+        format!("approach {number}: if the same error comes back, a person is asked")
     } else {
-        format!("approach {number} of {of}, with one last one to follow")
+        format!("approach {number}")
     }
 }
 
@@ -280,9 +283,15 @@ fn tree(tree: Tree<'_>, answered: bool) -> Option<String> {
     };
     Some(match tree {
         Tree::Base | Tree::Elsewhere => return None,
-        Tree::Kept => "The tree was kept: your changes are still there. Look at them before you \
-                       build on them."
+        Tree::Kept { changed: Some(true) } => "The tree was kept: your changes are still there. \
+                                               Look at them before you build on them."
             .to_owned(),
+        Tree::Kept { changed: Some(false) } => {
+            "The tree was kept. The last attempt changed no file in it.".to_owned()
+        }
+        Tree::Kept { changed: None } => {
+            "The tree was kept. See what is changed in it before you go on.".to_owned()
+        }
         Tree::Reset { patch } => format!(
             "The tree was reset to the base: earlier changes are gone from it.{}",
             saved(patch, "The earlier work")

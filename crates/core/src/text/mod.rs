@@ -28,7 +28,7 @@ pub(crate) use program::missing_program;
 pub use refused_push::push_refusal;
 pub(crate) use say::{capital, noun};
 pub use say::{count, said, span, tasks, title};
-pub use service::{provider_called, service_at, service_of};
+pub use service::{agent_service, provider_called, service_at, service_of};
 pub use verbatim::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, name_in_sentence, our_words, quoted, verbatim,
 };

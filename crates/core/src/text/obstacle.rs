@@ -11,6 +11,12 @@ pub struct Obstacle<'a> {
     pub account: Option<&'a str>,
     /// The check, command, file or thing it is about, as it is.
     pub what: Option<&'a str>,
+    /// The program that uses the account, where it is another one than its service.
+    pub program: Option<&'a str>,
+    /// The environment variable that holds the key.
+    pub variable: Option<&'a str>,
+    /// Whether the program is logged in by itself, without a key.
+    pub logged_in: bool,
     /// How the setup command ended, where that is what is in the way.
     pub setup_ended: Option<&'a str>,
     /// How a check ended that took too long before the work began.
@@ -108,7 +114,7 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("the work has changed something that needs your yes first");
         }
         Code::AuthInvalid => {
-            return capital(&format!("{account} refused the key or password I have."));
+            return capital(&refused(account, about));
         }
         Code::AuthExpired => return format!("The login for {account} has run out."),
         Code::AuthMissing => return format!("I have no key or password for {account}."),
@@ -191,6 +197,21 @@ fn checked(command: Option<&str>, ended: &str) -> String {
     let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
     let command = command.map_or_else(String::new, |command| format!(" {command}"));
     format!("The check{command} {ended}, so the work has not begun.")
+}
+
+/// Which key or login a service refused, as far as it is known.
+fn refused(account: &str, about: &Obstacle<'_>) -> String {
+    let variable = about.variable.and_then(|name| quoted(name, VALUE_CHARS_MAX));
+    match (variable, about.program) {
+        (Some(variable), Some(program)) => {
+            format!("{account} refused the key in {variable}, which {program} uses.")
+        }
+        (Some(variable), None) => format!("{account} refused the key in {variable}."),
+        (None, Some(program)) if about.logged_in => {
+            format!("{account} refused the login of {program}.")
+        }
+        _ => format!("{account} refused the key or password I have."),
+    }
 }
 
 /// The sentence, with the name of the thing it is about where there is one.

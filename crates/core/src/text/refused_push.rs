@@ -1,19 +1,38 @@
-//! Why git did not push, in one line of its own.
+//! Why git did not push, in its own words.
 
 /// Lines that say nothing about the reason.
 const EMPTY: &[&str] = &["failed to push some refs", "To ", "Done", "See the "];
 
-/// The line of git's output that says why a push did not arrive, without git's own prefix.
-pub fn push_refusal(output: &str) -> Option<&str> {
+/// Why a push did not arrive, in git's own words: the line that says it was rejected, as git writes it
+/// for people, after what the remote said about it; else the first line that tells something.
+pub fn push_refusal(output: &str) -> Option<String> {
     let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
     let beginning = |prefix: &'static str| lines().find_map(move |line| after(line, prefix));
-    lines()
-        .find(|line| line.contains("[rejected]") || line.contains("[remote rejected]"))
-        .or_else(|| beginning("fatal: "))
+    let is_rejected =
+        |line: &&str| line.contains("[rejected]") || line.contains("[remote rejected]");
+    if let Some(line) = lines().find(is_rejected) {
+        let rejected = for_people(line).unwrap_or_else(|| line.to_owned());
+        return Some(match beginning("remote: ").or_else(|| beginning("error: ")) {
+            Some(said) => format!("{said}; {rejected}"),
+            None => rejected,
+        });
+    }
+    let reason = beginning("fatal: ")
         .or_else(|| beginning("remote: "))
         .or_else(|| beginning("error: "))
         .or_else(|| beginning("hint: "))
-        .or_else(|| lines().next_back())
+        .or_else(|| lines().next_back());
+    reason.map(str::to_owned)
+}
+
+/// A line of `git push --porcelain` (`!`, the two names and the reason, with tabs between them) in the
+/// form that people know: `! [rejected] main -> main (fetch first)`.
+fn for_people(line: &str) -> Option<String> {
+    let (names, said) = line.strip_prefix('!')?.trim_start().split_once(char::is_whitespace)?;
+    let (from, to) = names.split_once(':')?;
+    let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+    let (tag, why) = said.trim_start().split_once(']')?;
+    Some(format!("! {tag}] {} -> {}{why}", short(from), short(to)))
 }
 
 /// What stands after a prefix of git, where it tells something.
@@ -42,13 +61,20 @@ mod tests {
             (
                 "remote: main is protected\nTo /srv/shop\n ! [remote rejected] a -> main (pre-receive \
                  hook declined)\nerror: failed to push some refs to '/srv/shop'",
-                Some("! [remote rejected] a -> main (pre-receive hook declined)"),
+                Some(
+                    "main is protected; ! [remote rejected] a -> main (pre-receive hook declined)",
+                ),
+            ),
+            (
+                "To /srv/shop\n!\trefs/heads/unstuck/b1:refs/heads/unstuck/b1\t[rejected] (fetch \
+                 first)\nDone\nerror: failed to push some refs to '/srv/shop'\nhint: Updates were",
+                Some("! [rejected] unstuck/b1 -> unstuck/b1 (fetch first)"),
             ),
             ("remote: \nremote: main is protected\n", Some("main is protected")),
             ("no tests, no push\n", Some("no tests, no push")),
             (" \n", None),
         ] {
-            assert_eq!(push_refusal(output), reason, "{output}");
+            assert_eq!(push_refusal(output).as_deref(), reason, "{output}");
         }
     }
 }

@@ -31,6 +31,8 @@ const PROVIDERS: [(&str, &str); 4] = [
     ("codex-cli", "Codex"),
     ("openai-api", "OpenAI"),
 ];
+/// Agent programs, by their providers' names, with the services that their keys and logins are for.
+const BEHIND: [(&str, &str); 2] = [("claude-cli", "Anthropic"), ("codex-cli", "OpenAI")];
 /// A name as short as this is spelled out.
 const SPELLED_OUT: usize = 3;
 
@@ -59,6 +61,12 @@ fn is_numeric(host: &str) -> bool {
 /// What a provider of agents or models is called, where it is one.
 pub fn provider_called(name: &str) -> Option<&'static str> {
     PROVIDERS.iter().find(|(known, _)| *known == name).map(|(_, called)| *called)
+}
+
+/// An agent program, as people call it, with the service behind it.
+pub fn agent_service(name: &str) -> Option<(&'static str, &'static str)> {
+    let (_, service) = BEHIND.iter().find(|(known, _)| *known == name)?;
+    Some((provider_called(name)?, service))
 }
 
 /// The service that a variable holds a key for: `STRIPE_API_KEY` is Stripe's.

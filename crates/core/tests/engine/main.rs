@@ -26,3 +26,4 @@ mod sessions;
 mod stage;
 mod telling;
 mod unchanged;
+mod wording;

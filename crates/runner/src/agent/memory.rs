@@ -164,10 +164,10 @@ impl Memory {
         }
     }
 
-    /// Makes a conversation that was interrupted one that can go on: what was not answered is.
+    /// Makes a conversation one that can go on: what was not answered is.
     pub(super) fn repair(&mut self) {
         for call in self.unanswered() {
-            self.answer(&call, prompt::INTERRUPTED, true);
+            self.answer(&call, prompt::NO_RESULT, true);
         }
         let is_theirs = self.messages.last().is_none_or(|last| last.role == Role::Assistant);
         if is_theirs && !self.is_paused() {

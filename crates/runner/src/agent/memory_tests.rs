@@ -140,7 +140,7 @@ fn an_interrupted_call_is_answered_with_a_warning() {
         output: output.into(),
         failed,
     };
-    assert_eq!(answers[..], [result("a", "fine", false), result("b", prompt::INTERRUPTED, true)]);
+    assert_eq!(answers[..], [result("a", "fine", false), result("b", prompt::NO_RESULT, true)]);
     let before = memory.messages().to_vec();
     memory.repair();
     assert_eq!(memory.messages(), before, "once is enough");

@@ -29,9 +29,9 @@ pub(super) const GO_ON: &str = "Go on with a tool. If the task is done, call tas
 /// Little is left of a budget.
 pub(super) const WIND_DOWN: &str = "The budget of this task is nearly spent. Bring what you have to a good end and call task_done.";
 
-/// A call was under way when the process ended.
-pub(super) const INTERRUPTED: &str =
-    "interrupted: it may have taken effect. Look whether it did before you repeat it.";
+/// No result of a call is known: the process or the turn ended before it was noted.
+pub(super) const NO_RESULT: &str = "no result is known: it may have taken effect or not. Look whether \
+                                    it did before you repeat it.";
 
 /// A call was not reached.
 pub(super) const NOT_RUN: &str = "not run: the attempt ended before it";

@@ -114,7 +114,7 @@ impl Shared {
         for variable in &wanted.variables {
             let secret = self.settings.credentials.get(variable).ok_or_else(|| {
                 let account = wanted.program.clone();
-                let auth = Auth { account, variable: Some(variable.clone()), login: None };
+                let auth = Auth { account, variable: Some(variable.clone()), ..Auth::default() };
                 Fault::auth_missing("command", format!("{variable} is not set"), auth)
             })?;
             launch.environment.push((variable.into(), Some(secret.expose().into())));

@@ -23,7 +23,7 @@ const NAMED_MAX: usize = 5;
 /// How many are noted.
 const NOTED_MAX: usize = 20;
 /// Why an agent program refuses a call of its own.
-const NOT_PERMITTED: &str = "commands.allow does not list it";
+const NOT_PERMITTED: &str = "commands.allowed does not list it";
 
 /// What our own program is called in an agent's shell.
 const PROGRAM: &str = "unstuck";

@@ -33,7 +33,8 @@ pub(super) fn prompt(order: &Order, brief: &str, start: Start, has_tools: bool) 
     if order.nudged {
         parts.push(NUDGE.to_owned());
     } else if matches!(start, Start::Resume | Start::Compacted) {
-        parts.push("You were interrupted. Look at what is there before you go on.".to_owned());
+        parts
+            .push("This task was begun before. Look at what is there before you go on.".to_owned());
     }
     parts.extend(order.cut_off.clone());
     parts.push(format!("# Task: {}\n\n{}", order.task.title, order.task.goal));

@@ -2,6 +2,7 @@
 
 use unstuck_core::engine::{Left, Standing, TaskState};
 use unstuck_core::question::Decision;
+use unstuck_core::text::{QUESTION_CHARS_MAX, verbatim};
 use unstuck_store::tables::{QuestionRow, QuestionStatus};
 
 use super::facts::{Facts, TaskFacts};
@@ -74,7 +75,7 @@ fn shipped(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<Shipped
         task: row.id,
         title: names.of(row.id),
         landed: checks::landed(task),
-        attempts: moved.attempts,
+        attempts: task.attempts(),
         took_ms: cost::took(facts, task),
         spent: moved.spent,
         checked: checks::told(task),
@@ -123,7 +124,10 @@ fn answered(row: &QuestionRow) -> Option<Answered> {
     let chosen: Decision = row.decision?;
     let option = row.text.chosen(chosen, row.guidance.as_deref())?;
     let (problem, choice) = (row.text.problem.clone(), option.label.clone());
-    Some(Answered { question: row.id, problem, choice })
+    let own = row.guidance.as_deref().filter(|_| option.guidance.is_none());
+    let words = own.map(|words| verbatim(words, QUESTION_CHARS_MAX));
+    let words = words.filter(|words| !words.is_empty());
+    Some(Answered { question: row.id, problem, choice, words })
 }
 
 fn not_done(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<NotDone> {
@@ -134,7 +138,7 @@ fn not_done(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Option<NotDon
         _ => None,
     };
     let (why, landed) = (words::why(&moved.state, facts.build.state, names)?, checks::landed(task));
-    let (task, title, attempts) = (row.id, names.of(row.id), moved.attempts);
+    let (task, title, attempts) = (row.id, names.of(row.id), task.attempts());
     let category = code.map(|code| code.row().category);
     Some(NotDone { task, title, why, attempts, landed, code, category })
 }

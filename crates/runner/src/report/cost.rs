@@ -27,7 +27,7 @@ fn spending(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Spending {
         title: names.of(task.row.id),
         spent: moved.spent,
         priced: priced(moved.spent),
-        attempts: moved.attempts,
+        attempts: task.attempts(),
         took_ms: took(facts, task),
     }
 }

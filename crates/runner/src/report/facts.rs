@@ -80,6 +80,12 @@ impl Facts {
 }
 
 impl TaskFacts {
+    /// How often an agent began on it anew.
+    pub(super) fn attempts(&self) -> u32 {
+        let unbegun = self.runs.iter().filter(|run| !run.has_begun()).count();
+        self.row.moved.attempts.saturating_sub(u32::try_from(unbegun).unwrap_or(u32::MAX))
+    }
+
     async fn read(store: &dyn Store, project: &str, row: TaskRow) -> Result<Self, StoreError> {
         // One that was never begun has neither.
         if row.moved.last_run.is_none() {

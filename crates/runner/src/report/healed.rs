@@ -1,10 +1,11 @@
 //! For operators: errors that were met and got past without anybody's help.
 
 use unstuck_core::engine::TaskState;
-use unstuck_core::fault::Fault;
+use unstuck_core::fault::{Code, Fault};
 use unstuck_store::tables::{QuestionRow, RunRow};
 
 use super::facts::{Facts, TaskFacts};
+use super::push::push_left;
 use super::report::Healed;
 use super::words::Names;
 
@@ -20,7 +21,12 @@ pub(super) fn of(facts: &Facts, names: &Names<'_>) -> Vec<Healed> {
 fn of_task(facts: &Facts, names: &Names<'_>, task: &TaskFacts) -> Vec<Healed> {
     let mut healed: Vec<(&Fault, Healed)> = Vec::new();
     let met = task.runs.iter().filter_map(|run| Some((run, run.fault.as_deref()?)));
-    for (run, fault) in met.filter(|(_, fault)| !asked(facts, task, fault)) {
+    // A push that never arrived was not got past.
+    let not_pushed = push_left(facts).is_some();
+    let stays = |fault: &Fault| {
+        not_pushed && fault.code() == Code::GitPushFailed || asked(facts, task, fault)
+    };
+    for (run, fault) in met.filter(|(_, fault)| !stays(fault)) {
         let known = healed.iter_mut().find(|(known, _)| known.signature == fault.signature);
         match known {
             Some((_, known)) => known.runs.push(run.id),

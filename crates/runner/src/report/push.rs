@@ -82,5 +82,5 @@ fn failed_push(facts: &Facts) -> Option<(&str, Option<&str>)> {
 
 /// The line that says why, set apart by quotation marks.
 fn reason(said: &str) -> Option<String> {
-    quoted(push_refusal(said)?, VALUE_CHARS_MAX)
+    quoted(&push_refusal(said)?, VALUE_CHARS_MAX)
 }

@@ -234,6 +234,9 @@ pub struct Answered {
     pub problem: String,
     /// What was chosen, in the words it was offered in.
     pub choice: String,
+    /// The person's own words, where the choice itself has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
 }
 
 /// A task that ended without being done.

@@ -41,7 +41,7 @@ async fn one_limit_holds_both_tasks_of_an_account_and_both_go_on_where_they_were
         assert_eq!(told.len(), 2);
         assert_eq!(told[0].directory, told[1].directory);
         assert_eq!(told[1].thread.as_deref(), Some(thread));
-        assert!(told[1].prompt.starts_with("You were interrupted."), "{}", told[1].prompt);
+        assert!(told[1].prompt.starts_with("This task was begun before."), "{}", told[1].prompt);
         assert!(!told[1].prompt.contains("FAILED"), "waiting is no failure: {}", told[1].prompt);
     }
     let count = std::fs::read_to_string(stage.repo.beside("count")).unwrap();
@@ -69,7 +69,7 @@ async fn after_a_crash_the_agent_goes_on_in_its_worktree_and_conversation() {
     assert_eq!(told.len(), 2);
     assert_eq!(told[0].directory, told[1].directory);
     assert_eq!(told[1].thread.as_deref(), Some("1:2"));
-    assert!(told[1].prompt.starts_with("You were interrupted."), "{}", told[1].prompt);
+    assert!(told[1].prompt.starts_with("This task was begun before."), "{}", told[1].prompt);
     let count = std::fs::read_to_string(stage.repo.beside("count")).unwrap();
     assert_eq!(count, "a\n", "nothing was done twice");
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["one", "two"]);

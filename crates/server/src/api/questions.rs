@@ -56,7 +56,7 @@ pub(super) fn routes(api: Api) -> Api {
             .gives::<Answered>(200, "It is taken down.")
             .problem(StatusCode::NOT_FOUND, "There is no such question.")
             .problem(StatusCode::CONFLICT, "It was answered before.")
-            .problem(StatusCode::GONE, "It was withdrawn: nobody needs the answer any more.")
+            .problem(StatusCode::GONE, "It was withdrawn: the answer is no longer needed.")
             .problem(StatusCode::UNPROCESSABLE_ENTITY, "It does not offer this choice."),
         post(answer),
     )

@@ -307,7 +307,7 @@ async fn field_of_form(request: Request) -> Result<(Request, Option<String>), Pr
 pub(super) fn not_let_in() -> Problem {
     let detail = "this token is not known here: it is mistyped, has expired or was taken back";
     Problem::new(StatusCode::UNAUTHORIZED, detail)
-        .hint("whoever runs this server can make one: `unstuck token make --name NAME`")
+        .hint("the operator of this server can make one: `unstuck token make --name NAME`")
 }
 
 fn shows_nothing() -> Problem {
@@ -320,7 +320,7 @@ pub(super) fn unusable(error: &AccessError) -> Problem {
     tracing::error!(%error, hint = error.hint(), "nobody is let in");
     let detail = "it cannot be told just now who is let in here";
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-        .hint("whoever runs this server finds out more with `unstuck token list`")
+        .hint("the operator of this server finds out more with `unstuck token list`")
         .retry_after(30)
 }
 

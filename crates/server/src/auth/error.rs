@@ -71,7 +71,7 @@ impl AccessError {
             }
             Self::Damaged { path, .. } => format!(
                 "put it back from a copy; or move {} away: new ones are made, and what was given \
-                 out before lets nobody in",
+                 out before stops working",
                 path.display()
             ),
             Self::Newer { .. } => "use the newer Unstuck; nothing was changed".to_owned(),
@@ -83,8 +83,10 @@ impl AccessError {
             }
             Self::NoRandom(_) => "nothing was made; try again".to_owned(),
             Self::UnknownToken(_) => "`unstuck token list` shows what there is".to_owned(),
-            Self::TooMany(_) => "`unstuck token revoke ID` takes back those nobody uses".to_owned(),
-            Self::UnfitName(_) => "take a short name of whoever uses it, such as ada".to_owned(),
+            Self::TooMany(_) => {
+                "`unstuck token revoke ID` takes back those that are not used".to_owned()
+            }
+            Self::UnfitName(_) => "take a short name of its user, such as ada".to_owned(),
         }
     }
 }

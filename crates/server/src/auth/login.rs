@@ -124,7 +124,7 @@ impl Door {
             return Err(LinkError::Unreadable.into());
         };
         if visit.looks_ahead {
-            let detail = "this link is good for one time, and nobody has clicked it yet";
+            let detail = "this link works once, and it has not been used yet";
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
         }
         let EntryLink { token, id, expires_at } = link;

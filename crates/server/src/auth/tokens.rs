@@ -81,7 +81,7 @@ impl Tokens {
         Ok(self.book()?.tokens.clone())
     }
 
-    /// Another token in the place of one: what was given out before lets nobody in.
+    /// Another token in the place of one: what was given out before stops working.
     pub fn rotate(&self, id: TokenId, now: Time) -> Result<(TokenEntry, Token), AccessError> {
         let _turn = self.turn()?;
         let mut book = self.kept()?.unwrap_or(Book::empty());

@@ -76,7 +76,7 @@ impl Caller {
         }
         let detail = format!("this takes the role {role}, and {} has {}", self.name, self.role);
         let hint = format!(
-            "whoever runs this server can give it: `unstuck token make --role {role} --name NAME`"
+            "the operator of this server can give it: `unstuck token make --role {role} --name NAME`"
         );
         Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint))
     }
@@ -88,7 +88,8 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Self>().cloned();
         // A route that was not put behind the door stays shut.
-        caller.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "nobody was let in here"))
+        caller
+            .ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "there is no valid session here"))
     }
 }
 
@@ -105,7 +106,8 @@ impl<S: Sync> FromRequestParts<S> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let visit = parts.extensions.get::<Self>().cloned();
-        visit.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "nobody was let in here"))
+        visit
+            .ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "there is no valid session here"))
     }
 }
 

@@ -146,7 +146,7 @@ fn says(
         Event::BuildResumed { .. } => ("plain", "The work goes on.".to_owned()),
         Event::BuildCompleted { .. } => ("good", "The work is over.".to_owned()),
         Event::BuildFailed { .. } => ("bad", "The work could not go on.".to_owned()),
-        Event::BuildCancelled { .. } => ("plain", "Somebody ended the work.".to_owned()),
+        Event::BuildCancelled { .. } => ("plain", "A person ended the work.".to_owned()),
         Event::BuildPaused { cause, open_questions, .. } => (
             "asks",
             match cause {
@@ -169,7 +169,7 @@ fn says(
             let narration = if work == Work::Job {
                 N::Repairing { title, attempt, of, code: *code }
             } else {
-                N::Retrying { title, attempt, of, code: *code }
+                N::Retrying { title, attempt, code: *code }
             };
             ("plain", tell(narration))
         }

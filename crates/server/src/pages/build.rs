@@ -173,7 +173,7 @@ pub(super) async fn order(
         "resume" => vec![Command::Resume { build }],
         "cancel" => vec![Command::Cancel { build }],
         "kick" => kicks(&room.store.tasks(&room.name, build).await?),
-        _ => return Err(Problem::new(StatusCode::NOT_FOUND, "nobody knows this order").into()),
+        _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
     for command in commands {
         match room.desk.command(caller.wants(command)).await {

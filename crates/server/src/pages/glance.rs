@@ -85,7 +85,7 @@ fn stands(row: &BuildRow) -> (&'static str, &'static str, String) {
         ),
         BuildState::Paused { cause } => {
             let says = match cause {
-                PauseCause::Person => "Somebody paused it.",
+                PauseCause::Person => "A person paused it.",
                 PauseCause::Questions => {
                     "Too many questions are open. Answering some lets it go on."
                 }
@@ -99,7 +99,7 @@ fn stands(row: &BuildRow) -> (&'static str, &'static str, String) {
         }
         BuildState::Completed => ("done", "Done", "Everything is done.".to_owned()),
         BuildState::Failed => ("failed", "Could not go on", "The report says why.".to_owned()),
-        BuildState::Cancelled => ("ended", "Ended", "Somebody ended it.".to_owned()),
+        BuildState::Cancelled => ("ended", "Ended", "A person ended it.".to_owned()),
     }
 }
 

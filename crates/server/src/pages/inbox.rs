@@ -181,7 +181,7 @@ fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
         option.map_or_else(|| decision.to_string(), |option| option.label.clone())
     };
     let said = |by: Option<&str>, decision: Option<Decision>| {
-        let who = by.map_or_else(|| "Somebody".to_owned(), plain_line);
+        let who = by.map_or_else(|| "A person".to_owned(), plain_line);
         let what = decision.map(|decision| format!(": “{}”", label(decision))).unwrap_or_default();
         format!("{who} answered{what}")
     };
@@ -194,7 +194,7 @@ fn ended(asked: &Asked, frame: &Frame) -> Option<Ended> {
             at: When::new(answer.at, frame.now),
         }),
         (QuestionStatus::Withdrawn, _) => Some(Ended {
-            said: "This is settled: nobody needs an answer any more".to_owned(),
+            said: "This is settled: an answer is no longer needed".to_owned(),
             later: false,
             guidance: None,
             at: When::new(row.resolved_at.unwrap_or(row.created_at), frame.now),

@@ -70,7 +70,7 @@ pub(super) async fn order(
         "run" => Command::FireJob { task },
         "pause" => Command::HoldJob { task },
         "resume" => Command::ReleaseJob { task },
-        _ => return Err(Problem::new(StatusCode::NOT_FOUND, "nobody knows this order").into()),
+        _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
     room.desk.command(caller.wants(command)).await?;
     Ok(Redirect::to("/jobs").into_response())

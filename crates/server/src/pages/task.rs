@@ -127,7 +127,7 @@ fn stands(run: &RunRow) -> (&'static str, String) {
         RunStatus::Over(RunEnd::Crashed) => {
             ("plain", "This attempt was cut off; the next one went on.".to_owned())
         }
-        RunStatus::Over(RunEnd::Cancelled) => ("plain", "Somebody ended this attempt.".to_owned()),
+        RunStatus::Over(RunEnd::Cancelled) => ("plain", "A person ended this attempt.".to_owned()),
         RunStatus::Standing(_) if run.ended_at.is_some() => {
             ("bad", format!("This attempt failed{because}."))
         }
@@ -150,7 +150,7 @@ pub(super) async fn order(
     let command = match order.as_str() {
         "retry" => Command::Retry { task },
         "skip" => Command::Skip { task },
-        _ => return Err(Problem::new(StatusCode::NOT_FOUND, "nobody knows this order").into()),
+        _ => return Err(Problem::new(StatusCode::NOT_FOUND, "there is no such command").into()),
     };
     room.desk.command(caller.wants(command)).await?;
     let back = format!("/work/{}/{build}/tasks/{}", encoded(&project), task.0);

@@ -146,7 +146,7 @@ async fn pages_show_what_a_role_may_see() {
     assert!(page.contains("For operators") && page.contains("403 refused"), "{page}");
     let paused = olga.send("/work/shop/0", "/work/shop/0/pause", "").await;
     assert_eq!(paused.status, 303, "{paused:?}");
-    assert!(olga.get("/work/shop/0").await.text().contains("Somebody paused it."));
+    assert!(olga.get("/work/shop/0").await.text().contains("A person paused it."));
 }
 
 // The whole inbox is small, and shows itself without a script

@@ -184,6 +184,17 @@ impl Draft<'_> {
             Event::QuestionJoined { question, .. } => {
                 self.touched.questions.insert(*question);
             }
+            // Their words say whether other work goes on meanwhile.
+            Event::BuildWaiting { build }
+            | Event::BuildPaused { build, .. }
+            | Event::BuildResumed { build } => {
+                let state = self.state;
+                let of_build =
+                    |task: &TaskId| state.task(*task).is_some_and(|task| task.build == *build);
+                let open = state.questions();
+                let open = open.filter(|question| question.tasks.first().is_some_and(of_build));
+                self.touched.questions.extend(open.map(|question| question.id));
+            }
             Event::QuestionResolved { question, decision, end, guidance, by, .. } => {
                 let ended = QuestionEnding {
                     status: (*end).into(),

@@ -82,7 +82,8 @@ pub enum QuestionStatus {
 pub struct QuestionChange {
     /// Which one.
     pub id: QuestionId,
-    /// It was asked, or its words changed because another task joined: the whole row.
+    /// It was asked, or its words changed, because another task joined or other work no longer goes
+    /// on: the whole row.
     pub asked: Option<Box<QuestionRow>>,
     /// It ended.
     pub ended: Option<QuestionEnding>,

@@ -36,6 +36,17 @@ pub struct RunRow {
     pub ended_at: Option<Time>,
 }
 
+impl RunRow {
+    /// Whether an agent began in it: not where what the work needs was not there.
+    pub fn has_begun(&self) -> bool {
+        let met_before = self.fault.as_ref().is_some_and(|fault| fault.comes_before_the_agent());
+        self.iterations > 0
+            || self.tool_calls > 0
+            || self.status == RunStatus::Over(RunEnd::Committed)
+            || !met_before
+    }
+}
+
 /// Why a run stands still, how it ended, or that it is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

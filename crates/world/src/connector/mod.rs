@@ -71,7 +71,7 @@ impl Connector {
         self.credentials.get(variable).ok_or_else(|| {
             let message = format!("{variable} is not set");
             let variable = Some(variable.to_owned());
-            let auth = Auth { account: account.to_owned(), variable, login: None };
+            let auth = Auth { account: account.to_owned(), variable, ..Auth::default() };
             Unsuccessful::Refused(Fault::auth_missing("connector", message, auth))
         })
     }

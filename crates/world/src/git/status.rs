@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::mode::Mode;
 
@@ -49,6 +49,16 @@ pub enum Entry {
         /// Which one.
         path: PathBuf,
     },
+}
+
+impl Entry {
+    /// Which one it is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Changed(changed) => &changed.path,
+            Self::Unmerged { path } | Self::Untracked { path, .. } | Self::Ignored { path } => path,
+        }
+    }
 }
 
 /// A tracked path that differs.

@@ -38,7 +38,14 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
                 Deadline::Total => format!("{command} took longer than {limit}"),
             };
             let context = Timeout { operation: command.to_owned(), limit_ms };
-            Some(Fault::operation_timeout(source, message, context))
+            let mut fault = Fault::operation_timeout(source, message, context);
+            // Its last lines are for people: they are not what makes it the same error.
+            let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+            let last = last_lines(&output, MESSAGE_BYTES_MAX);
+            if !last.is_empty() {
+                fault.message = format!("{}\n{last}", fault.message);
+            }
+            Some(fault)
         }
         How::TooMany { allowed } => {
             let message = format!(
@@ -149,6 +156,10 @@ pub(crate) fn with_facts(mut kind: Kind, status: i32, command: &str) -> Kind {
         | Kind::ToolConfig(tool) => {
             tool.command = Some(command.to_owned());
             tool.exit = Some(status);
+        }
+        Kind::AuthInvalid(auth) | Kind::AuthExpired(auth) | Kind::AuthMissing(auth) => {
+            auth.command = Some(command.to_owned());
+            auth.exit = Some(status);
         }
         Kind::LogicError(logic) | Kind::LogicBadInput(logic) => {
             logic.step = Some(command.to_owned());

@@ -67,11 +67,13 @@ impl Account {
     fn way_in(&self, source: &str) -> Auth {
         let account = source.to_owned();
         match self {
-            Self::Key(key) => Auth { account, variable: Some(key.variable.clone()), login: None },
+            Self::Key(key) => {
+                Auth { account, variable: Some(key.variable.clone()), ..Auth::default() }
+            }
             Self::Login(_) => {
                 let known = LOGINS.iter().find(|(name, ..)| *name == source);
                 let login = known.map(|(_, login, _)| (*login).to_owned());
-                Auth { account, variable: None, login }
+                Auth { account, login, ..Auth::default() }
             }
         }
     }

@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::BuildId;
 use unstuck_core::fault::{Fault, Missing};
+use unstuck_core::text::{VALUE_CHARS_MAX, verbatim};
 
 use super::names::{Place, build_branch, build_start};
 use super::state::{State, failed};
+use crate::git::status::Entry;
 use crate::git::{Git, Layout, Oid, RefChange, Swapped};
 
 /// Everything we keep is below this folder, and git does not see it.
 pub(super) const FOLDER: &str = ".unstuck";
+
+/// How many changed paths are named.
+const PATHS_NAMED_MAX: usize = 5;
 
 /// The repository that tasks work on. Its own working tree is a person's and is never touched.
 #[derive(Clone, Debug)]
@@ -98,10 +103,12 @@ impl Project {
 
     /// That the person's own tree has no changes of its own.
     pub async fn require_clean(&self) -> Result<(), Fault> {
-        if self.git_in_place().status().await?.is_empty() {
+        let changed = self.git_in_place().status().await?;
+        if changed.is_empty() {
             return Ok(());
         }
-        let message = format!("{} has changes of its own", self.root.display());
+        let message =
+            format!("{} has changes of its own: {}", self.root.display(), named(&changed));
         Err(missing(message, "a clean working tree"))
     }
 
@@ -157,6 +164,19 @@ impl Project {
         let made = builder.recursive(true).mode(0o700).create(&folder);
         let made = made.and_then(|()| fs::write(&file, "*\n"));
         made.map_err(|error| failed(&file, &error))
+    }
+}
+
+/// Some of the paths that differ, and how many more there are.
+fn named(changed: &[Entry]) -> String {
+    let shown: Vec<String> = changed
+        .iter()
+        .take(PATHS_NAMED_MAX)
+        .map(|entry| verbatim(&entry.path().to_string_lossy(), VALUE_CHARS_MAX))
+        .collect();
+    match changed.len().saturating_sub(PATHS_NAMED_MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -66,7 +66,7 @@ async fn held(project: &Project, store: &Arc<dyn Store>, remove: bool) -> Result
     let line = Line::open(project, store, VERB).await?;
     if line.is_held() {
         let holder = project::current_holder(project).await;
-        let who = holder.map_or_else(|| "somebody".to_owned(), |holder| holder.to_string());
+        let who = holder.map_or_else(|| "another process".to_owned(), |holder| holder.to_string());
         let hint = "wait until it is done, or stop it; then try again".to_owned();
         return Err(Error::NotNow { verb: VERB, said: format!("{who} is at work here"), hint });
     }

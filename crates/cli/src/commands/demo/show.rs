@@ -37,7 +37,10 @@ pub(super) fn opening(
         "{dim}The agents follow a script; git, the checks and every decision are real.{dim:#}"
     )?;
     if scripted {
-        writeln!(out, "{dim}Nobody is at the keyboard: the recommended answers are taken.{dim:#}")?;
+        writeln!(
+            out,
+            "{dim}There is no terminal to answer at: the recommended answers are taken.{dim:#}"
+        )?;
     }
     if goes_on {
         writeln!(out, "{dim}An earlier night was cut short: it goes on.{dim:#}")?;

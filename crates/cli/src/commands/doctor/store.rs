@@ -64,7 +64,7 @@ async fn last_event(store: &dyn Store, project: &str) -> Result<Option<Time>, St
 async fn held(project: &Project) -> String {
     match project::current_holder(project).await {
         Some(holder) => format!(".unstuck/state.db, in use by {holder}"),
-        None => ".unstuck/state.db, in use by nobody".to_owned(),
+        None => ".unstuck/state.db, not in use".to_owned(),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn run(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
 
 const fn empty(all: bool) -> &'static str {
     if all {
-        "Nobody was ever asked anything here."
+        "No question was ever asked here."
     } else {
         "Nothing waits for you. `unstuck status` shows how the work goes."
     }
@@ -105,7 +105,9 @@ pub(super) fn stands(asked: &Asked, now: Time) -> String {
                 answered(Some(&answer.by), &when::ago(answer.at, now), Some(answer.decision));
             format!("{given}, waiting to be taken up at the next start")
         }
-        (QuestionStatus::Withdrawn, _) => format!("withdrawn {ended}: nobody needs the answer now"),
+        (QuestionStatus::Withdrawn, _) => {
+            format!("withdrawn {ended}: the answer is no longer needed")
+        }
         (QuestionStatus::Resolved | QuestionStatus::Skipped, _) => {
             answered(row.answered_by.as_deref(), &ended, row.decision)
         }

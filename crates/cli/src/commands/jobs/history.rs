@@ -123,8 +123,11 @@ fn grouped(runs: &[RunRow], latest: u32, fired_at: Option<Time>) -> Vec<Firing> 
     let mut before: Option<&RunRow> = None;
     for run in runs {
         let is_latest = |run: &RunRow| fired_at.is_some_and(|at| run.started_at >= at);
+        // Journals of earlier versions link the first run of a firing to the one before it, too.
         let goes_on = before.is_some_and(|before| {
-            !ended_firing(before.status) && is_latest(before) == is_latest(run)
+            run.retry_of.is_some()
+                && !ended_firing(before.status)
+                && is_latest(before) == is_latest(run)
         });
         before = Some(run);
         let attempt = Attempt {

@@ -47,7 +47,7 @@ fn page(out: &mut impl std::io::Write, listed: &Listed, now: Time) -> Result<(),
     let dim = style::DIM;
     let who = match &listed.watcher {
         Some(watcher) => format!("{watcher} runs them, since {}", when::ago(watcher.since, now)),
-        None => "nobody runs them at their times; `unstuck jobs --watch` does".to_owned(),
+        None => "nothing runs them at their times; `unstuck jobs --watch` does".to_owned(),
     };
     writeln!(out, "{dim}{who}{dim:#}")?;
     let names = listed.jobs.iter().map(|job| job.name.chars().count().min(NAME_COLUMNS_MAX));

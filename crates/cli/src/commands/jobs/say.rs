@@ -99,7 +99,7 @@ fn when_it_runs(job: Option<&Job>, next: Option<Time>, now: Time) -> String {
 /// Its time comes, and nobody is there.
 fn nobody(when: &str, job: Option<&Job>) -> String {
     match job.and_then(schedule) {
-        Some(_) => format!("{when}, and nobody is there to run it: `unstuck jobs --watch`"),
+        Some(_) => format!("{when}, and nothing runs it at its times: `unstuck jobs --watch`"),
         None => when.to_owned(),
     }
 }

@@ -67,6 +67,15 @@ pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Resul
     Ok(Exit::Done)
 }
 
+/// Where the pull request of a build is, if one was opened.
+pub(crate) async fn opened_pull_request(
+    project: &Project,
+    store: &dyn Store,
+    build: BuildId,
+) -> Result<Option<String>, Error> {
+    pull::opened_from(project, store, &format!("unstuck/{build}")).await
+}
+
 /// Opens the pull request of a build for whoever has just ended it; nothing where there is no commit.
 pub(crate) async fn pull_request(
     project: &Project,

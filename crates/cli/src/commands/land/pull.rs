@@ -20,6 +20,9 @@ use crate::error::{Error, LandError};
 use crate::project::once::{self, Once, Patience};
 use crate::project::{self, Project, Seat};
 
+/// What the key of every pull request begins with.
+const KEY: &str = "github.pr ";
+
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Opened {
@@ -86,10 +89,29 @@ pub(super) async fn is_open(
     Ok(known.as_ref().and_then(opened_before).is_some())
 }
 
+/// The pull request that was opened from a branch: where it is, which is empty where a person only
+/// said that it is there.
+pub(super) async fn opened_from(
+    project: &Project,
+    store: &dyn Store,
+    branch: &str,
+) -> Result<Option<String>, Error> {
+    for (name, job) in jobs::find_rows(store, project.name()).await? {
+        if name.split(' ').nth(2).is_none_or(|head| head != branch) || !name.starts_with(KEY) {
+            continue;
+        }
+        let all = store.mutations(project.name(), job.id).await?;
+        if let Some(opened) = all.iter().find_map(opened_before) {
+            return Ok(Some(opened.url));
+        }
+    }
+    Ok(None)
+}
+
 /// One pull request from a branch to another at one place.
 fn key(wanted: &PullRequest) -> String {
     let head = wanted.head.as_deref().unwrap_or_default();
-    format!("github.pr {} {head} {}", wanted.repository, wanted.base)
+    format!("{KEY}{} {head} {}", wanted.repository, wanted.base)
 }
 
 /// The job that opens it, which is called like its action.

@@ -137,7 +137,7 @@ pub(super) fn stands(row: &QuestionRow) -> String {
             said
         }
         QuestionStatus::Withdrawn => {
-            format!("Question {id} was withdrawn: nobody needs the answer any more.")
+            format!("Question {id} was withdrawn: the answer is no longer needed.")
         }
         QuestionStatus::Skipped => {
             format!("Question {id} is answered: {chosen} ({label}). Leave it out.")

@@ -130,7 +130,7 @@ fn tell(
         }
         Err(Undecided::Store(fault)) => Err(Error::Fault(fault.clone())),
         Err(Undecided::Ended) => {
-            say("whoever held the project is gone; run it again to see what became of it");
+            say("the process that held the project is gone; run it again to see what became of it");
             Ok(Exit::Limited)
         }
     }

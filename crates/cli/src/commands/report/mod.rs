@@ -15,12 +15,15 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use unstuck_runner::report::{Facts, Report};
+use unstuck_store::Store;
 
 use crate::args;
+use crate::commands::land;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project};
 use crate::render::{self, Terminal, style};
+use crate::settings::{Flags, Resolved};
 use page::Page;
 
 /// Carries it out.
@@ -62,18 +65,46 @@ pub(crate) fn as_markdown(report: Report) -> String {
 
 fn read(args: &args::Report, project: &Project) -> Result<Report, Error> {
     let store = project.store()?;
-    let facts = project::runtime()?.block_on(async {
+    let runtime = project::runtime()?;
+    let facts = runtime.block_on(async {
         let held = project::current_holder(project).await.is_some();
         let seen = (held, project::now());
         Facts::read(store.as_ref(), project.name(), args.build, seen).await
     })?;
     match (facts, args.build) {
-        (Some(facts), _) => Ok(Report::of(&facts)),
+        (Some(facts), _) => {
+            let mut report = Report::of(&facts);
+            let request = runtime.block_on(pull_request(project, store.as_ref(), &report))?;
+            report.remarks.extend(request);
+            Ok(report)
+        }
         (None, Some(build)) => {
             Err(Error::Unknown { what: "build", name: build.to_string(), list: "unstuck status" })
         }
         (None, None) => Err(Error::NoBuild { root: project.root().to_owned() }),
     }
+}
+
+/// Where the pull request of a build is that was to have one, or that it has none.
+async fn pull_request(
+    project: &Project,
+    store: &dyn Store,
+    report: &Report,
+) -> Result<Option<String>, Error> {
+    // A report is made of what happened, also where the settings can no longer be read.
+    let wanted = Resolved::load(project.root(), None, &Flags::new())
+        .is_ok_and(|resolved| resolved.settings.run.pull_request);
+    if !wanted || !report.state.has_ended() || report.shipped.is_empty() {
+        return Ok(None);
+    }
+    let build = report.build;
+    Ok(Some(match land::opened_pull_request(project, store, build).await? {
+        Some(url) if url.is_empty() => "Its pull request is open.".to_owned(),
+        Some(url) => format!("Its pull request is {url}."),
+        None => {
+            format!("No pull request was opened for it. `unstuck land {build} --pr` opens one.")
+        }
+    }))
 }
 
 /// What a report becomes.

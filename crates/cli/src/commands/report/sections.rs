@@ -102,7 +102,11 @@ fn waiting(asked: &Waiting) -> Item {
 
 fn answered(asked: &Answered) -> Item {
     let item = Item::new("✔", &format!("Question {}", asked.question));
-    item.line(&asked.problem).line(format!("You chose “{}”.", asked.choice))
+    let chose = match &asked.words {
+        Some(words) => format!("You chose “{}” and said: “{words}”", asked.choice),
+        None => format!("You chose “{}”.", asked.choice),
+    };
+    item.line(&asked.problem).line(chose)
 }
 
 fn not_done(ended: &NotDone) -> Item {

@@ -6,11 +6,14 @@ use std::future::pending;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use unstuck_core::engine::{BuildId, Event, QuestionId, Recorded, RunId, TaskId, TaskState};
+use unstuck_core::engine::{
+    BuildId, BuildState, Event, GateKey, GateState, QuestionId, Recorded, RunId, TaskId, TaskState,
+};
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::plan::file::Mark;
+use unstuck_core::time::Time;
 use unstuck_runner::{Notice, kicks};
-use unstuck_store::tables::{BuildRow, QuestionStatus, TaskRow};
+use unstuck_store::tables::{BuildRow, GateRow, QuestionStatus, TaskRow};
 use unstuck_store::{Page, Store};
 
 use super::ending::Ending;
@@ -21,7 +24,7 @@ use crate::commands::inbox;
 use crate::commands::jobs::current_watcher;
 use crate::commands::serve::Face;
 use crate::error::Error;
-use crate::project::{Project, Seat};
+use crate::project::{Project, Seat, now};
 use crate::render::{self, Terminal, event_json, stand, style, when, words};
 
 /// Events that are read at a time.
@@ -317,8 +320,15 @@ impl<'a> View<'a> {
         if matches!(ending, Ending::NeedsPerson | Ending::Paused) {
             self.unshown_questions().await?;
         }
+        let limited = *ending == Ending::Limited && !matches!(self.kind, Kind::Json);
+        let limited = if limited { Some(self.limited().await?) } else { None };
         match std::mem::replace(&mut self.kind, Kind::Quiet) {
-            Kind::Json | Kind::Quiet => return Ok(()),
+            Kind::Json | Kind::Quiet => {
+                if let Some(line) = &limited {
+                    render::note(line);
+                }
+                return Ok(());
+            }
             Kind::Live(live) => drop(live.give()?),
             Kind::Lines => {}
         }
@@ -330,7 +340,16 @@ impl<'a> View<'a> {
             summary(&mut out, &row, &tasks)?;
             out.flush()?;
         }
+        if let Some(line) = &limited {
+            render::note(line);
+        }
         Ok(())
+    }
+
+    /// Until when all that is left waits, and how it goes on.
+    async fn limited(&self) -> Result<String, Error> {
+        let (rows, gates) = (self.rows().await?, self.store.gates(self.project.name()).await?);
+        Ok(limited(&rows, &gates, now()))
     }
 
     /// The builds that are followed, with their tasks.
@@ -339,7 +358,13 @@ impl<'a> View<'a> {
         let mut rows = Vec::new();
         for row in self.store.builds(name).await?.into_iter().rev() {
             if self.ours.builds.contains(&row.id) {
-                let tasks = self.store.tasks(name, row.id).await?;
+                let mut tasks = self.store.tasks(name, row.id).await?;
+                for task in tasks.iter_mut().filter(|task| task.moved.attempts > 0) {
+                    let runs = self.store.runs(name, task.id).await?;
+                    let unbegun = runs.iter().filter(|run| !run.has_begun()).count();
+                    let unbegun = u32::try_from(unbegun).unwrap_or(u32::MAX);
+                    task.moved.attempts = task.moved.attempts.saturating_sub(unbegun);
+                }
                 rows.push((row, tasks));
             }
         }
@@ -363,6 +388,35 @@ fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::R
     let said = words::plain_line(narration);
     writeln!(out, "{dim}{at}{dim:#}  {color}{mark}{color:#} {said}")?;
     out.flush()
+}
+
+/// That the service is limited, until when as far as it is known, and how the work goes on.
+fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) -> String {
+    let rests = builds.iter().filter_map(|(build, _)| match build.state {
+        BuildState::Sleeping { until } => Some(until),
+        _ => None,
+    });
+    let opens = |key: GateKey| {
+        let gate = gates.iter().find(|row| row.key == key)?;
+        if let GateState::Waiting { until } = gate.state { Some(until) } else { None }
+    };
+    let waits =
+        builds.iter().flat_map(|(_, tasks)| tasks).filter_map(|task| match task.moved.state {
+            TaskState::BackingOff { until, gate, .. } => until.or_else(|| opens(gate?)),
+            _ => None,
+        });
+    let (rests, waits) = (rests.min(), waits.min());
+    let what = match waits {
+        None if rests.is_some() => "the budget for now is spent",
+        _ => "the service is limited",
+    };
+    match waits.or(rests).filter(|until| *until > now) {
+        Some(until) => format!(
+            "unstuck: {what} until {}, and --max-wait is over; `unstuck resume` goes on",
+            when::until(until, now)
+        ),
+        None => format!("unstuck: {what}, and --max-wait is over; `unstuck resume` goes on"),
+    }
 }
 
 /// A build in a few lines.

@@ -186,7 +186,7 @@ impl Page<'_> {
             return Ok(());
         }
         let title = style::TITLE;
-        writeln!(out, "\n{title}Accounts that let nobody pass{title:#}")?;
+        writeln!(out, "\n{title}Accounts that are limited{title:#}")?;
         for row in gates {
             let stands = match row.state {
                 GateState::Waiting { until } if until > self.now => {

@@ -36,7 +36,7 @@ fn a_refused_login_says_what_to_renew() {
     // What everybody may read names the service, and no address.
     let question = stage.question();
     let said = &question.text;
-    assert!(said.problem.contains("GitHub refused the key or password"), "{said:?}");
+    assert!(said.problem.contains("GitHub refused the key"), "{said:?}");
     assert!(said.recommended_text.contains("that GitHub takes"), "{said:?}");
     assert!(lint(&said.problem).is_empty() && lint(&said.recommended_text).is_empty());
 }

@@ -34,7 +34,7 @@ fn jobs_run_at_their_times_and_their_output_is_kept() {
     let log = fs::read_to_string(stage.path(".unstuck/logs/mail/1.log")).unwrap();
     assert!(log.contains("said\n") && log.contains("err\n") && log.contains("nothing to read\n"));
     assert!(stage.run_locks().is_empty());
-    assert!(jobs(&stage, &[]).stdout.contains("nobody runs them at their times"));
+    assert!(jobs(&stage, &[]).stdout.contains("nothing runs them at their times"));
 }
 
 #[test]

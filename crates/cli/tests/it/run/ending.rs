@@ -127,6 +127,8 @@ fn a_limited_account_is_not_waited_for_longer_than_wanted() {
     stage.commit();
     let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
     assert_eq!(ran.exit, 75, "{ran}");
+    assert!(ran.stderr.contains("the service is limited until "), "{ran}");
+    assert!(ran.stderr.contains("(in ") && ran.stderr.contains("`unstuck resume`"), "{ran}");
     assert_eq!(stage.count(|event| matches!(event, Event::GateWaiting { .. })), 1);
     assert_eq!(stage.questions().len(), 0, "a wait asks nobody");
 }

@@ -39,7 +39,15 @@ fn in_place_wants_a_clean_tree() {
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     let ran = stage.run(&["run", "write a", "--in-place"]);
     assert_eq!(ran.exit, 78, "{ran}");
-    assert!(ran.stderr.contains("has changes of its own"), "{ran}");
+    assert!(ran.stderr.contains("has changes of its own: "), "{ran}");
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        stage.write(&format!("0-{name}.txt"), "new\n");
+    }
+    let ran = stage.run(&["run", "write a", "--in-place"]);
+    assert!(ran.stderr.contains("0-a.txt, 0-b.txt") && ran.stderr.contains(" more"), "{ran}");
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        std::fs::remove_file(stage.path(&format!("0-{name}.txt"))).unwrap();
+    }
     stage.commit();
     let ran = stage.run(&["run", "write a", "--in-place"]);
     assert_eq!(ran.exit, 0, "{ran}");

@@ -12,6 +12,7 @@ use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::run::{Next, Step};
 use crate::engine::task::Standing;
 use crate::engine::turn::Turn;
+use crate::fault::Work;
 use crate::plan::GateKey;
 
 /// Looks after every build that something happened to, until nothing follows any more.
@@ -73,7 +74,10 @@ fn let_start(turn: &Turn<'_>, key: Option<GateKey>) -> Lets {
 /// Starts a task that can start.
 fn start(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
-    let (next, retry_of, run) = (task.next, task.last_run, task.state.run());
+    let (next, run) = (task.next, task.state.run());
+    // The first run of a firing follows none: the one before it belongs to another firing.
+    let first = task.work() == Work::Job && task.executions == 0;
+    let retry_of = task.last_run.filter(|_| !first);
     let next = Next { phase: next.phase, step: in_merge_order(turn, id, next.step) };
     match run {
         Some(run) => begin(turn, run, Event::RunResumed { run, step: next.step }),

@@ -21,7 +21,8 @@ pub(in crate::engine) fn propose_repair(turn: &mut Turn<'_>, run: RunId, branch:
         "a repair is ready on the branch {branch}; take it over, for example with \
          `git merge {branch}`, and then choose \u{201c}I have fixed it, try again\u{201d}"
     );
-    let fault = Arc::new(Fault::precondition_input(source, message, Input::default()));
+    let fault = Fault::precondition_input(source, message, Input::default());
+    let fault = Arc::new(Fault::caused_by(fault, branch));
     meet(turn, run, &fault, None, true);
     if ended(turn, run) {
         turn.cancel_run(run);

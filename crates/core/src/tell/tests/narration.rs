@@ -13,7 +13,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
     let mut all = vec![
         N::Started { title },
         N::Remark { title, words: "the checks are green now" },
-        N::Retrying { title, attempt: 2, of: 3, code },
+        N::Retrying { title, attempt: 2, code },
         N::Repairing { title, attempt: 1, of: 3, code },
         N::Shortened { title },
         N::Waiting { code, resumes_in: Some(Span::from_mins(107)) },
@@ -48,8 +48,8 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
         N::TakenBack { title, files: 1 },
         N::TakenBack { title, files: 3 },
         N::ChecksRestored { title, files: 2 },
-        N::NotSent { title, reason: None },
-        N::NotSent { title, reason: Some("hook declined") },
+        N::NotSent { title, output: None },
+        N::NotSent { title, output: Some("hook declined") },
         N::PushedAgain { title },
         N::PushArrived { title },
         N::BuildDone { done: 5, left_out: 0, waiting: 0 },
@@ -57,8 +57,8 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
     ];
     all.push(N::Remark { title: "", words: title });
     for &decision in Decision::ALL {
-        all.push(N::Answered { title, decision, tasks: 1 });
-        all.push(N::Answered { title, decision, tasks: 3 });
+        all.push(N::Answered { title, decision, words: None, tasks: 1 });
+        all.push(N::Answered { title, decision, words: Some("use `httpx`"), tasks: 3 });
         all.push(N::BuildAnswered { decision });
     }
     all
@@ -89,15 +89,11 @@ fn each_event_is_one_plain_sentence() {
 #[test]
 fn a_retry_says_which_approach_and_why() {
     // T2.7
-    let retry = N::Retrying {
-        title: "Payment webhook",
-        attempt: 2,
-        of: 3,
-        code: Code::ValidationPreCommit,
-    };
+    let retry =
+        N::Retrying { title: "Payment webhook", attempt: 2, code: Code::ValidationPreCommit };
     assert_eq!(
         narrate(&retry, Work::Task),
-        "I am trying another way for “Payment webhook” (approach 2 of 3), because a check failed."
+        "I am trying another way for “Payment webhook” (approach 2), because a check failed."
     );
 }
 

@@ -105,7 +105,8 @@ impl SessionRecord {
             return Ok(self);
         }
         let stands = self.state.standing().as_str();
-        let detail = format!("session {} is {stands}: nobody waits for its success now", self.id);
+        let detail =
+            format!("session {} is {stands}: its success is no longer waited for", self.id);
         let hint = format!("`GET /api/v1/sessions/{}?wait=55` says when it goes on", self.id);
         Err(Problem::new(StatusCode::CONFLICT, detail).hint(hint))
     }

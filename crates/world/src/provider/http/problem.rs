@@ -70,7 +70,7 @@ impl Trouble {
     ) -> Kind {
         let rate = RateLimit { status: http.status, limited };
         let variable = variable.map(ToOwned::to_owned);
-        let auth = Auth { account: of.name.clone(), variable, login: None };
+        let auth = Auth { account: of.name.clone(), variable, ..Auth::default() };
         match self {
             Self::Credentials => Kind::AuthInvalid(auth),
             Self::Quota => Kind::ProviderQuota(http),

@@ -97,7 +97,7 @@ fn no_key(settings: &Settings, vendor: &Vendor) -> Fault {
         Some(variable) => format!("no key: {variable} is not set"),
         None => "no key is set".to_owned(),
     };
-    let auth = Auth { account: vendor.name.to_owned(), variable, login: None };
+    let auth = Auth { account: vendor.name.to_owned(), variable, ..Auth::default() };
     Fault::auth_missing(vendor.name, message, auth)
 }
 
@@ -134,7 +134,7 @@ fn headers(settings: &Settings, vendor: &Vendor) -> Result<HeaderMap, Fault> {
         let value = HeaderValue::try_from(format!("{before}{}", credential.expose()));
         let mut value = value.map_err(|_| {
             let variable = settings.variable.clone();
-            let auth = Auth { account: vendor.name.to_owned(), variable, login: None };
+            let auth = Auth { account: vendor.name.to_owned(), variable, ..Auth::default() };
             Fault::auth_invalid(vendor.name, "the key has letters that no key has", auth)
         })?;
         value.set_sensitive(true);

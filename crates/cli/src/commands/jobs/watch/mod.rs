@@ -121,7 +121,7 @@ impl<'a> Watch<'a> {
                 Err(error) => return error,
             };
             if std::mem::replace(&mut has_begun, true) {
-                self.say.line("whoever held the project has ended; everything goes on.");
+                self.say.line("the process that held the project has ended; everything goes on.");
             }
             match self.watch_from(seat, &|_| {}).await {
                 // Whoever held the project is gone, and what we do goes on.
