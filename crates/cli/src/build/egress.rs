@@ -82,7 +82,8 @@ fn proxied(
     relays.dedup_by_key(|service| service.port());
     relays.retain(|service| service.port() != own.port());
     let settings = EgressSettings { destinations, setting, proxies: service::proxies() };
-    EgressPolicy::Proxied(ProxiedEgress { settings, relays, loopback: LoopbackWay::Direct })
+    let loopback = LoopbackWay::Direct;
+    EgressPolicy::Proxied(Box::new(ProxiedEgress { settings, relays, loopback }))
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::narrate::{Narration, narrate};
 use crate::engine::{
-    Build, Event, Left, Mutation, PauseCause, Reconciled, Recorded, Rule, Standing, State, Step,
-    Task, TaskId,
+    Build, Event, Guidance, Left, Mutation, PauseCause, Reconciled, Recorded, Rule, Standing,
+    State, Step, Task, TaskId,
 };
 use crate::fault::{BudgetSpan, Charge, Code, Kind, Work};
 use crate::plan::MutationKind;
@@ -59,14 +59,8 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             Narration::Parked { title: title(*task), code: question.code(), dependants }
         }
         Event::QuestionJoined { task, .. } => Narration::Joined { title: title(*task) },
-        Event::TaskUnparked { task, guidance: Some(guidance), next, .. }
-            if guidance.decision == Decision::Deny && !matches!(next.step, Step::TakeBack) =>
-        {
-            Narration::WithoutAction { title: title(*task) }
-        }
-        Event::TaskUnparked { task, guidance: Some(guidance), .. } => {
-            let (decision, words) = (guidance.decision, guidance.text.as_deref());
-            Narration::Answered { title: title(*task), decision, words, tasks: 1 }
+        Event::TaskUnparked { task, guidance: Some(guidance), next, .. } => {
+            answered(title(*task), guidance, next.step)
         }
         Event::TaskDone { task, unchanged } => {
             let attempts = state.task(*task)?.attempts;
@@ -122,6 +116,14 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::BuildCompleted { build } => build_done(state.build(*build)?),
         _ => return None,
     })
+}
+
+fn answered<'a>(title: &'a str, guidance: &'a Guidance, next: Step) -> Narration<'a> {
+    if guidance.decision == Decision::Deny && !matches!(next, Step::TakeBack) {
+        return Narration::WithoutAction { title };
+    }
+    let (decision, words) = (guidance.decision, guidance.text.as_deref());
+    Narration::Answered { title, decision, words, tasks: 1 }
 }
 
 fn build_done(build: &Build) -> Narration<'static> {

@@ -24,7 +24,7 @@ pub enum EgressPolicy {
     /// machine without one leaves the network open.
     Closed,
     /// What a proxy lets through.
-    Proxied(ProxiedEgress),
+    Proxied(Box<ProxiedEgress>),
 }
 
 /// A proxy, and services of this machine beside it.
@@ -54,7 +54,7 @@ impl EgressPolicy {
             LoopbackWay::Direct
         };
         let settings = EgressSettings { destinations, setting, proxies };
-        Self::Proxied(ProxiedEgress { settings, relays, loopback })
+        Self::Proxied(Box::new(ProxiedEgress { settings, relays, loopback }))
     }
 
     /// Applies the policy to one run: closes its wall's network but for the ways out, and names the
@@ -75,7 +75,7 @@ impl EgressPolicy {
                 }
                 return Ok(None);
             }
-            Self::Proxied(proxied) => proxied,
+            Self::Proxied(proxied) => &**proxied,
         };
         let (egress, forwards) = if is_enclosed {
             let mut egress = Egress::listen(socket, settings.clone())?;

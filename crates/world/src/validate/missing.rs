@@ -142,6 +142,9 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Files of the project by name, what a check wrote, and what it misses.
+    type Case<'a> = (&'a [(&'a str, &'a str)], String, Option<&'a str>);
+
     fn missing(files: &[(&str, &str)], output: &str) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -156,7 +159,7 @@ mod tests {
         let python = |name: &str| format!("E   ModuleNotFoundError: No module named '{name}'\n");
         let node = |name: &str| format!("Error: Cannot find module '{name}'\nRequire stack:\n");
         let package = "{\"dependencies\": {\"express\": \"4\", \"@scope/x\": \"1\"}}";
-        let cases: [(&[(&str, &str)], String, Option<&str>); 14] = [
+        let cases: [Case<'_>; 14] = [
             (&[], python("requests"), Some("requests")),
             (&[], python("yaml.constructor"), Some("yaml")),
             (&[], python("wordcount"), None),

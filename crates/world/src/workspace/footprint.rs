@@ -153,9 +153,9 @@ impl Workspace {
         self.set_mark().await?;
         self.keep_own(changes)?;
         let result = check.await;
-        let changed = self.settle_mark(Author::Check).await?;
-        if !changed.is_empty() {
-            self.take_back(&changed, run, now).await?;
+        let by_check = self.settle_mark(Author::Check).await?;
+        if !by_check.is_empty() {
+            self.take_back(&by_check, run, now).await?;
         }
         Ok(result)
     }
