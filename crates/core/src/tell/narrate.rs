@@ -20,9 +20,9 @@ pub enum Narration<'a> {
     Started { title: &'a str },
     /// The agent's own remark about what it does.
     Remark { title: &'a str, words: &'a str },
-    /// A new attempt with the approach of this number, without a total: each new error brings tries of
-    /// its own. `code` is how the one before it failed.
-    Retrying { title: &'a str, attempt: u32, code: Code },
+    /// A new attempt with the approach of this number, of so many and a last one; `code` is how the
+    /// one before it failed.
+    Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
     /// A job's script is being repaired.
     Repairing { title: &'a str, attempt: u32, of: u32, code: Code },
     /// The conversation was shortened.
@@ -102,9 +102,10 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
     match *narration {
         N::Started { title } => format!("I am starting on {}.", name(title)),
         N::Remark { title, words } => remark(&start(title), words),
-        N::Retrying { title, attempt, code } => format!(
-            "I am trying another way for {} (approach {attempt}), because {}.",
+        N::Retrying { title, attempt, of, code } => format!(
+            "I am trying another way for {} ({}), because {}.",
             name(title),
+            approach(attempt, of),
             failed(code, false)
         ),
         N::Repairing { title, attempt, of, code } => format!(
@@ -234,6 +235,14 @@ fn red_base(command: &str, tests: &[String], output: &str) -> String {
     format!(
         "`{command}` fails before any work has begun{failing}. It has to pass when the work is done."
     )
+}
+
+fn approach(number: u32, of: u32) -> String {
+    if number > of {
+        format!("approach {number}, the last one")
+    } else {
+        format!("approach {number} of {of}")
+    }
 }
 
 fn remark(start: &str, words: &str) -> String {

@@ -29,8 +29,8 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::Retrying { task, attempt, code, .. } => {
             let known = state.task(*task)?;
             let limit = policy.limits(*code, &known.spec.overrides).per_signature;
-            let (attempt, _) = known.setbacks.next(*attempt, limit);
-            Narration::Retrying { title: title(*task), attempt, code: *code }
+            let (attempt, of) = known.setbacks.next(*attempt, limit);
+            Narration::Retrying { title: title(*task), attempt, of, code: *code }
         }
         Event::TaskReady { task, .. } => match rule? {
             Rule::RecoveredAfterCrash => Narration::CrashedAndResumed { title: title(*task) },

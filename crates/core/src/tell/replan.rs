@@ -190,12 +190,12 @@ fn headline(text: &mut String, context: &Replan<'_>) {
     };
 }
 
-/// `approach 2`, or that it is the last one for its error: each new error brings tries of its own.
-pub(super) fn approach_number(number: u32, of: u32) -> String {
+/// `approach 2 of 3`, or that it is the last one: when those are used up, there is one more.
+fn approach_number(number: u32, of: u32) -> String {
     if number > of {
-        format!("approach {number}: if the same error comes back, a person is asked")
+        format!("approach {number}, the last one before a person is asked")
     } else {
-        format!("approach {number}")
+        format!("approach {number} of {of}, with one last one to follow")
     }
 }
 

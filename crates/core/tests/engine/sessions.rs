@@ -79,7 +79,7 @@ fn a_session_gets_three_other_ways_and_then_a_person() {
         let told = stage.told(id, failed(&format!("r{attempt}"), red_test()));
         assert_eq!((told.decision, told.attempt, told.of), (Decision::Retry, attempt, 3));
         let context = told.context.unwrap();
-        let numbered = ["approach 2.", "approach 3.", "approach 4: if the same error"];
+        let numbered = ["approach 2 of 3", "approach 3 of 3", "approach 4, the last one"];
         let numbered = numbered[attempt as usize - 1];
         for part in [
             &*format!("APPROACH {attempt} FAILED"),

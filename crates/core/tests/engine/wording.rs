@@ -111,21 +111,6 @@ fn a_task_is_called_by_its_title_in_what_a_choice_leads_to() {
 }
 
 #[test]
-fn no_total_of_approaches_is_named_that_may_grow() {
-    let mut stage = Stage::tasks(&["a"]);
-    let policy = Policy::default();
-    for error in ["boom", "boom", "another", "boom"] {
-        stage.red("a", error);
-        let last = stage.journal.iter().filter_map(|r| tell::narration(&stage.state, &policy, r));
-        let said: Vec<String> = last.filter(|said| said.contains("approach")).collect();
-        assert!(said.iter().all(|said| !said.contains(" of ")), "{said:?}");
-        let prompt = tell::context(&stage.state, &policy, stage.owed("a").run).unwrap();
-        let head = prompt.lines().find(|line| line.starts_with("This is approach")).unwrap();
-        assert!(!head.contains(" of "), "{head}");
-    }
-}
-
-#[test]
 fn an_answer_is_told_with_the_persons_own_words() {
     let mut stage = Stage::tasks(&["a"]);
     stage.fails("a", fault(Code::PreconditionInput, "with tax?"));

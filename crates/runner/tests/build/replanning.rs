@@ -29,7 +29,7 @@ async fn a_red_check_is_in_the_next_prompt_and_the_tree_is_kept_once() {
         for part in ["error: the page is bad", "the goal of page", tree] {
             assert!(prompt.contains(part), "{part} is not in {prompt}");
         }
-        assert!(prompt.contains(&format!("This is approach {}.", attempt + 1)), "{prompt}");
+        assert!(prompt.contains(&format!("approach {} of 3", attempt + 1)), "{prompt}");
         assert_eq!(told[attempt].thread, None, "the conversation is a new one");
     }
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["fresh.txt", "page.txt"]);

@@ -169,7 +169,7 @@ fn says(
             let narration = if work == Work::Job {
                 N::Repairing { title, attempt, of, code: *code }
             } else {
-                N::Retrying { title, attempt, code: *code }
+                N::Retrying { title, attempt, of, code: *code }
             };
             ("plain", tell(narration))
         }

@@ -69,12 +69,12 @@ fn every_next_prompt_has_the_number_and_the_latest_output() {
     assert_eq!(ran.exit, 0, "{ran}");
     let prompts = night.prompts();
     assert_eq!(prompts.len(), 4, "{prompts:#?}");
-    assert!(prompts[1].contains("APPROACH 1 FAILED\nThis is approach 2."), "{}", prompts[1]);
+    assert!(prompts[1].contains("APPROACH 1 FAILED\nThis is approach 2 of 3"), "{}", prompts[1]);
     for prompt in &prompts[1..] {
         assert!(prompt.contains("the page says broken at line 7"), "{prompt}");
     }
     assert!(prompts[3].contains("LOGIC_REPEATED_APPROACH"), "{}", prompts[3]);
-    assert!(ran.stdout.contains("(approach 2)"), "{ran}");
+    assert!(ran.stdout.contains("approach 2 of 3"), "{ran}");
 }
 
 // T2.3, TX3, B1: their words come first, and the same change is checked again

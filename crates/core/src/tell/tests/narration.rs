@@ -13,7 +13,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
     let mut all = vec![
         N::Started { title },
         N::Remark { title, words: "the checks are green now" },
-        N::Retrying { title, attempt: 2, code },
+        N::Retrying { title, attempt: 2, of: 3, code },
         N::Repairing { title, attempt: 1, of: 3, code },
         N::Shortened { title },
         N::Waiting { code, resumes_in: Some(Span::from_mins(107)) },
@@ -89,11 +89,15 @@ fn each_event_is_one_plain_sentence() {
 #[test]
 fn a_retry_says_which_approach_and_why() {
     // T2.7
-    let retry =
-        N::Retrying { title: "Payment webhook", attempt: 2, code: Code::ValidationPreCommit };
+    let retry = N::Retrying {
+        title: "Payment webhook",
+        attempt: 2,
+        of: 3,
+        code: Code::ValidationPreCommit,
+    };
     assert_eq!(
         narrate(&retry, Work::Task),
-        "I am trying another way for “Payment webhook” (approach 2), because a check failed."
+        "I am trying another way for “Payment webhook” (approach 2 of 3), because a check failed."
     );
 }
 

@@ -59,7 +59,7 @@ fn a_retry_text_has_all_its_parts() {
     let text = replan(&context(&tried()));
     for part in [
         "APPROACH 1 FAILED",
-        "This is approach 2.",
+        "This is approach 2 of 3",
         "Type: logic",
         "VALIDATION_PRE_COMMIT",
         "assertion failed: status == 401",
@@ -264,9 +264,9 @@ fn after_guidance_the_persons_words_decide_about_the_approach() {
 #[test]
 fn the_number_is_that_of_the_approach_that_begins() {
     for (attempt, of, said) in [
-        (2, 3, "This is approach 2."),
-        (3, 3, "This is approach 3."),
-        (4, 3, "This is approach 4: if the same error comes back, a person is asked."),
+        (2, 3, "This is approach 2 of 3, with one last one to follow."),
+        (3, 3, "This is approach 3 of 3, with one last one to follow."),
+        (4, 3, "This is approach 4, the last one before a person is asked."),
     ] {
         let text = replan(&Replan { failed: attempt - 1, attempt, of, ..context(&tried()) });
         assert!(text.contains(&format!("APPROACH {} FAILED\n{said}\n", attempt - 1)), "{text}");

@@ -33,7 +33,7 @@ async fn the_context_says_what_failed_and_what_is_asked() {
     let context = told["context"].as_str().unwrap();
     for part in [
         "APPROACH 2 FAILED",
-        "This is approach 3.",
+        "approach 3 of 3",
         "Bring the orders over",
         "Type: logic",
         "there is no column",
