@@ -188,7 +188,7 @@ class Player:
             "seconds": lambda: time.monotonic() - began >= float(rest),
             "file": lambda: os.path.exists(self._stage.fill(rest)),
             "glob": lambda: bool(glob.glob(self._stage.fill(rest), recursive=True, include_hidden=True)),
-            "charge": lambda: bool(self._service.outside.charges),
+            "charge": lambda: rest in self._service.outside.charges if rest else bool(self._service.outside.charges),
             "pull": lambda: bool(self._service.outside.pulls),
             "count": lambda: bool(self._service.outside.counts.get(rest)),
             "branch": lambda: bool(self._stage.git("rev-parse", "--verify", "-q", rest, check=False).strip()),

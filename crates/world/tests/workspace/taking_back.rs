@@ -61,7 +61,7 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
     assert!(!dir.join("keys/deleted").exists());
 }
 
-// N2.8: what an agent does after its work was done does not throw it away.
+// B43: what an agent does after its work was done does not throw it away.
 #[test]
 fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {
     let stage = Stage::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);

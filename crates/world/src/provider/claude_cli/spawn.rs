@@ -16,7 +16,8 @@ use crate::provider::program;
 
 /// Waiting and trying again are decided by the engine, and nothing but the work itself goes over the
 /// network. One try more is allowed so that the program says when the service wants to be asked
-/// again; that word ends the run before it is made.
+/// again; that word ends the run before it is made. It waits for our tools: by itself it begins without
+/// those that are not there after five seconds, and an agent on a busy machine could not ask.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_MAX_RETRIES", "1"),
     ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
@@ -24,6 +25,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
     ("DISABLE_ERROR_REPORTING", "1"),
     ("DISABLE_TELEMETRY", "1"),
+    ("MCP_CONNECT_TIMEOUT_MS", "60000"),
+    ("MCP_TIMEOUT", "60000"),
 ];
 /// Declares an irreversible action in its shell; what becomes of it is decided by the ledger.
 const DECLARING: &str = "Bash(unstuck mutate:*)";

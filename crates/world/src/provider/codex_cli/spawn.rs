@@ -118,14 +118,16 @@ impl Settings {
 }
 
 /// Our own server of tools. Codex hands on only variables that are named; what they hold stays out
-/// of its arguments, which anybody on the machine can read.
-fn own(program: &Path) -> [String; 4] {
+/// of its arguments, which anybody on the machine can read. On a busy machine it may take a while to
+/// start.
+fn own(program: &Path) -> [String; 5] {
     let server = format!("mcp_servers.{}", mcp::NAME);
     [
         format!("{server}.command={}", json!(program.to_string_lossy())),
         format!("{server}.args=[\"mcp\"]"),
         format!("{server}.env_vars={}", json!(mcp::VARIABLES)),
         format!("{server}.default_tools_approval_mode=\"approve\""),
+        format!("{server}.startup_timeout_sec=60"),
     ]
 }
 
