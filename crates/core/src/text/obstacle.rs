@@ -76,7 +76,8 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("a check that must pass before the work goes to review fails");
         }
         Code::ValidationRedBase => {
-            let fails = named("a check was red before the work began, and fails in the same way");
+            let fails =
+                named("a check was red before the work began, and still fails, in no new way");
             return format!("{fails} The work itself is finished. Does it belong to the work?");
         }
         Code::ScopeForbidden => {

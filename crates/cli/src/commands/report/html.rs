@@ -63,6 +63,9 @@ fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
         let words: Vec<String> = line.iter().map(piece).collect();
         writeln!(out, "<p>{}</p>", words.join(": "))?;
     }
+    if !item.output.is_empty() {
+        writeln!(out, "<pre>{}</pre>", Escaped(&item.output))?;
+    }
     if !item.choices.is_empty() {
         writeln!(out, "<dl>")?;
         for (label, command) in &item.choices {

@@ -31,10 +31,22 @@ fn item(out: &mut impl Write, item: &Item) -> io::Result<()> {
         let words: Vec<String> = line.iter().map(piece).collect();
         writeln!(out, "  - {}", words.join(": "))?;
     }
+    output(out, &item.output)?;
     for (label, command) in &item.choices {
         writeln!(out, "  - {}: {}", plain(label), code(command))?;
     }
     Ok(())
+}
+
+/// What a program wrote, in a block whose fence is longer than any row of backticks in it.
+fn output(out: &mut impl Write, text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let fence = "`".repeat((longest_row(text) + 1).max(3));
+    writeln!(out, "\n  {fence}text")?;
+    text.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+    writeln!(out, "  {fence}\n")
 }
 
 fn table(out: &mut impl Write, table: &Table) -> io::Result<()> {
@@ -66,10 +78,13 @@ fn plain(text: &str) -> String {
 
 /// A literal; its fence is longer than any row of backticks in it.
 fn code(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(longest + 1);
+    let fence = "`".repeat(longest_row(text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+fn longest_row(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -81,5 +96,13 @@ mod tests {
         assert_eq!(plain("a*b_c <i> [x](y) | #1"), r"a\*b\_c \<i\> \[x\](y) \| \#1");
         assert_eq!(code("cargo test"), "`cargo test`");
         assert_eq!(code("echo `date`"), "`` echo `date` ``");
+    }
+
+    #[test]
+    fn what_a_program_wrote_stands_in_a_block_that_it_cannot_end() {
+        let mut out = Vec::new();
+        output(&mut out, "a_b\n````\n# c").unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "\n  `````text\n  a_b\n  ````\n  # c\n  `````\n\n");
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Item {
     pub(super) title: String,
     pub(super) facts: Vec<Piece>,
     pub(super) lines: Vec<Vec<Piece>>,
+    /// What a program wrote, as it is.
+    pub(super) output: String,
     /// What can be chosen, and the command that chooses it.
     pub(super) choices: Vec<(String, String)>,
 }

@@ -57,13 +57,16 @@ fn unchanged(done: &Unchanged) -> Item {
 }
 
 fn red_base(red: &RedCheck) -> Item {
-    let mut item = Item::new("✘", &format!("`{}`", red.command));
+    let mut item = Item::new("✘", &red.command);
     item.facts.push(Piece::words(format!("ended with {}", red.exit)));
-    if !red.tests.is_empty() {
-        item = item.line(format!("Failed: {}", red.tests.join(", ")));
-    }
     // It is the last 20 lines already.
-    red.output.lines().fold(item, Item::line)
+    let lines: Vec<String> =
+        red.output.lines().map(|line| words::plain_line(line).into()).collect();
+    item.output = lines.join("\n");
+    if red.tests.is_empty() {
+        return item;
+    }
+    item.line(format!("Failed: {}", red.tests.join(", ")))
 }
 
 fn refused(refused: &RefusedTo) -> Item {

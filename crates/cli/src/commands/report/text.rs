@@ -57,6 +57,9 @@ fn item(out: &mut impl Write, item: &Item, width: usize) -> io::Result<()> {
         let words: Vec<&str> = line.iter().map(Piece::text).collect();
         writeln!(out, "{:INDENT$}{}", "", wrapped(&words.join(": "), INDENT, width))?;
     }
+    for line in item.output.lines() {
+        writeln!(out, "{:INDENT$}{dim}{line}{dim:#}", "")?;
+    }
     for (label, command) in &item.choices {
         writeln!(out, "{:INDENT$}{}", "", wrapped(label, INDENT, width))?;
         writeln!(out, "{:INDENT$}  {code}{command}{code:#}", "")?;
