@@ -2,6 +2,7 @@
 
 use unstuck_core::engine::RedCheck;
 use unstuck_core::policy::Amount;
+use unstuck_core::text::without_escapes;
 use unstuck_runner::report::{
     Answered, Cost, Landed, NotDone, Priced, RefusedTo, Report, Shipped, Spending, Still,
     Unchanged, Waiting,
@@ -60,9 +61,8 @@ fn red_base(red: &RedCheck) -> Item {
     let mut item = Item::new("✘", &red.command);
     item.facts.push(Piece::words(format!("ended with {}", red.exit)));
     // It is the last 20 lines already.
-    let lines: Vec<String> =
-        red.output.lines().map(|line| words::plain_line(line).into()).collect();
-    item.output = lines.join("\n");
+    let readable = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
+    item.output = without_escapes(red.output.trim_end()).chars().map(readable).collect();
     if red.tests.is_empty() {
         return item;
     }
