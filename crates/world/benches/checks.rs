@@ -62,7 +62,7 @@ fn main() {
             let changes = workspace.changes().await.unwrap();
             let check = shell.run(workspace.directory(), CHECK);
             let at = (RunId(1), Time::from_millis(0));
-            workspace.watch_check(&changes, at, check).await.unwrap().unwrap()
+            Box::pin(workspace.watch_check(&changes, at, check)).await.unwrap().unwrap()
         });
         assert_eq!(ended.how, How::Exited(0));
         started.elapsed()
@@ -80,8 +80,9 @@ fn main() {
 
 async fn make_worktree(folder: &Path) -> Workspace {
     let root = folder.canonicalize().unwrap().join("project");
-    let body: String =
-        (0..40).map(|n| format!("def f{n}(a, b):\n    return a + b * {n}\n")).collect();
+    let body = (0..40).fold(String::new(), |body, n| {
+        body + &format!("def f{n}(a, b):\n    return a + b * {n}\n")
+    });
     for n in 0..FOLDERS {
         let folder = root.join(format!("folder{n}"));
         fs::create_dir_all(&folder).unwrap();
