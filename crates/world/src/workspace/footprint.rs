@@ -121,6 +121,7 @@ impl Workspace {
     /// Forgets all of it: the worktree is another one.
     pub(super) fn forget_footprint(&self) -> Result<(), Fault> {
         self.forget_own()?;
+        self.forget_own_index()?;
         [FOOTPRINT, MARK, CHECKED].into_iter().try_for_each(|name| self.state.forget(name))
     }
 
@@ -152,7 +153,9 @@ impl Workspace {
     ) -> Result<T, Fault> {
         self.set_mark().await?;
         self.keep_own(changes)?;
+        self.lend_index(changes).await?;
         let result = check.await;
+        self.give_index_back()?;
         let by_check = self.settle_mark(Author::Check).await?;
         if !by_check.is_empty() {
             self.take_back(&by_check, run, now).await?;

@@ -21,6 +21,7 @@ mod in_place;
 mod integrate;
 mod land;
 mod leftover;
+mod lent_index;
 mod names;
 mod own_bytes;
 mod own_code;

@@ -249,6 +249,7 @@ impl Workspace {
 
     /// Commands of ours were running when we were killed, and no agent has worked since.
     async fn make_up_for_mark(&self) -> Result<(), Fault> {
+        self.give_index_back()?;
         self.settle_mark(Author::Setup).await.map(drop)
     }
 }

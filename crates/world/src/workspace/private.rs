@@ -20,6 +20,8 @@ const KEPT: [&str; 7] = ["HEAD", "index", "lfs", "logs", "objects", "packed-refs
 const REF_BYTES_MAX: u64 = 4_096;
 /// Longer than the list of refs of any repository that people work with.
 const PACKED_BYTES_MAX: u64 = 256 * 1_024 * 1_024;
+/// The largest index that is read: a few million files.
+const INDEX_BYTES_MAX: u64 = 512 * 1_024 * 1_024;
 /// How many files of an agent's are looked at before it is given up.
 const FILES_MAX: usize = 500_000;
 /// How many refs lead to one commit at most.
@@ -122,6 +124,19 @@ impl PrivateRepository {
     /// Lets the agent find its branch at a commit, with the index that belongs to it.
     pub(super) fn stand_at(&self, position: Position<'_>) -> io::Result<()> {
         position.write_into(&self.folder)
+    }
+
+    /// Its index, where there is one that can be read.
+    pub(super) fn index(&self) -> Option<Vec<u8>> {
+        read_file(&self.folder.join("index"), INDEX_BYTES_MAX)
+    }
+
+    /// Lets it have another index. A folder that is none any more is left as it is.
+    pub(super) fn put_index(&self, bytes: &[u8]) -> io::Result<()> {
+        if is_folder(&self.folder) {
+            write_whole(&self.folder.join("index"), bytes)?;
+        }
+        Ok(())
     }
 
     /// Lets a branch be at a commit.

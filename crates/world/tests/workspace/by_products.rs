@@ -7,7 +7,7 @@ use unstuck_core::engine::{RunId, Start};
 use unstuck_world::scope::{Rules, Scope};
 use unstuck_world::workspace::{Committed, Preparation, Workspace};
 
-use super::repo::block_on;
+use super::repo::{block_on, run_in};
 use super::stage::{NOW, Stage, changed, paths, put, text};
 use super::{commit, wording};
 
@@ -182,4 +182,30 @@ fn what_git_makes_of_a_file_by_itself_is_no_work() {
     // The agent's own change of a mode is work.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(changed(&workspace), paths(&["plain.txt", "windows.txt"]));
+}
+
+// B15: what a check asks git for is the work, and the agent's own index is as it was afterwards.
+#[test]
+fn a_check_finds_the_work_in_the_index() {
+    let stage = Stage::with(&[("a", "1\n"), ("gone", "1\n")]);
+    let workspace = stage.fresh();
+    let dir = workspace.directory().to_owned();
+    put(&workspace, "a", "2\n");
+    put(&workspace, "new", "2\n");
+    fs::remove_file(dir.join("gone")).unwrap();
+    let asked = |args: &[&str]| run_in(&dir, args.iter().copied());
+    let before = asked(&["status", "--porcelain"]);
+    let changes = block_on(workspace.changes()).unwrap();
+    let check = async {
+        (
+            asked(&["ls-files"]),
+            asked(&["diff", "--name-only"]),
+            asked(&["diff", "--cached", "--name-only"]),
+        )
+    };
+    let seen = block_on(workspace.watch_check(&changes, (RunId(1), NOW), check)).unwrap();
+    assert_eq!(seen.0.trim(), "a\nnew");
+    assert_eq!(seen.1.trim(), "");
+    assert_eq!(seen.2.trim(), "a\ngone\nnew");
+    assert_eq!(asked(&["status", "--porcelain"]), before);
 }
