@@ -8,6 +8,7 @@ use unstuck_core::engine::Start;
 use unstuck_core::fault::Fault;
 use unstuck_world::workspace::Workspace;
 
+use super::check::names;
 use super::follow::ACTIONS_MAX;
 use super::world::Shared;
 use crate::world::Order;
@@ -40,11 +41,7 @@ impl Shared {
             return Ok(());
         }
         workspace.take_back(&written, order.effect.run, self.clock.now()).await?;
-        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-        let said = format!(
-            "I put back {}: the checks change it by themselves, and the work did not.",
-            names.join(", ")
-        );
+        let said = format!("I put back what only the tests have changed: {}.", names(&written));
         self.narrate(order, &said).await;
         Ok(())
     }

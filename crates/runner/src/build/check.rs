@@ -348,7 +348,7 @@ pub(super) async fn look_over(
     Ok(task.scope.judge(changes.iter().map(|change| change.path.as_path())))
 }
 
-fn names(paths: &[PathBuf]) -> String {
+pub(super) fn names(paths: &[PathBuf]) -> String {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
 }

@@ -128,6 +128,9 @@ impl<'a> Follower<'a> {
                 stop.cancel();
             }
             while activities.recv().await.is_some() {}
+        } else {
+            // It may have ended before that was heard.
+            self.seen.content = None;
         }
         self.seen
     }

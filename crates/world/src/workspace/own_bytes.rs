@@ -34,7 +34,7 @@ pub(super) enum PutBack<'a> {
 }
 
 impl Workspace {
-    /// Keeps what the files of a change hold. Copies that are there were left by a kill, and nobody
+    /// Keeps what the files of a change hold. Copies that are there were left by a kill, and no agent
     /// has worked since.
     pub(super) fn keep_own(&self, changes: &[Change]) -> Result<(), Fault> {
         if self.state.read(LIST)?.is_some() {
