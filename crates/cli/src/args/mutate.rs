@@ -30,7 +30,7 @@ pub(crate) struct Mutate {
     #[arg(long, value_name = "KEY")]
     pub(crate) key: String,
 
-    /// How far the key counts: for good in the whole project, unless an agent's task declares it
+    /// How far the key counts: for good in the whole project, unless it says otherwise
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<KeyScope>,
 
@@ -70,7 +70,7 @@ pub(crate) struct Mutate {
 /// How far a key counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum KeyScope {
-    /// One firing of the job that it is in, with all its retries
+    /// One firing of the job that it is in with all its retries, or one task of an agent
     Firing,
     /// The whole project, for good
     Project,

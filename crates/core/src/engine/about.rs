@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::event::{Event, Raised, Recorded};
+use super::event::{Event, Raised, Reconciled, Recorded};
 use super::ids::{BuildId, RunId, TaskId};
 use crate::fault::{Code, Fault};
 
@@ -30,6 +30,14 @@ impl Event {
     pub const fn met(&self) -> Option<&Arc<Fault>> {
         match self {
             Self::FaultMet { fault, .. } => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// What became before of the action that it declares, where that is known.
+    pub const fn declared_before(&self) -> Option<Reconciled> {
+        match self {
+            Self::Declared { before, .. } => *before,
             _ => None,
         }
     }

@@ -286,7 +286,13 @@ pub enum Event {
     Nudged { run: RunId },
     /// The agent declared an action for later.
     #[serde(rename = "run.declared")]
-    Declared { run: RunId, mutation: Arc<MutationSpec> },
+    Declared {
+        run: RunId,
+        mutation: Arc<MutationSpec>,
+        /// What became of it before, where its key was used for it in this project already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Reconciled>,
+    },
 
     /// The agent began a round of thinking.
     #[serde(rename = "agent.thinking")]

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    Command, DoubtedAction, Event, MutationState, Outcome, Phase, Recorded, Rejected, Status, Step,
-    TaskState, Work,
+    Command, DoubtedAction, Event, MutationState, Outcome, Phase, Reconciled, Recorded, Rejected,
+    Status, Step, TaskState, Work,
 };
 use unstuck_core::fault::{Code, Fault};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, TaskSpec, WorkPhase};
 use unstuck_core::question::{Decision, QuestionKind};
 use unstuck_core::time::{Span, Time};
 
-use crate::stage::{Stage, action, fault, happened, task, with_actions};
+use crate::stage::{Stage, action, fault, happened, needing, task, with_actions};
 
 fn unknown() -> Outcome {
     Outcome::Unknown { fault: Arc::new(fault(Code::NetworkTimeout, "lost")) }
@@ -430,6 +430,45 @@ fn a_permanent_key_with_other_arguments_is_refused_on_the_way_too() {
         }
     }
     assert_eq!(performs(&stage), 1);
+}
+
+// T3.12
+#[test]
+fn what_another_task_has_done_under_a_key_is_declared_as_done_and_not_repeated() {
+    let charge = |arguments| MutationSpec { permanent: true, arguments, ..action("charge") };
+    let mut stage = Stage::new();
+    stage.build(vec![task("a"), needing("b", &["a"])]);
+    let declares = |stage: &mut Stage, name: &str, mutation: MutationSpec| {
+        let effect = stage.effect_id(name);
+        stage.try_to(Command::Mutate { effect, mutation })
+    };
+    let before = |events: Vec<Event>| {
+        events.iter().find_map(|event| match event {
+            Event::Declared { before, .. } => Some(*before),
+            _ => None,
+        })
+    };
+    // What it needs is one of the task's own, whose key holds for the task only.
+    let charged = MutationSpec { requires: Some("push".to_owned()), ..charge(1) };
+    assert_eq!(before(declares(&mut stage, "a", action("push")).unwrap()), Some(None));
+    assert_eq!(before(declares(&mut stage, "a", charged).unwrap()), Some(None));
+    stage.attempt("a");
+    stage.done("a");
+    stage.done("a");
+    stage.applied("a");
+    stage.applied("a");
+    stage.done("a");
+    assert_eq!((performs(&stage), stage.task_state("a")), (2, &TaskState::Done));
+
+    let other = declares(&mut stage, "b", charge(2)).unwrap_err();
+    assert_eq!(other, Rejected::KeyReused("charge".to_owned()));
+    let same = declares(&mut stage, "b", charge(1)).unwrap();
+    assert_eq!(before(same), Some(Some(Reconciled::Applied)));
+    stage.attempt("b");
+    stage.done("b");
+    stage.done("b");
+    stage.done("b");
+    assert_eq!((performs(&stage), stage.task_state("b")), (2, &TaskState::Done));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use unstuck_core::attempt::{Action, Observation, Outcome, Step, Verdict, diff_digest};
-use unstuck_core::engine::{Note, Progress};
+use unstuck_core::engine::{Note, Progress, Reconciled};
 use unstuck_core::fault::{Code, Fault, Input, Kind, Logic};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::tool::{
@@ -48,6 +48,7 @@ struct Standing {
 #[serde(tag = "state", rename_all = "snake_case")]
 enum Stands {
     Declared { runs: &'static str },
+    LeftOut { runs: &'static str },
     Applied { result: Arc<str> },
 }
 
@@ -210,8 +211,14 @@ impl Working<'_> {
             Err(fault) => return self.failed(call, *fault, None).await,
         };
         let (key, kind) = (spec.key.clone(), spec.kind);
-        let state = match self.desk.declare(spec).await? {
-            Declared::ForLater => Stands::Declared { runs: "once, after the checks" },
+        let state = match self.desk.declare(spec.clone()).await? {
+            Declared::Noted(before) => {
+                let runs = self.tools.when_run(&spec, before);
+                match before {
+                    Some(Reconciled::Skipped) => Stands::LeftOut { runs },
+                    _ => Stands::Declared { runs },
+                }
+            }
             Declared::Before(result) => Stands::Applied { result },
             Declared::Refused(why) => return self.failed(call, *refused(&why), None).await,
             Declared::OutOfPhase(why) => return Ok(Answered::of(why, Outcome::Failed)),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Digest;
-use unstuck_core::engine::{Command, EffectId, Event, Note, Progress, Recorded, RunId, TaskId};
+use unstuck_core::engine::{
+    Command, EffectId, Event, Note, Progress, Reconciled, Recorded, RunId, TaskId,
+};
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::MutationSpec;
 use unstuck_core::policy::{Amount, Policy};
@@ -25,9 +27,9 @@ pub(super) enum Over {
 
 /// What became of an action that was to be declared.
 pub(super) enum Declared {
-    /// It is performed after the checks.
-    ForLater,
-    /// An earlier attempt of the task did it, with this result.
+    /// It is performed after the checks, unless this became of it before.
+    Noted(Option<Reconciled>),
+    /// It was done before, with this result.
     Before(Arc<str>),
     Refused(String),
     /// The task acts in no way in its phase; that is noted already.
@@ -105,7 +107,7 @@ impl Desk<'_> {
         let known = self.decider.look(Look::Action { task, key }).await;
         Ok(match known.map_err(|_| Over::Run)?.text() {
             Some(result) if !anew => Declared::Before(result),
-            _ => Declared::ForLater,
+            _ => Declared::Noted(decided.iter().find_map(|of| of.event.declared_before())),
         })
     }
 

@@ -76,7 +76,7 @@ impl Shared {
         let outside = verdict.out_of_scope();
         if !outside.is_empty() {
             let (run, now) = (order.effect.run, self.clock.now());
-            let taken = workspace.take_back(&outside, run, now).await?;
+            let taken = workspace.take_back_work(&outside, run, now).await?;
             return verdict.fault(Some(&taken.patch)).map_or(Ok(()), Err);
         }
         match verdict.fault(None) {
@@ -110,7 +110,7 @@ impl Shared {
         workspace: &Workspace,
         paths: &[PathBuf],
     ) -> Result<Fault, Fault> {
-        let taken = workspace.take_back(paths, order.effect.run, self.clock.now()).await?;
+        let taken = workspace.take_back_work(paths, order.effect.run, self.clock.now()).await?;
         let files = paths.iter().map(|path| path.display().to_string()).collect();
         let context = Files { files, patch: Some(taken.patch.display().to_string()) };
         let message = format!(
@@ -129,7 +129,7 @@ impl Shared {
         workspace: &Workspace,
         paths: &[PathBuf],
     ) -> Result<(), Fault> {
-        let taken = workspace.take_back(paths, order.effect.run, self.clock.now()).await?;
+        let taken = workspace.take_back_work(paths, order.effect.run, self.clock.now()).await?;
         let named = names(paths);
         if workspace.changes().await?.is_empty() {
             let files = paths.iter().map(|path| path.display().to_string()).collect();

@@ -58,7 +58,7 @@ impl Shared {
         let verdict = look_over(task, &workspace).await?;
         let paths = [verdict.out_of_scope(), verdict.ask].concat();
         if !paths.is_empty() {
-            workspace.take_back(&paths, order.effect.run, self.clock.now()).await?;
+            workspace.take_back_work(&paths, order.effect.run, self.clock.now()).await?;
         }
         Ok(())
     }

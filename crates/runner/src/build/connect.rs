@@ -26,7 +26,7 @@ impl Shared {
     /// Sends a call.
     pub(super) async fn call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
-        let reach = self.permit(order, mutation).await?;
+        let reach = self.permit(order, mutation).await?.call;
         match call {
             Call::PullRequest(wanted) => {
                 let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
@@ -46,7 +46,7 @@ impl Shared {
     /// Finds out whether a call got through. The command that was kept for it knows best.
     pub(super) async fn look_up_call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
-        let reach = self.permit(order, mutation).await?;
+        let reach = self.permit(order, mutation).await?.probe;
         if let Some(probe) = &mutation.spec.look_up {
             let (launch, _egress) = self.launch(order, mutation, &reach).await?;
             let never = tokio_util::sync::CancellationToken::new();

@@ -4,7 +4,7 @@
 use unstuck_core::engine::Mutation;
 use unstuck_core::fault::Fault;
 use unstuck_world::commands::{Commands, Rules};
-use unstuck_world::tool::{ActionReach, Declarable};
+use unstuck_world::tool::{ActionReach, Declarable, Permitted};
 
 use super::connect::is_planned;
 use super::worker::Worker;
@@ -18,10 +18,10 @@ impl Shared {
         &self,
         order: &Order,
         mutation: &Mutation,
-    ) -> Result<ActionReach, Fault> {
+    ) -> Result<Permitted, Fault> {
         let spec = &mutation.spec;
         if is_planned(order, mutation) {
-            return Ok(ActionReach::Anything);
+            return Ok(Permitted { call: ActionReach::Anything, probe: ActionReach::Anything });
         }
         let nothing = Declarable::default();
         let (rules, declarable) = match &self.task(order)?.worker {

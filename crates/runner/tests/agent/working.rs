@@ -98,7 +98,7 @@ async fn an_action_is_declared_and_runs_after_the_checks() {
     let asked = stage.asked_of("a");
     let answer: serde_json::Value = serde_json::from_str(&results(&asked[1])[0].1).unwrap();
     let expected = json!({"key": "release", "kind": "command", "state": "declared",
-        "runs": "once, after the checks"});
+        "runs": "once, after the checks and when a person has said yes to it"});
     assert_eq!(answer, expected);
     let (_, refused, failed) = results(&asked[2]).remove(0);
     assert!(failed && refused.contains("other arguments"), "{refused}");

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
-use unstuck_core::plan::{Call, CommandCall, HttpCall, MutationSpec};
+use unstuck_core::plan::{Call, HttpCall, MutationSpec, ProbeCommand};
 
 use super::declare::line_of;
 use crate::egress::{HostPattern, service_target};
@@ -31,7 +31,16 @@ pub struct ActionRule {
     pub secrets: BTreeSet<String>,
 }
 
-/// What an action that is performed may reach.
+/// What an action may reach that may be performed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permitted {
+    /// What its call may reach.
+    pub call: ActionReach,
+    /// What the command may reach that looks it up.
+    pub probe: ActionReach,
+}
+
+/// What one command or request of an action may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionReach {
     /// Whatever it likes: the plan, or a person, said yes to this very action.
@@ -41,24 +50,26 @@ pub enum ActionReach {
 }
 
 impl ActionRule {
-    /// Whether the rule lets an action be performed.
-    pub(super) fn covers(&self, spec: &MutationSpec) -> bool {
-        match (spec.call.as_deref(), &self.command) {
-            (Some(Call::Command(call)), Some(pattern)) => self.covers_command(pattern, call, spec),
-            (Some(Call::Http(call)), None) => self.covers_request(call) && spec.look_up.is_none(),
-            _ => false,
+    /// Whether the rule lets a call be made.
+    pub(super) fn covers(&self, call: &Call) -> bool {
+        match call {
+            Call::Command(call) => {
+                call.variables.iter().all(|variable| self.secrets.contains(variable))
+                    && self.covers_line(line_of(&call.program, &call.arguments))
+            }
+            Call::Http(call) => self.command.is_none() && self.covers_request(call),
+            Call::PullRequest(_) => false,
         }
     }
 
-    /// A command that looks the action up is run as well, and has to be covered, too.
-    fn covers_command(&self, pattern: &str, call: &CommandCall, spec: &MutationSpec) -> bool {
-        let fits = |line: Option<&str>| {
-            line.is_some_and(|line| matches_command(pattern, without_folder(line)))
-        };
-        let probe = spec.look_up.as_ref();
-        call.variables.iter().all(|variable| self.secrets.contains(variable))
-            && fits(line_of(&call.program, &call.arguments))
-            && probe.is_none_or(|probe| fits(line_of(&probe.program, &probe.arguments)))
+    /// Whether the rule lets a command be run that looks an action up.
+    pub(super) fn covers_probe(&self, probe: &ProbeCommand) -> bool {
+        self.covers_line(line_of(&probe.program, &probe.arguments))
+    }
+
+    fn covers_line(&self, line: Option<&str>) -> bool {
+        let (Some(pattern), Some(line)) = (&self.command, line) else { return false };
+        matches_command(pattern, without_folder(line))
     }
 
     /// A request whose headers name another host goes there in truth.
@@ -204,8 +215,7 @@ mod tests {
     fn a_request_that_names_another_host_or_an_unlisted_secret_is_not_covered() {
         let rule = rule();
         let call = HttpCall { url: "https://a.example/x".to_owned(), ..HttpCall::default() };
-        let spec = |call: &HttpCall| MutationSpec::calling("k", Call::Http(call.clone()));
-        assert!(rule.covers(&spec(&call)));
+        assert!(rule.covers(&Call::Http(call.clone())));
         let host = ("HOST".to_owned(), "b.example".to_owned());
         let elsewhere = HttpCall { headers: vec![host], ..call.clone() };
         let looked = Some("https://b.example/".to_owned());
@@ -216,7 +226,7 @@ mod tests {
         };
         let secret = HttpCall { secrets: vec![secret], ..call };
         for call in [elsewhere, looked, secret] {
-            assert!(!rule.covers(&spec(&call)), "{call:?}");
+            assert!(!rule.covers(&Call::Http(call.clone())), "{call:?}");
         }
     }
 }

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use unstuck_core::engine::Reconciled;
 use unstuck_core::fault::{Fault, Permission};
 use unstuck_core::plan::{
     Call, CommandCall, HttpCall, MutationKind, MutationSpec, ProbeCommand, PullRequest,
@@ -15,7 +16,7 @@ use unstuck_core::plan::{
 };
 use unstuck_core::time::Span;
 
-use super::allow::{ActionReach, ActionRule, TEXT_BYTES_MAX, text_of};
+use super::allow::{ActionReach, ActionRule, Permitted, TEXT_BYTES_MAX, text_of};
 use super::fail::bad_input;
 use super::wish::Declaration;
 use crate::commands::Commands;
@@ -115,11 +116,11 @@ impl Declarable {
                 commands.admit(command).map_err(Box::new)?;
                 self.may_name(secrets.iter())?;
                 let call = shell(command, secrets, *timeout_seconds);
-                MutationSpec::calling(key, Call::Command(call))
+                once_ever(MutationSpec::calling(key, Call::Command(call)))
             }
             Irreversible::Http { secrets, .. } => {
                 self.may_name(secrets.iter().map(|header| &header.variable))?;
-                MutationSpec::calling(key, Call::Http(request(&declared.action)))
+                once_ever(MutationSpec::calling(key, Call::Http(request(&declared.action))))
             }
             Irreversible::Push {} => push(key),
             Irreversible::PullRequest { .. } => {
@@ -141,12 +142,22 @@ impl Declarable {
         Ok(MutationSpec { requires: declared.after.clone(), ..spec })
     }
 
-    /// When an action is performed, as its agent is told.
-    pub fn when_run(&self, spec: &MutationSpec) -> &'static str {
-        if self.rule_for(spec).is_some() || !needs_leave(spec) {
-            "once, after the checks"
-        } else {
-            "once, after the checks and when a person has said yes to it"
+    /// When an action is performed, as its agent is told; `before` is what became of it where its key
+    /// was used already.
+    pub fn when_run(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
+        match before {
+            Some(Reconciled::Applied) => {
+                "not again: it was done before under this key. Another action needs another key"
+            }
+            Some(Reconciled::Skipped) => {
+                "not at all: a person left it out before. Another action needs another key"
+            }
+            Some(Reconciled::NotApplied) | None if self.ruled(spec).is_some() => {
+                "once, after the checks"
+            }
+            Some(Reconciled::NotApplied) | None => {
+                "once, after the checks and when a person has said yes to it"
+            }
         }
     }
 
@@ -158,7 +169,7 @@ impl Declarable {
         spec: &MutationSpec,
         commands: &Commands,
         approved: &BTreeSet<String>,
-    ) -> Result<ActionReach, Box<Fault>> {
+    ) -> Result<Permitted, Box<Fault>> {
         match spec.call.as_deref() {
             None => {}
             Some(Call::Command(call)) => {
@@ -173,18 +184,29 @@ impl Declarable {
         if let Some(probe) = &spec.look_up {
             admit(commands, line_of(&probe.program, &probe.arguments))?;
         }
-        if let Some(rule) = self.rule_for(spec) {
-            return Ok(ActionReach::Hosts(rule.hosts.clone()));
+        if let Some(permitted) = self.ruled(spec) {
+            return Ok(permitted);
         }
         let text = text_of(spec);
-        if !needs_leave(spec) || approved.contains(&text) {
-            return Ok(ActionReach::Anything);
+        if approved.contains(&text) {
+            return Ok(Permitted { call: ActionReach::Anything, probe: ActionReach::Anything });
         }
         Err(not_allowed(spec, text))
     }
 
-    fn rule_for(&self, spec: &MutationSpec) -> Option<&ActionRule> {
-        self.allowed.iter().find(|rule| rule.covers(spec))
+    /// What an action may reach by the rules, where they allow it: one its call, and one the command
+    /// that looks it up. Pushes and pull requests go where the settings say.
+    fn ruled(&self, spec: &MutationSpec) -> Option<Permitted> {
+        let hosts = |rule: &ActionRule| ActionReach::Hosts(rule.hosts.clone());
+        let call = match spec.call.as_deref() {
+            None | Some(Call::PullRequest(_)) => ActionReach::Anything,
+            Some(call) => hosts(self.allowed.iter().find(|rule| rule.covers(call))?),
+        };
+        let probe = match &spec.look_up {
+            None => call.clone(),
+            Some(probe) => hosts(self.allowed.iter().find(|rule| rule.covers_probe(probe))?),
+        };
+        Some(Permitted { call, probe })
     }
 
     fn is_the_place(&self, wanted: &PullRequest) -> Result<(), Box<Fault>> {
@@ -223,12 +245,6 @@ impl Declarable {
             ..place.clone()
         })
     }
-}
-
-/// Whether an action is performed only with leave. Pushes and pull requests go where the settings
-/// say, but a command that looks one up is a command of the agent's.
-fn needs_leave(spec: &MutationSpec) -> bool {
-    matches!(spec.call.as_deref(), Some(Call::Command(_) | Call::Http(_))) || spec.look_up.is_some()
 }
 
 /// The fault of an action that nothing allows: a person is asked, and reads all of it.
@@ -284,6 +300,12 @@ fn request(wanted: &Irreversible) -> HttpCall {
         look_up_url: look_up_url.clone(),
         timeout_ms: timeout(*timeout_seconds, usual.timeout_ms),
     }
+}
+
+/// A key that a model gives to a charge or a release holds for good: another task or a later build
+/// that declares the same does not perform it again. Pushes and pull requests belong to their branch.
+fn once_ever(spec: MutationSpec) -> MutationSpec {
+    MutationSpec { permanent: true, ..spec }
 }
 
 fn push(key: &str) -> MutationSpec {
@@ -420,12 +442,43 @@ mod tests {
         let spec = |call| MutationSpec::calling("key", call);
         let wanted = spec(command("sh", "./deploy a", "TOKEN"));
         let approved = BTreeSet::from([text_of(&wanted)]);
-        assert_eq!(may.permits(&wanted, &commands, &approved).unwrap(), ActionReach::Anything);
+        let permitted = may.permits(&wanted, &commands, &approved).unwrap();
+        assert_eq!(permitted.call, ActionReach::Anything);
         let other = spec(command("sh", "./deploy b", "TOKEN"));
         let probed = wanted.clone().looked_up_by(probe("curl evil"));
         for unlike in [other, probed] {
             assert!(may.permits(&unlike, &commands, &approved).is_err(), "{unlike:?}");
         }
+    }
+
+    #[test]
+    fn one_rule_allows_the_call_and_another_the_command_that_looks_it_up() {
+        let rule = |command: Option<&str>, host: &str| ActionRule {
+            command: command.map(str::to_owned),
+            hosts: vec![HostPattern::parse(host).unwrap()],
+            ..ActionRule::default()
+        };
+        let reach = |host: &str| ActionReach::Hosts(vec![HostPattern::parse(host).unwrap()]);
+        let (pay, asks) =
+            (rule(Some("./pay *"), "pay.example"), rule(Some("./paid *"), "b.example"));
+        let post = rule(None, "shop.example");
+        let commands = Commands::new(&Rules::default());
+        let permits = |allowed: &[&ActionRule], spec: &MutationSpec| {
+            let allowed = allowed.iter().map(|rule| (*rule).clone()).collect();
+            let may = Declarable { allowed, ..Declarable::default() };
+            may.permits(spec, &commands, &BTreeSet::new()).ok()
+        };
+        let command = Call::Command(shell("./pay 7", &[], None));
+        let request = HttpCall { url: "https://shop.example/".to_owned(), ..HttpCall::default() };
+        for (call, host) in [(command, "pay.example"), (Call::Http(request), "shop.example")] {
+            let spec = MutationSpec::calling("pay", call).looked_up_by(probe("./paid 7"));
+            let permitted = permits(&[&pay, &post, &asks], &spec).unwrap();
+            assert_eq!(permitted, Permitted { call: reach(host), probe: reach("b.example") });
+            assert_eq!(permits(&[&pay, &post], &spec), None);
+            assert_eq!(permits(&[&asks], &spec), None);
+        }
+        let probed = push("out").looked_up_by(probe("./paid 7"));
+        assert!(permits(&[&asks], &probed).is_some() && permits(&[&pay], &probed).is_none());
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod toolbox;
 mod walled;
 mod wish;
 
-pub use allow::{ActionReach, ActionRule};
+pub use allow::{ActionReach, ActionRule, Permitted};
 pub use declare::{Declarable, Irreversible};
 pub(crate) use fail::bad_input;
 pub use shorten::{SHOWN_BYTES_MAX, shorten};

@@ -103,7 +103,8 @@ pub fn spoken() -> Vec<ToolSpec> {
              It is not run now: it runs once, after the checks of your work have passed and it is \
              merged. The answer says whether it is declared, or was done before and with what result.",
             &json!({
-                "key": text("A name for the action that stays the same for the same action."),
+                "key": text("Names this very action for good, such as charge-order-7 or release-1.4.2: the same \
+                             key is never performed twice in this project, by this task or a later one."),
                 "action": { "description": "What is to be done.", "anyOf": actions() },
                 "probe": text("A line of shell that finds out whether it happened: status 0 it did, \
                                1 it did not. Without it a person is asked when the answer is lost."),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::Outcome;
+use unstuck_core::engine::Reconciled;
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::MutationSpec;
 
@@ -135,6 +136,11 @@ impl Toolbox {
     pub fn declared(&self, declaration: &Declaration) -> Result<MutationSpec, Box<Fault>> {
         let Means { declarable, commands, .. } = &self.runs.0;
         declarable.action(declaration, commands)
+    }
+
+    /// When an action is performed, as the model is told; `before` is what became of it before.
+    pub fn when_run(&self, spec: &MutationSpec, before: Option<Reconciled>) -> &'static str {
+        self.runs.0.declarable.when_run(spec, before)
     }
 
     /// What really stands between its commands and the outside.

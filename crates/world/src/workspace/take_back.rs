@@ -12,6 +12,7 @@ use super::changes::{Change, ChangeKind, Content};
 use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::Oid;
+use crate::git::raw::What;
 
 /// What was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,20 @@ impl Workspace {
             changes.iter().cloned().partition(|change| wanted.contains(change.path.as_path()));
         let taken = self.take_out(&changes, &out, run, now).await;
         taken.map_err(|cause| self.quarantine(&cause))
+    }
+
+    /// Takes back what an agent did to these paths. A file that it moved there goes back to where it was.
+    pub async fn take_back_work(
+        &self,
+        paths: &[PathBuf],
+        run: RunId,
+        now: Time,
+    ) -> Result<TakenBack, Fault> {
+        let differences = self.differences().await?;
+        let moved = differences.into_iter().filter(|of| of.what == What::Renamed);
+        let sources = moved.filter(|of| paths.contains(&of.path)).filter_map(|of| of.from);
+        let paths: Vec<PathBuf> = paths.iter().cloned().chain(sources).collect();
+        self.take_back(&paths, run, now).await
     }
 
     /// Lets the worktree be what it was at an earlier time of the same attempt. What was there is kept

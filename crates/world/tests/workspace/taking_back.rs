@@ -61,6 +61,21 @@ fn exactly_the_part_outside_is_taken_back_and_its_patch_applies() {
     assert!(!dir.join("keys/deleted").exists());
 }
 
+// T4.12: half of a rename would be a deletion.
+#[test]
+fn a_file_that_was_moved_outside_goes_back_to_where_it_was() {
+    let stage = Stage::with(&[("src/a", "1\n2\n3\n4\n"), ("src/b", "5\n"), ("src/c", "6\n")]);
+    let workspace = stage.fresh();
+    let dir = workspace.directory();
+    fs::rename(dir.join("src/a"), dir.join("a")).unwrap();
+    put(&workspace, "a", "1\n2\n3\n4\nmore\n");
+    fs::remove_file(dir.join("src/b")).unwrap();
+    fs::rename(dir.join("src/c"), dir.join("src/d")).unwrap();
+    block_on(workspace.take_back_work(&paths(&["a"]), RunId(1), NOW)).unwrap();
+    assert_eq!(changed(&workspace), paths(&["src/b", "src/c", "src/d"]));
+    assert_eq!(text(&workspace, "src/a"), "1\n2\n3\n4\n");
+}
+
 // B43: what an agent does after its work was done does not throw it away.
 #[test]
 fn the_worktree_goes_back_to_what_it_held_at_an_earlier_time() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use unstuck_core::engine::{Command, Note, Recorded, Work};
+use unstuck_core::engine::{Command, Note, Reconciled, Recorded, Work};
 use unstuck_core::fault::{Code, Fault, Input, Work as Kind};
 use unstuck_core::plan::MutationKind;
 use unstuck_world::commands::{Commands, Rules};
@@ -153,7 +153,13 @@ async fn declare(desk: &mut Desk, declaration: &Declaration) -> Result<String, N
         return Err(No(fault.code(), fault.message.clone()));
     }
     let (key, kind) = (spec.key.as_str(), spec.kind);
-    let declared = Declared { key, kind, state: "declared", runs: declarable.when_run(&spec) };
+    let before = events.iter().find_map(|recorded| recorded.event.declared_before());
+    let state = match before {
+        Some(Reconciled::Applied) => "applied",
+        Some(Reconciled::Skipped) => "left_out",
+        Some(Reconciled::NotApplied) | None => "declared",
+    };
+    let declared = Declared { key, kind, state, runs: declarable.when_run(&spec, before) };
     // Nothing in it can fail to be written.
     Ok(serde_json::to_string(&declared).unwrap_or_default())
 }

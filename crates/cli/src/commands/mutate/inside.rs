@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use unstuck_core::engine::{Command, Effect, Work};
+use unstuck_core::engine::{Command, Effect, Reconciled, Work};
 use unstuck_core::plan::MutationSpec;
 use unstuck_runner::control::Client;
 use unstuck_runner::{Settled, Undecided};
+use unstuck_world::tool::Declarable;
 
 use super::action::CommandAction;
 use super::wanted;
@@ -25,6 +26,8 @@ pub(super) enum Came {
     Settled(Arc<Result<Settled, Undecided>>),
     /// It is performed later: then.
     Declared(&'static str),
+    /// It was done before, and is not done again.
+    DoneBefore,
     /// It was waited for long enough.
     GivenUp,
 }
@@ -55,21 +58,33 @@ pub(super) async fn settle(
             })
         }
         Work::Attempt { .. } => {
-            let (declared, when) = wanted::declared(args, &spec, project)?;
-            Ok(declare(&client, &effect, declared, when).await)
+            let (declared, declarable) = wanted::declared(args, &spec, project)?;
+            Ok(declare(&client, &effect, declared, &declarable).await)
         }
         _ => Ok(Err(Undecided::Refused(ONLY_REPAIRS.to_owned())).into()),
     }
 }
 
 /// Declares it, as the tool does. One that was performed before is not performed again.
-async fn declare(client: &Client, effect: &Effect, spec: MutationSpec, when: &'static str) -> Came {
-    let mutate = Command::Mutate { effect: effect.id, mutation: spec };
-    match client.command(mutate).await {
-        Ok(events) => match events.iter().find_map(|recorded| recorded.event.met()) {
-            Some(fault) => Err(Undecided::Refused(fault.message.clone())).into(),
-            None => Came::Declared(when),
-        },
-        Err(error) => Err(Undecided::from(error)).into(),
+async fn declare(
+    client: &Client,
+    effect: &Effect,
+    spec: MutationSpec,
+    declarable: &Declarable,
+) -> Came {
+    let mutate = Command::Mutate { effect: effect.id, mutation: spec.clone() };
+    let events = match client.command(mutate).await {
+        Ok(events) => events,
+        Err(error) => return Err(Undecided::from(error)).into(),
+    };
+    if let Some(fault) = events.iter().find_map(|recorded| recorded.event.met()) {
+        return Err(Undecided::Refused(fault.message.clone())).into();
+    }
+    match events.iter().find_map(|recorded| recorded.event.declared_before()) {
+        Some(Reconciled::Applied) => Came::DoneBefore,
+        Some(Reconciled::Skipped) => Ok(Settled::Skipped).into(),
+        before @ (Some(Reconciled::NotApplied) | None) => {
+            Came::Declared(declarable.when_run(&spec, before))
+        }
     }
 }

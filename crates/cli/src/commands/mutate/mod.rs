@@ -47,7 +47,15 @@ pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
         };
         match came {
             Came::Settled(settled) => tell(args, &project, &settled, &action),
-            Came::Declared(when) => tell_declared(&args.key, when),
+            Came::Declared(when) => tell_agent(&format!(
+                "{:?} is declared. Nothing has run yet: it runs {when}. Go on as if it were done, \
+                 and do not run it yourself.",
+                args.key
+            )),
+            Came::DoneBefore => tell_agent(&format!(
+                "{:?} was done before, so nothing is run. Another action needs another key.",
+                args.key
+            )),
             Came::GivenUp => {
                 let hindrance = patience.hindrance().unwrap_or(Hindrance::Unsettled);
                 Ok(wait::tell_given_up(hindrance, args))
@@ -56,14 +64,10 @@ pub(crate) fn run(args: &Mutate, dir: Option<&Path>) -> Result<Exit, Error> {
     })
 }
 
-/// Says that it will be done. An agent reads it in the output of its command.
-fn tell_declared(key: &str, when: &str) -> Result<Exit, Error> {
+/// Says what becomes of it. An agent reads it in the output of its command.
+fn tell_agent(words: &str) -> Result<Exit, Error> {
     let mut out = io::stdout();
-    writeln!(
-        out,
-        "unstuck: {key:?} is declared. Nothing has run yet: it runs {when}. Go on as if it \
-         were done, and do not run it yourself."
-    )?;
+    writeln!(out, "unstuck: {words}")?;
     out.flush()?;
     Ok(Exit::Done)
 }

@@ -62,13 +62,12 @@ pub(super) fn spec(args: &Mutate, alone: bool, project: &Project) -> Result<Muta
 }
 
 /// The same action as an agent's task declares it: a line of shell that is run after the checks, in
-/// the folder that the agent is in; and when. Its key counts for the task unless the agent says
-/// otherwise.
+/// the folder that the agent is in; and what such actions may use.
 pub(super) fn declared(
     args: &Mutate,
     spec: &MutationSpec,
     project: &Project,
-) -> Result<(MutationSpec, &'static str), Error> {
+) -> Result<(MutationSpec, Declarable), Error> {
     let words: Vec<String> =
         args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Some((program, arguments)) = words.split_first() else {
@@ -93,9 +92,7 @@ pub(super) fn declared(
     let declarable: Declarable = told.unwrap_or_default();
     let commands = Commands::new(&Rules::default());
     let declared = declarable.action(&declaration, &commands).map_err(Error::Fault)?;
-    let permanent = args.scope == Some(KeyScope::Project);
-    let when = declarable.when_run(&declared);
-    Ok((MutationSpec { permanent, ..declared }, when))
+    Ok((MutationSpec { permanent: spec.permanent, ..declared }, declarable))
 }
 
 /// The folder that we are in, from the root of its worktree; none at the root.

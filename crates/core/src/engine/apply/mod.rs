@@ -94,7 +94,7 @@ impl State {
             }
             Event::Checked { run, checked } => self.checked(*run, checked, at),
             Event::Nudged { run } => self.nudged(*run),
-            Event::Declared { run, mutation } => self.declared(*run, mutation),
+            Event::Declared { run, mutation, .. } => self.declared(*run, mutation),
             Event::Retrying { task, signature, .. } => self.retrying(*task, *signature, at),
             Event::Recovered { task, .. } => self.recovered(*task),
             Event::Forgotten { signature } => self.forgotten(*signature),

@@ -99,9 +99,6 @@ fn send(turn: &mut Turn<'_>, run: RunId, mutation: MutationId, at: u32) {
 fn requirement_met(turn: &Turn<'_>, id: MutationId) -> bool {
     let Some(mutation) = turn.state.mutation(id) else { return false };
     let Some(required) = &mutation.spec.requires else { return true };
-    let Some(task) = turn.state.task(mutation.task) else { return false };
-    turn.state
-        .ledger
-        .find_key(task, mutation.spec.permanent, required)
-        .is_some_and(|required| matches!(required.state, MutationState::Applied { .. }))
+    let required = turn.state.action(mutation.task, required);
+    required.is_some_and(|required| matches!(required.state, MutationState::Applied { .. }))
 }

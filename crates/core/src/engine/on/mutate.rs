@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::raise::raised;
 use crate::engine::command::Rejected;
-use crate::engine::event::Event;
+use crate::engine::event::{Event, Reconciled};
 use crate::engine::flow::{self, DECLARED_MAX};
 use crate::engine::ids::{EffectId, MutationId, RunId, TaskId};
 use crate::engine::ledger::MutationState;
@@ -70,8 +70,29 @@ fn declare(
         }
         None => {}
     }
-    turn.emit(Event::Declared { run, mutation: Arc::new(wanted) });
+    let before = settled_before(turn, &wanted)?;
+    turn.emit(Event::Declared { run, mutation: Arc::new(wanted), before });
     Ok(())
+}
+
+/// What became of an action whose key holds for the whole project, where another task or build has
+/// settled it. It is not performed again.
+fn settled_before(turn: &Turn<'_>, wanted: &MutationSpec) -> Result<Option<Reconciled>, Rejected> {
+    let known = turn.state.permanent_action(&wanted.key).filter(|_| wanted.permanent);
+    let Some(known) = known else { return Ok(None) };
+    if (known.spec.kind, known.spec.arguments) != (wanted.kind, wanted.arguments) {
+        return Err(Rejected::KeyReused(wanted.key.clone()));
+    }
+    Ok(match known.state {
+        MutationState::Applied { .. } => Some(Reconciled::Applied),
+        MutationState::Skipped => Some(Reconciled::Skipped),
+        MutationState::Intended
+        | MutationState::InFlight { .. }
+        | MutationState::Probing { .. }
+        | MutationState::Settling { .. }
+        | MutationState::Indeterminate
+        | MutationState::NotApplied => None,
+    })
 }
 
 /// It may be performed now, unless it was before.
