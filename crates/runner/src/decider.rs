@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use unstuck_core::engine::{
-    BuildId, BuildState, Command, EffectId, MutationState, Progress, QuestionId, Recorded,
-    Rejected, RunId, State, Subject, TaskId, TaskState, money_left,
+    BudgetLeft, BuildId, BuildState, Command, EffectId, MutationState, Progress, QuestionId,
+    Recorded, Rejected, RunId, State, Subject, TaskId, TaskState, budget_left,
 };
 use unstuck_core::fault::{Fault, Internal};
 use unstuck_core::plan::{MutationSpec, Request, TaskSpec};
@@ -100,8 +100,8 @@ pub enum Look {
         /// Of this task's build.
         task: TaskId,
     },
-    /// The money that a task may still spend.
-    MoneyLeft {
+    /// What a task may still spend.
+    BudgetLeft {
         /// Which task.
         task: TaskId,
         /// The caps.
@@ -184,8 +184,8 @@ pub enum Looked {
     Is(bool),
     /// It was said to be so, or not to be so, or nothing was said.
     Said(Option<bool>),
-    /// This much money, in millionths, or any amount.
-    Money(Option<u64>),
+    /// This much may still be spent.
+    Budget(BudgetLeft),
     /// These commands.
     Commands(BTreeSet<String>),
     /// This text, or none.
@@ -251,8 +251,8 @@ impl Look {
                 let build = state.task(*task).and_then(|task| state.build(task.build));
                 Looked::Said(build.and_then(|build| build.base_belongs))
             }
-            Self::MoneyLeft { task, budget, now } => {
-                Looked::Money(money_left(state, budget, *now, *task))
+            Self::BudgetLeft { task, budget, now } => {
+                Looked::Budget(budget_left(state, budget, *now, *task))
             }
             Self::Action { task, key } => Looked::Text(match known(state, *task, key) {
                 Some((_, MutationState::Applied { result })) => Some(result),
@@ -329,7 +329,7 @@ impl Looked {
             Self::Text(text) => text,
             Self::Is(_)
             | Self::Said(_)
-            | Self::Money(_)
+            | Self::Budget(_)
             | Self::Commands(_)
             | Self::Job(_)
             | Self::Held(_)

@@ -132,7 +132,7 @@ impl Agents<'_> {
             base_url: self.base_url(Provider::ClaudeCli),
             environment: service::of_agents(),
             permissions: match self.agent().permissions {
-                Permissions::Listed => claude_cli::Permissions::Listed(self.tools(spec)),
+                Permissions::Listed => claude_cli::Permissions::Listed(self.shell_rules(spec)),
                 Permissions::Everything => claude_cli::Permissions::Skipped,
             },
             sandboxed: true,
@@ -143,12 +143,16 @@ impl Agents<'_> {
     }
 
     /// The commands that Claude Code may run without asking, in its own words.
-    fn tools(&self, spec: &TaskSpec) -> Vec<String> {
+    fn shell_rules(&self, spec: &TaskSpec) -> claude_cli::ShellRules {
         let Settings { validate, commands, .. } = self.settings;
         let checks = spec.validate.as_ref().unwrap_or(&validate.pre_commit);
         let checks = checks.iter().map(|check| format!("Bash({check})"));
         let allowed = commands.allowed.iter().map(|command| format!("Bash({command}:*)"));
-        checks.chain(allowed).collect()
+        claude_cli::ShellRules {
+            allowed: checks.chain(allowed).collect(),
+            blocked: commands.blocked.iter().map(|command| format!("Bash({command}:*)")).collect(),
+            only_allowed: !commands.allowed.is_empty(),
+        }
     }
 
     fn codex(&self) -> Result<CodexCli, Error> {

@@ -159,8 +159,10 @@ impl Provider {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Permissions {
-    /// Edit files, run the checks and what `commands.allowed` names. What else it would have to ask
-    /// for is refused, and becomes a question where the task cannot do without.
+    /// Edit files, and run the commands that the settings allow: what `commands.allowed` names, or,
+    /// without any, all that is not blocked. Claude Code on a machine that cannot put a whole wall
+    /// around it runs only the checks and what is named. What else it would have to ask for is
+    /// refused, and becomes a question where the task cannot do without.
     #[default]
     Listed,
     /// Everything, inside the wall that this machine can put around it.

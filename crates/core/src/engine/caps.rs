@@ -1,5 +1,7 @@
 //! How much of a budget there is, and how much of it is used.
 
+use serde::{Deserialize, Serialize};
+
 use super::ids::TaskId;
 use super::state::State;
 use crate::fault::BudgetSpan;
@@ -45,10 +47,24 @@ pub(super) fn used(
     }
 }
 
-/// The money that a task may still spend, in millionths: the least that is left of its own budget, its
-/// build's and the day's. None where no cap is about money.
-pub fn money_left(state: &State, budget: &Budget, now: Time, id: TaskId) -> Option<u64> {
-    let caps = caps(state, budget, id)?.into_iter();
-    let caps = caps.filter(|(_, cap)| cap.money_micros > 0);
-    caps.map(|(span, cap)| cap.minus(used(state, (budget, now), id, span)).money_micros).min()
+/// What a task may still spend: the least that is left of its own budget, its build's and the day's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetLeft {
+    /// Money, in millionths; none where no cap is about money.
+    pub money_micros: Option<u64>,
+    /// Working time, in milliseconds; none where no cap is about time.
+    pub time_ms: Option<u64>,
+}
+
+/// What a task may still spend.
+pub fn budget_left(state: &State, budget: &Budget, now: Time, id: TaskId) -> BudgetLeft {
+    let Some(caps) = caps(state, budget, id) else { return BudgetLeft::default() };
+    let least = |of: fn(Amount) -> u64| {
+        let caps = caps.iter().filter(|(_, cap)| of(*cap) > 0);
+        caps.map(|(span, cap)| of(cap.minus(used(state, (budget, now), id, *span)))).min()
+    };
+    BudgetLeft {
+        money_micros: least(|amount| amount.money_micros),
+        time_ms: least(|amount| amount.time_ms),
+    }
 }

@@ -66,7 +66,7 @@ mod wish;
 pub use about::About;
 pub use apart::Beside;
 pub use build::{Build, BuildState};
-pub use caps::money_left;
+pub use caps::{BudgetLeft, budget_left};
 pub use checked::{CHECK_CHARS_MAX, CHECKS_LISTED_MAX, Check, CheckVerdict, Checked, RedCheck};
 pub use command::{Command, NOTE_CHARS_MAX, Note, Outcome, Progress, Rejected, Told};
 pub use decide::decide;

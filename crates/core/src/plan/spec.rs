@@ -1,5 +1,6 @@
 //! One unit of work, as the outside describes it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -65,6 +66,9 @@ pub struct TaskSpec {
     /// The file it was written in, from the root of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The settings that were given for its build on the command line, by their paths.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
     /// What is done with the result once it is checked: merge, push, pull request, actions.
     pub mutations: Vec<Arc<MutationSpec>>,
     /// The phase that it belongs to, where it says so.
@@ -259,6 +263,20 @@ impl MutationSpec {
                 self.line.clone()
             }
         }
+    }
+
+    /// The lines of shell that it runs: the action, and what looks it up.
+    pub fn shell_lines(&self) -> Vec<&str> {
+        let line = |program: &str, arguments: &'_ [String]| matches!(arguments, [flag, _] if program == "sh" && flag == "-c");
+        let call = match self.call.as_deref() {
+            Some(Call::Command(call)) if line(&call.program, &call.arguments) => {
+                call.arguments.get(1)
+            }
+            _ => None,
+        };
+        let probe = self.look_up.as_ref().filter(|probe| line(&probe.program, &probe.arguments));
+        let probe = probe.and_then(|probe| probe.arguments.get(1));
+        call.into_iter().chain(probe).map(String::as_str).collect()
     }
 
     /// The command or address that looks it up, in one line for people.

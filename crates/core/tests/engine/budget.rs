@@ -1,7 +1,7 @@
 //! Money, tokens and time: reserved before a call, never over the cap.
 
 use unstuck_core::engine::{
-    BuildState, Command, Event, Outcome, PauseCause, Progress, TaskState, Work, money_left,
+    BuildState, Command, Event, Outcome, PauseCause, Progress, TaskState, Work, budget_left,
 };
 use unstuck_core::fault::{BudgetSpent, Fault};
 use unstuck_core::policy::{Amount, Policy};
@@ -154,7 +154,7 @@ fn the_money_that_is_left_is_the_least_of_all_caps() {
         let spent = Amount { money_micros: 30, ..Amount::ZERO };
         stage.must(Command::Progress { effect, report: Progress { spent, ..Progress::default() } });
         let (task, budget) = (stage.id("a"), stage.policy.budget);
-        money_left(&stage.state, &budget, stage.now, task)
+        budget_left(&stage.state, &budget, stage.now, task).money_micros
     };
     assert_eq!(left(|_| {}), None);
     assert_eq!(left(|policy| policy.budget.per_task.money_micros = 100), Some(70));

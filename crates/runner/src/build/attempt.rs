@@ -5,16 +5,18 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Action, Approach, Change};
 use unstuck_core::engine::{Command, Note, Outcome, RedCheck, Start};
-use unstuck_core::fault::{Fault, Input, Internal};
+use unstuck_core::fault::{BudgetSpent, Code, Fault, Input, Internal};
 use unstuck_core::policy::Amount;
 use unstuck_store::Conversation;
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Agent, Assignment, End, Limits};
 use unstuck_world::commands::{Network, Shims};
+use unstuck_world::git::Oid;
 use unstuck_world::mcp;
 use unstuck_world::process::Held;
 use unstuck_world::workspace::{Content, Preparation, Workspace};
@@ -102,8 +104,12 @@ impl Shared {
                 if !self.has_budget(order).await {
                     return Ok(None);
                 }
+                let is_short_of_time = assignment.limits.total < task.limits.total;
                 let work = (task, &**agent, held);
-                let worked = self.let_work(order, work, (assignment, &workspace), stop).await;
+                let mut worked = self.let_work(order, work, (assignment, &workspace), stop).await;
+                if let Some(worked) = worked.as_mut().filter(|_| is_short_of_time) {
+                    blame_budget_of_time(&mut worked.end, agent.name());
+                }
                 if let Some(egress) = &egress {
                     self.note_refused_hosts(order, egress).await;
                 }
@@ -207,12 +213,22 @@ impl Shared {
     }
 
     async fn prepare(&self, order: &Order, start: Start) -> Result<Workspace, Fault> {
+        self.prepare_at(order, start, self.head(order).await?).await
+    }
+
+    /// What an attempt finds that starts from this commit.
+    pub(super) async fn prepare_at(
+        &self,
+        order: &Order,
+        start: Start,
+        head: Oid,
+    ) -> Result<Workspace, Fault> {
         let settings = &self.settings;
         let wanted = Preparation {
             place: Self::place(order),
             run: order.effect.run,
             start,
-            head: self.head(order).await?,
+            head,
             share: settings.share.clone(),
             setup: settings.setup.clone(),
             in_place: settings.in_place,
@@ -280,17 +296,20 @@ impl Shared {
         Ok((assignment, socket))
     }
 
-    /// How far the attempt may go: its program ends itself where the money is spent.
+    /// How far the attempt may go: its program ends itself where the money is spent, and is ended where
+    /// the working time is.
     async fn limits(&self, order: &Order, task: &TaskSettings) -> Limits {
         let (budget, now) = (self.settings.budget, self.clock.now());
-        let left = Look::MoneyLeft { task: order.effect.task, budget, now };
-        let money_micros_max = match self.decider.look(left).await {
+        let left = Look::BudgetLeft { task: order.effect.task, budget, now };
+        // What is wrong is found out again when the attempt has ended.
+        let Ok(Looked::Budget(left)) = self.decider.look(left).await else { return task.limits };
+        let time = left.time_ms.map(|left| Duration::from_millis(left.max(1)));
+        Limits {
             // With nothing at all it would not begin, and could not say why.
-            Ok(Looked::Money(left)) => left.map(|left| left.max(1)),
-            // What is wrong is found out again when the attempt has ended.
-            _ => None,
-        };
-        Limits { money_micros_max, ..task.limits }
+            money_micros_max: left.money_micros.map(|left| left.max(1)),
+            total: time.map_or(task.limits.total, |time| task.limits.total.min(time)),
+            ..task.limits
+        }
     }
 
     /// What never runs or cannot be taken back does not run in an agent program either, unless the
@@ -468,6 +487,16 @@ fn outcome(end: End, approach: Approach) -> Outcome {
 }
 
 /// What an agent says it needs: the rest of its last message after `BLOCKED:` at the start of a line.
+/// An agent that was ended because no working time is left has spent a budget.
+fn blame_budget_of_time(end: &mut End, agent: Option<&str>) {
+    let End::Failed(fault) = end else { return };
+    if fault.code() == Code::IterationTimeout {
+        let spent = BudgetSpent { unit: "time".to_owned(), ..BudgetSpent::default() };
+        let source = agent.unwrap_or("agent");
+        **fault = Fault::budget_exhausted(source, "its working time is spent", spent);
+    }
+}
+
 fn blocked(said: &str) -> Option<&str> {
     let line = said.lines().map(str::trim_start).find(|line| line.starts_with(BLOCKED))?;
     let from = line.as_ptr() as usize - said.as_ptr() as usize + BLOCKED.len();

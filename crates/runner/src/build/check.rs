@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use unstuck_core::engine::Outcome;
-use unstuck_core::fault::{Category, Fault, Files, Kind, Missing, Validation};
+use unstuck_core::fault::{Category, Fault, Files, Gate, Kind, Missing, Validation};
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
 use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict};
@@ -203,6 +203,10 @@ impl Shared {
             Verdict::NothingToCheck => Ok(()),
             Verdict::Green(seen) => {
                 self.say(order, &seen).await;
+                require_left(&seen, &workspace.changes().await?)?;
+                if checks.gate() == Gate::PreCommit {
+                    self.confirm(order, (task, checks), workspace, &seen).await?;
+                }
                 Ok(())
             }
             Verdict::Red { fault, seen } => {
@@ -294,6 +298,20 @@ impl Shared {
             self.narrate(order, &text).await;
         }
     }
+}
+
+/// That something is left of a change when protected files were put back.
+fn require_left(seen: &Seen, changes: &[Change]) -> Result<(), Fault> {
+    let Some(restored) = seen.restored.as_ref().filter(|_| changes.is_empty()) else {
+        return Ok(());
+    };
+    let protected = names(&restored.paths);
+    let message = format!(
+        "nothing is left of the change: {protected} is protected (validate.protect) and was put back \
+         before the checks"
+    );
+    let what = format!("leave to change {protected}, which validate.protect protects");
+    Err(Fault::precondition_missing("validate.protect", message, Missing { what }))
 }
 
 /// That a check left the change there: one that resets or cleans the tree has tested something else.

@@ -1,5 +1,6 @@
 //! Actions outside of git: performed and looked up by what was kept with their intent.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use unstuck_core::engine::{Mutation, Outcome};
@@ -8,7 +9,7 @@ use unstuck_core::plan::{Call, CommandCall, PullRequest};
 use unstuck_world::connector::command;
 use unstuck_world::egress::{Egress, EgressPolicy, ReachSetting};
 use unstuck_world::process::{Connections, Deadlines, Launch, Wall};
-use unstuck_world::tool::ActionReach;
+use unstuck_world::tool::{ActionReach, Permitted};
 use unstuck_world::workspace::Project;
 
 use super::world::Shared;
@@ -26,7 +27,7 @@ impl Shared {
     /// Sends a call.
     pub(super) async fn call(&self, order: &Order) -> Result<Outcome, Fault> {
         let (mutation, call) = kept(order)?;
-        let reach = self.permit(order, mutation).await?.call;
+        let permitted = self.permit(order, mutation).await?;
         match call {
             Call::PullRequest(wanted) => {
                 let (task, workspace) = (self.task(order)?, self.workspace(order).await?);
@@ -36,7 +37,8 @@ impl Shared {
             }
             Call::Http(call) => Ok(self.connector()?.request(call, &self.key(mutation)).await),
             Call::Command(wanted) => {
-                let (launch, _egress) = self.launch_of(order, mutation, (wanted, &reach)).await?;
+                let (launch, _egress) =
+                    self.launch_of(order, mutation, (wanted, &permitted)).await?;
                 let results = &self.settings.results;
                 Ok(command::perform(launch, "command", |told| results.keep(told)).await)
             }
@@ -104,14 +106,15 @@ impl Shared {
         &self,
         order: &Order,
         mutation: &Mutation,
-        (wanted, reach): (&CommandCall, &ActionReach),
+        (wanted, permitted): (&CommandCall, &Permitted),
     ) -> Result<(Launch, Option<Egress>), Fault> {
-        let (mut launch, egress) = self.launch(order, mutation, reach).await?;
+        let (mut launch, egress) = self.launch(order, mutation, &permitted.call).await?;
         launch.program = wanted.program.clone().into();
         launch.arguments = wanted.arguments.iter().map(Into::into).collect();
         launch.deadlines =
             Deadlines { total: Some(wanted.timeout_ms.into()), ..Deadlines::default() };
-        for variable in &wanted.variables {
+        let named: BTreeSet<&String> = wanted.variables.iter().chain(&permitted.secrets).collect();
+        for variable in named {
             let secret = self.settings.credentials.get(variable).ok_or_else(|| {
                 let account = wanted.program.clone();
                 let auth = Auth { account, variable: Some(variable.clone()), ..Auth::default() };

@@ -13,6 +13,7 @@ mod by_tests;
 mod check;
 mod checked;
 mod commit;
+mod confirm;
 mod connect;
 mod declared;
 mod denied;

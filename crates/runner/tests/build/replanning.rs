@@ -55,8 +55,8 @@ async fn an_approach_that_failed_is_named_and_not_paid_for_again() {
     }
     let checks = std::fs::read_to_string(stage.repo.root.join("checks")).unwrap();
     // A red check is run twice: before any agent worked, and for the same approach two times. Then
-    // the other one.
-    assert_eq!(checks.lines().count(), 7);
+    // the other one, and once more in a fresh checkout.
+    assert_eq!(checks.lines().count(), 8);
 }
 
 // B12: every attempt that failed is kept, and its patch applies.

@@ -100,7 +100,8 @@ impl Environment {
         all: impl IntoIterator<Item = (OsString, OsString)>,
         also: &[String],
     ) -> Vec<(OsString, OsString)> {
-        all.into_iter().filter(|(name, _)| passes(name, also)).collect()
+        let passing = all.into_iter().filter(|(name, _)| passes(name, also));
+        passing.filter(|(name, value)| !leads_nowhere(name, value)).collect()
     }
 
     /// The names of `all` that do not pass.
@@ -131,7 +132,7 @@ impl Environment {
             if name == "PATH" {
                 path.push(":");
                 path.push(value);
-            } else if passes(&name, also) {
+            } else if passes(&name, also) && !leads_nowhere(&name, &value) {
                 narrowed.passed.push(name.to_string_lossy().into_owned());
                 narrowed.variables.push((name, Some(value)));
             }
@@ -158,6 +159,12 @@ impl Environment {
     pub fn variables(&self) -> &[(OsString, Option<OsString>)] {
         &self.variables
     }
+}
+
+/// Whether a variable names a folder for temporary files that is not there: programs fail or hang over
+/// it, and without it they take the usual one.
+fn leads_nowhere(name: &OsStr, value: &OsStr) -> bool {
+    (name == "TMPDIR" || name == "TMP" || name == "TEMP") && !Path::new(value).is_dir()
 }
 
 /// Whether a variable is on the list.

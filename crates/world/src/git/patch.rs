@@ -1,5 +1,7 @@
 //! Patches: a change as text that can be kept, read and applied again.
 
+use std::path::PathBuf;
+
 use unstuck_core::fault::Fault;
 
 use super::fail::Operation;
@@ -9,9 +11,20 @@ use super::oid::Oid;
 impl Git {
     /// The change from one tree to another, with everything that is needed to apply it.
     pub async fn patch(&self, old: &Oid, new: &Oid) -> Result<Vec<u8>, Fault> {
+        self.patch_of(old, new, &[]).await
+    }
+
+    /// The same for these paths alone; for all where none is named.
+    pub async fn patch_of(
+        &self,
+        old: &Oid,
+        new: &Oid,
+        paths: &[PathBuf],
+    ) -> Result<Vec<u8>, Fault> {
         let call = self.call(Operation::Status).args(["diff-tree", "-r", "-p", "-M", "--binary"]);
         let call = call.args(["--full-index", "--no-color", "--no-ext-diff", "--no-textconv"]);
-        Ok(call.args([old.as_str(), new.as_str()]).run().await?.stdout)
+        let call = call.args([old.as_str(), new.as_str(), "--"]).args(paths);
+        Ok(call.run().await?.stdout)
     }
 
     /// Applies a patch to the index and the working tree, wholly or not at all.

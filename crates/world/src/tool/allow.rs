@@ -32,18 +32,21 @@ pub struct ActionRule {
 }
 
 /// What an action may reach that may be performed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permitted {
     /// What its call may reach.
     pub call: ActionReach,
     /// What the command may reach that looks it up.
     pub probe: ActionReach,
+    /// The variables that its rule gives a command.
+    pub secrets: BTreeSet<String>,
 }
 
 /// What one command or request of an action may reach.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ActionReach {
     /// Whatever it likes: the plan, or a person, said yes to this very action.
+    #[default]
     Anything,
     /// These hosts.
     Hosts(Vec<HostPattern>),

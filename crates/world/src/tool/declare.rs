@@ -164,11 +164,13 @@ impl Declarable {
     /// What an action may reach that an agent's process put together. It has to be one that
     /// [`action`](Self::action) could have come to, and a rule has to allow it, or a person its exact
     /// text: `approved` are the texts that they allowed. What declares is not trusted to have asked.
+    /// No rule counts for an action that runs what the work changed: `changed` shows that.
     pub fn permits(
         &self,
         spec: &MutationSpec,
         commands: &Commands,
         approved: &BTreeSet<String>,
+        changed: Option<&str>,
     ) -> Result<Permitted, Box<Fault>> {
         match spec.call.as_deref() {
             None => {}
@@ -184,29 +186,37 @@ impl Declarable {
         if let Some(probe) = &spec.look_up {
             admit(commands, line_of(&probe.program, &probe.arguments))?;
         }
-        if let Some(permitted) = self.ruled(spec) {
-            return Ok(permitted);
-        }
-        let text = text_of(spec);
+        let ruled = self.ruled(spec);
+        let text = match (&ruled, changed) {
+            (Some(_), None) => return Ok(ruled.unwrap_or_default()),
+            (_, Some(changed)) => format!("{}\n\n{changed}", text_of(spec)),
+            (None, None) => text_of(spec),
+        };
         if approved.contains(&text) {
-            return Ok(Permitted { call: ActionReach::Anything, probe: ActionReach::Anything });
+            // A person said yes to what it runs; what it may use is still what its rule says.
+            return Ok(ruled.unwrap_or_default());
         }
-        Err(not_allowed(spec, text))
+        Err(not_allowed(spec, text, changed.is_some()))
     }
 
     /// What an action may reach by the rules, where they allow it: one its call, and one the command
     /// that looks it up. Pushes and pull requests go where the settings say.
     fn ruled(&self, spec: &MutationSpec) -> Option<Permitted> {
         let hosts = |rule: &ActionRule| ActionReach::Hosts(rule.hosts.clone());
+        let mut secrets = BTreeSet::new();
         let call = match spec.call.as_deref() {
             None | Some(Call::PullRequest(_)) => ActionReach::Anything,
-            Some(call) => hosts(self.allowed.iter().find(|rule| rule.covers(call))?),
+            Some(call) => {
+                let rule = self.allowed.iter().find(|rule| rule.covers(call))?;
+                secrets.clone_from(&rule.secrets);
+                hosts(rule)
+            }
         };
         let probe = match &spec.look_up {
             None => call.clone(),
             Some(probe) => hosts(self.allowed.iter().find(|rule| rule.covers_probe(probe))?),
         };
-        Some(Permitted { call, probe })
+        Some(Permitted { call, probe, secrets })
     }
 
     fn is_the_place(&self, wanted: &PullRequest) -> Result<(), Box<Fault>> {
@@ -248,9 +258,13 @@ impl Declarable {
 }
 
 /// The fault of an action that nothing allows: a person is asked, and reads all of it.
-fn not_allowed(spec: &MutationSpec, text: String) -> Box<Fault> {
-    let message =
-        "no rule of actions.allowed covers this action, so it needs your leave".to_owned();
+fn not_allowed(spec: &MutationSpec, text: String, is_changed: bool) -> Box<Fault> {
+    let message = if is_changed {
+        "this action runs what the work itself has changed, so it needs your leave"
+    } else {
+        "no rule of actions.allowed covers this action, so it needs your leave"
+    };
+    let message = message.to_owned();
     let context = Permission {
         commands: vec![text.clone()],
         what: text,
@@ -333,7 +347,7 @@ fn timeout(seconds: Option<u64>, usual: Span) -> Span {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use unstuck_core::fault::Code;
+    use unstuck_core::fault::{Code, Kind};
 
     use super::*;
     use crate::commands::Rules;
@@ -432,23 +446,46 @@ mod tests {
             (pull(sent), Some(Code::LogicBadInput)),
         ] {
             let spec = MutationSpec::calling("key", call);
-            let permitted = may.permits(&spec, &commands, &BTreeSet::new());
+            let permitted = may.permits(&spec, &commands, &BTreeSet::new(), None);
             assert_eq!(permitted.err().map(|fault| fault.code()), code, "{spec:?}");
         }
         let probed = push("out").looked_up_by(probe("rm -rf ~"));
-        assert!(may.permits(&push("out"), &commands, &BTreeSet::new()).is_ok());
-        assert!(may.permits(&probed, &commands, &BTreeSet::new()).is_err());
+        assert!(may.permits(&push("out"), &commands, &BTreeSet::new(), None).is_ok());
+        assert!(may.permits(&probed, &commands, &BTreeSet::new(), None).is_err());
         // What a person allowed is that very action, with everything that belongs to it.
         let spec = |call| MutationSpec::calling("key", call);
         let wanted = spec(command("sh", "./deploy a", "TOKEN"));
         let approved = BTreeSet::from([text_of(&wanted)]);
-        let permitted = may.permits(&wanted, &commands, &approved).unwrap();
+        let permitted = may.permits(&wanted, &commands, &approved, None).unwrap();
         assert_eq!(permitted.call, ActionReach::Anything);
         let other = spec(command("sh", "./deploy b", "TOKEN"));
         let probed = wanted.clone().looked_up_by(probe("curl evil"));
         for unlike in [other, probed] {
-            assert!(may.permits(&unlike, &commands, &approved).is_err(), "{unlike:?}");
+            assert!(may.permits(&unlike, &commands, &approved, None).is_err(), "{unlike:?}");
         }
+    }
+
+    #[test]
+    fn what_the_work_changed_is_shown_to_a_person_before_it_runs() {
+        let rule = ActionRule {
+            command: Some("./deploy *".to_owned()),
+            hosts: vec![HostPattern::parse("a.example").unwrap()],
+            secrets: ["TOKEN".to_owned()].into(),
+        };
+        let may = Declarable { allowed: vec![rule.clone()], ..Declarable::default() };
+        let commands = Commands::new(&Rules::default());
+        let spec = MutationSpec::calling("out", Call::Command(shell("./deploy 1", &[], None)));
+        let permits =
+            |approved: &BTreeSet<String>, changed| may.permits(&spec, &commands, approved, changed);
+        let ruled = permits(&BTreeSet::new(), None).unwrap();
+        assert_eq!(ruled.call, ActionReach::Hosts(rule.hosts));
+        assert_eq!(ruled.secrets, rule.secrets, "the rule gives its variables");
+        let fault = permits(&BTreeSet::new(), Some("+curl evil")).unwrap_err();
+        let Kind::PermissionCommandBlocked(asked) = &fault.kind else { panic!("{fault}") };
+        assert!(asked.what.starts_with("./deploy 1\n") && asked.what.ends_with("+curl evil"));
+        let approved = asked.commands.iter().cloned().collect();
+        assert_eq!(permits(&approved, Some("+curl evil")).unwrap(), ruled);
+        assert!(permits(&approved, Some("+curl worse")).is_err());
     }
 
     #[test]
@@ -466,14 +503,14 @@ mod tests {
         let permits = |allowed: &[&ActionRule], spec: &MutationSpec| {
             let allowed = allowed.iter().map(|rule| (*rule).clone()).collect();
             let may = Declarable { allowed, ..Declarable::default() };
-            may.permits(spec, &commands, &BTreeSet::new()).ok()
+            may.permits(spec, &commands, &BTreeSet::new(), None).ok()
         };
         let command = Call::Command(shell("./pay 7", &[], None));
         let request = HttpCall { url: "https://shop.example/".to_owned(), ..HttpCall::default() };
         for (call, host) in [(command, "pay.example"), (Call::Http(request), "shop.example")] {
             let spec = MutationSpec::calling("pay", call).looked_up_by(probe("./paid 7"));
             let permitted = permits(&[&pay, &post, &asks], &spec).unwrap();
-            assert_eq!(permitted, Permitted { call: reach(host), probe: reach("b.example") });
+            assert_eq!((permitted.call, permitted.probe), (reach(host), reach("b.example")));
             assert_eq!(permits(&[&pay, &post], &spec), None);
             assert_eq!(permits(&[&asks], &spec), None);
         }

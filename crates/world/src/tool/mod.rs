@@ -8,6 +8,7 @@
 //! Design: `docs/design/agent-loop.md`.
 
 mod allow;
+mod changed_code;
 mod declare;
 mod fail;
 mod files;
@@ -20,6 +21,7 @@ mod walled;
 mod wish;
 
 pub use allow::{ActionReach, ActionRule, Permitted};
+pub use changed_code::changed_code;
 pub use declare::{Declarable, Irreversible};
 pub(crate) use fail::bad_input;
 pub use shorten::{SHOWN_BYTES_MAX, shorten};

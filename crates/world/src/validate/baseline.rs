@@ -1,6 +1,8 @@
 //! What the checks say about the commit that a build starts from, before any agent works.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::failing::Failures;
@@ -49,6 +51,15 @@ pub struct BaselineCheck {
     pub output: String,
     /// What failed.
     pub failures: Failures,
+}
+
+impl BaselineCheck {
+    /// Whether what it wrote names a file, or the module that the file is.
+    pub(super) fn speaks_of(&self, path: &Path) -> bool {
+        let stem = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        self.output.split(|c| !is_part(c)).any(|word| word == stem)
+    }
 }
 
 impl Baseline {
@@ -105,6 +116,11 @@ impl Baseline {
     /// The checks that were red, by their command.
     pub fn red(&self) -> impl Iterator<Item = (&str, &BaselineCheck)> {
         self.red.iter().map(|(command, red)| (command.as_str(), red))
+    }
+
+    /// How a command was red there.
+    pub(super) fn of(&self, command: &str) -> Option<&BaselineCheck> {
+        self.red.get(command)
     }
 
     /// Whether a command fails now as it did at the base, and in no other way.

@@ -1,6 +1,6 @@
 //! One check: a command, and which fault its end is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::failing::Failures;
 use unstuck_core::fault::text_rules::{self, Applies};
@@ -119,7 +119,20 @@ impl Check<'_> {
         }))
     }
 
-    async fn run_once(self, directory: &Path, shell: &Shell) -> Checked {
+    /// The fault of a check that is green only with tests that are new.
+    pub(super) fn only_with(self, tests: &[PathBuf], red: Red) -> Fault {
+        let names: Vec<String> = tests.iter().map(|path| path.display().to_string()).collect();
+        let names = names.join(", ");
+        let said = format!(
+            "without {names}, which the change adds, what failed before still fails. The work has to \
+             pass without it"
+        );
+        let output = format!("{}\n[{said}]", red.output.trim_end());
+        let message = format!("{} passes only with {names}", self.command);
+        self.red(red.exit, &message, &output)
+    }
+
+    pub(super) async fn run_once(self, directory: &Path, shell: &Shell) -> Checked {
         match shell.run(directory, self.command).await {
             Ok(ended) => self.judge(&ended, directory, &shell.wall),
             Err(fault) => Checked::Failed(Box::new(fault)),

@@ -154,6 +154,44 @@ impl Checks {
                 }
             }
         }
+        match baseline {
+            Some(base) => self.confirm(workspace, base, shell, seen).await,
+            None => Ok(Verdict::Green(seen)),
+        }
+    }
+
+    /// A check that failed at the base and is green now has to be green without the tests that the
+    /// agent added as well: one of them could end the run before the others.
+    async fn confirm(
+        &self,
+        workspace: &Workspace,
+        base: &Baseline,
+        shell: &Shell,
+        seen: Seen,
+    ) -> Result<Verdict, Fault> {
+        let was_red = |check: &Check<'_>| {
+            let red = base.of(check.command).filter(|red| !red.failures.tests.is_empty())?;
+            seen.green.iter().any(|green| green == check.command).then_some(red)
+        };
+        let checks = (0..self.commands.len()).filter_map(|n| self.check(n));
+        for (check, red) in checks.filter_map(|check| Some((check, was_red(&check)?))) {
+            let changes = workspace.changes().await?;
+            let added = changes.into_iter().filter(|change| change.kind == ChangeKind::Added);
+            let tests = added.map(|change| change.path).filter(|path| self.protected.cover(path));
+            // What failed for want of a file may be green because of it.
+            let tests: Vec<PathBuf> = tests.filter(|path| !red.speaks_of(path)).collect();
+            if tests.is_empty() {
+                return Ok(Verdict::Green(seen));
+            }
+            let again = check.run_once(workspace.directory(), shell);
+            let again = workspace.without_files(&tests, again).await?;
+            if let Checked::Red(still) = again
+                && !still.failures.tests.is_disjoint(&red.failures.tests)
+            {
+                let fault = Box::new(check.only_with(&tests, *still));
+                return Ok(Verdict::Red { fault, seen });
+            }
+        }
         Ok(Verdict::Green(seen))
     }
 
@@ -162,6 +200,18 @@ impl Checks {
     pub async fn run_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
             match check.run(directory, shell).await {
+                Checked::Green | Checked::Flaky => {}
+                Checked::Red(red) => return Err(red.fault),
+                Checked::Failed(fault) => return Err(*fault),
+            }
+        }
+        Ok(())
+    }
+
+    /// The same with each check run only once, in a checkout where nothing was run before.
+    pub async fn run_once_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
+        for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
+            match check.run_once(directory, shell).await {
                 Checked::Green | Checked::Flaky => {}
                 Checked::Red(red) => return Err(red.fault),
                 Checked::Failed(fault) => return Err(*fault),
@@ -184,14 +234,23 @@ impl Checks {
             let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
             // What is new is work, unless it takes the place of what is there.
             let known = defines || self.protected.cover(&change.path);
-            known && change.kind != ChangeKind::Added || self.replacing.contains(&change.path)
+            let replaces = self.replacing.iter().any(|other| change.path.starts_with(other));
+            known && change.kind != ChangeKind::Added || replaces
         };
         let free = |change: &&Change| !self.firm && scope.names(&change.path);
         let protected = changes.iter().filter(guarded).filter(|change| !free(change));
-        let paths: Vec<PathBuf> = protected.map(|change| change.path.clone()).collect();
+        let mut paths: Vec<PathBuf> = protected.map(|change| change.path.clone()).collect();
         if paths.is_empty() {
             return Ok(None);
         }
+        // A link or a file where a protected folder was.
+        let in_the_way = |change: &&Change| {
+            let is_above = |path: &PathBuf| *path != change.path && path.starts_with(&change.path);
+            paths.iter().any(is_above)
+        };
+        let in_the_way: Vec<PathBuf> =
+            changes.iter().filter(in_the_way).map(|change| change.path.clone()).collect();
+        paths.extend(in_the_way);
         workspace.take_back(&paths, run, now).await.map(Some)
     }
 

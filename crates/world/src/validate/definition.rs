@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::makefile::Makefile;
 use crate::commands::programs_of;
 
 /// Programs, and the files of a project that say what they do. The program reads them by itself, so
@@ -39,6 +40,7 @@ const FILES: &[(&[&str], &[&str])] = &[
             "pytest/**",
         ],
     ),
+    (&["python", "python3", "pytest", "py.test", "tox", "nox"], STANDARD_MODULES),
     (&["npm", "pnpm", "yarn", "bun", "npx"], &[".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"]),
     (
         &["jest", "npm", "pnpm", "yarn", "bun", "npx"],
@@ -56,7 +58,84 @@ const FILES: &[(&[&str], &[&str])] = &[
     (&["mvn", "mvnw"], &[".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml"]),
     (&["rspec"], &[".rspec"]),
     (&["phpunit", "composer"], &["phpunit.xml", "phpunit.xml.dist"]),
+    (&["ruff"], &["ruff.toml", ".ruff.toml"]),
+    (&["flake8"], &[".flake8"]),
+    (&["pylint"], &[".pylintrc", "pylintrc"]),
+    (&["mypy"], &["mypy.ini", ".mypy.ini"]),
+    (
+        &["eslint"],
+        &[
+            ".eslintrc",
+            ".eslintrc.js",
+            ".eslintrc.cjs",
+            ".eslintrc.json",
+            ".eslintrc.yml",
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.cjs",
+            ".eslintignore",
+        ],
+    ),
+    (&["golangci-lint"], &[".golangci.yml", ".golangci.yaml", ".golangci.toml"]),
+    (&["rubocop"], &[".rubocop.yml"]),
+    (&["phpstan"], &["phpstan.neon", "phpstan.neon.dist"]),
+    (&["shellcheck"], &[".shellcheckrc"]),
+    (&["cargo"], &["clippy.toml", ".clippy.toml"]),
 ];
+/// Modules that runners of tests load: a file of that name in the root is loaded instead.
+const STANDARD_MODULES: &[&str] = &[
+    "argparse.py",
+    "ast.py",
+    "collections.py",
+    "contextlib.py",
+    "copy.py",
+    "datetime.py",
+    "difflib.py",
+    "dis.py",
+    "enum.py",
+    "fnmatch.py",
+    "functools.py",
+    "gc.py",
+    "glob.py",
+    "importlib.py",
+    "inspect.py",
+    "io.py",
+    "itertools.py",
+    "json.py",
+    "keyword.py",
+    "linecache.py",
+    "logging.py",
+    "operator.py",
+    "os.py",
+    "pathlib.py",
+    "pickle.py",
+    "platform.py",
+    "pprint.py",
+    "re.py",
+    "runpy.py",
+    "shutil.py",
+    "signal.py",
+    "stat.py",
+    "string.py",
+    "struct.py",
+    "subprocess.py",
+    "sys.py",
+    "tempfile.py",
+    "textwrap.py",
+    "threading.py",
+    "time.py",
+    "token.py",
+    "tokenize.py",
+    "traceback.py",
+    "types.py",
+    "typing.py",
+    "warnings.py",
+    "weakref.py",
+];
+/// How many folders with Go code are looked at.
+const GO_FOLDERS_MAX: usize = 500;
+/// Folders whose scripts are tools of the project, not its work.
+const TOOL_FOLDERS: [&str; 5] = ["tools", "scripts", "script", "hack", "ci"];
 /// Programs that run a file.
 const INTERPRETERS: [&str; 14] = [
     "sh", "bash", "dash", "zsh", "ksh", ".", "source", "python", "python3", "node", "ruby", "perl",
@@ -89,27 +168,67 @@ pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
     follow(root, commands).0.into_iter().collect()
 }
 
+/// A line of shell, and where it stands.
+struct Line {
+    text: String,
+    /// The folder of the file that it stands in.
+    folder: PathBuf,
+    /// It stands in a file that a check runs, not in the settings.
+    is_inside: bool,
+}
+
+impl Line {
+    fn of_the_settings(text: &str) -> Self {
+        Self { text: text.to_owned(), folder: PathBuf::new(), is_inside: false }
+    }
+
+    fn in_file(text: String, file: &Path) -> Self {
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        Self { text, folder, is_inside: true }
+    }
+}
+
+/// The files that a script runs in its own folder: `"$(dirname "$0")/lint.py"`, `"${0%/*}/lint.py"`.
+fn beside(folder: &Path, line: &str) -> Vec<PathBuf> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let ends = [")/", ")\"/", "%/*}/", "%/*}\"/"];
+    let parts = ends.iter().flat_map(|end| line.split(end).skip(1));
+    let names = parts.map(|rest| rest.split(|c| !is_part(c)).next().unwrap_or_default());
+    let files =
+        names.filter(|name| !name.is_empty() && !name.contains("..")).map(|name| folder.join(name));
+    files.filter(|file| checks_something(file) || is_a_tool(file)).collect()
+}
+
+/// Whether a file is a tool of the project by its folder.
+fn is_a_tool(file: &Path) -> bool {
+    let first = file.iter().next().filter(|_| file.iter().count() > 1);
+    first.is_some_and(|folder| TOOL_FOLDERS.iter().any(|known| folder == *known))
+}
+
 /// The files that commands run or are configured by, and all command lines on the way: the commands
 /// themselves, and those of the scripts and recipes that they run.
 fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let mut found = BTreeSet::new();
     let mut lines = Vec::new();
-    let mut commands = commands.to_vec();
+    let mut commands: Vec<Line> = commands.iter().map(|line| Line::of_the_settings(line)).collect();
     let mut followed = 0;
-    while let Some(command) = commands.pop() {
+    while let Some(Line { text: command, folder, is_inside }) = commands.pop() {
         for (manifest, script) in scripts_run(std::slice::from_ref(&command)) {
             // A script may run itself.
             followed += 1;
             if followed < FOLLOWED_MAX {
-                commands.extend(script_line(&root.join(manifest), &script));
+                let line = script_line(&root.join(manifest), &script);
+                commands.extend(line.map(|line| Line::in_file(line, Path::new(manifest))));
             }
         }
-        let run = files_run(&command).into_iter().chain(read_by_itself(&command));
-        for file in run {
+        let run = files_run(&command, is_inside).into_iter().chain(read_by_itself(&command));
+        let run = run.chain(beside(&folder, &command));
+        for file in run.chain(swept_up(root, &command)).chain(included_by_make(root, &command)) {
             let path = root.join(&file);
-            if path.is_file() && found.insert(file) && followed < FOLLOWED_MAX {
+            if path.is_file() && found.insert(file.clone()) && followed < FOLLOWED_MAX {
                 followed += 1;
-                commands.extend(commands_in(&path));
+                let inside = commands_in(&path).into_iter();
+                commands.extend(inside.map(|line| Line::in_file(line, &file)));
             }
         }
         lines.push(command);
@@ -117,10 +236,47 @@ fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) 
     (found, lines)
 }
 
+/// The files that a Makefile includes, where a command runs `make`.
+fn included_by_make(root: &Path, command: &str) -> Vec<PathBuf> {
+    let runs_make = kinds_read(command).iter().any(|kind| kind.contains(&"Makefile"));
+    let makefile = if runs_make { Makefile::of(root) } else { None };
+    makefile.map(|makefile| makefile.includes).unwrap_or_default()
+}
+
+/// The files that a pattern of a command stands for (`for check in checks/*.sh`), where their names
+/// say that they check something.
+fn swept_up(root: &Path, command: &str) -> Vec<PathBuf> {
+    let words = command.split(|c: char| c.is_whitespace() || ";\"'`()".contains(c));
+    let patterns = words.map(|word| word.trim_start_matches("./")).filter(|word| {
+        word.contains('/') && word.contains('*') && !word.starts_with('/') && !word.contains('$')
+    });
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let Some((folder, name)) = pattern.rsplit_once('/') else { continue };
+        let Some((begins, ends)) = name.split_once('*') else { continue };
+        if folder.contains('*') || ends.contains('*') {
+            continue;
+        }
+        let Ok(entries) = fs::read_dir(root.join(folder)) else { continue };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let fits = |name: &String| {
+            !name.starts_with('.')
+                && name.len() >= begins.len() + ends.len()
+                && name.starts_with(begins)
+                && name.ends_with(ends)
+        };
+        let files = names.filter(fits).map(|name| Path::new(folder).join(name));
+        found.extend(files.filter(|file| checks_something(file)));
+    }
+    found.sort();
+    found
+}
+
 /// Files that a project does not have and that programs of its checks look for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingDefinitions {
-    /// Those that would be read instead of a file that is there: a `GNUmakefile` beside a `Makefile`.
+    /// Those that would be taken instead of what is there: a `GNUmakefile` beside a `Makefile`, a file
+    /// or folder with the name of a target.
     pub replacing: Vec<PathBuf>,
     /// Those that would be read as well: a `conftest.py`.
     pub additional: Vec<PathBuf>,
@@ -141,13 +297,56 @@ impl MissingDefinitions {
                 found.additional.extend(missing);
             }
         }
+        let runs_go = |line: &String| {
+            programs_of(line).iter().any(|words| words.first().is_some_and(|word| word == "go"))
+        };
+        if lines.iter().any(runs_go) {
+            found.additional.extend(missing_go_modules(root));
+        }
+        if let Some(makefile) = Makefile::of(root) {
+            let is_missing = |file: &PathBuf| !root.join(file).exists();
+            let standing = makefile.standing_for(&lines);
+            found.replacing.extend(standing.into_iter().filter(is_missing));
+            let runs_make = lines.iter().any(|line| !included_by_make(root, line).is_empty());
+            let included = if runs_make { makefile.includes } else { Vec::new() };
+            found.additional.extend(included.into_iter().filter(is_missing));
+        }
         found
     }
 }
 
+/// Modules that would take folders with Go code out of what `./...` stands for.
+fn missing_go_modules(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(folder) = open.pop() {
+        if found.len() >= GO_FOLDERS_MAX {
+            break;
+        }
+        let Ok(entries) = fs::read_dir(root.join(&folder)) else { continue };
+        let mut has_code = false;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && !name.starts_with(['.', '_']) && name != "vendor" {
+                open.push(folder.join(&*name));
+            }
+            has_code |= name.ends_with(".go");
+        }
+        let module = folder.join("go.mod");
+        if has_code && folder != Path::new("") && !root.join(&module).exists() {
+            found.push(module);
+        }
+    }
+    found
+}
+
 /// Files that the programs of a command read by themselves.
 fn read_by_itself(command: &str) -> impl Iterator<Item = PathBuf> {
-    kinds_read(command).into_iter().flatten().map(PathBuf::from)
+    // A module that is there is work, whatever its name.
+    let kinds = kinds_read(command).into_iter().filter(|kind| *kind != STANDARD_MODULES);
+    kinds.flatten().map(PathBuf::from)
 }
 
 /// The rows of [`FILES`] that the programs of a command read.
@@ -165,8 +364,9 @@ fn kinds_read(command: &str) -> Vec<&'static [&'static str]> {
     found
 }
 
-/// Files that a command runs and whose names say that they check something.
-fn files_run(command: &str) -> Vec<PathBuf> {
+/// Files that a command runs and whose names say that they check something; in a file that a check runs,
+/// the project's tools as well.
+fn files_run(command: &str, is_inside: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for words in programs_of(command) {
         let Some((program, arguments)) = words.split_first() else { continue };
@@ -178,7 +378,8 @@ fn files_run(command: &str) -> Vec<PathBuf> {
             Some(program).filter(|program| program.contains('/'))
         };
         let file = run.map(|file| PathBuf::from(file.trim_start_matches("./")));
-        found.extend(file.filter(|file| file.is_relative() && checks_something(file)));
+        let counts = |file: &PathBuf| checks_something(file) || is_inside && is_a_tool(file);
+        found.extend(file.filter(|file| file.is_relative() && counts(file)));
     }
     found
 }
@@ -345,6 +546,41 @@ mod tests {
     }
 
     #[test]
+    fn what_a_pattern_stands_for_and_what_make_includes_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "Makefile",
+            "-include local.mk\ninclude rules.mk\ntest: unit\n\t@sh test.sh\nunit:\n",
+        );
+        write("rules.mk", "");
+        write("test.sh", "for check in checks/*.sh; do sh \"$check\"; done\nls src/*.c\n");
+        for file in ["checks/a.sh", "checks/b.sh", "checks/notes.txt", "src/a.c"] {
+            write(file, "");
+        }
+        write("scripts/lint.sh", "python3 \"$(dirname \"$0\")/lint.py\" src\n");
+        write("scripts/lint.py", "");
+        write("tools/run.js", "");
+        write("package.json", r#"{"scripts": {"test": "node tools/run.js"}}"#);
+        let found = |command: &str| defining_files(folder.path(), &[command.to_owned()]);
+        assert_eq!(found("npm test"), [Path::new("tools/run.js")]);
+        assert_eq!(found("node tools/run.js"), [] as [&Path; 0], "it may be the work");
+        let both = [Path::new("scripts/lint.py"), Path::new("scripts/lint.sh")];
+        assert_eq!(found("sh scripts/lint.sh"), both);
+        let commands = ["make test".to_owned()];
+        let paths = |files: &[&str]| files.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let all = ["Makefile", "checks/a.sh", "checks/b.sh", "rules.mk", "test.sh"];
+        assert_eq!(defining_files(folder.path(), &commands), paths(&all));
+        let missing = MissingDefinitions::find(folder.path(), &commands);
+        assert_eq!(missing.additional, paths(&["local.mk"]));
+        assert_eq!(missing.replacing, paths(&["GNUmakefile", "makefile", "test", "unit"]));
+    }
+
+    #[test]
     fn a_file_that_a_runner_would_read_by_itself_is_known_before_it_is_there() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("Makefile"), "").unwrap();
@@ -359,6 +595,9 @@ mod tests {
         assert_eq!(missing("sh shop.sh | grep hello"), MissingDefinitions::default());
         let recipe = "test:\n\t@python3 -m unittest -q\n";
         fs::write(folder.path().join("Makefile"), recipe).unwrap();
+        fs::create_dir(folder.path().join("sum")).unwrap();
+        fs::write(folder.path().join("sum/sum.go"), "package sum\n").unwrap();
+        assert_eq!(missing("go test ./...").additional, [Path::new("sum/go.mod")]);
         let shadowing = PathBuf::from("unittest.py");
         assert!(missing("make test").additional.contains(&shadowing), "what a recipe runs counts");
     }

@@ -43,10 +43,10 @@ impl Workspace {
         // The longest rewrite wins, and a whole address is the longest there is.
         let mut settings = vec![(format!("url.{REFUSED}.pushInsteadOf"), String::new())];
         for url in urls {
-            settings.push((format!("url.{REFUSED}.pushInsteadOf"), url));
+            settings.push((format!("url.{REFUSED}.pushInsteadOf"), without_login(&url)));
         }
         for url in push_urls {
-            settings.push((format!("url.{REFUSED}.insteadOf"), url));
+            settings.push((format!("url.{REFUSED}.insteadOf"), without_login(&url)));
         }
         let mut variables = vec![
             ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
@@ -218,6 +218,16 @@ pub fn wall_around(
     let home = home.filter(|home| root.canonicalize().is_ok_and(|root| root != *home));
     wall.private.extend(home.map(|at| instead(at, "home")));
     wall
+}
+
+/// An address without the name and the password or token that it holds: agents read it.
+fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let host = rest.find('/').unwrap_or(rest.len());
+    match rest[..host].rfind('@') {
+        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+        None => url.to_owned(),
+    }
 }
 
 /// Other folders that the person's repository has objects from.

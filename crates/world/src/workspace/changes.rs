@@ -6,12 +6,14 @@
 //! of a change, and neither is what setup, checks and tools leave beside the work (`footprint.rs`,
 //! `by_product.rs`): they are never committed either.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use unstuck_core::fault::Fault;
 
+use super::names::build_start;
 use super::workspace::Workspace;
 use crate::git::raw::Difference;
 use crate::git::status::{Changed, Entry, State};
@@ -130,6 +132,26 @@ impl Workspace {
     pub async fn differences(&self) -> Result<Vec<Difference>, Fault> {
         let Content { base, tree } = self.content().await?;
         self.git.differences(&base, &tree).await
+    }
+
+    /// The paths that the work of the build changed, up to what this worktree holds.
+    pub async fn changed_by_build(&self) -> Result<BTreeSet<PathBuf>, Fault> {
+        let (start, tree) = self.since_start().await?;
+        let differences = self.git.differences(&start, &tree).await?;
+        Ok(differences.into_iter().map(|difference| difference.path).collect())
+    }
+
+    /// What the work of the build did to these paths, as a patch.
+    pub async fn patch_by_build(&self, paths: &[PathBuf]) -> Result<Vec<u8>, Fault> {
+        let (start, tree) = self.since_start().await?;
+        self.git.patch_of(&start, &tree, paths).await
+    }
+
+    /// The tree that the build started from, and the one that is there.
+    async fn since_start(&self) -> Result<(Oid, Oid), Fault> {
+        let start = self.git.commit_of(&build_start(self.place.build)).await?;
+        let Content { base, tree } = self.content().await?;
+        Ok((self.tree_of(&start.unwrap_or(base)).await?, tree))
     }
 
     /// The change as one text, as the core reads it.

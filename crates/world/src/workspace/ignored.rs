@@ -18,7 +18,7 @@ use super::workspace::Workspace;
 use crate::git::Operation;
 
 /// The ignored files that were there before the agent came.
-const NOTE: &str = "ignored";
+pub(super) const NOTE: &str = "ignored";
 /// Files that are named to the agent; the others are counted.
 const NAMED_MAX: usize = 8;
 

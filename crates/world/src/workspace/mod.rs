@@ -15,6 +15,7 @@ mod changes;
 mod commit;
 mod elsewhere;
 mod footprint;
+mod fresh;
 mod hooks;
 mod ignored;
 mod in_place;

@@ -24,6 +24,16 @@ use super::workspace::Workspace;
 /// blank and a path.
 const LIST: &str = "own";
 
+/// Where files are that a check runs without, beside the copies.
+const ASIDE: &str = "aside";
+
+/// A file that a check runs without.
+#[derive(Debug)]
+struct Moved {
+    place: PathBuf,
+    aside: PathBuf,
+}
+
 /// Which of the kept files are put back.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PutBack<'a> {
@@ -74,7 +84,8 @@ impl Workspace {
             let now = digest_of(&to);
             let is_due = match which {
                 PutBack::All => true,
-                PutBack::Rewritten(_) if *mark == b'?' => now != GONE,
+                // A folder in its place was protected, and is back.
+                PutBack::Rewritten(_) if *mark == b'?' => now != GONE && !is_folder(&to),
                 PutBack::Rewritten(differing) => differing.contains_key(path),
             };
             if is_due && now != *digest && is_inside(&self.directory, path) {
@@ -83,6 +94,34 @@ impl Workspace {
             }
         }
         self.forget_own()
+    }
+
+    /// Does something while these files are not there. They have been kept: a kill in between is put
+    /// right by the copies.
+    pub async fn without_files<T>(
+        &self,
+        paths: &[PathBuf],
+        work: impl Future<Output = T>,
+    ) -> Result<T, Fault> {
+        let moved = self.move_aside(paths)?;
+        let done = work.await;
+        move_back(&moved)?;
+        Ok(done)
+    }
+
+    fn move_aside(&self, paths: &[PathBuf]) -> Result<Vec<Moved>, Fault> {
+        let aside = self.state.own().join(ASIDE);
+        fs::create_dir_all(&aside).map_err(|error| failed(&aside, &error))?;
+        let mut moved = Vec::new();
+        for (n, path) in paths.iter().filter(|path| is_inside(&self.directory, path)).enumerate() {
+            let of = Moved { place: self.directory.join(path), aside: aside.join(n.to_string()) };
+            if let Err(error) = fs::rename(&of.place, &of.aside) {
+                move_back(&moved)?;
+                return Err(failed(&of.place, &error));
+            }
+            moved.push(of);
+        }
+        Ok(moved)
     }
 
     /// Forgets the copies.
@@ -95,6 +134,19 @@ impl Workspace {
             _ => Ok(()),
         }
     }
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|there| there.is_dir())
+}
+
+fn move_back(moved: &[Moved]) -> Result<(), Fault> {
+    for Moved { place, aside } in moved {
+        let folder = place.parent().unwrap_or(place);
+        let back = fs::create_dir_all(folder).and_then(|()| fs::rename(aside, place));
+        back.map_err(|error| failed(place, &error))?;
+    }
+    Ok(())
 }
 
 /// Whether no folder on the way to a path is a link, which could lead out of the worktree.

@@ -18,6 +18,11 @@ impl State {
         Self { folder }
     }
 
+    /// All of it.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Our index: the base, and what git remembers of its files. It is written last when a worktree
     /// is made, so a worktree without it was never finished.
     pub(super) fn index(&self) -> PathBuf {

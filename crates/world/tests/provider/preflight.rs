@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use unstuck_core::fault::Code;
 use unstuck_world::agent::Agent;
 use unstuck_world::provider::Account;
-use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions};
+use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, ShellRules};
 use unstuck_world::provider::codex_cli::{self, CodexCli};
 
 use crate::stage::{BOTH, Stage, fault, testdata, work};
@@ -66,7 +66,7 @@ async fn prompts_are_not_skipped_as_root_without_a_sandbox() {
     for (permissions, sandboxed, denied) in [
         (Permissions::Skipped, false, root),
         (Permissions::Skipped, true, false),
-        (Permissions::Listed(Vec::new()), false, false),
+        (Permissions::Listed(ShellRules::default()), false, false),
     ] {
         let stage = Stage::new();
         let mut settings = stage.claude(&testdata("agent"), None);

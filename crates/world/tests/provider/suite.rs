@@ -16,7 +16,7 @@ use unstuck_core::fault::Code::{self, *};
 use unstuck_world::agent::{ACTIVITIES_QUEUED_MAX, Activity, Agent, End};
 use unstuck_world::fake::server::{Answer, HttpError, RetryAfter, Script, Server, Stop, Trouble};
 use unstuck_world::process::{Hold, Wall};
-use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions};
+use unstuck_world::provider::claude_cli::{ClaudeCli, Permissions, ShellRules};
 use unstuck_world::provider::codex_cli::{Access, CodexCli, native};
 
 use crate::stage::{Alive, Stage, Which, code, work, work_until};
@@ -360,7 +360,8 @@ async fn claude_code_works_stops_and_goes_on() {
     let stage = Stage::new();
     let server = asks_for_what_is_forbidden(&command(which, FORBIDDEN)).await;
     let mut settings = stage.claude(&program(which), Some(server.url()));
-    settings.permissions = Permissions::Listed(Vec::new());
+    settings.permissions =
+        Permissions::Listed(ShellRules { only_allowed: true, ..ShellRules::default() });
     let agent = ClaudeCli::new(settings);
     denied_until_a_person_allows_it(which, &agent, &stage).await;
 }

@@ -1,7 +1,7 @@
 //! Whether an agent that may do everything is kept in.
 
 use unstuck_core::fault::Code;
-use unstuck_world::process::{Held, Wall};
+use unstuck_world::process::Wall;
 
 use super::Concern;
 use crate::settings::{FILE, Permissions, Settings};
@@ -16,7 +16,7 @@ pub(super) fn inspect(settings: &Settings) -> Option<Concern> {
         return None;
     }
     let held = Wall::usual(std::env::var_os("PATH").as_deref()).try_out();
-    (!holds(held)).then(|| {
+    (!held.is_whole()).then(|| {
         let says =
             "agent.permissions is \"everything\", and this machine cannot keep agents from your \
                     files and programs"
@@ -27,8 +27,4 @@ pub(super) fn inspect(settings: &Settings) -> Option<Concern> {
         );
         Concern::stops(WALL, Code::PreconditionMissing, says, todo)
     })
-}
-
-const fn holds(held: Held) -> bool {
-    held.files.is_full() && held.reading.is_full() && held.processes.is_full()
 }

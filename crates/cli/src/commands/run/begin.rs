@@ -17,7 +17,7 @@ use crate::build::{Agents, Concern, build_settings, complete, inspect, refuse};
 use crate::commands::mcp;
 use crate::error::Error;
 use crate::project::{Post, Project, Seat};
-use crate::settings::{Resolved, Settings};
+use crate::settings::{Resolved, RunOptions, Settings, joined_options, load_under};
 
 /// Everything that carries out builds of a project.
 pub(in crate::commands) struct Crew {
@@ -27,6 +27,8 @@ pub(in crate::commands) struct Crew {
     repository: workspace::Project,
     guard: Guard,
     network: Network,
+    /// The options that its settings come from.
+    options: RunOptions,
 }
 
 /// What becomes of builds that somebody else performs.
@@ -72,13 +74,39 @@ impl Crew {
             repository,
             guard: super::guard()?,
             network: Network::of(&rules).await,
+            options: RunOptions::new(),
         })
     }
 
+    /// The same, with the options that its settings come from.
+    pub(super) fn under(self, options: RunOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The settings and the policy of a build that was started with other options than ours.
+    fn other(
+        &self,
+        options: Option<&RunOptions>,
+    ) -> Result<Option<(Settings, Arc<Policy>)>, Error> {
+        let Some(options) = options.filter(|options| **options != self.options) else {
+            return Ok(None);
+        };
+        let Resolved { settings, policy, .. } = load_under(self.project.root(), options, None)?;
+        Ok(Some((settings, Arc::new(policy))))
+    }
+
     pub(super) fn agents(&self) -> Agents<'_> {
+        self.agents_under(&self.settings, &self.policy)
+    }
+
+    fn agents_of<'a>(&'a self, own: &'a (Settings, Arc<Policy>)) -> Agents<'a> {
+        self.agents_under(&own.0, &own.1)
+    }
+
+    fn agents_under<'a>(&'a self, settings: &'a Settings, policy: &'a Arc<Policy>) -> Agents<'a> {
         Agents {
-            settings: &self.settings,
-            policy: &self.policy,
+            settings,
+            policy,
             root: self.project.root(),
             homes: self.project.homes(),
             guard: &self.guard,
@@ -215,15 +243,30 @@ impl Crew {
     ) -> Result<BuildWorld, Error> {
         let name = self.project.name();
         let tasks = store.tasks(name, build).await?;
+        let own = self.other(tasks.first().map(|row| &row.spec.options))?;
+        let agents = own.as_ref().map_or_else(|| self.agents(), |own| self.agents_of(own));
         let head = self.repository.head().await?;
         let start = self.repository.build_start(build, &head).await?;
         let specs = tasks.iter().map(|row| &*row.spec);
         let repository = self.repository.clone();
-        let settings =
-            build_settings(&self.project, &self.agents(), repository, start, specs).await?;
+        let settings = build_settings(&self.project, &agents, repository, start, specs).await?;
         let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
         Ok(BuildWorld::new(settings, post.decider(), store, &**name, clock))
     }
+}
+
+/// The options that these builds were started with.
+pub(super) async fn options_of(
+    project: &Project,
+    store: &Arc<dyn Store>,
+    builds: &[BuildId],
+) -> Result<RunOptions, Error> {
+    let mut options = Vec::new();
+    for build in builds {
+        let tasks = store.tasks(project.name(), *build).await?;
+        options.extend(tasks.into_iter().next().map(|task| task.spec.options.clone()));
+    }
+    Ok(joined_options(options))
 }
 
 /// The builds that have not ended and are ours to perform, oldest first.

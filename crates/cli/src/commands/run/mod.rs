@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::{self, Terminal};
-use crate::settings::{Flags, Resolved};
+use crate::settings::{Resolved, kept_options, load_under};
 pub(super) use begin::{Crew, Others, Performing, open_builds};
 use ending::Ending;
 use follow::Patience;
@@ -39,9 +39,11 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     let resolved =
         Resolved::load(project.root(), args.follow.config.path.as_deref(), &args.flags())?;
     let project = project.with(resolved.clone());
-    let tasks = tasks::tasks(&project, &args.work, dir)?;
+    let mut tasks = tasks::tasks(&project, &args.work, dir)?;
+    let options = kept_options(&args.flags(), args.follow.config.path.as_deref());
+    tasks.iter_mut().for_each(|task| task.options.clone_from(&options));
     project::runtime()?.block_on(async {
-        let crew = Crew::gather(&project, resolved).await?;
+        let crew = Crew::gather(&project, resolved).await?.under(options);
         let plan = crew.plan(tasks)?;
         if args.dry {
             return dry::show(&crew, &plan, args.follow.json, terminal);
@@ -68,12 +70,14 @@ pub(crate) fn resume(
 ) -> Result<Exit, Error> {
     let project = Project::find(dir)?;
     let config = args.follow.config.path.as_deref();
-    let resolved = Resolved::load(project.root(), config, &Flags::new())?;
-    let project = project.with(resolved.clone());
-    // Whoever never ran anything here has nothing to go on with.
-    project.store()?;
+    // Where nothing was ever run, there is nothing to go on with.
+    let store = project.store()?;
     project::runtime()?.block_on(async {
-        let crew = Crew::gather(&project, resolved).await?;
+        let open = open_builds(&project, &store).await?;
+        let options = begin::options_of(&project, &store, &open).await?;
+        let resolved = load_under(project.root(), &options, config)?;
+        let project = project.with(resolved.clone());
+        let crew = Crew::gather(&project, resolved).await?.under(options);
         let work = Work { project: &project, crew: &crew, follow: &args.follow, terminal };
         work.carry_out(None).await
     })

@@ -15,6 +15,7 @@ use unstuck_core::time::Time;
 use unstuck_runner::{Notice, kicks};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionStatus, TaskRow};
 use unstuck_store::{Page, Store};
+use unstuck_world::workspace;
 
 use super::ending::Ending;
 use super::live::{Act, Live};
@@ -110,7 +111,7 @@ impl<'a> View<'a> {
             for task in &tasks {
                 self.ours.specs.insert(task.id, Arc::clone(&task.spec));
                 // One that was killed in between has not ticked it.
-                if task.moved.state == TaskState::Done {
+                if task.moved.state == TaskState::Done && !self.is_in_place() {
                     tick::off(self.project, &task.spec, mark(task.moved.unchanged.as_ref()));
                 }
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
@@ -187,6 +188,7 @@ impl<'a> View<'a> {
             return Ok(());
         }
         if let Event::TaskDone { task, unchanged } = &recorded.event
+            && !self.is_in_place()
             && let Some(spec) = self.ours.specs.get(task)
         {
             tick::off(self.project, spec, mark(unchanged.as_ref()));
@@ -314,9 +316,39 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// Whether the work happens in the person's own working tree. A plan that is ticked there before
+    /// the end would be a change of its own.
+    fn is_in_place(&self) -> bool {
+        self.project.settings().is_ok_and(|resolved| resolved.settings.run.in_place)
+    }
+
+    /// The person's branch that the work is on, where it happened in their own working tree.
+    async fn own_branch(&self) -> Option<String> {
+        if !self.is_in_place() {
+            return None;
+        }
+        let repository = workspace::Project::open("git", self.project.root()).await.ok()?;
+        let branch = repository.git().branch().await.ok()??;
+        Some(branch.strip_prefix("refs/heads/").unwrap_or(&branch).to_owned())
+    }
+
+    /// Ticks what is done of a build whose plan lies where the work happened.
+    async fn tick_in_place(&self) -> Result<(), Error> {
+        for (build, tasks) in self.rows().await? {
+            let done = tasks.iter().filter(|task| task.moved.state == TaskState::Done);
+            for task in done.filter(|_| build.state.has_ended()) {
+                tick::off(self.project, &task.spec, mark(task.moved.unchanged.as_ref()));
+            }
+        }
+        Ok(())
+    }
+
     /// How it all ended.
     pub(super) async fn close(&mut self, ending: &Ending) -> Result<(), Error> {
         self.catch_up().await?;
+        if self.is_in_place() {
+            self.tick_in_place().await?;
+        }
         if matches!(ending, Ending::NeedsPerson | Ending::Paused) {
             self.unshown_questions().await?;
         }
@@ -335,9 +367,10 @@ impl<'a> View<'a> {
         if *ending == Ending::NothingToDo {
             return Ok(writeln!(self.terminal.styled(), "There is nothing to go on with.")?);
         }
+        let branch = self.own_branch().await;
         for (row, tasks) in self.rows().await? {
             let mut out = self.terminal.styled();
-            summary(&mut out, &row, &tasks)?;
+            summary(&mut out, &row, &tasks, branch.as_deref())?;
             out.flush()?;
         }
         if let Some(line) = &limited {
@@ -420,7 +453,12 @@ fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) ->
 }
 
 /// A build in a few lines.
-fn summary(out: &mut impl io::Write, build: &BuildRow, tasks: &[TaskRow]) -> io::Result<()> {
+fn summary(
+    out: &mut impl io::Write,
+    build: &BuildRow,
+    tasks: &[TaskRow],
+    own_branch: Option<&str>,
+) -> io::Result<()> {
     let (title, dim) = (style::TITLE, style::DIM);
     let all = words::number(tasks.len(), "task", "tasks");
     let done = stand::counts(&all, build, tasks);
@@ -440,7 +478,12 @@ fn summary(out: &mut impl io::Write, build: &BuildRow, tasks: &[TaskRow]) -> io:
     }
     let is_shipped =
         |task: &TaskRow| task.moved.state == TaskState::Done && !stand::needed_no_change(task);
-    if tasks.iter().any(is_shipped) {
+    if !tasks.iter().any(is_shipped) {
+        return Ok(());
+    }
+    if let Some(branch) = own_branch {
+        writeln!(out, "{dim}The work is on your own branch {branch}.{dim:#}")?;
+    } else {
         let id = build.id;
         writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
     }

@@ -8,7 +8,7 @@ use unstuck_core::engine::TaskState;
 use unstuck_core::question::Decision;
 use unstuck_world::agent::Agent;
 use unstuck_world::fake::server::{Answer, Script, Server};
-use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions};
+use unstuck_world::provider::claude_cli::{self, ClaudeCli, Permissions, ShellRules};
 use unstuck_world::provider::codex_cli::{self, Access, CodexCli, native};
 use unstuck_world::provider::{Account, Credential, Key};
 
@@ -41,7 +41,7 @@ fn claude(home: &Path, url: String) -> Arc<dyn Agent> {
         home: home.to_owned(),
         base_url: Some(url),
         environment: Vec::new(),
-        permissions: Permissions::Listed(Vec::new()),
+        permissions: Permissions::Listed(ShellRules::default()),
         sandboxed: true,
         mcp_config: None,
         own_tools: Some(env!("CARGO_BIN_EXE_unstuck").into()),

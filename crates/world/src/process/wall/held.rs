@@ -49,6 +49,11 @@ impl Hold {
 }
 
 impl Held {
+    /// Whether a program is kept from a person's files and from other programs.
+    pub const fn is_whole(self) -> bool {
+        self.files.is_full() && self.reading.is_full() && self.processes.is_full()
+    }
+
     /// The same, with what seccomp adds: no system calls that break out, and no UDP beside no TCP.
     #[cfg(target_os = "linux")]
     pub(super) const fn with_calls(self, held: bool) -> Self {

@@ -57,10 +57,21 @@ pub struct Settings {
 /// there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permissions {
-    /// Edit files, and use these tools in the form of `--allowedTools`.
-    Listed(Vec<String>),
+    /// Edit files, and run commands.
+    Listed(ShellRules),
     /// Everything.
     Skipped,
+}
+
+/// Which commands Claude Code may run without asking.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellRules {
+    /// These, in the form of `--allowedTools`.
+    pub allowed: Vec<String>,
+    /// None of these, in the form of `--disallowedTools`.
+    pub blocked: Vec<String>,
+    /// Only those that are allowed, whatever is around it. Else all, where a wall keeps it in.
+    pub only_allowed: bool,
 }
 
 /// Claude Code as an agent.

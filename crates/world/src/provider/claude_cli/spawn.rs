@@ -28,6 +28,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("MCP_CONNECT_TIMEOUT_MS", "60000"),
     ("MCP_TIMEOUT", "60000"),
 ];
+/// Every command.
+const SHELL: &str = "Bash";
 /// Declares an irreversible action in its shell; what becomes of it is decided by the ledger.
 const DECLARING: &str = "Bash(unstuck mutate:*)";
 /// What it would get into an account with; it has exactly the one that its account says.
@@ -73,15 +75,21 @@ impl Settings {
         add(&["--setting-sources", "project,local"]);
         match &self.permissions {
             Permissions::Skipped => add(&["--dangerously-skip-permissions"]),
-            Permissions::Listed(tools) => {
+            Permissions::Listed(rules) => {
                 add(&["--permission-mode", "acceptEdits"]);
                 let own = self.own_tools(assignment).into_iter().flat_map(|_| mcp::tools());
                 let own = own.map(|tool| mcp::claude_name(tool.name));
                 let shell = self.own_tools(assignment).map(|_| DECLARING.to_owned());
-                let own = own.chain(shell);
-                let tools: Vec<String> = tools.iter().cloned().chain(own).collect();
+                // What the wall keeps in needs nobody's leave, as with our own loop and Codex.
+                let is_kept_in = !rules.only_allowed && self.wall(assignment).try_out().is_whole();
+                let shell = shell.into_iter().chain(is_kept_in.then(|| SHELL.to_owned()));
+                let tools: Vec<String> =
+                    rules.allowed.iter().cloned().chain(own).chain(shell).collect();
                 if !tools.is_empty() {
                     add(&["--allowedTools", &tools.join(",")]);
+                }
+                if !rules.blocked.is_empty() {
+                    add(&["--disallowedTools", &rules.blocked.join(",")]);
                 }
                 if let Some(settings) = allowing(&assignment.allowed_commands) {
                     add(&["--settings", &settings]);

@@ -1,0 +1,102 @@
+//! The options of `run` that are settings. They are kept with the tasks of the build, so that what goes
+//! on with it after a kill or an answer keeps to them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::resolve::{Flags, Resolved};
+use super::units::Money;
+use crate::error::Error;
+
+/// The paths of settings, and `config` for another file of settings, with their values.
+pub(crate) type RunOptions = BTreeMap<String, String>;
+
+/// The file that held the settings.
+const CONFIG: &str = "config";
+/// How much a build may cost.
+const MONEY: &str = "budget.per_build.money";
+
+/// The settings that options set, and the options.
+const OPTIONS: [(&str, &str); 5] = [
+    ("run.jobs", "--jobs"),
+    ("agent.provider", "--provider"),
+    ("agent.model", "--model"),
+    (MONEY, "--max-cost"),
+    ("run.in_place", "--in-place"),
+];
+
+/// What is kept of a command line.
+pub(crate) fn kept_options(flags: &Flags, config: Option<&Path>) -> RunOptions {
+    let mut kept: RunOptions =
+        flags.iter().map(|(path, value, _)| ((*path).to_owned(), value.clone())).collect();
+    if let Some(file) = config.and_then(|file| std::path::absolute(file).ok()) {
+        kept.insert(CONFIG.to_owned(), file.display().to_string());
+    }
+    kept
+}
+
+/// The settings of a project under kept options. A file that is named now counts instead of the one
+/// that was kept.
+pub(crate) fn load_under(
+    root: &Path,
+    options: &RunOptions,
+    config: Option<&Path>,
+) -> Result<Resolved, Error> {
+    let flag = |(path, option): &(&'static str, &'static str)| {
+        options.get(*path).map(|value| (*path, value.clone(), *option))
+    };
+    let flags: Flags = OPTIONS.iter().filter_map(flag).collect();
+    Resolved::load(root, config.or_else(|| options.get(CONFIG).map(Path::new)), &flags)
+}
+
+/// What holds for several builds together: the least that one of them may cost, and else what the
+/// first of them says.
+pub(crate) fn joined_options(builds: impl IntoIterator<Item = RunOptions>) -> RunOptions {
+    let mut joined = RunOptions::new();
+    for (path, value) in builds.into_iter().flatten() {
+        match joined.get(&path) {
+            Some(known) if path != MONEY || !is_less(&value, known) => {}
+            _ => {
+                joined.insert(path, value);
+            }
+        }
+    }
+    joined
+}
+
+fn is_less(money: &str, than: &str) -> bool {
+    let read = |text: &str| Money::read(text).ok();
+    read(money).zip(read(than)).is_some_and(|(money, than)| money.0 < than.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_for_a_build_is_said_again_and_the_least_cost_holds_for_all() {
+        let flags: Flags = vec![
+            (MONEY, "3".to_owned(), "--max-cost"),
+            ("run.in_place", "true".to_owned(), "--in-place"),
+        ];
+        let first = kept_options(&flags, Some(Path::new("/etc/strict.toml")));
+        assert_eq!(first[CONFIG], "/etc/strict.toml");
+        let second = RunOptions::from([(MONEY.to_owned(), "2.50".to_owned())]);
+        let third = RunOptions::from([(MONEY.to_owned(), "10".to_owned())]);
+        let joined = joined_options([first, second, third]);
+        assert_eq!((joined[MONEY].as_str(), joined["run.in_place"].as_str()), ("2.50", "true"));
+
+        let root = tempfile::tempdir().unwrap();
+        let settings = load_under(root.path(), &RunOptions::default(), None).unwrap().settings;
+        assert!(!settings.run.in_place);
+        let options = RunOptions::from([
+            ("run.in_place".to_owned(), "true".to_owned()),
+            ("agent.model".to_owned(), "m".to_owned()),
+        ]);
+        let settings = load_under(root.path(), &options, None).unwrap().settings;
+        assert_eq!((settings.run.in_place, settings.agent.model.as_deref()), (true, Some("m")));
+        let gone = RunOptions::from([(CONFIG.to_owned(), "/gone/strict.toml".to_owned())]);
+        let error = load_under(root.path(), &gone, None).unwrap_err();
+        assert!(error.to_string().contains("strict.toml"), "{error}");
+    }
+}

@@ -1,0 +1,106 @@
+//! A green check is believed where the commit alone makes it green: it is run once more in a fresh
+//! checkout where something else could.
+
+use unstuck_core::engine::Start;
+use unstuck_core::fault::{Category, Class, Code, Fault, Kind, Validation};
+use unstuck_world::commands::programs_of;
+use unstuck_world::git::Oid;
+use unstuck_world::validate::{Checks, Seen};
+use unstuck_world::workspace::Workspace;
+
+use super::egress::explain_refused;
+use super::settings::TaskSettings;
+use super::world::Shared;
+use crate::world::Order;
+
+/// Below the output of a check that is red only in a fresh checkout.
+const ONLY_HERE: &str = "[This is how it ends in a fresh checkout of the change, with run.setup run anew. In \
+    the worktree it passes, because of something that lies only there: a package that was installed and is \
+    not declared, or what was built before.]";
+
+impl Shared {
+    /// Runs checks that passed once more in a fresh checkout of the change, where they were red before
+    /// the work began or passed only at the second time, or where something was installed or removed.
+    pub(super) async fn confirm(
+        &self,
+        order: &Order,
+        (task, checks): (&TaskSettings, &Checks),
+        workspace: &Workspace,
+        seen: &Seen,
+    ) -> Result<(), Fault> {
+        let is_due = self.is_of_a_build()
+            && !self.settings.in_place
+            && seen.red_at_base.is_empty()
+            && (self.was_red(order, task)
+                || !seen.flaky.is_empty()
+                || workspace.may_pass_by_leftovers().await?);
+        if !is_due {
+            return Ok(());
+        }
+        let commit = workspace.commit_as_it_is(self.clock.now()).await?;
+        let place = Self::place(order).fresh();
+        let mut fresh = order.clone();
+        fresh.effect.task = place.task;
+        // What a first run leaves could make a second one pass, so that a flaky check is told apart by
+        // another checkout.
+        let mut checked = Box::pin(self.check_fresh(&fresh, checks, commit.clone())).await;
+        if checked.as_ref().is_err_and(|fault| fault.category() == Category::Validation) {
+            checked = Box::pin(self.check_fresh(&fresh, checks, commit)).await;
+        }
+        self.settings.project.discard(place).await?;
+        checked.map_err(|fault| self.blame_leftovers(fault, checks))
+    }
+
+    fn was_red(&self, order: &Order, task: &TaskSettings) -> bool {
+        let known = self.baselines.known(order.build, &task.gates);
+        known.is_some_and(|baseline| baseline.red().next().is_some())
+    }
+
+    async fn check_fresh(&self, fresh: &Order, checks: &Checks, commit: Oid) -> Result<(), Fault> {
+        self.settings.project.discard(Self::place(fresh)).await?;
+        let workspace = self.prepare_at(fresh, Start::Fresh, commit).await?;
+        let (shell, egress) = self.shell_of_checks(fresh).await?;
+        let mut shell = workspace.behind_wall(&shell);
+        // Node looks for packages in all folders above, and the person's own are there.
+        if self.settings.setup.iter().any(|command| installs_node_packages(command)) {
+            shell.wall.hidden.push(self.settings.project.root().join("node_modules"));
+        }
+        let checked = checks.run_once_at(workspace.directory(), &shell).await;
+        checked.map_err(|fault| explain_refused(fault, egress.as_ref()))
+    }
+
+    /// What the change itself makes fail is a red check, told to the agent with what is different here.
+    fn blame_leftovers(&self, fault: Fault, checks: &Checks) -> Fault {
+        let is_of_the_change = fault.class() == Class::CodeError
+            || matches!(
+                fault.code(),
+                Code::ToolMissing
+                    | Code::ToolCrash
+                    | Code::ToolAccessDenied
+                    | Code::OperationTimeout
+                    | Code::PreconditionMissing
+            );
+        if fault.category() != Category::Validation && !is_of_the_change {
+            return fault;
+        }
+        let (command, exit, output) = match &fault.kind {
+            Kind::ValidationPreCommit(of)
+            | Kind::ValidationPrePush(of)
+            | Kind::ValidationPrePr(of) => (of.command.clone(), of.exit, of.output.clone()),
+            _ if fault.is_of_setup() => {
+                (self.settings.setup.join(" && "), None, fault.message.clone())
+            }
+            _ => (checks.commands().join(" && "), None, fault.message.clone()),
+        };
+        let message = format!("{command} passes in the worktree and fails in a fresh checkout");
+        let output = format!("{}\n{ONLY_HERE}", output.trim_end());
+        let context = Validation { command, exit, output };
+        Fault::validation_pre_commit(fault.source, message, context)
+    }
+}
+
+/// Whether a command installs what `node_modules` holds.
+fn installs_node_packages(command: &str) -> bool {
+    let is_manager = |word: &str| matches!(word, "npm" | "pnpm" | "yarn" | "bun");
+    programs_of(command).iter().any(|words| words.first().is_some_and(|word| is_manager(word)))
+}

@@ -1,0 +1,116 @@
+//! Which files a declared action runs that the work itself has changed.
+//!
+//! A rule that allows `./deploy *` is meant for the script as the person knows it. Scripts are read
+//! for the files that they name in turn, so that a change of what they call counts as well.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::commands::programs_of;
+
+/// Files that say what a program does which is given only a target.
+const RECIPES: &[(&str, &[&str])] = &[
+    ("make", &["GNUmakefile", "makefile", "Makefile"]),
+    ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("just", &["justfile", "Justfile", ".justfile"]),
+    ("task", &["Taskfile.yml", "Taskfile.yaml"]),
+    ("rake", &["Rakefile"]),
+];
+/// How many files are read, and how long one may be.
+const FILES_MAX: usize = 64;
+const BYTES_MAX: u64 = 256 * 1_024;
+
+/// Those of the `changed` files that these lines of shell run, or that a file names which they run.
+pub fn changed_code(root: &Path, lines: &[&str], changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let mut open: Vec<PathBuf> = lines.iter().flat_map(|line| files_of(root, line)).collect();
+    let mut seen = BTreeSet::new();
+    while let Some(file) = open.pop() {
+        if seen.len() >= FILES_MAX || !seen.insert(file.clone()) {
+            continue;
+        }
+        let path = root.join(&file);
+        if fs::metadata(&path).is_ok_and(|file| file.len() <= BYTES_MAX)
+            && let Ok(text) = fs::read_to_string(&path)
+        {
+            let folder = file.parent().unwrap_or(Path::new(""));
+            open.extend(named_in(root, folder, &text));
+        }
+    }
+    changed.iter().filter(|path| seen.contains(*path)).cloned().collect()
+}
+
+/// The files of the project that a line of shell runs or names.
+fn files_of(root: &Path, line: &str) -> Vec<PathBuf> {
+    let folder = line.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
+    let folder = Path::new(folder.map_or("", |(folder, _)| folder.trim_matches(['\'', '"'])));
+    let mut found = named_in(root, folder, line);
+    for words in programs_of(line) {
+        let Some(program) = words.first().and_then(|word| word.rsplit('/').next()) else {
+            continue;
+        };
+        let recipes = RECIPES.iter().filter(|(name, _)| *name == program);
+        let recipes = recipes.flat_map(|(_, files)| files.iter().map(|file| folder.join(file)));
+        found.extend(recipes.filter(|file| root.join(file).is_file()));
+    }
+    found
+}
+
+/// The files of the project that a text names, from its root or from `folder`; modules with dots too.
+fn named_in(root: &Path, folder: &Path, text: &str) -> Vec<PathBuf> {
+    let is_part = |c: char| c.is_alphanumeric() || "_-./+@".contains(c);
+    let words: BTreeSet<&str> = text.split(|c| !is_part(c)).filter(|word| word.len() > 1).collect();
+    let mut found = Vec::new();
+    for word in words {
+        let word = word.trim_start_matches("./").trim_end_matches('.');
+        if word.is_empty() || word.starts_with('/') || word.split('/').any(|part| part == "..") {
+            continue;
+        }
+        let module = format!("{}.py", word.replace('.', "/"));
+        let module = Path::new(&module);
+        let places =
+            [Path::new(word).to_owned(), folder.join(word), module.to_owned(), folder.join(module)];
+        found.extend(places.into_iter().filter(|place| root.join(place).is_file()));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_runs_is_found_through_the_scripts_that_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("deploy.sh", ". ./lib/common.sh\nsend \"$1\"\n"),
+            ("lib/common.sh", "python3 -m tools.send\n"),
+            ("tools/send.py", "print(1)\n"),
+            ("web/deploy", "#!/bin/sh\n"),
+            ("README.md", "See deploy.sh.\n"),
+            ("Makefile", "release:\n\tsh deploy.sh 1\n"),
+        ] {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let runs = |line: &str, changed: &[&str]| {
+            let changed = changed.iter().map(PathBuf::from).collect();
+            !changed_code(folder.path(), &[line], &changed).is_empty()
+        };
+        for (line, changed, expected) in [
+            ("sh deploy.sh 1", "deploy.sh", true),
+            ("./deploy.sh 1", "deploy.sh", true),
+            ("sh deploy.sh 1", "lib/common.sh", true),
+            ("sh deploy.sh 1", "tools/send.py", true),
+            ("cd web && ./deploy 1", "web/deploy", true),
+            ("make release", "deploy.sh", true),
+            ("make release", "Makefile", true),
+            ("sh deploy.sh 1", "README.md", false),
+            ("curl -X POST https://pay.example/7", "deploy.sh", false),
+            ("npm publish", "Makefile", false),
+        ] {
+            assert_eq!(runs(line, &[changed]), expected, "{line}: {changed}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A checkout of a change where nobody has worked: what passes there passes elsewhere.
+//!
+//! The worktree of a task holds more than its commit: what was installed, what earlier checks built, and
+//! a home folder that the agent has used. A check that passes because of that proves nothing.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use unstuck_core::engine::TaskId;
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+
+use super::changes::{Change, ChangeKind, Content};
+use super::ignored::NOTE;
+use super::names::Place;
+use super::project::Project;
+use super::remove::remove_folder;
+use super::state::failed;
+use super::workspace::Workspace;
+use crate::git::{Oid, RefChange};
+
+/// What the ids of tasks have in common whose places are such checkouts: no plan is that long.
+const FRESH: u32 = 1_000_000_000;
+/// Folders of packages.
+const PACKAGES: [&str; 6] =
+    ["node_modules", "node_modules/.bin", ".venv", "venv", "vendor", "vendor/bundle"];
+/// Folders of programs that packages bring.
+const PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
+/// Folders of the home folder that are only caches.
+const CACHES: [&str; 7] = [".cache", ".npm", ".cargo", ".rustup", "go", ".gradle", ".m2"];
+/// How many entries of a home folder are looked at.
+const LOOKED_AT_MAX: usize = 2_000;
+/// Files that say which packages there are.
+const MANIFESTS: &[&str] = &[
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "requirements.txt",
+    "Pipfile",
+    "Pipfile.lock",
+    "poetry.lock",
+    "uv.lock",
+    "Cargo.toml",
+    "Cargo.lock",
+    "go.mod",
+    "go.sum",
+    "Gemfile",
+    "Gemfile.lock",
+    "composer.json",
+    "composer.lock",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+];
+
+impl Place {
+    /// The place of a checkout in which the change of this task is checked once more.
+    #[must_use]
+    pub const fn fresh(self) -> Self {
+        Self { task: TaskId(FRESH + self.task.0), ..self }
+    }
+}
+
+impl Project {
+    /// Removes a checkout that only checks ran in, with everything about it.
+    pub async fn discard(&self, place: Place) -> Result<(), Fault> {
+        for folder in [self.worktree(place), self.state(place).folder().to_owned()] {
+            remove_folder(&folder).map_err(|error| failed(&folder, &error))?;
+        }
+        let mut changes = Vec::new();
+        for name in [place.branch(), place.base(), place.pending()] {
+            if let Some(old) = self.git.commit_of(&name).await? {
+                changes.push(RefChange { name, old: Some(old), new: None });
+            }
+        }
+        self.git.swap(&changes, "unstuck: put a checkout away").await.map(drop)
+    }
+}
+
+impl Workspace {
+    /// A commit of what the worktree holds, which no ref leads to.
+    pub async fn commit_as_it_is(&self, now: Time) -> Result<Oid, Fault> {
+        let Content { base, tree } = self.content().await?;
+        self.snapshot_commit(&tree, &[base], "What is checked\n", now).await
+    }
+
+    /// Whether what lies in the worktree and not in its commit may be why a check passes: something
+    /// was installed, packages changed, or files are gone that earlier builds were made of.
+    pub async fn may_pass_by_leftovers(&self) -> Result<bool, Fault> {
+        if self.in_place {
+            return Ok(false);
+        }
+        let changes = self.changes().await?;
+        Ok(changes.iter().any(touches_builds) || self.has_installed()?)
+    }
+
+    /// Whether packages or files of the home folder are newer than the note from before the work.
+    fn has_installed(&self) -> Result<bool, Fault> {
+        let note = self.state.folder().join(NOTE);
+        let Ok(since) = fs::metadata(&note).and_then(|note| note.modified()) else {
+            return Ok(false);
+        };
+        let is_newer = |path: &Path| {
+            let modified = fs::symlink_metadata(path).and_then(|there| there.modified());
+            modified.is_ok_and(|modified: SystemTime| modified > since)
+        };
+        let packages = PACKAGES.iter().map(|name| self.directory.join(name));
+        let packages: Vec<_> = packages.filter(|path| !path.is_symlink()).collect();
+        let programs =
+            PROGRAMS.iter().filter_map(|name| fs::read_dir(self.directory.join(name)).ok());
+        let programs = programs.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
+        if packages.into_iter().chain(programs).any(|path| is_newer(&path)) {
+            return Ok(true);
+        }
+        let mut open = vec![self.state.private().join("home")];
+        let mut looked_at = 0;
+        while let Some(folder) = open.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                looked_at += 1;
+                let name = entry.file_name();
+                if looked_at > LOOKED_AT_MAX || CACHES.iter().any(|known| name == *known) {
+                    continue;
+                }
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => open.push(entry.path()),
+                    _ if is_newer(&entry.path()) => return Ok(true),
+                    _ => {}
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a change can make what was built or installed before it wrong.
+fn touches_builds(change: &Change) -> bool {
+    let name = change.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    change.kind == ChangeKind::Deleted || MANIFESTS.contains(&name)
+}
