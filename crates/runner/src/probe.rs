@@ -95,8 +95,9 @@ pub(crate) async fn look_up(
         (How::Stopped, _) if stop.is_cancelled() => None,
         (How::Exited(APPLIED), Some(result)) => Some(applied(&result, results)),
         (How::Exited(NOT_APPLIED), _) => Some(Outcome::NotApplied),
-        (how, _) => {
-            let said = how_it_ended(&ended, "probe", &probe.program);
+        (how, told) => {
+            let told = told.unwrap_or_default();
+            let said = how_it_ended(&ended, &told, "probe", &probe.program);
             tracing::warn!(?how, said, program = probe.program, "a look-up cannot tell");
             Some(Outcome::CannotTell { said: said.map(Arc::from) })
         }

@@ -209,6 +209,20 @@ async fn a_command_that_died_is_looked_up_and_not_run_again() {
     assert_eq!(codes(&stage).await, [Code::ToolCrash]);
 }
 
+// Both streams of a command are what came back, with its status.
+#[tokio::test]
+async fn a_command_that_ends_with_a_status_is_asked_about_with_all_that_it_wrote() {
+    for (line, came_back) in [
+        ("echo 'the shelf is full'; exit 9", "sh ended with status 9: the shelf is full"),
+        ("echo one; echo two >&2; exit 9", "sh ended with status 9: one\ntwo"),
+        ("exit 9", "sh ended with status 9 and wrote nothing"),
+        ("echo half; kill -9 $$", "sh was ended by signal 9\nhalf"),
+    ] {
+        let action = build(command(line)).await.question().await.action.unwrap();
+        assert_eq!(action.came_back.as_deref(), Some(came_back), "{line}");
+    }
+}
+
 /// What performing and looking up come to at an address, for every connector that is a service.
 async fn outcomes(url: &str) -> [Outcome; 4] {
     let token = Credential::new(TOKEN).unwrap();

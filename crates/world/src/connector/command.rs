@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Crash, Fault};
 
-use crate::process::{Ended, How, Launch, Process, Stop, verdict};
+use crate::process::{Ended, How, Launch, Process, Stop, how_it_ended, verdict};
 
 /// The longest result: one that was cut would not be what came back.
 const RESULT_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
@@ -59,23 +59,34 @@ pub async fn perform(
         Ok(ran) => ran,
         Err(fault) => return Outcome::Failed { fault: Arc::new(fault), approach: None },
     };
-    let fault = verdict(&ended, source, &program);
-    match (ended.how, fault, told) {
-        (How::Exited(0), _, told) => {
+    match (ended.how, told) {
+        (How::Exited(0), told) => {
             // It happened; a result that cannot be kept is no reason to do it again.
             let result = told.and_then(|told| keep(&told).ok());
             Outcome::Applied { result: result.unwrap_or_else(|| Arc::from("")) }
         }
-        (how, Some(fault), _) if did_not_happen(how, &[]) => {
-            Outcome::Failed { fault: Arc::new(fault), approach: None }
+        (how, told) => {
+            let fault = Arc::new(fault(&ended, told.as_deref(), source, &program));
+            if did_not_happen(how, &[]) {
+                Outcome::Failed { fault, approach: None }
+            } else {
+                Outcome::Unknown { fault }
+            }
         }
-        (_, fault, _) => Outcome::Unknown {
-            fault: Arc::new(fault.unwrap_or_else(|| {
-                let message = format!("{program} wrote more than a result may be, and was ended");
-                Fault::tool_crash(source, message, Crash::default())
-            })),
-        },
     }
+}
+
+/// What a command came to that did not end with 0: how it ended, and what it wrote on both of its
+/// streams. What it wrote is nothing where that was too much.
+pub fn fault(ended: &Ended, told: Option<&[u8]>, source: &str, program: &str) -> Fault {
+    let Some(mut fault) = verdict(ended, source, program) else {
+        let message = format!("{program} wrote more than a result may be, and was ended");
+        return Fault::tool_crash(source, message, Crash::default());
+    };
+    if let Some(said) = how_it_ended(ended, told.unwrap_or_default(), source, program) {
+        fault.message = said;
+    }
+    fault
 }
 
 /// All that is written, unless it is too much: then nothing, and the program is ended.

@@ -67,16 +67,20 @@ pub fn verdict(ended: &Ended, source: &str, command: &str) -> Option<Fault> {
     }
 }
 
-/// How a command that did not succeed ended, in words: its status with its last lines, or what
-/// ended it.
-pub fn how_it_ended(ended: &Ended, source: &str, command: &str) -> Option<String> {
-    let said = verdict(ended, source, command)?.message;
-    Some(match ended.how {
-        How::Exited(status) if said.trim().is_empty() => {
-            format!("{command} ended with status {status} and wrote nothing")
-        }
-        How::Exited(status) => format!("{command} ended with status {status}: {said}"),
-        _ => said,
+/// How a command that did not succeed ended, in words: its status or what ended it, with the last
+/// lines of what it `told` on its standard output and of what else it wrote.
+pub fn how_it_ended(ended: &Ended, told: &[u8], source: &str, command: &str) -> Option<String> {
+    let verdict = verdict(ended, source, command)?.message;
+    let told = String::from_utf8_lossy(told);
+    let told = last_lines(&told, MESSAGE_BYTES_MAX);
+    let How::Exited(status) = ended.how else {
+        return Some(if told.is_empty() { verdict } else { format!("{verdict}\n{told}") });
+    };
+    let said = [told, verdict.trim_end()].map(|said| said.trim_start_matches('\n'));
+    let said = said.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("\n");
+    Some(match said.as_str() {
+        "" => format!("{command} ended with status {status} and wrote nothing"),
+        said => format!("{command} ended with status {status}: {said}"),
     })
 }
 

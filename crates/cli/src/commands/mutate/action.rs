@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Outcome, TaskId};
-use unstuck_core::fault::{Crash, Fault};
+use unstuck_core::fault::Fault;
 use unstuck_runner::{Action, IDEMPOTENCY_KEY, Results, action_lock};
 use unstuck_world::connector::command;
 use unstuck_world::process::guard::Forked;
 use unstuck_world::process::{
     Deadlines, Ended, Guard, How, Input, Launch, NotStarted, Output, Process, Session, Waiting,
-    how_it_ended, verdict,
 };
 
 use crate::args::Mutate;
@@ -129,7 +128,7 @@ impl CommandAction {
             let kept = Results::new(self.project.results()).keep(written);
             return Outcome::Applied { result: kept.unwrap_or_default() };
         }
-        let fault = Arc::new(self.fault(ended));
+        let fault = Arc::new(self.fault(ended, written.as_deref()));
         let (status, has_begun) = (status(ended.how), !matches!(ended.how, How::NotStarted(_)));
         let failed = Some(Arc::clone(&fault));
         let written = written.unwrap_or_default();
@@ -142,14 +141,10 @@ impl CommandAction {
         }
     }
 
-    fn fault(&self, ended: &Ended) -> Fault {
+    fn fault(&self, ended: &Ended, written: Option<&[u8]>) -> Fault {
         let program = self.launch.program.to_string_lossy();
-        let mut fault = verdict(ended, SOURCE, &program).unwrap_or_else(|| {
-            let message = format!("{program} wrote more than a result may be, and was ended");
-            Fault::tool_crash(SOURCE, message, Crash::default())
-        });
-        let said = how_it_ended(ended, SOURCE, &program).unwrap_or_else(|| fault.message.clone());
-        fault.message = redactor(&self.project).text(&said).into_owned();
+        let mut fault = command::fault(ended, written, SOURCE, &program);
+        fault.message = redactor(&self.project).text(&fault.message).into_owned();
         fault
     }
 }
