@@ -39,22 +39,24 @@ fn sentence(gates: &[Checked]) -> String {
     if gates.is_empty() {
         return "It is not known what was checked.".to_owned();
     }
+    let of = |number, verdict| format!("{}{}", checks(number), named(gates, verdict));
     let mut parts = Vec::new();
     if passed > 0 {
-        parts.push(format!("{} passed{}", checks(passed), named(gates)));
+        parts.push(format!("{} passed{}", checks(passed), named(gates, CheckVerdict::Passed)));
     }
     if flaky > 0 {
-        parts.push(format!("{} passed only when run again", checks(flaky)));
+        parts.push(format!("{} passed only when run again", of(flaky, CheckVerdict::Flaky)));
     }
     if before > 0 {
         let still = if before == 1 { "still fails" } else { "still fail" };
-        parts.push(format!("{} failed before the work began and {still}", checks(before)));
+        let red = of(before, CheckVerdict::RedBefore);
+        parts.push(format!("{red} failed before the work began and {still}"));
     }
     if failed > 0 {
-        parts.push(format!("{} failed", checks(failed)));
+        parts.push(format!("{} failed", of(failed, CheckVerdict::Failed)));
     }
     if not_made > 0 {
-        parts.push(format!("{} could not be made", checks(not_made)));
+        parts.push(format!("{} could not be made", of(not_made, CheckVerdict::NotMade)));
     }
     if parts.is_empty() {
         return "Nothing was checked, because no checks are set.".to_owned();
@@ -66,16 +68,25 @@ fn checks(number: u32) -> String {
     format!("{} check{}", said(number), if number == 1 { "" } else { "s" })
 }
 
-/// The checks that passed by name, where they are few.
-fn named(gates: &[Checked]) -> String {
+/// The checks that said this by name. Those that passed are named where they are few; of those that
+/// did not, the first are always named.
+fn named(gates: &[Checked], verdict: CheckVerdict) -> String {
     let all = gates.iter().flat_map(|gate| &gate.checks);
-    let passed = all.filter(|check| check.verdict == CheckVerdict::Passed);
-    let names: Vec<String> =
-        passed.filter_map(|check| quoted(&check.command, VALUE_CHARS_MAX)).collect();
-    let more = gates.iter().any(|gate| gate.more_passed > 0);
-    if more || names.len() > CHECKS_NAMED_MAX || names.is_empty() {
+    let said = all.filter(|check| check.verdict == verdict);
+    let mut names: Vec<String> =
+        said.filter_map(|check| quoted(&check.command, VALUE_CHARS_MAX)).collect();
+    let over = names.len().saturating_sub(CHECKS_NAMED_MAX);
+    if verdict == CheckVerdict::Passed {
+        let more = gates.iter().any(|gate| gate.more_passed > 0);
+        if more || over > 0 {
+            return String::new();
+        }
+    }
+    if names.is_empty() {
         return String::new();
     }
+    names.truncate(CHECKS_NAMED_MAX);
+    names.extend((over > 0).then(|| format!("and {over} more")));
     format!(" ({})", names.join(", "))
 }
 

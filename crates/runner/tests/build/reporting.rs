@@ -57,8 +57,10 @@ async fn a_report_names_the_commits_and_the_checks_that_really_ran() {
             (Gate::PreCommit, old, CheckVerdict::RedBefore),
         ]
     );
-    let said = "One check passed (“test -s a -o ! -e a”) and one check failed before the work began \
-                and still fails.";
+    let said = format!(
+        "One check passed (“test -s a -o ! -e a”) and one check (“{old}”) failed before the work \
+         began and still fails."
+    );
     assert_eq!(a.checked.said, said);
     assert_eq!(b.checked.said, "Nothing was checked, because no checks are set.");
     let [c] = &report.unchanged[..] else { panic!("{report:?}") };

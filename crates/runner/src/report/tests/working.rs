@@ -23,13 +23,24 @@ fn what_was_checked_is_said_and_so_is_what_was_not() {
         (gate(vec![check("make check", passed)]), "One check passed (“make check”)."),
         (
             gate(vec![check("sh a.sh", passed), check("sh b.sh", before)]),
-            "One check passed (“sh a.sh”) and one check failed before the work began and still fails.",
+            "One check passed (“sh a.sh”) and one check (“sh b.sh”) failed before the work began and still fails.",
         ),
         (
             gate(vec![check("sh a.sh", before), check("sh b.sh", before)]),
-            "Two checks failed before the work began and still fail.",
+            "Two checks (“sh a.sh”, “sh b.sh”) failed before the work began and still fail.",
         ),
-        (gate(vec![check("sh a.sh", CheckVerdict::NotMade)]), "One check could not be made."),
+        (
+            gate(vec![check("sh a.sh", CheckVerdict::NotMade)]),
+            "One check (“sh a.sh”) could not be made.",
+        ),
+        (
+            gate(vec![check("sh a.sh", CheckVerdict::Flaky), check("sh b.sh", passed)]),
+            "One check passed (“sh b.sh”) and one check (“sh a.sh”) passed only when run again.",
+        ),
+        (
+            gate(vec![check("sh a.sh", CheckVerdict::Failed); 5]),
+            "Five checks (“sh a.sh”, “sh a.sh”, “sh a.sh”, and 2 more) failed.",
+        ),
     ];
     for (checked, said) in cases {
         let mut task = done("Deploy");
