@@ -165,7 +165,13 @@ impl Shared {
         let means = (&shell, &*self.settings.redactor);
         let measured =
             self.baselines.measure((order.build, &task.gates), workspace, means, at).await;
-        let measured = measured.map_err(|fault| explain_refused(fault, egress.as_ref()))?;
+        let measured = match measured {
+            Ok(measured) => measured,
+            Err(fault) => {
+                self.say_kept_from_network(order, &fault).await;
+                return Err(explain_refused(fault, egress.as_ref()));
+            }
+        };
         let Some(baseline) = measured else { return Ok(()) };
         let redactor = &self.settings.redactor;
         let red = baseline.red().map(|(command, red)| RedCheck {

@@ -7,7 +7,7 @@ use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Category, Fault, Files, Gate, Kind, Missing, Validation};
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
-use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict};
+use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict, kept_from_network};
 use unstuck_world::workspace::{Change, Workspace, name_ignored};
 
 use super::egress::explain_refused;
@@ -193,7 +193,13 @@ impl Shared {
             run.await?
         } else {
             let changed = workspace.changes().await?;
-            let verdict = workspace.watch_check(&changed, at, run).await?.map_err(explain)?;
+            let verdict = match workspace.watch_check(&changed, at, run).await? {
+                Ok(verdict) => verdict,
+                Err(fault) => {
+                    self.say_kept_from_network(order, &fault).await;
+                    return Err(explain(fault));
+                }
+            };
             require_kept(&changed, &workspace.changes().await?, &verdict)?;
             verdict
         };
@@ -276,6 +282,13 @@ impl Shared {
         match looked {
             Ok(Looked::Said(said)) => said,
             _ => None,
+        }
+    }
+
+    /// Tells people that a check could not run because our own wall kept it from the network.
+    pub(super) async fn say_kept_from_network(&self, order: &Order, fault: &Fault) {
+        if let Some(text) = kept_from_network(fault) {
+            self.narrate(order, &text).await;
         }
     }
 

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use unstuck_core::failing::Failures;
 use unstuck_core::fault::text_rules::{self, Applies};
-use unstuck_core::fault::{
-    Category, Code, Crash, ErrorType, Fault, Gate, Internal, Kind, Missing, Tool, Validation,
-};
+use unstuck_core::fault::{Code, Crash, Fault, Gate, Internal, Kind, Tool, Validation};
 use unstuck_core::signature::Signature;
 use unstuck_core::text::without_escapes;
 
-use crate::process::{Connections, Ended, How, Wall, last_lines, verdict, with_facts};
+use super::network::{Unreached, lacks_network};
+use crate::process::{Ended, How, Wall, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
 
 /// How much of what a check wrote its fault carries: the end, in whole lines.
@@ -24,10 +23,6 @@ const TOO_LONG: i32 = 124;
 /// Signals that a program raises by its own fault: ILL, TRAP, ABRT, BUS, FPE, SEGV.
 const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
 
-/// What is missing for a check that wants the network, and where it is said below its output.
-const LACKING_NETWORK: &str = "network access for the check";
-const NO_NETWORK: &str = "checks have no network (validate.network is off). Let run.setup download what \
-     they need, or write network = \"registries\" or a list of hosts below [validate]";
 /// The status of a check that is red for no reason of its own.
 const FAILED: i32 = 1;
 
@@ -185,20 +180,19 @@ impl Check<'_> {
             let missing = Fault::tool_missing(self.source(), message, tool);
             return Checked::Failed(Box::new(missing));
         }
-        let classified = match denied {
+        let classified = match &denied {
             Some(_) => None,
             None => text_rules::classify(&bytes, Applies::ValidationOutput),
         };
+        let outage = classified.map(|(code, _)| code);
+        let unreached =
+            if denied.is_some() { None } else { Unreached::find(outage, &output, wall) };
+        if let Some(unreached) = unreached {
+            output = format!("{}\n[{}]", output.trim_end(), unreached.sentence());
+            let end = last_lines(&output, OUTPUT_BYTES_MAX);
+            return Checked::Failed(Box::new(unreached.fault(self.source(), self.command, end)));
+        }
         match classified {
-            Some((code, _))
-                if is_outage(code) && wall.network == Connections::Closed(Vec::new()) =>
-            {
-                output = format!("{}\n[{NO_NETWORK}]", output.trim_end());
-                let end = last_lines(&output, OUTPUT_BYTES_MAX);
-                let what = format!("{LACKING_NETWORK} “{}”", self.command);
-                let fault = Fault::precondition_missing(self.source(), end, Missing { what });
-                Checked::Failed(Box::new(fault))
-            }
             Some((code, rule)) => {
                 let signature = Signature::of_output(code, &self.place(), &output, Some(exit));
                 let kind = with_facts(Kind::bare(code), exit, self.command);
@@ -249,20 +243,6 @@ fn with_output(fault: Fault, ended: &Ended) -> Fault {
     let output = without_escapes(&String::from_utf8_lossy(&bytes));
     let end = last_lines(output.trim_end(), OUTPUT_BYTES_MAX).to_owned();
     if end.is_empty() { fault } else { fault.caused_by(end) }
-}
-
-/// Whether a code says that something on the network was not reached.
-fn is_outage(code: Code) -> bool {
-    let fault = Fault::new(Kind::bare(code), "", "");
-    fault.category() == Category::Environment
-        && fault.error_type() == ErrorType::Network
-        && code != Code::EnvDiskFull
-}
-
-/// Whether a check could not run because checks have no network.
-fn lacks_network(fault: &Fault) -> bool {
-    let Kind::PreconditionMissing(missing) = &fault.kind else { return false };
-    missing.what.starts_with(LACKING_NETWORK)
 }
 
 /// The status that stands for a check that did not end by itself, where the code that it tests can be

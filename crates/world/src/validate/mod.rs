@@ -12,9 +12,11 @@ mod checks;
 mod definition;
 mod makefile;
 mod missing;
+mod network;
 mod secrets;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
 pub use checks::{Checks, RedAtBase, Seen, Verdict};
 pub use definition::{MissingDefinitions, defining_files};
+pub use network::kept_from_network;
 pub use secrets::{Finding, Secrets};

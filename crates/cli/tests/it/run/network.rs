@@ -115,6 +115,32 @@ fn a_check_that_needs_a_network_is_asked_about_before_any_work() {
     assert_eq!(stage.count(|event| matches!(event, Event::TaskBackingOff { .. })), 0);
 }
 
+// B45, B53: a service of this machine that our wall keeps from a check is named, with the line to write
+#[test]
+fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_write() {
+    if Layers::here().bubblewrap.is_none() {
+        return;
+    }
+    let stage = Stage::new();
+    let (listener, port) = listen();
+    stage.write("check.sh", &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' || exit 7\n"));
+    stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
+    stage.commit();
+    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(ran.exit, 3, "{ran}");
+    let shown = stage.run(&["inbox", "show", "0"]);
+    let line = format!("network = [\"localhost:{port}\"] below [validate]");
+    assert!(shown.stdout.replace('\n', " ").contains(&line), "{shown}");
+    let log = stage.run(&["log"]);
+    assert!(log.stdout.contains("kept from the network"), "{log}");
+    assert!(listener.accept().is_err());
+    let (mut again, network) =
+        (stage.unstuck(&["run", "write a"]), format!("[\"localhost:{port}\"]"));
+    let again = ran(again.env("UNSTUCK_VALIDATE_NETWORK", network).output().unwrap());
+    assert_eq!(again.exit, 0, "{again}");
+    assert!(listener.accept().is_ok());
+}
+
 // B45, B53: a change that makes the check want the network goes back to its agent
 #[test]
 fn a_change_that_makes_a_check_need_a_network_is_red() {

@@ -1,0 +1,193 @@
+//! Checks that our own wall keeps from the network. That is no outage and no red check: without the
+//! network that it needs, a check says nothing about the work.
+
+use std::fs;
+use std::path::Path;
+
+use unstuck_core::fault::{Category, Code, ErrorType, Fault, Kind, Missing};
+
+use crate::process::{Connections, Wall};
+
+/// What is missing for a check that wants the network.
+const LACKING: &str = "network access";
+/// What is said below the output of such a check.
+const NO_NETWORK: &str = "checks have no network (validate.network is off). Let run.setup download what \
+     they need, or write network = \"registries\" or a list of hosts below [validate]";
+
+/// Where the system lists its sockets.
+const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+/// How it says that one listens.
+const LISTENS: &str = "0A";
+
+/// Words about a connection that failed, in lower case.
+const CONNECTING: [&str; 2] = ["connect", "refused"];
+/// What this machine is called in such words.
+const HERE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
+/// What stands before a port.
+const BEFORE_PORT: [&str; 4] = [":", "/", "port ", "port="];
+
+/// What a check did not reach because of our wall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unreached {
+    /// Anything at all.
+    Network,
+    /// What listens on this port of the machine.
+    Here(u16),
+}
+
+impl Unreached {
+    /// What of a red check is the doing of the wall: `outage` is what its output is about where that
+    /// is known. A service of this machine counts where it really listens.
+    pub(super) fn find(outage: Option<Code>, output: &str, wall: &Wall) -> Option<Self> {
+        let Connections::Closed(ways) = &wall.network else { return None };
+        match outage {
+            Some(code) => (is_outage(code) && ways.is_empty()).then_some(Self::Network),
+            None => {
+                let listening = listening();
+                let closed = |port: &u16| !ways.iter().any(|way| way.port == *port);
+                let mut ports = ports_here(output).into_iter().filter(closed);
+                ports.find(|port| listening.contains(port)).map(Self::Here)
+            }
+        }
+    }
+
+    /// What is said below the output of the check.
+    pub(super) fn sentence(self) -> String {
+        match self {
+            Self::Network => NO_NETWORK.to_owned(),
+            Self::Here(port) => format!(
+                "something listens on localhost:{port} of this machine, and checks do not reach it: \
+                 write network = [\"localhost:{port}\"] below [validate] if this check needs it"
+            ),
+        }
+    }
+
+    /// The fault of a check that could not run for it.
+    pub(super) fn fault(self, source: String, command: &str, output: &str) -> Fault {
+        let to = match self {
+            Self::Network => String::new(),
+            Self::Here(port) => format!(" to localhost:{port}"),
+        };
+        let what = format!("{LACKING}{to} for the check “{command}”");
+        Fault::precondition_missing(source, output, Missing { what })
+    }
+}
+
+/// Whether a check could not run because our wall keeps it from the network.
+pub(super) fn lacks_network(fault: &Fault) -> bool {
+    let Kind::PreconditionMissing(missing) = &fault.kind else { return false };
+    fault.source.starts_with("validate:") && missing.what.starts_with(LACKING)
+}
+
+/// What people read in the log about a check that our wall kept from the network.
+pub fn kept_from_network(fault: &Fault) -> Option<String> {
+    let Kind::PreconditionMissing(missing) = &fault.kind else { return None };
+    let what = &missing.what;
+    lacks_network(fault).then(|| {
+        format!("A check was kept from the network by validate.network: there is no {what}.")
+    })
+}
+
+/// Whether a code says that something on the network was not reached.
+fn is_outage(code: Code) -> bool {
+    let fault = Fault::new(Kind::bare(code), "", "");
+    fault.category() == Category::Environment
+        && fault.error_type() == ErrorType::Network
+        && code != Code::EnvDiskFull
+}
+
+/// The ports of this machine that an output failed to connect to.
+fn ports_here(output: &str) -> Vec<u16> {
+    let lower = output.to_lowercase();
+    let speaks = |line: &&str| {
+        CONNECTING.iter().any(|word| line.contains(word))
+            && HERE.iter().any(|name| line.contains(name))
+    };
+    let ports = |line: &str| {
+        let found = BEFORE_PORT.iter().flat_map(|before| {
+            line.split(before).skip(1).filter_map(|rest| {
+                let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+                rest[..end].parse::<u16>().ok().filter(|port| *port > 0)
+            })
+        });
+        found.collect::<Vec<u16>>()
+    };
+    lower.lines().filter(speaks).flat_map(ports).collect()
+}
+
+/// The ports that something listens on, outside of every wall.
+fn listening() -> Vec<u16> {
+    let tables = SOCKETS.iter().filter_map(|table| fs::read_to_string(Path::new(table)).ok());
+    tables.flat_map(|table| table.lines().filter_map(listens).collect::<Vec<u16>>()).collect()
+}
+
+/// `  0: 0100007F:1538 00000000:0000 0A …`.
+fn listens(line: &str) -> Option<u16> {
+    let mut columns = line.split_whitespace();
+    let local = columns.nth(1)?;
+    let state = columns.nth(1)?;
+    let port = local.rsplit_once(':')?.1;
+    (state == LISTENS).then(|| u16::from_str_radix(port, 16).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_found_in_the_words_of_clients() {
+        for (line, port) in [
+            (
+                "curl: (7) Failed to connect to 127.0.0.1 port 5000 after 0 ms: Could not connect",
+                5000,
+            ),
+            (
+                "psql: connection to server at \"localhost\" (127.0.0.1), port 5432 failed: Connection refused",
+                5432,
+            ),
+            ("Error: connect ECONNREFUSED 127.0.0.1:3306", 3306),
+            ("dial tcp [::1]:6379: connect: connection refused", 6379),
+            (
+                "HTTPConnectionPool(host='localhost', port=8080): Max retries: connection refused",
+                8080,
+            ),
+            ("x.sh: line 1: /dev/tcp/127.0.0.1/4711: Connection refused", 4711),
+        ] {
+            assert!(ports_here(line).contains(&port), "{line}");
+        }
+        for line in ["connected to 10.0.0.7:443", "localhost:80 says 500", "expected 127.0.0.1:80"]
+        {
+            assert!(ports_here(line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_listens_is_read_from_the_system() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let listed = Path::new(SOCKETS[0]).exists();
+        assert_eq!(listening().contains(&port), listed);
+        drop(listener);
+        assert!(!listening().contains(&port));
+        assert_eq!(listens("  0: 0100007F:1538 00000000:0000 0A 0"), Some(0x1538));
+        assert_eq!(listens("  0: 0100007F:1538 00000000:0000 01 0"), None);
+    }
+
+    // A server of the check itself that did not come up is a red check.
+    #[test]
+    fn only_what_really_listens_is_kept_from_a_check() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let closed = Wall { network: Connections::Closed(Vec::new()), ..Wall::default() };
+        let refused = format!("connect ECONNREFUSED 127.0.0.1:{port}");
+        let listed = Path::new(SOCKETS[0]).exists();
+        let found = Unreached::find(None, &refused, &closed);
+        assert_eq!(found, listed.then_some(Unreached::Here(port)));
+        assert_eq!(Unreached::find(None, &refused, &Wall::default()), None, "it has a network");
+        drop(listener);
+        assert_eq!(Unreached::find(None, &refused, &closed), None);
+        let outage = Some(Code::EnvDns);
+        assert_eq!(Unreached::find(outage, "", &closed), Some(Unreached::Network));
+        assert_eq!(Unreached::find(Some(Code::EnvDiskFull), "", &closed), None);
+    }
+}
