@@ -4,8 +4,8 @@
 //! happens; here is what the journal alone can say afterwards.
 
 use unstuck_core::engine::{Event, Left, Phase, Raised, Reconciled, Status, Step};
-use unstuck_core::fault::Code;
-use unstuck_core::text::{failed, push_refusal};
+use unstuck_core::fault::{Code, Fault};
+use unstuck_core::text::{failed, push_refusal, slow_step};
 use unstuck_core::time::Time;
 
 use super::{when, words};
@@ -110,7 +110,8 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::FaultMet { fault, .. } => {
             let code = fault.code();
             let refusal = push_refusal(&fault.message).filter(|_| code == Code::GitPushFailed);
-            let said = refusal.map_or_else(String::new, |said| format!(" ({said})"));
+            let said = refusal.or_else(|| slow_step_with_output(fault));
+            let said = said.map_or_else(String::new, |said| format!(" ({said})"));
             format!("met {code}: {}{said}", failed(code, false))
         }
         Event::Observed { .. } => {
@@ -272,4 +273,11 @@ pub(crate) const fn stands(status: Status) -> &'static str {
         Status::FailedConfig => "failed: its settings cannot work",
         Status::FailedInternal => "failed through a fault of ours",
     }
+}
+
+/// The step that took too long, and the last line that it wrote.
+fn slow_step_with_output(fault: &Fault) -> Option<String> {
+    let step = slow_step(fault)?;
+    let last = fault.message.lines().skip(1).filter(|line| !line.trim().is_empty()).last();
+    Some(last.map_or_else(|| step.clone(), |last| format!("{step}; last written: {}", last.trim())))
 }

@@ -1,11 +1,12 @@
 //! Narration: one plain sentence for each thing a person sees happen.
 
 use super::telling::telling_line;
-use crate::fault::{BudgetSpan, Code, Work};
+use crate::engine::RedCheck;
+use crate::fault::{BudgetSpan, Code, Fault, Work};
 use crate::question::Decision;
 use crate::text::{
-    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, failed, noun, push_refusal, quoted, said,
-    span, tasks, title,
+    QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, failed, failed_at, noun, push_refusal,
+    quoted, said, span, tasks, title,
 };
 use crate::time::Span;
 
@@ -32,7 +33,7 @@ pub enum Narration<'a> {
     /// The gate is open again.
     GateOpen,
     /// The same thing is tried again after a short break.
-    BackingOff { title: &'a str, code: Code, wait: Span },
+    BackingOff { title: &'a str, code: Code, wait: Span, fault: Option<&'a Fault> },
     /// A task waits for a person; `code` is none for an unknown outcome.
     Parked { title: &'a str, code: Option<Code>, dependants: u32 },
     /// A task waits for a question that is already open.
@@ -118,11 +119,11 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         }
         N::Waiting { code, resumes_in } => waiting(code, resumes_in),
         N::GateOpen => "The AI service is ready again and the work goes on.".to_owned(),
-        N::BackingOff { title, code, wait } => format!(
+        N::BackingOff { title, code, wait, fault } => format!(
             "I try again in {} with {}, because {}.",
             span(wait),
             name(title),
-            failed(code, false)
+            fault.map_or_else(|| failed(code, false).to_owned(), failed_at)
         ),
         N::Parked { title, code, dependants } => parked(&start(title), code, dependants, work),
         N::Joined { title } => {

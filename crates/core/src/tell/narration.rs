@@ -44,7 +44,10 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
             _ => return None,
         },
         Event::TaskBackingOff { task, until: Some(until), .. } => {
-            Narration::BackingOff { title: title(*task), code: code?, wait: until.since(now) }
+            let (title, code, wait) = (title(*task), code?, until.since(now));
+            let fault = state.task(*task).and_then(|task| task.failure.as_deref());
+            let fault = fault.filter(|fault| fault.code() == code);
+            Narration::BackingOff { title, code, wait, fault }
         }
         Event::GateWaiting { until, code, .. } => {
             Narration::Waiting { code: *code, resumes_in: Some(until.since(now)) }

@@ -324,6 +324,7 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
                 _ => Hints::default(),
             }
         }
+        Some(Kind::OperationTimeout(of)) => Hints::what(&of.operation),
         Some(Kind::LogicError(of)) => Hints::what(of.step.as_deref().unwrap_or_default()),
         Some(Kind::PreconditionMissing(c)) => {
             let ended = |is: fn(&Fault) -> bool| {

@@ -20,7 +20,7 @@ mod verbatim;
 mod words;
 
 pub use bounded::without_escapes;
-pub use failed::failed;
+pub use failed::{failed, failed_at, slow_step};
 pub use grade::{GRADE_MAX_HUNDREDTHS, grade_hundredths};
 pub use lint::{FINDINGS_MAX, Finding, LINT_BYTES_MAX, Rule, lint};
 pub use obstacle::{Obstacle, obstacle};

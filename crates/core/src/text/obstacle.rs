@@ -62,7 +62,7 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             ));
         }
         Code::IterationTimeout => "a round of work took too long, so I ended it.",
-        Code::OperationTimeout => "one step took too long, so I ended it.",
+        Code::OperationTimeout => return named("one step took too long, so I ended it"),
         Code::ValidationPreCommit if again => {
             return named("a check that must pass before I save the work still fails");
         }

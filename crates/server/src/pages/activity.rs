@@ -180,7 +180,8 @@ fn says(
         Event::GatePassing { untried: false, .. } => ("good", tell(N::GateOpen)),
         Event::TaskBackingOff { until: Some(until), .. } => {
             let code = recorded.code()?;
-            ("plain", tell(N::BackingOff { title, code, wait: until.since(recorded.at) }))
+            let wait = until.since(recorded.at);
+            ("plain", tell(N::BackingOff { title, code, wait, fault: None }))
         }
         Event::TaskParked { .. } => {
             ("asks", tell(N::Parked { title, code: recorded.code(), dependants: 0 }))

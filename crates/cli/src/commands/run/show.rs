@@ -11,6 +11,7 @@ use unstuck_core::engine::{
 };
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::plan::file::Mark;
+use unstuck_core::text::failed_at;
 use unstuck_core::time::Time;
 use unstuck_runner::{Notice, kicks};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionStatus, TaskRow};
@@ -423,7 +424,8 @@ fn line(out: &mut impl io::Write, recorded: &Recorded, narration: &str) -> io::R
     out.flush()
 }
 
-/// That the service is limited, until when as far as it is known, and how the work goes on.
+/// That the service is limited or that a step is tried again, until when as far as it is known, and how
+/// the work goes on.
 fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) -> String {
     let rests = builds.iter().filter_map(|(build, _)| match build.state {
         BuildState::Sleeping { until } => Some(until),
@@ -433,23 +435,35 @@ fn limited(builds: &[(BuildRow, Vec<TaskRow>)], gates: &[GateRow], now: Time) ->
         let gate = gates.iter().find(|row| row.key == key)?;
         if let GateState::Waiting { until } = gate.state { Some(until) } else { None }
     };
-    let waits =
-        builds.iter().flat_map(|(_, tasks)| tasks).filter_map(|task| match task.moved.state {
-            TaskState::BackingOff { until, gate, .. } => until.or_else(|| opens(gate?)),
-            _ => None,
-        });
+    let tasks = || builds.iter().flat_map(|(_, tasks)| tasks);
+    let waits = tasks().filter_map(|task| match task.moved.state {
+        TaskState::BackingOff { until, gate, .. } => until.or_else(|| opens(gate?)),
+        _ => None,
+    });
+    let at_gate = |task: &&TaskRow| match task.moved.state {
+        TaskState::BackingOff { gate, .. } => Some(gate.is_some()),
+        _ => None,
+    };
+    // A step that failed for a passing reason is repeated: that says nothing about the service.
+    let again = tasks().find(|task| at_gate(task) == Some(false));
+    let again = again.filter(|_| !tasks().any(|task| at_gate(&task) == Some(true)));
     let (rests, waits) = (rests.min(), waits.min());
+    let until = waits.or(rests).filter(|until| *until > now);
+    let until = until.map(|until| when::until(until, now));
+    let over = "and --max-wait is over; `unstuck resume` goes on";
+    if let Some(task) = again
+        && let Some(fault) = &task.moved.failure
+    {
+        let (name, why) = (task.spec.called(), failed_at(fault));
+        let at = until.map_or_else(String::new, |until| format!(" at {until}"));
+        return format!("unstuck: “{name}” is tried again{at}, because {why}, {over}");
+    }
     let what = match waits {
         None if rests.is_some() => "the budget for now is spent",
         _ => "the service is limited",
     };
-    match waits.or(rests).filter(|until| *until > now) {
-        Some(until) => format!(
-            "unstuck: {what} until {}, and --max-wait is over; `unstuck resume` goes on",
-            when::until(until, now)
-        ),
-        None => format!("unstuck: {what}, and --max-wait is over; `unstuck resume` goes on"),
-    }
+    let until = until.map_or_else(String::new, |until| format!(" until {until}"));
+    format!("unstuck: {what}{until}, {over}")
 }
 
 /// A build in a few lines.

@@ -1,9 +1,13 @@
 //! How a run ends: everything done, something not, a person needed, paused.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
 use unstuck_core::engine::{Event, Recorded};
 use unstuck_core::fault::Code;
 
 use super::stage::Stage;
+use crate::program::ran;
 
 const GREEN: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "fine\n"}"#;
 const RED: &str = r#"{say = "I write it."}, {write = "work/a.txt", text = "broken\n"}"#;
@@ -131,6 +135,28 @@ fn a_limited_account_is_not_waited_for_longer_than_wanted() {
     assert!(ran.stderr.contains("(in ") && ran.stderr.contains("`unstuck resume`"), "{ran}");
     assert_eq!(stage.count(|event| matches!(event, Event::GateWaiting { .. })), 1);
     assert_eq!(stage.questions().len(), 0, "a wait asks nobody");
+}
+
+// T4.9: a hook of the person's that does not end is named, with its limit and what it wrote
+#[test]
+fn a_hook_that_hangs_is_named_and_no_service_is_called_limited() {
+    let stage = Stage::new();
+    stage.agent("write-a", &[GREEN]);
+    stage.commit();
+    let hook = ".git/hooks/pre-commit";
+    stage.write(hook, "#!/bin/sh\necho waiting for the lock server\nsleep 1000\n");
+    fs::set_permissions(stage.path(hook), Permissions::from_mode(0o755)).unwrap();
+    let mut unstuck = stage.unstuck(&["run", "write a", "--max-wait", "0"]);
+    let ran = ran(unstuck.env("UNSTUCK_RUN_COMMAND", "1s").output().unwrap());
+    assert_eq!(ran.exit, 75, "{ran}");
+    let why = "because one step took too long (“the hook pre-commit took longer than 1s”)";
+    assert!(ran.stdout.contains(why) && ran.stderr.contains(why), "{ran}");
+    assert!(ran.stderr.contains("“write a” is tried again at "), "{ran}");
+    assert!(!ran.stderr.contains("the service is limited"), "{ran}");
+    let log = stage.run(&["log"]);
+    let met =
+        "(the hook pre-commit took longer than 1s; last written: waiting for the lock server)";
+    assert!(log.stdout.contains(met), "{log}");
 }
 
 fn task(stage: &Stage, name: &str, front: &str, steps: &str) {

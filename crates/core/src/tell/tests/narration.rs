@@ -19,7 +19,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
         N::Waiting { code, resumes_in: Some(Span::from_mins(107)) },
         N::Waiting { code, resumes_in: None },
         N::GateOpen,
-        N::BackingOff { title, code, wait: Span::from_secs(32) },
+        N::BackingOff { title, code, wait: Span::from_secs(32), fault: None },
         N::Parked { title, code: Some(code), dependants: 0 },
         N::Parked { title, code: Some(code), dependants: 1 },
         N::Parked { title, code: None, dependants: 2 },
