@@ -12,6 +12,8 @@ use crate::time::{Span, Time};
 
 /// Where the faults of setup commands are raised.
 const SETUP: &str = "setup";
+/// The source of what the program of an agent refused by itself.
+pub const OF_AGENT: &str = "agent";
 /// The source of a check that takes too long before any agent has worked.
 pub const SLOW_BASE: &str = "validate:base:timeout";
 /// Where faults of checks at the base begin.
@@ -145,6 +147,11 @@ impl Fault {
     /// Its class.
     pub const fn class(&self) -> Class {
         self.code().row().class
+    }
+
+    /// Whether the program of an agent refused something by itself.
+    pub fn is_of_agent(&self) -> bool {
+        self.source == OF_AGENT
     }
 
     /// Whether a setup command failed, before any agent worked.

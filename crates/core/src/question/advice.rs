@@ -237,7 +237,7 @@ const fn ok(code: Option<Code>, risk: Risk, named: bool) -> (Decision, &'static 
             "It cannot be undone, so better not, unless you expected it. If you did, allow it this \
              once.",
         ),
-        (_, Risk::Outside) => (
+        (_, Risk::Outside | Risk::Guarded) => (
             Decision::ProvideGuidance,
             "Let the AI helper find a way without it. If it must be changed, change it yourself.",
         ),

@@ -129,7 +129,7 @@ impl OptionsContext<'_> {
         match kind {
             QuestionKind::Hands => &[D::ProvideCredentials, D::SkipFeature],
             QuestionKind::Ok => match self.risk {
-                Risk::Never | Risk::Outside => &[D::ProvideGuidance, D::Deny],
+                Risk::Never | Risk::Outside | Risk::Guarded => &[D::ProvideGuidance, D::Deny],
                 Risk::Usual if self.always_allow => &[D::AllowOnce, D::AlwaysAllow, D::Deny],
                 Risk::Destructive
                 | Risk::Irreversible
@@ -185,6 +185,18 @@ impl OptionsContext<'_> {
                 guidance: Some(format!(
                     "{what} lies outside of the project and cannot be changed from here. Reach the \
                      goal without changing it."
+                )),
+            }];
+        }
+        if let (Risk::Guarded, Some(what)) = (self.risk, self.what) {
+            return vec![QuestionOption {
+                value: Decision::ProvideGuidance,
+                label: format!("Go on without it{}", self.scope_in_brackets()),
+                description: "I tell the AI helper so, and it looks for a way with other files."
+                    .to_owned(),
+                guidance: Some(format!(
+                    "The program that you run in does not let you change {what}. Reach the goal \
+                     without changing it."
                 )),
             }];
         }

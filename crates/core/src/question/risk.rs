@@ -44,6 +44,8 @@ pub enum Risk {
     Never,
     /// A file outside of the project.
     Outside,
+    /// A file of the project that the agent's own program guards by itself.
+    Guarded,
 }
 
 impl Risk {

@@ -31,6 +31,9 @@ const REPAIR_READY: &str = "It broke, and I have a repair ready. I have not put 
 const OUTSIDE: &str =
     "Nothing outside of the project can be changed from here, even with your yes.";
 
+/// What holds for a file of the project that the agent's own program guards.
+const GUARDED: &str = "It guards such files by itself, so your yes cannot change that from here.";
+
 /// What is said of a command that no answer can allow.
 const NEVER: &str = "That never runs here, even if you allow it, unless the settings take it off the \
                      list.";
@@ -142,6 +145,9 @@ impl Problem<'_> {
                 if asked.risk == Risk::Outside {
                     return Some(self.outside());
                 }
+                if asked.risk == Risk::Guarded {
+                    return Some(self.guarded());
+                }
                 let account = asked.account.and_then(name_in_sentence);
                 let about = Obstacle {
                     account: account.as_deref(),
@@ -188,6 +194,15 @@ impl Problem<'_> {
         let what = self.asked.what.and_then(|what| quoted(what, VALUE_CHARS_MAX));
         let what = what.map_or_else(String::new, |what| format!(": {what}"));
         format!("The AI helper wants to change something outside of the project{what}. {OUTSIDE}")
+    }
+
+    /// What the agent's own program refused, whatever the rules here say.
+    fn guarded(&self) -> String {
+        let program = self.asked.program.unwrap_or("the program of the AI helper");
+        let what = self.asked.what.and_then(|what| quoted(what, VALUE_CHARS_MAX));
+        let what = what.unwrap_or_else(|| "a file of the project".to_owned());
+        let said = format!("{program} did not let the AI helper change {what}. {GUARDED}");
+        capital(&said)
     }
 
     fn unknown_outcome(&self) -> String {

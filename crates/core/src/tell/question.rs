@@ -337,7 +337,13 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
         }
         Some(Kind::PermissionCommandBlocked(of)) => command(of),
         Some(Kind::PermissionFileAccess(of)) => {
-            Hints { risk: Risk::of_path(&of.what), ..Hints::what(&of.what) }
+            let guarded = question.fault.as_ref().is_some_and(|fault| fault.is_of_agent());
+            let risk = match Risk::of_path(&of.what) {
+                Risk::Usual if guarded => Risk::Guarded,
+                risk => risk,
+            };
+            let program = of.agent.as_deref().and_then(provider_called);
+            Hints { risk, program, ..Hints::what(&of.what) }
         }
         Some(Kind::PermissionSkipDenied(of)) => Hints::what(&of.what),
         Some(Kind::PreconditionInput(c)) => {

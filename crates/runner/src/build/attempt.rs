@@ -19,9 +19,11 @@ use unstuck_world::commands::{Network, Shims};
 use unstuck_world::git::Oid;
 use unstuck_world::mcp;
 use unstuck_world::process::Held;
+use unstuck_world::validate::BaselineMode;
 use unstuck_world::workspace::{Content, Preparation, Workspace};
 
 use super::baseline;
+use super::denied::name_in_project;
 use super::egress::explain_refused;
 use super::follow::Follower;
 use super::prompt::prompt;
@@ -138,6 +140,7 @@ impl Shared {
                 end = End::Failed(Box::new(fault));
             }
         }
+        name_in_project(&mut end, workspace.directory());
         self.denied.note(order.effect.task, &end);
         self.note_denials(order, &end).await;
         let approach = self.approach(&end, &actions, &workspace).await?;

@@ -5,11 +5,12 @@
 //! action is missing. A crash in between loses them: the work is then judged by itself.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use unstuck_core::attempt::ToolKind;
 use unstuck_core::engine::{Command, Note, TaskId};
-use unstuck_core::fault::{Fault, Kind, Permission};
+use unstuck_core::fault::{Fault, Kind, OF_AGENT, Permission};
 use unstuck_world::agent::{Denial, End};
 use unstuck_world::commands::{Commands, programs_of};
 
@@ -24,6 +25,9 @@ const NAMED_MAX: usize = 5;
 const NOTED_MAX: usize = 20;
 /// Why an agent program refuses a call of its own.
 const NOT_PERMITTED: &str = "commands.allowed does not list it";
+
+/// Why it refuses a file.
+const GUARDED: &str = "the agent's own program guards this file";
 
 /// What our own program is called in an agent's shell.
 const PROGRAM: &str = "unstuck";
@@ -53,12 +57,14 @@ impl Shared {
     /// Everybody who reads the log sees what an agent was not allowed to do.
     pub(super) async fn note_denials(&self, order: &Order, end: &End) {
         let End::Finished { denials, .. } = end else { return };
-        let mut what: Vec<&str> = denials.iter().map(|denial| denial.what.as_str()).collect();
+        let mut what: Vec<(&str, bool)> =
+            denials.iter().map(|denial| (denial.what.as_str(), is_file(denial))).collect();
         what.sort_unstable();
         what.dedup();
-        for what in what.into_iter().take(NOTED_MAX) {
+        for (what, is_file) in what.into_iter().take(NOTED_MAX) {
             let what = Arc::from(self.settings.redactor.text(what));
-            let note = Note::Refused { what, why: Arc::from(NOT_PERMITTED) };
+            let why = if is_file { GUARDED } else { NOT_PERMITTED };
+            let note = Note::Refused { what, why: Arc::from(why) };
             let note = Command::Note { effect: order.effect.id, note };
             if let Err(error) = self.decider.command(note).await {
                 tracing::debug!(%error, "a refusal could not be noted");
@@ -105,24 +111,39 @@ fn declared_by(line: &str) -> Vec<Option<String>> {
 
 /// A command weighs more than a file: it is what an agent cannot get around.
 fn fault(denials: &[Denial], list: &Commands) -> Option<Fault> {
-    let is_file = |denial: &&Denial| {
-        matches!(denial.tool, ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::List)
-    };
-    let (files, commands): (Vec<&Denial>, Vec<&Denial>) = denials.iter().partition(is_file);
+    let (files, commands): (Vec<&Denial>, Vec<&Denial>) =
+        denials.iter().partition(|denial| is_file(denial));
     if !commands.is_empty() {
         let what = named(&commands);
         let message = format!("the agent was not allowed to run {what}");
         let commands: Vec<String> = commands.iter().map(|denial| denial.what.clone()).collect();
         let never = commands.iter().any(|command| list.holds_never(command));
         let context = Permission { what, commands, never, ..Permission::default() };
-        return Some(Fault::permission_command_blocked("agent", message, context));
+        return Some(Fault::permission_command_blocked(OF_AGENT, message, context));
     }
     (!files.is_empty()).then(|| {
         let what = named(&files);
         let message = format!("the agent was not allowed to use {what}");
         let context = Permission { what, ..Permission::default() };
-        Fault::permission_file_access("agent", message, context)
+        Fault::permission_file_access(OF_AGENT, message, context)
     })
+}
+
+const fn is_file(denial: &Denial) -> bool {
+    matches!(denial.tool, ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::List)
+}
+
+/// Names the files of the worktree as they are called in the project.
+pub(super) fn name_in_project(end: &mut End, worktree: &Path) {
+    let End::Finished { denials, .. } = end else { return };
+    let places = [Some(worktree.to_owned()), worktree.canonicalize().ok()];
+    for denial in denials.iter_mut().filter(|denial| is_file(denial)) {
+        let path = Path::new(&denial.what);
+        let mut inside = places.iter().flatten().filter_map(|place| path.strip_prefix(place).ok());
+        if let Some(inside) = inside.next().filter(|inside| !inside.as_os_str().is_empty()) {
+            denial.what = inside.display().to_string();
+        }
+    }
 }
 
 fn named(denials: &[&Denial]) -> String {
@@ -167,6 +188,22 @@ mod tests {
             }
             assert_eq!(denied.take(TaskId(1), &list), None);
         }
+    }
+
+    // T4.18: what an agent's own program refuses inside the worktree is no file outside of the project.
+    #[test]
+    fn a_denied_file_of_the_worktree_is_called_as_in_the_project() {
+        let denials = vec![
+            denial(ToolKind::Write, "/work/t0/.npmrc"),
+            denial(ToolKind::Edit, "/work/t01/x"),
+            denial(ToolKind::Read, "/etc/hosts"),
+            denial(ToolKind::Command, "/work/t0/run.sh"),
+        ];
+        let mut end = End::Finished { said: String::new(), denials };
+        name_in_project(&mut end, Path::new("/work/t0"));
+        let End::Finished { denials, .. } = end else { panic!() };
+        let what: Vec<&str> = denials.iter().map(|denial| denial.what.as_str()).collect();
+        assert_eq!(what, [".npmrc", "/work/t01/x", "/etc/hosts", "/work/t0/run.sh"]);
     }
 
     #[test]

@@ -296,6 +296,17 @@ fn questions_read_like_a_colleague() {
             )
         },
         Asked {
+            titles: &["Set up npm"],
+            what: Some(".npmrc"),
+            program: Some("Claude Code"),
+            risk: Risk::Guarded,
+            ..Asked::new(
+                QuestionKind::Ok,
+                Some(Code::PermissionFileAccess),
+                Reason::FirstOccurrence,
+            )
+        },
+        Asked {
             titles: &["Add the price list"],
             agent_question: Some("Should `total()` in cart.py include VAT?"),
             answered_before: Some("As in the old cart."),
