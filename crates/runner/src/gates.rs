@@ -46,7 +46,7 @@ impl GateMirror {
             Event::GateWaiting { gate, .. } if self.closed_by_another(*gate, now).is_some() => {
                 return;
             }
-            Event::GateWaiting { gate, until, code } if is_limit(*code) => {
+            Event::GateWaiting { gate, until, code, .. } if is_limit(*code) => {
                 let (until, code, by) = (*until, *code, self.own.clone());
                 self.close(*gate, &Closed { until, code, by })
             }

@@ -428,7 +428,14 @@ pub enum Event {
 
     /// Everyone on an account waits.
     #[serde(rename = "gate.waiting")]
-    GateWaiting { gate: GateKey, until: Time, code: Code },
+    GateWaiting {
+        gate: GateKey,
+        until: Time,
+        code: Code,
+        /// The time at which the window opens has passed, by our clock: it is no window to wait for.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        passed: bool,
+    },
     /// One task tries the account.
     #[serde(rename = "gate.probing")]
     GateProbing { gate: GateKey, task: TaskId },

@@ -294,21 +294,38 @@ fn ten_thousand_waiting_tasks_come_back_in_growing_groups() {
 }
 
 #[test]
-fn a_window_that_is_said_to_be_over_is_waited_for_as_if_nothing_was_said() {
-    let wait = |resets_at: Option<Time>| {
-        let mut stage = Stage::tasks(&["a"]);
-        let mut fault = fault(Code::ProviderUsageLimit, "window");
-        fault.resets_at = resets_at.map(|_| stage.now);
-        stage.fails("a", fault);
-        stage.wait()
-    };
-    assert!(wait(None) > Span::from_secs(60));
-    assert_eq!(wait(Some(Time::from_millis(0))), wait(None));
+fn a_window_that_has_just_passed_is_tried_again_soon_and_with_growing_patience() {
     let mut stage = Stage::tasks(&["a"]);
+    stage.now = stage.now + Span::from_hours(1);
+    let mut before = Span::ZERO;
+    for _ in 1..=6 {
+        let mut past = fault(Code::ProviderUsageLimit, "window");
+        past.resets_at = Some(stage.now - Span::from_secs(30));
+        stage.fails("a", past);
+        let waited = stage.wait();
+        assert!(waited > before && waited < Span::from_mins(10), "{waited} after {before}");
+        before = waited;
+    }
+    assert_eq!(gate(&stage).windows, 0, "no window was waited for");
+}
+
+#[test]
+fn a_service_that_says_now_is_not_called_at_once() {
+    let mut stage = Stage::tasks(&["a"]);
+    let mut now = fault(Code::ProviderUsageLimit, "window");
+    now.retry_after = Some(Span::ZERO);
+    stage.fails("a", now);
+    assert!(stage.wait() >= Span::from_secs(1));
+}
+
+#[test]
+fn a_window_that_is_said_to_be_over_for_long_is_waited_for_as_if_nothing_was_said() {
+    let mut stage = Stage::tasks(&["a"]);
+    stage.now = stage.now + Span::from_hours(1);
     let mut past = fault(Code::ProviderUsageLimit, "window");
     past.resets_at = Some(Time::from_millis(5));
     stage.fails("a", past);
-    assert!(stage.wait() > Span::from_secs(60), "a time long gone is no time");
+    assert!(stage.wait() > Span::from_mins(29), "a time long gone is no time");
 }
 
 #[test]

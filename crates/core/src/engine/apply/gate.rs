@@ -9,7 +9,13 @@ use crate::plan::GateKey;
 use crate::time::Time;
 
 impl State {
-    pub(super) fn gate_waiting(&mut self, key: GateKey, until: Time, code: Code, at: Time) {
+    pub(super) fn gate_waiting(
+        &mut self,
+        key: GateKey,
+        (until, passed): (Time, bool),
+        code: Code,
+        at: Time,
+    ) {
         let closed = self.gates.get(&key).is_some_and(Gate::is_closed);
         let gate = self.settle_gate(key, GateState::Waiting { until });
         gate.since.get_or_insert(at);
@@ -17,7 +23,7 @@ impl State {
         // Calls that were under way when it closed report the same window once more.
         match code.row().reaction {
             _ if closed => {}
-            Reaction::GateUntilReset => gate.windows += 1,
+            Reaction::GateUntilReset if !passed => gate.windows += 1,
             _ => gate.limited += 1,
         }
         self.timers.insert((until, Timer::Gate(key)));

@@ -139,8 +139,8 @@ impl State {
                 self.mutation_reconciled(*mutation, *to, result);
             }
 
-            Event::GateWaiting { gate, until, code } => {
-                self.gate_waiting(*gate, *until, *code, at);
+            Event::GateWaiting { gate, until, code, passed } => {
+                self.gate_waiting(*gate, (*until, *passed), *code, at);
             }
             Event::GateProbing { gate, task } => self.gate_probing(*gate, *task),
             Event::GatePassing { gate, release_at, untried } => {

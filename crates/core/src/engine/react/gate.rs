@@ -21,14 +21,16 @@ pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
         return;
     };
     let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
-    if let Some(why) = waited_too_long(turn, key, fault.code()) {
+    if let Some(why) = waited_too_long(turn, key, fault) {
         give_up(turn, run, key, fault, &why);
         return;
     }
     turn.pause_run(run, Status::PausedTransient, next.step, Some(fault.code()));
     if !is_closed_long_enough(turn, key, fault) {
         let until = reopens_at(turn, key, fault);
-        close(turn, key, until, fault.code(), Rule::SharedGate);
+        let passed = has_passed(turn, fault);
+        let waiting = Event::GateWaiting { gate: key, until, code: fault.code(), passed };
+        turn.decide(waiting, Why::code(Rule::SharedGate, fault.code()));
     }
     let why = Why::code(Rule::SharedGate, fault.code());
     turn.decide(
@@ -39,7 +41,8 @@ pub(super) fn wait(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
 
 /// Closes the gate for everyone on the account.
 pub(super) fn close(turn: &mut Turn<'_>, key: GateKey, until: Time, code: Code, rule: Rule) {
-    turn.decide(Event::GateWaiting { gate: key, until, code }, Why::code(rule, code));
+    let waiting = Event::GateWaiting { gate: key, until, code, passed: false };
+    turn.decide(waiting, Why::code(rule, code));
 }
 
 /// Whoever is limited while the gate is closed has nothing to add, unless the server named a
@@ -59,11 +62,28 @@ fn asked(turn: &Turn<'_>, fault: &Fault) -> Option<Span> {
     fault.retry_after.or(resets_in)
 }
 
+/// Whether the time that the server named for the end of a window has just passed by our clock: clocks
+/// differ, and some services name it to the minute. It opens any moment, so it is tried again soon.
+/// A time long gone is no time.
+fn has_passed(turn: &Turn<'_>, fault: &Fault) -> bool {
+    let over = match (fault.retry_after, fault.resets_at) {
+        (Some(wait), _) => wait == Span::ZERO,
+        (None, Some(at)) => {
+            at <= turn.now && turn.now.since(at) <= turn.policy.wait.reset_unknown_ms
+        }
+        (None, None) => false,
+    };
+    over && fault.code().row().reaction == Reaction::GateUntilReset
+}
+
 /// When the account is tried again: the server's word wins, and our own patience grows, so that
 /// a server that always says "soon" is not called all night.
 fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
     let limited = turn.state.gate(key).map_or(0, |gate| gate.limited);
     let (policy, now) = (turn.policy, turn.now);
+    if has_passed(turn, fault) {
+        return now + policy.backoff.wait(limited, turn.rng);
+    }
     match (fault.code().row().reaction, asked(turn, fault)) {
         (Reaction::GateUntilReset, Some(wait)) => {
             let most = wait.percent(policy.backoff.server_jitter_percent);
@@ -80,12 +100,13 @@ fn reopens_at(turn: &mut Turn<'_>, key: GateKey, fault: &Fault) -> Time {
     }
 }
 
-fn waited_too_long(turn: &Turn<'_>, key: GateKey, code: Code) -> Option<Why> {
+fn waited_too_long(turn: &Turn<'_>, key: GateKey, fault: &Fault) -> Option<Why> {
+    let code = fault.code();
     // Calls that were under way when the gate closed say nothing about the end of its wait.
     let gate = turn.state.gate(key).filter(|gate| !gate.is_closed())?;
     let wait = &turn.policy.wait;
     let why = Why::code(Rule::WaitedTooLong, code);
-    if code.row().reaction == Reaction::GateUntilReset {
+    if code.row().reaction == Reaction::GateUntilReset && !has_passed(turn, fault) {
         (gate.windows >= wait.windows)
             .then(|| why.counted(Charge::Wait, gate.windows, wait.windows))
     } else {
