@@ -12,6 +12,7 @@ use unstuck_core::plan::WorkPhase;
 use unstuck_core::policy::Amount;
 use unstuck_runner::jobs::Schedule;
 
+use super::lists;
 use super::sections::{AlertAfter, Cap};
 use super::units::{Length, Money};
 
@@ -98,6 +99,7 @@ impl From<Phase> for WorkPhase {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Repair {
     /// What a repair may change, as globs from the root of the project.
+    #[serde(deserialize_with = "lists::globs")]
     pub(crate) scope: Vec<String>,
     /// Repairs before you are asked.
     pub(crate) attempts: u32,

@@ -5,6 +5,7 @@ mod job;
 mod job_files;
 mod keys;
 mod layer;
+mod lists;
 mod network;
 mod notify;
 mod options;

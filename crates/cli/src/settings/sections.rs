@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use unstuck_world::egress::HostPattern;
 
 use super::job::Job;
+use super::lists;
 use super::network::NetworkReach;
 use super::notify::Notify;
 use super::server::Server;
@@ -213,6 +214,7 @@ pub(crate) struct Run {
     /// are done are removed at once.
     pub(crate) disk_free_mb: u64,
     /// Commands that are run once in every new worktree, such as `npm ci`.
+    #[serde(deserialize_with = "lists::commands")]
     pub(crate) setup: Vec<String>,
     /// What those commands may reach.
     pub(crate) setup_network: NetworkReach,
@@ -274,11 +276,14 @@ pub(crate) struct Scope {
     /// What happens with a change outside the allowed paths.
     pub(crate) mode: Mode,
     /// What may be changed where a task does not say it itself; without any, everything.
+    #[serde(deserialize_with = "lists::globs")]
     pub(crate) allowed: Vec<String>,
     /// What no task may change.
+    #[serde(deserialize_with = "lists::globs")]
     pub(crate) forbidden: Vec<String>,
     /// What may be changed only when you say so, beside `unstuck.toml`, `jobs/*.md`, pipelines and hooks:
     /// those are asked about unless `allowed` holds them by that name.
+    #[serde(deserialize_with = "lists::globs")]
     pub(crate) ask_first: Vec<String>,
 }
 
@@ -401,10 +406,13 @@ pub(crate) enum Audience {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Validate {
     /// Before a commit.
+    #[serde(deserialize_with = "lists::commands")]
     pub(crate) pre_commit: Vec<String>,
     /// Before a push.
+    #[serde(deserialize_with = "lists::commands")]
     pub(crate) pre_push: Vec<String>,
     /// Before a pull request.
+    #[serde(deserialize_with = "lists::commands")]
     pub(crate) pre_pr: Vec<String>,
     /// How long one check may take.
     pub(crate) timeout: Length,
@@ -412,6 +420,7 @@ pub(crate) struct Validate {
     pub(crate) network: NetworkReach,
     /// Paths that are restored before a check runs, so that nobody makes a check green by changing
     /// it.
+    #[serde(deserialize_with = "lists::globs")]
     pub(crate) protect: Vec<String>,
 }
 

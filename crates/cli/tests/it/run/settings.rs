@@ -52,6 +52,35 @@ fn everything_wrong_with_a_file_is_told_with_its_place() {
     assert!(told("[retry]\nfresh_start_at = 0\n").contains("retry.fresh_start_at"));
 }
 
+// T4.23: a path that never matches and a check that checks nothing are told with all the others
+#[test]
+fn globs_and_commands_that_mean_nothing_are_told_with_their_place() {
+    let stage = Stage::new();
+    let wrong = "[scope]\nforbidden = [\"src/[\"]\nask_first = [\"\"]\n[validate]\n\
+                 pre_commit = [\"sh check.sh\", \" \"]\nprotect = [\"{a\"]\n[run]\njbos = 2\nsetup = [\"\"]\n";
+    stage.write("unstuck.toml", wrong);
+    for verb in ["config", "doctor"] {
+        let shown = stage.run(&[verb]);
+        assert_eq!(shown.exit, 78, "{shown}");
+        let said = format!("{}{}", shown.stdout, shown.stderr);
+        for says in [
+            "unstuck.toml:2:13: scope.forbidden: \"src/[\" is no glob:",
+            "unstuck.toml:3:13: scope.ask_first: an empty text is no glob",
+            "unstuck.toml:5:14: validate.pre_commit: an empty text is no command",
+            "unstuck.toml:6:11: validate.protect: \"{a\" is no glob:",
+            "unstuck.toml:8:1: there is no setting run.jbos",
+            "unstuck.toml:9:9: run.setup: an empty text is no command",
+        ] {
+            assert!(said.contains(says), "{says}: {said}");
+        }
+    }
+    stage.write("unstuck.toml", "[agent]\nprovider = \"script\"\nscript = \"x\"\n");
+    let mut run = stage.unstuck(&["run", "write a"]);
+    let refused = ran(run.env("UNSTUCK_VALIDATE_PRE_COMMIT", "[\"\"]").output().unwrap());
+    assert_eq!(refused.exit, 78, "{refused}");
+    assert!(refused.stderr.contains("validate.pre_commit"), "{refused}");
+}
+
 // TX16, B9: what a variable holds is not shown
 #[test]
 fn what_was_put_in_from_a_variable_is_shown_by_its_name() {

@@ -1,0 +1,33 @@
+//! Lists of texts in which not every text means something. What means nothing is told with its place:
+//! a path that is forbidden and never matches, or a check that checks nothing, would be missed too late.
+
+use serde::de::Error as _;
+use serde::{Deserialize as _, Deserializer};
+use unstuck_world::scope::{Rules, Scope};
+
+/// Globs of paths.
+pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let patterns = Vec::<String>::deserialize(deserializer)?;
+    for pattern in &patterns {
+        if pattern.trim().is_empty() {
+            return Err(D::Error::custom("an empty text is no glob and matches no path"));
+        }
+        let rules = Rules { forbidden: vec![pattern.clone()], ..Rules::default() };
+        Scope::new(&rules).map_err(|bad| {
+            D::Error::custom(format!("{:?} is no glob: {}", bad.pattern, bad.why))
+        })?;
+    }
+    Ok(patterns)
+}
+
+/// Commands for a shell.
+pub(super) fn commands<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    let commands = Vec::<String>::deserialize(deserializer)?;
+    if commands.iter().any(|command| command.trim().is_empty()) {
+        let why = "an empty text is no command and does nothing: write a command or take it out";
+        return Err(D::Error::custom(why));
+    }
+    Ok(commands)
+}
