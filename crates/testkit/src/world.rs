@@ -327,5 +327,6 @@ fn red() -> RedCheck {
         exit: 2,
         output: Arc::from("not ok 1 - adds"),
         tests: vec!["adds".to_owned()],
+        compared: false,
     }
 }

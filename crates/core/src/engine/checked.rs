@@ -86,6 +86,9 @@ pub struct RedCheck {
     /// The failed tests, where the output names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
+    /// What fails there may still fail when the work is done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compared: bool,
 }
 
 impl RedCheck {

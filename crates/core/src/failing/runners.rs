@@ -21,6 +21,7 @@ const RUNNERS: &[(&str, Naming)] = &[
     ("vitest", Naming::Line(vitest)),
     ("mocha", Naming::Text(mocha)),
     ("tap", Naming::Line(tap)),
+    ("prove", Naming::Line(prove)),
     ("node --test", Naming::Line(node_test)),
     ("junit xml", Naming::Text(junit_xml)),
     ("rspec", Naming::Line(rspec)),
@@ -150,6 +151,20 @@ fn tap(line: &str) -> Option<String> {
     let name = rest.trim_start_matches(|first: char| first.is_ascii_digit()).trim_start();
     let name = name.strip_prefix("- ").unwrap_or(name).split(" # ").next()?.trim();
     Some(if name.is_empty() { format!("test {rest}") } else { name.to_owned() })
+}
+
+/// `#   Failed test 'name'`, or `#   Failed test at t/a.t line 3.` where it has none, and in the list
+/// at the end `t/a.t (Wstat: 256 (exited 1) Tests: 1 Failed: 1)`.
+fn prove(line: &str) -> Option<String> {
+    if let Some((file, _)) = line.split_once(" (Wstat: ") {
+        let file = file.trim();
+        return (!file.is_empty() && !file.contains(' ')).then(|| file.to_owned());
+    }
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("Failed test ")?;
+    match rest.strip_prefix('\'') {
+        Some(named) => Some(named.split_once('\'')?.0.to_owned()),
+        None => Some(rest.strip_prefix("at ")?.trim_end_matches('.').to_owned()),
+    }
 }
 
 /// `X name (1.2ms)` (a cross in the original).

@@ -56,6 +56,7 @@ fn is_summary(line: &str) -> bool {
         || line.starts_with("failed (")
         || line.starts_with("error: test failed")
         || line.starts_with("error: process didn't exit")
+        || line.contains(" (wstat: ")
 }
 
 /// A line in the same form for the same failure.
@@ -72,7 +73,23 @@ pub(super) fn steady_line(line: &str) -> String {
 }
 
 /// Units that follow a duration in a word of its own.
-const UNITS: &[&str] = &["s", "ms", "us", "ns", "sec", "secs", "second", "seconds", "minutes"];
+const UNITS: &[&str] = &[
+    "s",
+    "ms",
+    "us",
+    "ns",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "minutes",
+    "wallclock",
+    "usr",
+    "sys",
+    "cusr",
+    "csys",
+    "CPU",
+];
 
 fn without_numbers_before(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();

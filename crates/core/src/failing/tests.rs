@@ -28,6 +28,11 @@ fn every_runner_names_its_failed_tests() {
         (" FAIL  src/a.test.ts > cart > adds up", &["src/a.test.ts > cart > adds up"]),
         ("  1) cart\n       adds up:\n     AssertionError: 1 == 2\n", &["cart > adds up"]),
         ("ok 1 - a\nnot ok 2 - b\nnot ok 3 - c # todo later", &["b"]),
+        (
+            "#   Failed test 'adds up'\n#   at t/a.t line 3.\n#   Failed test at t/a.t line 4.\n\
+             #   Failed (later) test 'x'\nt/a.t   (Wstat: 512 (exited 2) Tests: 2 Failed: 2)",
+            &["adds up", "t/a.t", "t/a.t line 4"],
+        ),
         ("\u{2716} adds up (1.2ms)", &["adds up"]),
         (
             "<testcase classname=\"c.A\" name=\"b\" time=\"1\"><failure/></testcase>\
@@ -51,6 +56,31 @@ fn every_runner_names_its_failed_tests() {
     for (output, expected) in cases {
         assert_eq!(tests(output), *expected, "{output}");
     }
+}
+
+/// Perl's `prove` says how long it took in its own words, and counts tests in its list at the end.
+#[test]
+fn what_prove_counts_and_measures_is_no_failure() {
+    let prove = |got: &str, ran: u32, time: &str| {
+        let output = format!(
+            "\n#   Failed test 'adds up'\n#   at t/a.t line 3.\n#          got: '{got}'\n\
+             #     expected: '5'\n# Looks like you failed 1 test of {ran}.\nt/a.t .. \n\
+             Dubious, test returned 1 (wstat 256, 0x100)\nFailed 1/{ran} subtests \n\n\
+             Test Summary Report\n-------------------\n\
+             t/a.t (Wstat: 256 (exited 1) Tests: {ran} Failed: 1)\n  Failed test:  1\n\
+             Files=1, Tests={ran},  {time} wallclock secs ( 0.0{time} usr  0.0{time} sys +  0.0{time} \
+             cusr  0.0{time} csys =  0.1{time} CPU)\nResult: FAIL\n"
+        );
+        Failures::read(output.as_bytes(), "")
+    };
+    assert!(prove("4", 2, "1").are_within(&prove("4", 1, "0")));
+    assert!(!prove("3", 1, "0").are_within(&prove("4", 1, "0")));
+    let text = |time: &str| {
+        let line =
+            format!("no plan\nFiles=1,  {time} wallclock secs ( 0.{time} usr = 0.{time} CPU)");
+        Failures::read(line.as_bytes(), "")
+    };
+    assert_eq!(text("1"), text("2"));
 }
 
 /// Another value in the same message is another failure; another place or duration is not.

@@ -55,7 +55,7 @@ pub enum Narration<'a> {
     /// The agent ended without a change and is asked to do the work or to say why none is needed.
     Nudged { title: &'a str },
     /// A check is red before any agent has worked.
-    RedBase { command: &'a str, tests: &'a [String], output: &'a str },
+    RedBase { red: &'a RedCheck },
     /// A task is left out by a person's choice.
     LeftOut { title: &'a str },
     /// A task is left out because it needs another one.
@@ -157,7 +157,7 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
              needed.",
             name(title)
         ),
-        N::RedBase { command, tests, output } => red_base(command, tests, output),
+        N::RedBase { red } => red_base(red),
         N::LeftOut { title } => format!("{} is left out, as you chose.", start(title)),
         N::Skipped { title, needs } => {
             let needed = quoted(needs, VALUE_CHARS_MAX);
@@ -225,17 +225,21 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
 
 /// The command and the failed tests are shown as they are. Where no test is named, the line of the
 /// output that says most is.
-fn red_base(command: &str, tests: &[String], output: &str) -> String {
-    let failing = match tests {
-        [] => telling_line(output)
+fn red_base(red: &RedCheck) -> String {
+    let command = &red.command;
+    let failing = match &red.tests[..] {
+        [] => telling_line(&red.output)
             .and_then(|line| quoted(line, VALUE_CHARS_MAX))
             .map_or_else(String::new, |line| format!(" ({line})")),
         [one] => format!(" ({one})"),
         [first, rest @ ..] => format!(" ({first} and {} more)", rest.len()),
     };
-    format!(
-        "`{command}` fails before any work has begun{failing}. It has to pass when the work is done."
-    )
+    let then = if red.compared {
+        "What fails there now may still fail when the work is done, and nothing else."
+    } else {
+        "It has to pass when the work is done."
+    };
+    format!("`{command}` fails before any work has begun{failing}. {then}")
 }
 
 fn approach(number: u32, of: u32) -> String {

@@ -72,10 +72,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
                 None => Narration::Done { title: title(*task), attempts },
             }
         }
-        Event::BaseChecked { red, .. } => {
-            let red = red.first()?;
-            Narration::RedBase { command: &red.command, tests: &red.tests, output: &red.output }
-        }
+        Event::BaseChecked { red, .. } => Narration::RedBase { red: red.first()? },
         Event::Nudged { run } => Narration::Nudged { title: title(state.run(*run)?.task) },
         Event::TaskSkipped { task, left } => match left {
             Left::Needs { task: needed } => {

@@ -18,6 +18,7 @@ fn red() -> RedCheck {
         exit: 2,
         output: output.join("\n").into(),
         tests: vec!["test_a".to_owned()],
+        compared: false,
     }
 }
 

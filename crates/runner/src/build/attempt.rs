@@ -182,6 +182,7 @@ impl Shared {
             exit: red.exit,
             output: redactor.text(&red.output).into(),
             tests: red.failures.tests.iter().map(|test| redactor.text(test).into()).collect(),
+            compared: task.gates.baseline == BaselineMode::Compare,
         });
         let red: Vec<RedCheck> = red.collect();
         if !red.is_empty() {
@@ -213,7 +214,7 @@ impl Shared {
     /// What the task's own files say beside its goal, and what is red before its agent begins.
     pub(super) fn notes(&self, order: &Order, task: &TaskSettings) -> String {
         let known = self.baselines.known(order.build, &task.gates);
-        let red = known.and_then(|baseline| baseline::told(&baseline));
+        let red = known.and_then(|baseline| baseline::told(&baseline, task.gates.baseline));
         match red {
             Some(red) if task.brief.is_empty() => red,
             Some(red) => format!("{}\n\n{red}", task.brief),

@@ -13,7 +13,7 @@ use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_world::git::Oid;
 use unstuck_world::redact::Redactor;
-use unstuck_world::validate::{Baseline, Checks};
+use unstuck_world::validate::{Baseline, BaselineMode, Checks};
 use unstuck_world::workspace::{Shell, Workspace};
 
 use super::settings::Gates;
@@ -96,7 +96,7 @@ impl Baselines {
 }
 
 /// What an agent is told about checks that are red before it begins; nothing where none is.
-pub(super) fn told(baseline: &Baseline) -> Option<String> {
+pub(super) fn told(baseline: &Baseline, mode: BaselineMode) -> Option<String> {
     let mut text = String::new();
     for (command, red) in baseline.red() {
         let end = last_lines(&red.output, TOLD_LINES_MAX);
@@ -111,10 +111,16 @@ pub(super) fn told(baseline: &Baseline) -> Option<String> {
     if text.is_empty() {
         return None;
     }
-    Some(format!(
-        "# Red before you begin\n{text}\nThese checks have to pass when you are done. If a failure \
-         clearly has nothing to do with your task, leave it as it is and say so at the end."
-    ))
+    let then = match mode {
+        BaselineMode::Green => {
+            "These checks have to pass when you are done. If a failure clearly has nothing to do with \
+             your task, leave it as it is and say so at the end."
+        }
+        BaselineMode::Compare => {
+            "What fails there now may still fail when you are done, and nothing else may."
+        }
+    };
+    Some(format!("# Red before you begin\n{text}\n{then}"))
 }
 
 fn last_lines(text: &str, lines_max: usize) -> Vec<&str> {

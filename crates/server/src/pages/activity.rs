@@ -193,11 +193,7 @@ fn says(
             let happened = matches!(to, Reconciled::Applied);
             ("plain", tell(N::Reconciled { title, happened }))
         }
-        Event::BaseChecked { red, .. } => {
-            let red = red.first()?;
-            let (command, tests, output) = (&red.command, &red.tests, &red.output);
-            ("bad", tell(N::RedBase { command, tests, output }))
-        }
+        Event::BaseChecked { red, .. } => ("bad", tell(N::RedBase { red: red.first()? })),
         Event::Nudged { .. } => ("plain", tell(N::Nudged { title })),
         Event::TaskDone { unchanged: Some(_), .. } => ("good", tell(N::Unchanged { title })),
         Event::TaskDone { .. } => {

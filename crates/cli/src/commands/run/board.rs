@@ -64,7 +64,8 @@ impl Board {
                 self.said.remove(task);
             }
             Event::BaseChecked { build, red, .. } => {
-                let first = red.first().map(|red| words::plain_line(&red.command));
+                let first = red.iter().find(|red| !red.compared);
+                let first = first.map(|red| words::plain_line(&red.command));
                 self.red_base = first.map(|command| (*build, command));
             }
             Event::BaseJudged { .. } => self.red_base = None,
@@ -334,6 +335,7 @@ mod tests {
             exit: 2,
             output: "no".into(),
             tests: Vec::new(),
+            compared: false,
         };
         let (build, run) = (BuildId(7), RunId(5));
         board.happened(&at(Event::BaseChecked { build, run, red: vec![red] }), None);
@@ -353,6 +355,7 @@ mod tests {
             exit: 2,
             output: "no".into(),
             tests: Vec::new(),
+            compared: false,
         };
         let (id, run) = (BuildId(7), RunId(5));
         board.happened(&at(Event::BaseChecked { build: id, run, red: vec![red] }), None);

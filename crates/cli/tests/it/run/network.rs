@@ -126,8 +126,8 @@ fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_
     stage.write("check.sh", &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' || exit 7\n"));
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     stage.commit();
-    let ran = stage.run(&["run", "write a", "--max-wait", "0"]);
-    assert_eq!(ran.exit, 3, "{ran}");
+    let refused = stage.run(&["run", "write a", "--max-wait", "0"]);
+    assert_eq!(refused.exit, 3, "{refused}");
     let shown = stage.run(&["inbox", "show", "0"]);
     let line = format!("network = [\"localhost:{port}\"] below [validate]");
     assert!(shown.stdout.replace('\n', " ").contains(&line), "{shown}");

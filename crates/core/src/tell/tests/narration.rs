@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use crate::engine::RedCheck;
 use crate::fault::{BudgetSpan, Code, Work};
 use crate::question::Decision;
 use crate::tell::{Narration as N, narrate};
@@ -105,8 +106,15 @@ fn a_retry_says_which_approach_and_why() {
 fn a_red_base_names_its_tests_or_the_line_that_says_most() {
     let tests = ["test_add".to_owned(), "test_sub".to_owned()];
     let output = "AssertionError: -1 != 5\nRan 2 tests in 0.001s\n";
-    let said =
-        |tests, output| narrate(&N::RedBase { command: "make test", tests, output }, Work::Task);
+    let red = |tests: &[String], output: &str, compared| RedCheck {
+        command: "make test".into(),
+        exit: 1,
+        output: output.into(),
+        tests: tests.to_vec(),
+        compared,
+    };
+    let tell = |red: RedCheck| narrate(&N::RedBase { red: &red }, Work::Task);
+    let said = |tests: &[String], output| tell(red(tests, output, false));
     let end = "It has to pass when the work is done.";
     assert_eq!(
         said(&tests, output),
@@ -117,6 +125,9 @@ fn a_red_base_names_its_tests_or_the_line_that_says_most() {
         format!("`make test` fails before any work has begun (“AssertionError: -1 != 5”). {end}")
     );
     assert_eq!(said(&[], ""), format!("`make test` fails before any work has begun. {end}"));
+    let end = "What fails there now may still fail when the work is done, and nothing else.";
+    let compared = format!("`make test` fails before any work has begun. {end}");
+    assert_eq!(tell(red(&[], "", true)), compared);
 }
 
 #[test]
