@@ -19,7 +19,7 @@ use unstuck_world::commands::{Network, Shims};
 use unstuck_world::git::Oid;
 use unstuck_world::mcp;
 use unstuck_world::process::Held;
-use unstuck_world::validate::BaselineMode;
+use unstuck_world::validate::{BaselineMode, kept_from_service};
 use unstuck_world::workspace::{Content, Preparation, Workspace};
 
 use super::baseline;
@@ -166,6 +166,7 @@ impl Shared {
         let (shell, egress) = self.shell_of_checks(order).await?;
         let at = (order.effect.run, self.clock.now());
         let means = (&shell, &*self.settings.redactor);
+        let is_new = self.baselines.known(order.build, &task.gates).is_none();
         let measured =
             self.baselines.measure((order.build, &task.gates), workspace, means, at).await;
         let measured = match measured {
@@ -185,6 +186,11 @@ impl Shared {
             compared: task.gates.baseline == BaselineMode::Compare,
         });
         let red: Vec<RedCheck> = red.collect();
+        for check in red.iter().filter(|_| is_new) {
+            if let Some(text) = kept_from_service(&check.command, &check.output) {
+                self.narrate(order, &text).await;
+            }
+        }
         if !red.is_empty() {
             let note = Note::BaseChecked { red };
             let note = Command::Note { effect: order.effect.id, note };

@@ -8,7 +8,7 @@ use unstuck_core::fault::{Code, Crash, Fault, Gate, Internal, Kind, Tool, Valida
 use unstuck_core::signature::Signature;
 use unstuck_core::text::without_escapes;
 
-use super::network::{Unreached, lacks_network};
+use super::network::{Unreached, lacks_network, without_network};
 use crate::process::{Ended, How, Wall, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
 
@@ -189,8 +189,11 @@ impl Check<'_> {
             if denied.is_some() { None } else { Unreached::find(outage, &output, wall) };
         if let Some(unreached) = unreached {
             output = format!("{}\n[{}]", output.trim_end(), unreached.sentence());
-            let end = last_lines(&output, OUTPUT_BYTES_MAX);
-            return Checked::Failed(Box::new(unreached.fault(self.source(), self.command, end)));
+            if unreached == Unreached::Network {
+                let end = last_lines(&output, OUTPUT_BYTES_MAX);
+                let fault = without_network(self.source(), self.command, end);
+                return Checked::Failed(Box::new(fault));
+            }
         }
         match classified {
             Some((code, rule)) => {

@@ -1,5 +1,6 @@
-//! Checks that our own wall keeps from the network. That is no outage and no red check: without the
-//! network that it needs, a check says nothing about the work.
+//! Checks that our own wall keeps from the network. That is no outage, and without the network that it
+//! needs a check says nothing about the work. A check that does not reach a service of this machine may
+//! be red for another reason: it stays red, and says so below its output.
 
 use std::fs;
 use std::path::Path;
@@ -14,13 +15,24 @@ const LACKING: &str = "network access";
 const NO_NETWORK: &str = "checks have no network (validate.network is off). Let run.setup download what \
      they need, or write network = \"registries\" or a list of hosts below [validate]";
 
+/// How it begins where a service of this machine was not reached.
+const LISTENING: &str = "something listens on localhost:";
+
 /// Where the system lists its sockets.
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 /// How it says that one listens.
 const LISTENS: &str = "0A";
 
-/// Words about a connection that failed, in lower case.
-const CONNECTING: [&str; 2] = ["connect", "refused"];
+/// Words about a connection that was refused, in lower case.
+const UNCONNECTED: [&str; 7] = [
+    "refused",
+    "failed to connect",
+    "could not connect",
+    "couldn't connect",
+    "can't connect",
+    "cannot connect",
+    "unable to connect",
+];
 /// What this machine is called in such words.
 const HERE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
 /// What stands before a port.
@@ -56,21 +68,17 @@ impl Unreached {
         match self {
             Self::Network => NO_NETWORK.to_owned(),
             Self::Here(port) => format!(
-                "something listens on localhost:{port} of this machine, and checks do not reach it: \
+                "{LISTENING}{port} of this machine, and checks do not reach it: \
                  write network = [\"localhost:{port}\"] below [validate] if this check needs it"
             ),
         }
     }
+}
 
-    /// The fault of a check that could not run for it.
-    pub(super) fn fault(self, source: String, command: &str, output: &str) -> Fault {
-        let to = match self {
-            Self::Network => String::new(),
-            Self::Here(port) => format!(" to localhost:{port}"),
-        };
-        let what = format!("{LACKING}{to} for the check “{command}”");
-        Fault::precondition_missing(source, output, Missing { what })
-    }
+/// The fault of a check that could not run without the network.
+pub(super) fn without_network(source: String, command: &str, output: &str) -> Fault {
+    let what = format!("{LACKING} for the check “{command}”");
+    Fault::precondition_missing(source, output, Missing { what })
 }
 
 /// Whether a check could not run because our wall keeps it from the network.
@@ -88,6 +96,14 @@ pub fn kept_from_network(fault: &Fault) -> Option<String> {
     })
 }
 
+/// What people read in the log about a red check whose output says that our wall kept it from a service
+/// of this machine.
+pub fn kept_from_service(command: &str, output: &str) -> Option<String> {
+    let said = output.lines().rev().find_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    let said = said.filter(|said| said.starts_with(LISTENING))?;
+    Some(format!("`{command}` was kept from the network: {said}."))
+}
+
 /// Whether a code says that something on the network was not reached.
 fn is_outage(code: Code) -> bool {
     let fault = Fault::new(Kind::bare(code), "", "");
@@ -100,7 +116,7 @@ fn is_outage(code: Code) -> bool {
 fn ports_here(output: &str) -> Vec<u16> {
     let lower = output.to_lowercase();
     let speaks = |line: &&str| {
-        CONNECTING.iter().any(|word| line.contains(word))
+        UNCONNECTED.iter().any(|word| line.contains(word))
             && HERE.iter().any(|name| line.contains(name))
     };
     let ports = |line: &str| {
@@ -155,7 +171,8 @@ mod tests {
         ] {
             assert!(ports_here(line).contains(&port), "{line}");
         }
-        for line in ["connected to 10.0.0.7:443", "localhost:80 says 500", "expected 127.0.0.1:80"]
+        for line in
+            ["connected to localhost:443", "localhost:80 says 500", "refused by 10.0.0.7:80"]
         {
             assert!(ports_here(line).is_empty(), "{line}");
         }
@@ -189,5 +206,9 @@ mod tests {
         let outage = Some(Code::EnvDns);
         assert_eq!(Unreached::find(outage, "", &closed), Some(Unreached::Network));
         assert_eq!(Unreached::find(Some(Code::EnvDiskFull), "", &closed), None);
+        let output = format!("refused\n[{}]", Unreached::Here(80).sentence());
+        let said = kept_from_service("make test", &output).unwrap();
+        assert!(said.starts_with("`make test` was kept from the network: something"), "{said}");
+        assert_eq!(kept_from_service("make test", "[done]"), None);
     }
 }
