@@ -343,7 +343,7 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
                 risk => risk,
             };
             let program = of.agent.as_deref().and_then(provider_called);
-            Hints { risk, program, ..Hints::what(&of.what) }
+            Hints { program, risk, ..Hints::what(&of.what) }
         }
         Some(Kind::PermissionSkipDenied(of)) => Hints::what(&of.what),
         Some(Kind::PreconditionInput(c)) => {

@@ -115,7 +115,7 @@ impl Check<'_> {
     }
 
     /// The fault of a check that is green only with tests that are new.
-    pub(super) fn only_with(self, tests: &[PathBuf], red: Red) -> Fault {
+    pub(super) fn only_with(self, tests: &[PathBuf], red: &Red) -> Fault {
         let names: Vec<String> = tests.iter().map(|path| path.display().to_string()).collect();
         let names = names.join(", ");
         let said = format!(

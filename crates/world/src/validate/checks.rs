@@ -188,7 +188,7 @@ impl Checks {
             if let Checked::Red(still) = again
                 && !still.failures.tests.is_disjoint(&red.failures.tests)
             {
-                let fault = Box::new(check.only_with(&tests, *still));
+                let fault = Box::new(check.only_with(&tests, &still));
                 return Ok(Verdict::Red { fault, seen });
             }
         }

@@ -97,14 +97,14 @@ impl Workspace {
             return Ok(false);
         }
         let changes = self.changes().await?;
-        Ok(changes.iter().any(touches_builds) || self.has_installed()?)
+        Ok(changes.iter().any(touches_builds) || self.has_installed())
     }
 
     /// Whether packages or files of the home folder are newer than the note from before the work.
-    fn has_installed(&self) -> Result<bool, Fault> {
+    fn has_installed(&self) -> bool {
         let note = self.state.folder().join(NOTE);
         let Ok(since) = fs::metadata(&note).and_then(|note| note.modified()) else {
-            return Ok(false);
+            return false;
         };
         let is_newer = |path: &Path| {
             let modified = fs::symlink_metadata(path).and_then(|there| there.modified());
@@ -116,7 +116,7 @@ impl Workspace {
             PROGRAMS.iter().filter_map(|name| fs::read_dir(self.directory.join(name)).ok());
         let programs = programs.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
         if packages.into_iter().chain(programs).any(|path| is_newer(&path)) {
-            return Ok(true);
+            return true;
         }
         let mut open = vec![self.state.private().join("home")];
         let mut looked_at = 0;
@@ -130,12 +130,12 @@ impl Workspace {
                 }
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => open.push(entry.path()),
-                    _ if is_newer(&entry.path()) => return Ok(true),
+                    _ if is_newer(&entry.path()) => return true,
                     _ => {}
                 }
             }
         }
-        Ok(false)
+        false
     }
 }
 

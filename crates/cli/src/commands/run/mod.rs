@@ -41,7 +41,9 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     let project = project.with(resolved.clone());
     let mut tasks = tasks::tasks(&project, &args.work, dir)?;
     let options = kept_options(&args.flags(), args.follow.config.path.as_deref());
-    tasks.iter_mut().for_each(|task| task.options.clone_from(&options));
+    for task in &mut tasks {
+        task.options.clone_from(&options);
+    }
     project::runtime()?.block_on(async {
         let crew = Crew::gather(&project, resolved).await?.under(options);
         let plan = crew.plan(tasks)?;
