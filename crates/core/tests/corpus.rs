@@ -27,7 +27,6 @@ const TOOLS25: &str = include_str!("../../../testdata/corpus/tools25.jsonl");
 const FRESH: &str = include_str!("../../../testdata/corpus/fresh.jsonl");
 const FRESH2: &str = include_str!("../../../testdata/corpus/fresh2.jsonl");
 const FRESH3: &str = include_str!("../../../testdata/corpus/fresh3.jsonl");
-const FRESH4: &str = include_str!("../../../testdata/corpus/fresh4.jsonl");
 const SAID: &str = include_str!("../../../testdata/corpus/said.txt");
 const WEIGHTS: &[u8] = include_bytes!("../src/fault/text_rules/learned.bin");
 const FOLDS: usize = 5;
@@ -223,15 +222,11 @@ fn what_tools_of_later_sets_say_is_read_no_worse_than_it_was() {
 // tools; what they read wrongly of the sealed half was not looked at.
 #[test]
 fn what_tools_of_a_sealed_half_say_is_read_no_worse_than_it_was() {
-    for (file, part, floor, floor_macro) in [
-        (FRESH3, "open", 0.93, 0.96),
-        (FRESH3, "sealed", 0.785, 0.825),
-        (FRESH3, "after", 0.80, 0.82),
-        (FRESH4, "open", 0.94, 0.955),
-        (FRESH4, "sealed", 0.81, 0.78),
-    ] {
+    for (part, floor, floor_macro) in
+        [("open", 0.93, 0.96), ("sealed", 0.785, 0.825), ("after", 0.80, 0.82)]
+    {
         let sign = format!("\"part\": \"{part}\"");
-        let lines: Vec<&str> = file.lines().filter(|line| line.contains(&sign)).collect();
+        let lines: Vec<&str> = FRESH3.lines().filter(|line| line.contains(&sign)).collect();
         let records = records(&lines.join("\n"));
         assert!(records.len() >= 80, "{part}: {}", records.len());
         let score = support::score(&support::read(&records), |_| true);
@@ -273,8 +268,7 @@ fn the_model_was_trained_on_what_the_corpus_holds() {
 // B3: what any of these tools says, told by a failing test, is no news about the surroundings.
 #[test]
 fn no_tools_words_in_a_failing_test_are_taken_for_the_surroundings() {
-    let records: Vec<Record> =
-        [FRESH, FRESH2, FRESH3, FRESH4].into_iter().flat_map(records).collect();
+    let records: Vec<Record> = [FRESH, FRESH2, FRESH3].into_iter().flat_map(records).collect();
     let mut wrong = Vec::new();
     for record in &records {
         let longest = record.text.lines().map(str::trim).max_by_key(|line| line.len());

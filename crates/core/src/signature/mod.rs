@@ -47,12 +47,6 @@ pub fn masked_lines(output: &[u8]) -> String {
     String::from_utf8_lossy(Diagnosis::of(&plain).masked()).into_owned()
 }
 
-/// Every line of an output that may name a cause, masked like the diagnostic ones, one per line.
-pub fn remaining_lines(output: &[u8]) -> String {
-    let plain = plain(output);
-    String::from_utf8_lossy(Diagnosis::of(&plain).remaining().masked()).into_owned()
-}
-
 /// The readable text of an output: bounded, without colours and control characters.
 pub(crate) fn plain_text(output: &[u8]) -> String {
     String::from_utf8_lossy(&plain(output)).into_owned()

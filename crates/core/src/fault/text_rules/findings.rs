@@ -7,18 +7,18 @@ use crate::fault::table::Code;
 use crate::signature::{Diagnosis, Fact, Line, Role, denies, find_part, is_file, is_settings};
 
 pub(super) const COMPILER: &str = "finding.compiler";
-pub(super) const TEST: &str = "finding.test";
+const TEST: &str = "finding.test";
 const SETTINGS: &str = "finding.settings";
 const EXCEPTION: &str = "exception.code";
 const PANIC: &str = "exception.panic";
 const DIED: &str = "finding.compiler-died";
 const ROOM: &str = "finding.no-room";
 pub(super) const COMMAND: &str = "said.command-missing";
-pub(super) const REFUSED: &str = "said.refused";
+const REFUSED: &str = "said.refused";
 pub(super) const SETTINGS_FILE: &str = "said.settings";
-pub(super) const CLIENT: &str = "said.client";
-pub(super) const TOLD: &str = "said.told";
-pub(super) const PROGRAM: &str = "said.program";
+const CLIENT: &str = "said.client";
+const TOLD: &str = "said.told";
+const PROGRAM: &str = "said.program";
 const UNPLACED: &str = "said.unplaced";
 const VARIABLE: &str = "exception.variable";
 

@@ -28,10 +28,16 @@ const UNIT: i32 = 512;
 /// What a sum of weights is multiplied with and the sixteenfold root of their number divides.
 const FACTOR: i32 = 256;
 
-/// How well a category must fit at least.
-const SURE: i32 = -UNIT / 2;
+/// How much better another category must be than that of a rule that only knows a way to speak.
+const AHEAD_OF_FALLBACK: i32 = UNIT * 2 / 5;
 
-/// The selected lines, and those that remain, are read no further than this.
+/// The same for a rule that knows the words.
+const AHEAD_OF_WORDS: i32 = UNIT * 3 / 5;
+
+/// How well a category must fit at least.
+const SURE: i32 = 0;
+
+/// The selected lines are read no further than this.
 const TEXT_BYTES_MAX: usize = 4096;
 
 const WORD_BYTES_MAX: usize = 20;
@@ -60,105 +66,51 @@ const CATEGORIES: [&[Code]; 14] = [
     &[Code::LogicError],
 ];
 
-/// How much a rule is believed where the model says something else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trust {
-    /// It has no words of its own: a last resort.
-    Guess,
-    /// Its words have other meanings, too.
-    Loose,
-    /// It knows the words.
-    Words,
-    /// It knows the shape of a finding, or the file that a tool speaks of.
-    Shape,
-}
-
-impl Trust {
-    /// How much better another category must fit than that of the rule. Each is about where the
-    /// model begins to be right more often than the rule, for tools that neither has seen.
-    const fn ahead(self) -> i32 {
-        match self {
-            Self::Guess => UNIT / 10,
-            Self::Loose => UNIT * 2 / 5,
-            Self::Words => UNIT / 2,
-            Self::Shape => UNIT * 4 / 5,
-        }
-    }
-
-    /// Nothing where the rule is sure: it found a status, an error number, an exception, a lock, a
-    /// port, or a setting that names a server.
-    fn of(rule: &str) -> Option<Self> {
-        use super::{GIT_LOCK, SILENT, UNKNOWN, findings, vocabulary};
-        match rule {
-            findings::COMMAND
-            | GIT_LOCK
-            | "phrase.locked"
-            | "phrase.memory-misuse"
-            | vocabulary::HELD_ELSEWHERE
-            | vocabulary::HELD
-            | vocabulary::LINK_SETTING
-            | vocabulary::LOCKED
-            | vocabulary::NOT_AS_ROOT
-            | vocabulary::PORT_TAKEN => None,
-            UNKNOWN | SILENT | findings::TOLD | findings::PROGRAM | findings::CLIENT => {
-                Some(Self::Guess)
-            }
-            findings::REFUSED
-            | vocabulary::MISSING_TOOL
-            | vocabulary::OF_CODE
-            | vocabulary::VAGUE
-            | "phrase.unavailable"
-            | "phrase.unset"
-            | "words.connection"
-            | "words.denied"
-            | "words.limited"
-            | "words.login-missing"
-            | "words.statement"
-            | "words.timeout" => Some(Self::Loose),
-            findings::TEST | findings::SETTINGS_FILE | "words.unavailable" => Some(Self::Shape),
-            _ if ["said.", "phrase.", "words."].iter().any(|kind| rule.starts_with(kind)) => {
-                Some(Self::Words)
-            }
-            _ => None,
-        }
-    }
-}
-
 /// The verdict of the rules, unless the model is surer of another category than they can be.
 ///
-/// It reads the lines that the signature is made of and, masked like them, those that remain.
+/// It reads the lines that the signature is made of, so the same error gets the same verdict.
 pub(super) fn weigh(diagnosis: &Diagnosis<'_>, verdict: Verdict) -> Verdict {
-    let Some(trust) = Trust::of(verdict.rule) else { return verdict };
-    let Some(scores) = scores_of(diagnosis) else { return verdict };
+    let Some(ahead) = ahead_of(verdict.rule) else { return verdict };
+    let mut features = Features::new();
+    let text = diagnosis.masked();
+    features.add(&text[..text.len().min(TEXT_BYTES_MAX)]);
+    let Some(scores) = features.scores() else { return verdict };
     let of_rules = CATEGORIES.iter().position(|codes| codes.contains(&verdict.code));
     let of_model = (0..CATEGORIES.len()).max_by_key(|category| scores[*category]);
     let (Some(said), Some(best)) = (of_rules, of_model) else { return verdict };
     let code = CATEGORIES[best][0];
-    let sure = scores[best] >= SURE && scores[best] > scores[said] + trust.ahead();
-    if sure && !(trust == Trust::Words && is_put_off(verdict.code, code)) {
+    let sure = scores[best] >= SURE && scores[best] > scores[said] + ahead;
+    if sure && !(ahead == AHEAD_OF_WORDS && is_put_off(verdict.code, code)) {
         return Verdict { code, rule: LEARNED };
     }
     verdict
 }
 
-/// What fits the selected lines and what fits all that remain, both half: progress and warnings
-/// around an error sway it less, and what is left aside often names the cause.
-fn scores_of(diagnosis: &Diagnosis<'_>) -> Option<[i32; COLUMNS]> {
-    let mut features = Features::new();
-    features.add(diagnosis.masked());
-    let selected = features.scores();
-    features.add(diagnosis.remaining().masked());
-    let all = features.scores()?;
-    let mut scores = selected.unwrap_or(all);
-    for (score, of_all) in scores.iter_mut().zip(all) {
-        *score = i32::midpoint(*score, of_all);
-    }
-    Some(scores)
-}
-
 /// Whether what words call a matter for a person would be tried again without one.
 fn is_put_off(rules: Code, model: Code) -> bool {
     rules.row().class == Class::NeverRetry && model.row().class != Class::NeverRetry
+}
+
+/// How much better the model must know it than this rule, or nothing where the rule is sure: it
+/// found a status, an error number, an exception, a lock, a port, a setting that names a server, or
+/// a compiler's or a test's own finding.
+fn ahead_of(rule: &str) -> Option<i32> {
+    use super::{GIT_LOCK, SILENT, UNKNOWN, findings, vocabulary};
+    match rule {
+        findings::COMMAND
+        | GIT_LOCK
+        | "phrase.locked"
+        | vocabulary::HELD_ELSEWHERE
+        | vocabulary::HELD
+        | vocabulary::LINK_SETTING
+        | vocabulary::LOCKED
+        | vocabulary::NOT_AS_ROOT
+        | vocabulary::PORT_TAKEN => None,
+        UNKNOWN | SILENT => Some(AHEAD_OF_FALLBACK),
+        _ if rule.starts_with("said.") => Some(AHEAD_OF_FALLBACK),
+        _ if rule.starts_with("phrase.") || rule.starts_with("words.") => Some(AHEAD_OF_WORDS),
+        _ => None,
+    }
 }
 
 /// The features found so far, each once, and the sum of their weights.
@@ -176,7 +128,7 @@ impl Features {
     /// Adds the words of a text, the pairs of words in a line, and four letters of a word in a row.
     fn add(&mut self, text: &[u8]) {
         let mut previous = None;
-        let mut rest = &text[..text.len().min(TEXT_BYTES_MAX)];
+        let mut rest = text;
         while let Some(&byte) = rest.first() {
             let (len, hash) = match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
@@ -289,9 +241,9 @@ mod tests {
 
     #[test]
     fn a_sure_rule_is_not_outvoted_and_a_check_is_not_read_by_the_model() {
-        assert_eq!(Trust::of("errno"), None);
-        assert_eq!(Trust::of("status"), None);
-        assert_eq!(Trust::of("said.git-lock"), None);
+        assert_eq!(ahead_of("finding.compiler"), None);
+        assert_eq!(ahead_of("status"), None);
+        assert_eq!(ahead_of("said.git-lock"), None);
         let output = b"the account of this frob has been put on hold, sign in anew";
         assert!(classify(output, Applies::ValidationOutput).is_none());
     }
