@@ -80,7 +80,11 @@ fn a_change_of_the_settings_is_taken_over_and_what_runs_goes_on() {
         stage.fifo(fifo);
     }
     let settings = fs::read_to_string(stage.path("unstuck.toml")).unwrap();
-    let write = |text: &str| fs::write(stage.path("unstuck.toml"), text).unwrap();
+    // In one step: half a file would be settings of its own.
+    let write = |text: &str| {
+        fs::write(stage.path("unstuck.toml.new"), text).unwrap();
+        fs::rename(stage.path("unstuck.toml.new"), stage.path("unstuck.toml")).unwrap();
+    };
     let mut watcher = Watcher::start(&stage);
     stage.hear("up");
     write(&format!("{settings}hue = \"5m\"\n"));
