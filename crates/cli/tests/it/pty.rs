@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -12,7 +13,10 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 /// Longer than anything takes: where it passes, what was waited for does not come.
-const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether a program that writes nothing has ended.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A program at a terminal.
 pub(crate) struct Pty {
@@ -43,13 +47,16 @@ impl Pty {
 
     /// Waits until it shows this, after what was waited for before.
     pub(crate) fn until(&mut self, text: &str) {
+        // A picture that is drawn every second goes on for ever.
+        let over = Instant::now() + PATIENCE;
         loop {
             let rest = &self.seen[self.looked_at..];
             if let Some(at) = rest.find(text) {
                 self.looked_at += at + text.len();
                 return;
             }
-            assert!(self.read(), "{text:?} does not come after:\n{}", self.seen);
+            let patience = over.saturating_duration_since(Instant::now());
+            assert!(self.read(patience), "{text:?} does not come after:\n{}", self.seen);
         }
     }
 
@@ -61,7 +68,7 @@ impl Pty {
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&self.theirs, size).unwrap();
-        // It is not the terminal that this one was started from, so nobody else tells it.
+        // It is not the terminal that this one was started from, so no shell tells it.
         self.signal(Signal::WINCH);
     }
 
@@ -77,8 +84,15 @@ impl Pty {
 
     /// Waits until it ends, and gives all that it wrote.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
-        let status = self.child.wait().unwrap();
-        while self.has_input(Timespec { tv_sec: 0, tv_nsec: 0 }) && self.read() {}
+        let over = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < over, "it does not end after:\n{}", self.seen);
+            self.read(LOOK);
+        };
+        while self.read(Duration::ZERO) {}
         assert!(self.is_usual(), "the terminal was not given back");
         (status, self.seen.clone())
     }
@@ -93,15 +107,16 @@ impl Pty {
         Pid::from_child(&self.child)
     }
 
-    fn has_input(&self, patience: Timespec) -> bool {
+    fn has_input(&self, patience: Duration) -> bool {
+        let patience = Timespec::try_from(patience).unwrap();
         let mut fds = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::IN)];
         poll(&mut fds, Some(&patience)).unwrap() > 0
     }
 
-    fn read(&mut self) -> bool {
+    fn read(&mut self, patience: Duration) -> bool {
         let mut bytes = [0; 4_096];
         let read =
-            if self.has_input(PATIENCE) { self.ours.read(&mut bytes).unwrap_or(0) } else { 0 };
+            if self.has_input(patience) { self.ours.read(&mut bytes).unwrap_or(0) } else { 0 };
         // Half a character at the end would be shown as two signs; nothing is compared there.
         self.seen.push_str(&String::from_utf8_lossy(&bytes[..read]));
         read > 0

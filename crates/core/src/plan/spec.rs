@@ -265,20 +265,6 @@ impl MutationSpec {
         }
     }
 
-    /// The lines of shell that it runs: the action, and what looks it up.
-    pub fn shell_lines(&self) -> Vec<&str> {
-        let line = |program: &str, arguments: &'_ [String]| matches!(arguments, [flag, _] if program == "sh" && flag == "-c");
-        let call = match self.call.as_deref() {
-            Some(Call::Command(call)) if line(&call.program, &call.arguments) => {
-                call.arguments.get(1)
-            }
-            _ => None,
-        };
-        let probe = self.look_up.as_ref().filter(|probe| line(&probe.program, &probe.arguments));
-        let probe = probe.and_then(|probe| probe.arguments.get(1));
-        call.into_iter().chain(probe).map(String::as_str).collect()
-    }
-
     /// The command or address that looks it up, in one line for people.
     pub fn shown_probe(&self) -> Option<String> {
         if !self.probe {

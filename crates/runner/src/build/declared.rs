@@ -5,7 +5,7 @@ use unstuck_core::engine::Mutation;
 use unstuck_core::fault::Fault;
 use unstuck_core::plan::MutationSpec;
 use unstuck_world::commands::{Commands, Rules};
-use unstuck_world::tool::{Declarable, Permitted, changed_code};
+use unstuck_world::tool::{Declarable, Permitted, changed_code, shell_lines};
 
 use super::check::names;
 use super::connect::is_planned;
@@ -51,7 +51,7 @@ impl Shared {
         order: &Order,
         spec: &MutationSpec,
     ) -> Result<Option<String>, Fault> {
-        let lines = spec.shell_lines();
+        let lines = shell_lines(spec);
         if lines.is_empty() {
             return Ok(None);
         }

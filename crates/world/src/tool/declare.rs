@@ -280,6 +280,17 @@ fn admit(commands: &Commands, line: Option<&str>) -> Result<(), Box<Fault>> {
     commands.admit(line).map(drop).map_err(Box::new)
 }
 
+/// The lines of shell that an action runs: the action itself, and what looks it up.
+pub fn shell_lines(spec: &MutationSpec) -> Vec<&str> {
+    let call = match spec.call.as_deref() {
+        Some(Call::Command(call)) => line_of(&call.program, &call.arguments),
+        _ => None,
+    };
+    let probe = spec.look_up.as_ref();
+    let probe = probe.and_then(|probe| line_of(&probe.program, &probe.arguments));
+    call.into_iter().chain(probe).collect()
+}
+
 /// The line of shell that a command is, where it is one.
 pub(super) fn line_of<'a>(program: &str, arguments: &'a [String]) -> Option<&'a str> {
     match (program, arguments) {

@@ -22,7 +22,7 @@ mod wish;
 
 pub use allow::{ActionReach, ActionRule, Permitted};
 pub use changed_code::changed_code;
-pub use declare::{Declarable, Irreversible};
+pub use declare::{Declarable, Irreversible, shell_lines};
 pub(crate) use fail::bad_input;
 pub use shorten::{SHOWN_BYTES_MAX, shorten};
 pub(crate) use spec::{described, number, text};

@@ -42,6 +42,17 @@ pub(super) enum Checked {
     Failed(Box<Fault>),
 }
 
+impl Checked {
+    /// Nothing where it is green, and else the fault that it is.
+    pub(super) fn passed(self) -> Result<(), Fault> {
+        match self {
+            Self::Green | Self::Flaky => Ok(()),
+            Self::Red(red) => Err(red.fault),
+            Self::Failed(fault) => Err(*fault),
+        }
+    }
+}
+
 /// A red check.
 #[derive(Debug)]
 pub(super) struct Red {

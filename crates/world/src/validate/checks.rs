@@ -199,11 +199,7 @@ impl Checks {
     /// nothing to put back, and nothing is an excuse.
     pub async fn run_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
-            match check.run(directory, shell).await {
-                Checked::Green | Checked::Flaky => {}
-                Checked::Red(red) => return Err(red.fault),
-                Checked::Failed(fault) => return Err(*fault),
-            }
+            check.run(directory, shell).await.passed()?;
         }
         Ok(())
     }
@@ -211,11 +207,7 @@ impl Checks {
     /// The same with each check run only once, in a checkout where nothing was run before.
     pub async fn run_once_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
-            match check.run_once(directory, shell).await {
-                Checked::Green | Checked::Flaky => {}
-                Checked::Red(red) => return Err(red.fault),
-                Checked::Failed(fault) => return Err(*fault),
-            }
+            check.run_once(directory, shell).await.passed()?;
         }
         Ok(())
     }

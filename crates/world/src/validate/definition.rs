@@ -491,6 +491,12 @@ pub(super) fn scripts_differ(script: &str, base: &[u8], now: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn write_in(folder: &Path, file: &str, text: &str) {
+        let path = folder.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
     #[test]
     fn a_file_that_is_run_counts_where_its_name_says_that_it_checks() {
         let folder = tempfile::tempdir().unwrap();
@@ -520,11 +526,7 @@ mod tests {
     #[test]
     fn what_a_recipe_or_a_script_runs_is_followed() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |file: &str, text: &str| {
-            let path = folder.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let write = |file: &str, text: &str| write_in(folder.path(), file, text);
         write(
             "Makefile",
             "test: shop.sh\n\t@sh ci/test.sh\n\t$(PYTHON) check_it.py\n# sh lint.sh\n",
@@ -548,11 +550,7 @@ mod tests {
     #[test]
     fn what_a_pattern_stands_for_and_what_make_includes_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |file: &str, text: &str| {
-            let path = folder.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let write = |file: &str, text: &str| write_in(folder.path(), file, text);
         write(
             "Makefile",
             "-include local.mk\ninclude rules.mk\ntest: unit\n\t@sh test.sh\nunit:\n",

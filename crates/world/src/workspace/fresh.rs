@@ -1,4 +1,4 @@
-//! A checkout of a change where nobody has worked: what passes there passes elsewhere.
+//! A checkout of a change in which no agent has worked: what passes there passes elsewhere.
 //!
 //! The worktree of a task holds more than its commit: what was installed, what earlier checks built, and
 //! a home folder that the agent has used. A check that passes because of that proves nothing.

@@ -80,7 +80,7 @@ impl Settings {
                 let own = self.own_tools(assignment).into_iter().flat_map(|_| mcp::tools());
                 let own = own.map(|tool| mcp::claude_name(tool.name));
                 let shell = self.own_tools(assignment).map(|_| DECLARING.to_owned());
-                // What the wall keeps in needs nobody's leave, as with our own loop and Codex.
+                // What the wall keeps in needs no leave, as with our own loop and Codex.
                 let is_kept_in = !rules.only_allowed && self.wall(assignment).try_out().is_whole();
                 let shell = shell.into_iter().chain(is_kept_in.then(|| SHELL.to_owned()));
                 let tools: Vec<String> =
