@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -13,10 +13,13 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 /// Longer than anything takes: where it passes, what was waited for does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
+/// A picture that is drawn every second goes on for ever: so many pieces of it are looked at.
+const PIECES_MAX: usize = 100;
 
 /// How often it is looked whether a program that writes nothing has ended.
 const LOOK: Duration = Duration::from_millis(20);
+const LOOKS_MAX: usize = 3_000;
 
 /// A program at a terminal.
 pub(crate) struct Pty {
@@ -47,17 +50,15 @@ impl Pty {
 
     /// Waits until it shows this, after what was waited for before.
     pub(crate) fn until(&mut self, text: &str) {
-        // A picture that is drawn every second goes on for ever.
-        let over = Instant::now() + PATIENCE;
-        loop {
+        for _ in 0..PIECES_MAX {
             let rest = &self.seen[self.looked_at..];
             if let Some(at) = rest.find(text) {
                 self.looked_at += at + text.len();
                 return;
             }
-            let patience = over.saturating_duration_since(Instant::now());
-            assert!(self.read(patience), "{text:?} does not come after:\n{}", self.seen);
+            assert!(self.read(PATIENCE), "{text:?} does not come after:\n{}", self.seen);
         }
+        panic!("{text:?} does not come in:\n{}", self.seen);
     }
 
     /// Presses keys.
@@ -84,14 +85,14 @@ impl Pty {
 
     /// Waits until it ends, and gives all that it wrote.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
-        let over = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
+        let ended = (0..LOOKS_MAX).find_map(|_| {
+            let ended = self.child.try_wait().unwrap();
+            if ended.is_none() {
+                self.read(LOOK);
             }
-            assert!(Instant::now() < over, "it does not end after:\n{}", self.seen);
-            self.read(LOOK);
-        };
+            ended
+        });
+        let status = ended.unwrap_or_else(|| panic!("it does not end after:\n{}", self.seen));
         while self.read(Duration::ZERO) {}
         assert!(self.is_usual(), "the terminal was not given back");
         (status, self.seen.clone())

@@ -208,6 +208,10 @@ fn other_work(state: &State, question: &Question) -> OtherWork {
     match build.state {
         BuildState::Paused { .. } => return OtherWork::Paused,
         BuildState::Sleeping { .. } => return OtherWork::Rests,
+        // In the user's own tree nothing else begins before this has come to its end.
+        _ if build.taken_by.is_some_and(|task| question.tasks.contains(&task)) => {
+            return OtherWork::None;
+        }
         _ => {}
     }
     let standing = |id: TaskId| state.task(id).map(|task| task.state.standing());

@@ -26,6 +26,7 @@ use super::baseline;
 use super::denied::name_in_project;
 use super::egress::explain_refused;
 use super::follow::Follower;
+use super::left_out::take_left_out;
 use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
 use super::setup::ask_about_setup;
@@ -125,7 +126,10 @@ impl Shared {
         let wall = self.wall(order, &workspace, &self.environment(order));
         let reach = workspace.reach(held, &wall);
         let restored = workspace.restore_shared(order.effect.run, reach).await?;
-        let Some(Worked { mut end, actions, spent, content, .. }) = worked else { return Ok(None) };
+        let Some(Worked { mut end, actions, spent, content, .. }) = worked else {
+            workspace.note_left().await?;
+            return Ok(None);
+        };
         if let Some(content) = &content {
             workspace.go_back_to(content, order.effect.run, self.clock.now()).await?;
         }
@@ -140,6 +144,7 @@ impl Shared {
                 end = End::Failed(Box::new(fault));
             }
         }
+        workspace.note_left().await?;
         name_in_project(&mut end, workspace.directory());
         self.denied.note(order.effect.task, &end);
         self.note_denials(order, &end).await;
@@ -240,6 +245,10 @@ impl Shared {
         head: Oid,
     ) -> Result<Workspace, Fault> {
         let settings = &self.settings;
+        if settings.in_place {
+            let kept = (&*self.store, self.project_name.as_str());
+            take_left_out(&settings.project, kept, order.build, self.clock.now()).await?;
+        }
         let wanted = Preparation {
             place: Self::place(order),
             run: order.effect.run,
@@ -502,7 +511,6 @@ fn outcome(end: End, approach: Approach) -> Outcome {
     }
 }
 
-/// What an agent says it needs: the rest of its last message after `BLOCKED:` at the start of a line.
 /// An agent that was ended because no working time is left has spent a budget.
 fn blame_budget_of_time(end: &mut End, agent: Option<&str>) {
     let End::Failed(fault) = end else { return };
@@ -513,6 +521,7 @@ fn blame_budget_of_time(end: &mut End, agent: Option<&str>) {
     }
 }
 
+/// What an agent says it needs: the rest of its last message after `BLOCKED:` at the start of a line.
 fn blocked(said: &str) -> Option<&str> {
     let line = said.lines().map(str::trim_start).find(|line| line.starts_with(BLOCKED))?;
     let from = line.as_ptr() as usize - said.as_ptr() as usize + BLOCKED.len();

@@ -19,6 +19,7 @@ mod declared;
 mod denied;
 mod egress;
 mod follow;
+mod left_out;
 mod one_at_a_time;
 mod prompt;
 mod redact;
@@ -31,6 +32,7 @@ mod worker;
 mod world;
 
 pub use act::NOTHING_MERGED;
+pub use left_out::take_left_out;
 pub use settings::{BuildSettings, Control, Gates, TaskSettings};
 pub use worker::{ModelWorker, Worker};
 pub use world::BuildWorld;

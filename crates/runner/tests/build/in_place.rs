@@ -94,3 +94,42 @@ async fn what_the_person_commits_meanwhile_is_not_lost() {
     let parked = stage.look(|s| s.tasks().all(|t| matches!(t.state, TaskState::Parked { .. })));
     assert!(parked.await);
 }
+
+const ASKS: &str = r#"{blocked = "which colour?"}"#;
+
+// B89
+#[tokio::test]
+async fn what_the_person_changes_while_it_waits_is_theirs() {
+    let steps = [write("a", "a\n"), ASKS.to_owned(), write("b", "b\n")];
+    let stage = build(repo(), vec![Job::new("a", [&steps])]).await;
+    stage.question().await;
+    stage.repo.write("mine", "mine\nand more\n");
+    stage.repo.write("notes", "a thought\n");
+    stage.repo.write("a", "a\nmended by hand\n");
+    stage.answer(Decision::ProvideGuidance).await;
+    stage.done().await;
+    assert_eq!(stage.repo.changed_by("main"), ["a", "b"]);
+    assert_eq!(stage.repo.git(["show", "main:a"]), "a\nmended by hand");
+    assert_eq!(stage.repo.git(["status", "--porcelain"]), " M mine\n?? notes");
+}
+
+// B89
+#[tokio::test]
+async fn work_that_is_left_out_is_saved_and_taken_away_before_the_next_task() {
+    let first = [write("a", "a\n"), write("mine", "yours\n"), ASKS.to_owned()];
+    let jobs = vec![Job::new("a", [&first]), Job::new("b", [&[write("b", "b\n")]])];
+    let stage = build(repo(), jobs).await;
+    stage.question().await;
+    let tasks = stage.look(|s| s.tasks().map(|t| t.attempts).collect::<Vec<u32>>()).await;
+    assert_eq!(tasks, [1, 0], "the tree is taken");
+    stage.answer(Decision::SkipFeature).await;
+    let ended = stage.ended().await;
+    assert!(matches!(ended["a"], TaskState::Skipped { .. }), "{ended:?}");
+    assert_eq!(ended["b"], TaskState::Done);
+    let repo = &stage.repo;
+    assert_eq!(repo.changed_by("main"), ["b"]);
+    assert_eq!(repo.git(["status", "--porcelain"]), "");
+    let saved = repo.git(["for-each-ref", "--format=%(refname)", "refs/unstuck/attempts"]);
+    assert_eq!(repo.git(["show", &format!("{saved}:a")]), "a");
+    assert_eq!(repo.git(["show", &format!("{saved}:mine")]), "yours");
+}

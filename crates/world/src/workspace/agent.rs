@@ -15,7 +15,7 @@ use unstuck_core::engine::RunId;
 use unstuck_core::fault::Fault;
 
 use super::elsewhere::elsewhere;
-use super::names::{Place, address, build_branch, build_start};
+use super::names::{Place, address, build_branch, build_start, build_tip};
 use super::project::FOLDER;
 use super::shell::Shell;
 use super::state::failed;
@@ -146,7 +146,7 @@ impl Workspace {
     fn needed_refs(&self) -> Vec<String> {
         let Place { build, .. } = self.place;
         let own = [self.place.base(), self.place.branch()];
-        own.into_iter().chain([build_branch(build), build_start(build)]).collect()
+        own.into_iter().chain([build_branch(build), build_start(build), build_tip(build)]).collect()
     }
 
     /// Finds commits that the agent left on a branch, or in the stash, while the worktree is as it

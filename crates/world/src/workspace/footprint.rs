@@ -57,7 +57,7 @@ pub(super) enum Author {
 
 impl Footprint {
     /// Records that end with a zero byte: `?` and a path, or `=` or `!`, a digest, a blank and a path.
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for path in &self.made {
             bytes.push(b'?');
@@ -75,7 +75,7 @@ impl Footprint {
     }
 
     /// A record that cannot be read is left out: its path then counts as work, which is seen.
-    fn decode(bytes: &[u8]) -> Self {
+    pub(super) fn decode(bytes: &[u8]) -> Self {
         let mut read = Self::default();
         for record in bytes.split(|byte| *byte == 0) {
             match record.split_first() {
@@ -94,6 +94,33 @@ impl Footprint {
             }
         }
         read
+    }
+
+    /// The same with what the new paths hold.
+    pub(super) fn with_content(mut self, directory: &Path) -> Self {
+        let left = self.made.iter().map(|path| (path.clone(), digest_of(&directory.join(path))));
+        self.left = left.collect();
+        self
+    }
+
+    /// Adds what `there` has beyond `left`; tells which paths of `left` hold something else in `there`.
+    pub(super) fn add_beyond(&mut self, left: &Self, there: &Self) -> Vec<PathBuf> {
+        let mut of_both = Vec::new();
+        for path in &there.made {
+            if !left.made.contains(path) {
+                self.made.insert(path.clone());
+            } else if left.left.get(path) != there.left.get(path) {
+                of_both.push(path.clone());
+            }
+        }
+        for (path, digest) in &there.held {
+            match left.held.get(path) {
+                None => drop(self.held.insert(path.clone(), digest.clone())),
+                Some(then) if then != digest => of_both.push(path.clone()),
+                Some(_) => {}
+            }
+        }
+        of_both
     }
 
     /// Whether a new path was made by commands of ours.
@@ -116,6 +143,10 @@ impl Workspace {
     pub(super) fn footprint(&self) -> Result<Footprint, Fault> {
         let bytes = self.state.read(FOOTPRINT)?;
         Ok(bytes.map(|bytes| Footprint::decode(&bytes)).unwrap_or_default())
+    }
+
+    pub(super) fn keep_footprint(&self, known: &Footprint) -> Result<(), Fault> {
+        self.state.write(FOOTPRINT, &known.encode()).map(drop)
     }
 
     /// Forgets all of it: the worktree is another one.
@@ -198,7 +229,7 @@ impl Workspace {
             Author::Check => put_back.extend(changed.map(|(path, _)| path)),
         }
         if known != was {
-            self.state.write(FOOTPRINT, &known.encode())?;
+            self.keep_footprint(&known)?;
         }
         if !put_back.is_empty() {
             self.note_changed_by_checks(&put_back)?;
@@ -228,7 +259,7 @@ impl Workspace {
         let held = self.differing(git).await?.held;
         if known.held != held {
             known.held = held;
-            self.state.write(FOOTPRINT, &known.encode())?;
+            self.keep_footprint(&known)?;
         }
         Ok(())
     }
@@ -242,7 +273,7 @@ impl Workspace {
     }
 
     /// Everything that differs from what an index holds.
-    async fn differing(&self, git: &Git) -> Result<Footprint, Fault> {
+    pub(super) async fn differing(&self, git: &Git) -> Result<Footprint, Fault> {
         let mut differing = Footprint::default();
         for entry in git.status().await? {
             match entry {

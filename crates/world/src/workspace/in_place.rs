@@ -2,7 +2,7 @@
 //!
 //! It is taken clean and at the commit that the build goes on from, so that everything that differs
 //! from then on is the task's. The person's branch moves by our commit alone: what an agent commits
-//! there is put back after its attempt, and where somebody else moved the branch meanwhile nothing
+//! there is put back after its attempt, and where something else moved the branch meanwhile nothing
 //! of ours is put on top of it.
 
 use unstuck_core::fault::Fault;
@@ -41,7 +41,9 @@ impl Workspace {
             all_at(project, [place.base()], &head).await?;
             state.copy(&project.layout.git_dir.join("index"), &state.index())?;
         }
-        Self::in_place_at(project, place).await
+        let workspace = Self::in_place_at(project, place).await?;
+        workspace.tell_apart().await?;
+        Ok(workspace)
     }
 
     /// The person's tree, as a task has taken it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use unstuck_core::fault::Fault;
 
-use super::names::build_branch;
+use super::names::{build_branch, build_tip};
 use super::workspace::Workspace;
 use crate::git::{Oid, RefChange, Swapped};
 
@@ -29,10 +29,7 @@ impl Workspace {
     /// Moves the build's branch to `commit`, if `commit` goes on from where the branch is.
     pub async fn fast_forward(&self, commit: &Oid) -> Result<Landed, Fault> {
         let name = build_branch(self.place.build);
-        let Some(head) = self.git.commit_of(&name).await? else {
-            let message = format!("{name} is gone");
-            return Err(super::project::missing(message, "the build's branch"));
-        };
+        let head = self.project.build_head(self.place.build, &self.base().await?).await?;
         // Mostly it is the next one, which needs no search through the history.
         if self.git.parent_of(commit).await?.as_ref() != Some(&head) {
             if self.git.is_ancestor(commit, &head).await? {
@@ -47,8 +44,13 @@ impl Workspace {
         if let Some(tree) = user {
             return Ok(Landed::InUse { by: tree.path });
         }
-        let change = RefChange { name, old: Some(head), new: Some(commit.clone()) };
-        match self.git.swap(&[change], "unstuck: land a task").await? {
+        let tip = build_tip(self.place.build);
+        let stood = self.git.commit_of(&tip).await?;
+        let changes = [
+            RefChange { name, old: Some(head), new: Some(commit.clone()) },
+            RefChange { name: tip, old: stood, new: Some(commit.clone()) },
+        ];
+        match self.git.swap(&changes, "unstuck: land a task").await? {
             Swapped::Done => Ok(Landed::Done),
             Swapped::Moved { at: Some(to), .. } => Ok(Landed::HeadMoved { to }),
             Swapped::Moved { name, at: None } => {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use unstuck_core::engine::{BuildId, RunId};
 use unstuck_core::fault::Fault;
 
-use super::names::{Place, attempt, build_branch};
+use super::names::{Place, attempt, build_branch, build_tip};
 use super::project::Project;
 use crate::git::worktrees::Worktree;
 use crate::git::{Oid, RefChange, Swapped};
@@ -95,15 +95,20 @@ impl Project {
         Ok(Branch::Needed(fewest))
     }
 
-    /// Removes a branch that may go, if it stands where it did. Tells whether it is gone, now or since
-    /// an earlier time.
-    pub async fn forget_branch(&self, leftover: &Leftover) -> Result<bool, Fault> {
+    /// Removes a branch of a build that may go, if it stands where it did. Tells whether it is gone, now
+    /// or since an earlier time.
+    pub async fn forget_branch(&self, build: BuildId, leftover: &Leftover) -> Result<bool, Fault> {
         let Leftover { name, at, branch } = leftover;
         if *branch != Branch::Free {
             return Ok(false);
         }
-        let gone = RefChange { name: name.clone(), old: Some(at.clone()), new: None };
-        Ok(self.git.swap(&[gone], "unstuck: clean").await? == Swapped::Done)
+        let mut gone = vec![RefChange { name: name.clone(), old: Some(at.clone()), new: None }];
+        if *name == build_branch(build) {
+            let tip = build_tip(build);
+            let old = self.git.commit_of(&tip).await?;
+            gone.extend(old.map(|old| RefChange { name: tip, old: Some(old), new: None }));
+        }
+        Ok(self.git.swap(&gone, "unstuck: clean").await? == Swapped::Done)
     }
 
     /// How many attempts of these runs are saved.

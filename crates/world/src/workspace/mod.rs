@@ -21,6 +21,7 @@ mod ignored;
 mod in_place;
 mod integrate;
 mod land;
+mod left;
 mod leftover;
 mod lent_index;
 mod names;

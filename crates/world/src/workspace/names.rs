@@ -21,6 +21,11 @@ pub(super) fn build_start(build: BuildId) -> String {
     format!("refs/unstuck/start/{build}")
 }
 
+/// Where a build's branch stood last, in case that branch is deleted.
+pub(super) fn build_tip(build: BuildId) -> String {
+    format!("refs/unstuck/tip/{build}")
+}
+
 /// Below it the refs are kept that the person had when a build began.
 pub(super) fn build_backup(build: BuildId) -> String {
     format!("refs/unstuck/backup/{build}")

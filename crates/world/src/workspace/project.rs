@@ -9,7 +9,7 @@ use unstuck_core::engine::BuildId;
 use unstuck_core::fault::{Fault, Missing};
 use unstuck_core::text::{VALUE_CHARS_MAX, verbatim};
 
-use super::names::{Place, build_branch, build_start};
+use super::names::{Place, build_branch, build_start, build_tip};
 use super::state::{State, failed};
 use crate::git::status::Entry;
 use crate::git::{Git, Layout, Oid, RefChange, Swapped};
@@ -17,6 +17,8 @@ use crate::git::{Git, Layout, Oid, RefChange, Swapped};
 /// Everything we keep is below this folder, and git does not see it.
 pub(super) const FOLDER: &str = ".unstuck";
 
+/// A branch that leaves no room for branches of ours: git keeps them as files.
+const IN_THE_WAY: &str = "refs/heads/unstuck";
 /// How many changed paths are named.
 const PATHS_NAMED_MAX: usize = 5;
 
@@ -73,10 +75,19 @@ impl Project {
             );
             return Err(missing(message, &format!("the name {short} for the work")));
         }
-        let name = build_start(build);
-        let Some(old) = self.git.commit_of(&name).await? else { return Ok(()) };
-        let gone = RefChange { name, old: Some(old), new: None };
-        self.git.swap(&[gone], "unstuck: forget a build").await.map(drop)
+        if self.git.commit_of(IN_THE_WAY).await?.is_some() {
+            let message = format!(
+                "there is a branch named unstuck, and git keeps no {short} beside it. `git branch -m \
+                 unstuck NAME` gives it another name"
+            );
+            return Err(missing(message, &format!("the name {short} for the work")));
+        }
+        let mut gone = Vec::new();
+        for name in [build_start(build), build_tip(build)] {
+            let old = self.git.commit_of(&name).await?;
+            gone.extend(old.map(|old| RefChange { name, old: Some(old), new: None }));
+        }
+        self.git.swap(&gone, "unstuck: forget a build").await.map(drop)
     }
 
     /// The commit that a build started from. The first call keeps `head` as that.
@@ -84,9 +95,19 @@ impl Project {
         self.kept(build_start(build), head).await
     }
 
-    /// The head of a build's branch. The first call makes the branch at `start`.
+    /// The head of a build's branch. The first call makes the branch at `start`; one that was deleted
+    /// meanwhile is made again where it stood.
     pub async fn build_head(&self, build: BuildId, start: &Oid) -> Result<Oid, Fault> {
-        self.kept(build_branch(build), start).await
+        let stands = self.build_tip(build).await?;
+        self.kept(build_branch(build), stands.as_ref().unwrap_or(start)).await
+    }
+
+    /// Where a build's branch stands, or stood when it was deleted; nothing where it never was.
+    pub async fn build_tip(&self, build: BuildId) -> Result<Option<Oid>, Fault> {
+        match self.git.commit_of(&build_branch(build)).await? {
+            None => self.git.commit_of(&build_tip(build)).await,
+            there => Ok(there),
+        }
     }
 
     /// Where a ref points to, which is made at `first` when there is none.

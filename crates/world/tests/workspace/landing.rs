@@ -54,6 +54,24 @@ fn the_second_task_meets_the_first_before_it_lands() {
     assert_eq!(stage.repo.run(["branch", "--list", "unstuck/b1.t2"]), "");
 }
 
+// B89
+#[test]
+fn a_branch_of_a_build_that_is_deleted_comes_back_where_it_stood() {
+    let stage = Stage::with(&[("a", "1\n"), ("b", "1\n")]);
+    let one = stage.fresh();
+    put(&one, "a", "one\n");
+    let first = commit(&stage, &one, "one");
+    assert_eq!(block_on(one.fast_forward(&first)).unwrap(), Landed::Done);
+    stage.repo.run(["branch", "-q", "-D", "unstuck/b1"]);
+    let two = second(&stage);
+    assert_eq!(text(&two, "a"), "one\n");
+    put(&two, "b", "two\n");
+    stage.repo.run(["branch", "-q", "-D", "unstuck/b1"]);
+    let second = commit(&stage, &two, "two");
+    assert_eq!(block_on(two.fast_forward(&second)).unwrap(), Landed::Done);
+    assert_eq!(stage.repo.run(["log", "--format=%s", "unstuck/b1"]), "two\none\nfirst");
+}
+
 // An agent's home goes with its worktree, also what a package manager made read-only in it.
 #[test]
 fn nothing_of_a_home_stays_when_a_worktree_goes() {

@@ -27,15 +27,15 @@ fn a_branch_goes_only_when_the_person_has_all_of_it() {
     repo.run(["checkout", "-q", "main"]);
     let needed = standing("unstuck/b7");
     assert_eq!(needed.branch, Branch::Needed(1));
-    assert!(!block_on(project.forget_branch(&needed)).unwrap());
+    assert!(!block_on(project.forget_branch(BuildId(7), &needed)).unwrap());
     assert_eq!(standing("unstuck/b7.t3").branch, Branch::Free);
 
     repo.run(["merge", "-q", "--ff-only", "unstuck/b7"]);
     let free = standing("unstuck/b7");
     repo.run(["branch", "-f", "unstuck/b7", base.as_str()]);
-    assert!(!block_on(project.forget_branch(&free)).unwrap(), "it moved since");
+    assert!(!block_on(project.forget_branch(BuildId(7), &free)).unwrap(), "it moved since");
     repo.run(["branch", "-f", "unstuck/b7", tip.as_str()]);
-    assert!(block_on(project.forget_branch(&free)).unwrap());
+    assert!(block_on(project.forget_branch(BuildId(7), &free)).unwrap());
     assert_eq!(found().len(), 1);
 }
 

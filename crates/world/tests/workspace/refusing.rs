@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use unstuck_core::engine::{RunId, Start};
+use unstuck_core::engine::{BuildId, RunId, Start};
 use unstuck_core::fault::Code;
 use unstuck_world::workspace::{Committed, Project, Removed, Why, Workspace};
 
@@ -31,6 +31,20 @@ fn what_cannot_be_worked_on_is_said() {
     repo.run(["checkout", "-q", "--detach"]);
     let project = block_on(Project::open("git", &repo.root)).unwrap();
     assert_eq!(block_on(project.head()).unwrap(), repo.oid("HEAD"));
+}
+
+#[test]
+fn a_branch_that_leaves_no_room_for_ours_is_named() {
+    let stage = Stage::with(&[("a", "1")]);
+    block_on(stage.project.make_way(BuildId(5))).unwrap();
+    stage.repo.run(["branch", "unstuck-mine"]);
+    block_on(stage.project.make_way(BuildId(5))).unwrap();
+    let repo = Repo::with(&[("a", "1")]);
+    repo.run(["branch", "unstuck"]);
+    let project = block_on(Project::open("git", &repo.root)).unwrap();
+    let fault = block_on(project.make_way(BuildId(5))).unwrap_err();
+    assert_eq!(fault.code(), Code::PreconditionMissing);
+    assert!(fault.message.contains("git branch -m unstuck NAME"), "{}", fault.message);
 }
 
 #[test]

@@ -133,8 +133,9 @@ impl Sweep<'_> {
     async fn branches(&mut self, branches: &[Leftover]) -> Result<(), Error> {
         for leftover in branches {
             let mut kept = self.is_open().or_else(|| self.branch(leftover));
-            if kept.is_none() && self.remove && !self.repository.forget_branch(leftover).await? {
-                kept = Some("it moved just now".to_owned());
+            if kept.is_none() && self.remove {
+                let gone = self.repository.forget_branch(self.build.id, leftover).await?;
+                kept = (!gone).then(|| "it moved just now".to_owned());
             }
             let name = leftover.name.strip_prefix(HEADS).unwrap_or(&leftover.name);
             self.swept.things.push(Thing { what: format!("branch {name}"), bytes: 0, kept });

@@ -69,9 +69,9 @@ pub(super) struct Changed {
 impl Coming {
     pub(super) async fn find(root: &Path, build: &BuildRow) -> Result<Self, Error> {
         let id = build.id;
-        let git = workspace::Project::open("git", root).await?.git().clone();
-        let branch = workspace::Project::branch(id);
-        let Some(tip) = git.commit_of(&branch).await? else {
+        let repository = workspace::Project::open("git", root).await?;
+        let (git, branch) = (repository.git().clone(), workspace::Project::branch(id));
+        let Some(tip) = repository.build_tip(id).await? else {
             return Err(LandError::NoBranch { build: id }.into());
         };
         let (head, onto) = (git.head().await?, git.branch().await?);

@@ -7,6 +7,7 @@ mod detach;
 mod dry;
 mod ending;
 mod follow;
+mod in_place;
 mod live;
 mod show;
 pub(super) mod tasks;

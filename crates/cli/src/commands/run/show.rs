@@ -10,15 +10,14 @@ use unstuck_core::engine::{
     BuildId, BuildState, Event, GateKey, GateState, QuestionId, Recorded, RunId, TaskId, TaskState,
 };
 use unstuck_core::plan::TaskSpec;
-use unstuck_core::plan::file::Mark;
 use unstuck_core::text::failed_at;
 use unstuck_core::time::Time;
 use unstuck_runner::{Notice, kicks};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionStatus, TaskRow};
 use unstuck_store::{Page, Store};
-use unstuck_world::workspace;
 
 use super::ending::Ending;
+use super::in_place::{self, is_in_place};
 use super::live::{Act, Live};
 use super::tick;
 use crate::args::Follow;
@@ -112,8 +111,8 @@ impl<'a> View<'a> {
             for task in &tasks {
                 self.ours.specs.insert(task.id, Arc::clone(&task.spec));
                 // One that was killed in between has not ticked it.
-                if task.moved.state == TaskState::Done && !self.is_in_place() {
-                    tick::off(self.project, &task.spec, mark(task.moved.unchanged.as_ref()));
+                if task.moved.state == TaskState::Done && !is_in_place(self.project) {
+                    tick::off(self.project, &task.spec, tick::mark(task.moved.unchanged.as_ref()));
                 }
                 self.ours.runs.extend(task.moved.last_run.map(|run| (run, task.id)));
             }
@@ -189,10 +188,10 @@ impl<'a> View<'a> {
             return Ok(());
         }
         if let Event::TaskDone { task, unchanged } = &recorded.event
-            && !self.is_in_place()
+            && !is_in_place(self.project)
             && let Some(spec) = self.ours.specs.get(task)
         {
-            tick::off(self.project, spec, mark(unchanged.as_ref()));
+            tick::off(self.project, spec, tick::mark(unchanged.as_ref()));
         }
         match (&mut self.kind, narration) {
             (Kind::Json, _) => {
@@ -317,38 +316,13 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Whether the work happens in the person's own working tree. A plan that is ticked there before
-    /// the end would be a change of its own.
-    fn is_in_place(&self) -> bool {
-        self.project.settings().is_ok_and(|resolved| resolved.settings.run.in_place)
-    }
-
-    /// The person's branch that the work is on, where it happened in their own working tree.
-    async fn own_branch(&self) -> Option<String> {
-        if !self.is_in_place() {
-            return None;
-        }
-        let repository = workspace::Project::open("git", self.project.root()).await.ok()?;
-        let branch = repository.git().branch().await.ok()??;
-        Some(branch.strip_prefix("refs/heads/").unwrap_or(&branch).to_owned())
-    }
-
-    /// Ticks what is done of a build whose plan lies where the work happened.
-    async fn tick_in_place(&self) -> Result<(), Error> {
-        for (build, tasks) in self.rows().await? {
-            let done = tasks.iter().filter(|task| task.moved.state == TaskState::Done);
-            for task in done.filter(|_| build.state.has_ended()) {
-                tick::off(self.project, &task.spec, mark(task.moved.unchanged.as_ref()));
-            }
-        }
-        Ok(())
-    }
-
     /// How it all ended.
     pub(super) async fn close(&mut self, ending: &Ending) -> Result<(), Error> {
         self.catch_up().await?;
-        if self.is_in_place() {
-            self.tick_in_place().await?;
+        if is_in_place(self.project) {
+            for line in in_place::tidy(self.project, &*self.store, &self.rows().await?).await? {
+                self.say(&line)?;
+            }
         }
         if matches!(ending, Ending::NeedsPerson | Ending::Paused) {
             self.unshown_questions().await?;
@@ -368,7 +342,7 @@ impl<'a> View<'a> {
         if *ending == Ending::NothingToDo {
             return Ok(writeln!(self.terminal.styled(), "There is nothing to go on with.")?);
         }
-        let branch = self.own_branch().await;
+        let branch = in_place::own_branch(self.project).await;
         for (row, tasks) in self.rows().await? {
             let mut out = self.terminal.styled();
             summary(&mut out, &row, &tasks, branch.as_deref())?;
@@ -502,9 +476,4 @@ fn summary(
         writeln!(out, "{dim}The work is on the branch unstuck/{id}: `unstuck land {id}`.{dim:#}")?;
     }
     Ok(())
-}
-
-/// How the box of a task that is done is marked.
-const fn mark(unchanged: Option<&Arc<str>>) -> Mark {
-    if unchanged.is_some() { Mark::NotNeeded } else { Mark::Done }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::plan::file::{Mark, tick};
@@ -21,6 +22,11 @@ pub(super) fn off(project: &Project, spec: &TaskSpec, mark: Mark) {
     {
         render::note(&format!("unstuck: {file} could not be ticked: {error}"));
     }
+}
+
+/// How the box of a task that is done is marked.
+pub(super) const fn mark(unchanged: Option<&Arc<str>>) -> Mark {
+    if unchanged.is_some() { Mark::NotNeeded } else { Mark::Done }
 }
 
 /// Whoever reads the file finds the old text or the new one, never half of it.

@@ -1,6 +1,7 @@
 //! What follows from a decision: places are filled, locks handed on, builds come to their end.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::step::{is_session, step_done};
 use super::{build, gate, mutate};
@@ -10,7 +11,7 @@ use crate::engine::event::Event;
 use crate::engine::gate::GateState;
 use crate::engine::ids::{BuildId, RunId, TaskId};
 use crate::engine::run::{Next, Step};
-use crate::engine::task::Standing;
+use crate::engine::task::{Standing, TaskState};
 use crate::engine::turn::Turn;
 use crate::fault::Work;
 use crate::plan::GateKey;
@@ -50,6 +51,12 @@ fn first_in_line(turn: &Turn<'_>, id: BuildId) -> Option<TaskId> {
         return None;
     }
     let lets = |key: Option<GateKey>| let_start(turn, key);
+    if let Some(task) = build.taken_by.and_then(|task| turn.state.task(task)) {
+        let place = (Reverse(task.spec.priority), task.id);
+        let can_start = matches!(task.state, TaskState::Pending { .. }) && task.needs_left == 0;
+        let first = lets(task.gate_needed()).first(&BTreeSet::from([place]));
+        return first.filter(|_| can_start).map(|(_, task)| task);
+    }
     let free = build.ready.iter().filter_map(|(key, places)| lets(*key).first(places)).min();
     let first = if build.apart.is_idle() {
         free

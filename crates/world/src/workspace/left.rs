@@ -1,0 +1,75 @@
+//! The person's own tree between two attempts, and after work in it was left out.
+//!
+//! While a task that works there waits, the person may go on with work of their own. What differs when
+//! an attempt ends is written down, so that what differs beyond that later is known to be theirs: it is
+//! not committed with the task, and not taken back with it.
+
+use std::path::PathBuf;
+
+use unstuck_core::engine::RunId;
+use unstuck_core::fault::Fault;
+use unstuck_core::time::Time;
+
+use super::footprint::Footprint;
+use super::in_place::IN_PLACE;
+use super::names::Place;
+use super::project::Project;
+use super::workspace::Workspace;
+use crate::git::Oid;
+
+/// What differed from the base when the last attempt ended.
+const LEFT: &str = "left";
+
+impl Workspace {
+    /// Notes what the person's tree holds at the end of an attempt.
+    pub async fn note_left(&self) -> Result<(), Fault> {
+        if !self.in_place {
+            return Ok(());
+        }
+        let left = self.differing(&self.ours()).await?.with_content(&self.directory);
+        self.state.write(LEFT, &left.encode()).map(drop)
+    }
+
+    /// Notes what the person has changed since the last attempt ended as theirs; tells the files of the
+    /// task that they have changed as well, which stay the task's.
+    pub(super) async fn tell_apart(&self) -> Result<Vec<PathBuf>, Fault> {
+        let Some(left) = self.state.read(LEFT)? else { return Ok(Vec::new()) };
+        let left = Footprint::decode(&left);
+        let there = self.differing(&self.ours()).await?.with_content(&self.directory);
+        let mut known = self.footprint()?;
+        let of_both = known.add_beyond(&left, &there);
+        self.keep_footprint(&known)?;
+        self.state.forget(LEFT)?;
+        Ok(of_both)
+    }
+
+    /// Takes the work of a task that was left out away from the person's own tree, and saves it as an
+    /// attempt. Nothing happens where the tree is not as the task left it: the branch is another one or
+    /// has moved on, or the person has gone on in the same files.
+    pub async fn take_left_out(
+        project: &Project,
+        place: Place,
+        run: RunId,
+        now: Time,
+    ) -> Result<Option<Oid>, Fault> {
+        let state = project.state(place);
+        if state.read(IN_PLACE)?.is_none() || !state.index().is_file() {
+            return Ok(None);
+        }
+        let Ok(workspace) = Self::in_place_at(project, place).await else { return Ok(None) };
+        workspace.finish_move().await?;
+        let base = workspace.base().await?;
+        let has_moved_on = workspace.git.head().await? != base;
+        if has_moved_on || !workspace.tell_apart().await?.is_empty() {
+            state.forget("index")?;
+            return Ok(None);
+        }
+        let saved = workspace.save(run, now).await?;
+        if let Some(saved) = &saved {
+            let tree = workspace.tree_of(&base).await?;
+            workspace.relocate(&tree, &base, saved, now).await?;
+        }
+        state.forget("index")?;
+        Ok(saved)
+    }
+}
