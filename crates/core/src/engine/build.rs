@@ -11,7 +11,7 @@ use super::checked::RedCheck;
 use super::event::PauseCause;
 use super::ids::{BuildId, RunId, TaskId};
 use super::run::Status;
-use super::task::{Standing, TaskState};
+use super::task::Standing;
 use crate::fault::Fault;
 use crate::plan::GateKey;
 use crate::policy::Amount;
@@ -109,9 +109,6 @@ pub struct Build {
     pub slots: u32,
     /// The work happens in the user's own tree.
     pub in_place: bool,
-    /// The task that has begun in the user's own tree and has not come to its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken_by: Option<TaskId>,
     /// It holds the project's jobs and never ends.
     pub standing: bool,
     /// The title of the session that it is: a runtime elsewhere does its one task.
@@ -165,7 +162,6 @@ impl Build {
             state: BuildState::Running,
             slots,
             in_place,
-            taken_by: None,
             standing,
             session: None,
             client: false,
@@ -198,12 +194,13 @@ impl Build {
     }
 
     /// Whether something of it goes on by itself: a task is at work or can begin. What needs a task
-    /// that waits for a person waits for that person, too.
-    pub fn goes_on(&self) -> bool {
+    /// that waits for a person waits for that person, too. In the user's own tree only the task that
+    /// has taken it can begin.
+    pub(super) fn goes_on(&self, taken_by: Option<TaskId>) -> bool {
         let at_work = self.count(Standing::Running)
             + self.count(Standing::BackingOff)
             + self.count(Standing::Reconciling);
-        at_work > 0 || self.ready().any(|task| self.taken_by.is_none_or(|taken| taken == task))
+        at_work > 0 || self.ready().any(|task| taken_by.is_none_or(|taken| taken == task))
     }
 
     /// How many of its tasks have not ended and wait for no answer of their own.
@@ -217,15 +214,6 @@ impl Build {
     /// Tasks that can start as soon as a place and their gate let them.
     pub fn ready(&self) -> impl Iterator<Item = TaskId> {
         self.ready.values().flatten().chain(self.apart.ready()).map(|(_, task)| *task)
-    }
-
-    /// Who has the user's own tree, now that a task stands there.
-    pub(super) const fn take_tree(&mut self, task: TaskId, state: &TaskState) {
-        match self.taken_by {
-            _ if matches!(state, TaskState::Running { .. }) => self.taken_by = Some(task),
-            Some(taken) if taken.0 == task.0 && state.has_ended() => self.taken_by = None,
-            _ => {}
-        }
     }
 
     /// Whether a task that can start needs this gate.

@@ -154,6 +154,18 @@ impl State {
         self.builds.get(&id)
     }
 
+    /// The task of a build in the user's own tree that has begun there and has not come to its end.
+    pub fn tree_taken_by(&self, build: &Build) -> Option<&Task> {
+        let tasks = build.tasks.iter().filter(|_| build.in_place);
+        let mut tasks = tasks.filter_map(|id| self.task(*id));
+        tasks.find(|task| task.last_run.is_some() && !task.state.has_ended())
+    }
+
+    /// Whether something of a build goes on by itself.
+    pub fn goes_on(&self, build: &Build) -> bool {
+        build.goes_on(self.tree_taken_by(build).map(|task| task.id))
+    }
+
     /// All builds that are remembered.
     pub fn builds(&self) -> impl Iterator<Item = &Build> {
         self.builds.values()

@@ -209,7 +209,7 @@ fn other_work(state: &State, question: &Question) -> OtherWork {
         BuildState::Paused { .. } => return OtherWork::Paused,
         BuildState::Sleeping { .. } => return OtherWork::Rests,
         // In the user's own tree nothing else begins before this has come to its end.
-        _ if build.taken_by.is_some_and(|task| question.tasks.contains(&task)) => {
+        _ if state.tree_taken_by(build).is_some_and(|task| question.tasks.contains(&task.id)) => {
             return OtherWork::None;
         }
         _ => {}

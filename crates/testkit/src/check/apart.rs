@@ -23,6 +23,12 @@ pub(super) fn apart(state: &State, build: &Build) -> Result<(), Violation> {
 
 /// Whether nobody that runs, and nobody more urgent of those `waiting`, is in the task's way.
 pub(super) fn may_start(state: &State, build: &Build, task: &Task, waiting: &[&Task]) -> bool {
+    if build.in_place {
+        // One tree: who has begun there comes to an end first.
+        let tasks = build.tasks.iter().filter_map(|id| state.task(*id));
+        let mut begun = tasks.filter(|task| task.last_run.is_some() && !task.state.has_ended());
+        return begun.all(|other| other.id == task.id);
+    }
     let urgency = |task: &Task| (Reverse(task.spec.priority), task.id);
     let ahead = waiting.iter().copied().filter(|other| urgency(other) < urgency(task));
     build.standing || !running(state, build).chain(ahead).any(|other| overlap(task, other))

@@ -69,7 +69,7 @@ fn counts(state: &State, build: &Build) -> Result<(), Violation> {
     let going = !build.standing && !build.state.has_ended();
     let left = build.live() + build.count(Standing::Parked);
     require(!going || left > 0, "a build without work has ended", || build.id.to_string())?;
-    let stuck = going && build.state == BuildState::Running && !build.goes_on();
+    let stuck = going && build.state == BuildState::Running && !state.goes_on(build);
     require(!stuck, "a build that only waits for a person says so", || build.id.to_string())?;
     let pending = build.count(Standing::Pending) + build.count(Standing::BackingOff);
     require(!build.state.has_ended() || pending == 0, "nothing waits in a build that ended", || {

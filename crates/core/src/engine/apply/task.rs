@@ -257,9 +257,6 @@ impl State {
             let left = &mut build.counts[old.standing() as usize];
             *left = left.saturating_sub(1);
             build.counts[new.standing() as usize] += 1;
-            if build.in_place {
-                build.take_tree(id, new);
-            }
             if ready && let TaskState::Pending { .. } = new {
                 build.queue(gate, place, beside);
             } else if let TaskState::Pending { .. } = old {

@@ -51,7 +51,7 @@ fn first_in_line(turn: &Turn<'_>, id: BuildId) -> Option<TaskId> {
         return None;
     }
     let lets = |key: Option<GateKey>| let_start(turn, key);
-    if let Some(task) = build.taken_by.and_then(|task| turn.state.task(task)) {
+    if let Some(task) = turn.state.tree_taken_by(build) {
         let place = (Reverse(task.spec.priority), task.id);
         let can_start = matches!(task.state, TaskState::Pending { .. }) && task.needs_left == 0;
         let first = lets(task.gate_needed()).first(&BTreeSet::from([place]));
@@ -125,7 +125,7 @@ fn look_for_the_end(turn: &mut Turn<'_>, id: BuildId) {
     if build.standing || build.state.has_ended() {
         return;
     }
-    match (build.left(), build.goes_on()) {
+    match (build.left(), turn.state.goes_on(build)) {
         (0, _) => {
             build::withdraw_pause(turn, id);
             turn.emit(Event::BuildCompleted { build: id });
