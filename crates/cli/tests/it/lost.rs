@@ -25,10 +25,21 @@ fn log(place: &Place) -> std::path::PathBuf {
     place.path(&format!("{DATABASE}-wal"))
 }
 
-// B51: the log of the database is removed, cut and damaged, and the database itself removed
+/// What `rm state.db*` takes.
+fn remove_all_named_after_it(place: &Place) {
+    for entry in fs::read_dir(place.path(".unstuck")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name().to_str().unwrap().starts_with("state.db") {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+}
+
+// B51: the log of the database is removed, cut and damaged, and the database itself removed, also
+// with all that is named after it
 #[test]
 fn no_action_is_performed_again_because_its_record_is_lost() {
-    let damages: [fn(&Place); 4] = [
+    let damages: [fn(&Place); 5] = [
         |place| fs::remove_file(log(place)).unwrap(),
         |place| {
             let whole = fs::read(log(place)).unwrap();
@@ -41,6 +52,7 @@ fn no_action_is_performed_again_because_its_record_is_lost() {
             fs::write(log(place), whole).unwrap();
         },
         |place| fs::remove_file(place.path(DATABASE)).unwrap(),
+        remove_all_named_after_it,
     ];
     for damage in damages {
         let place = paid();

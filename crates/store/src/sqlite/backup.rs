@@ -79,7 +79,7 @@ fn remark(conn: &Connection, at: &Path) -> Result<(), ReadError> {
         }
         let (_, tip, _) = load::load(conn, at, id, &name)?;
         // Of a mark that cannot be read nothing is left to go by.
-        let marked = mark::read(&mark::path(at, &name)).ok().flatten();
+        let marked = mark::read(at, &name).ok().flatten();
         let epoch = marked.map_or(0, |marked| marked.reached.epoch);
         let reached = tip.reached(epoch.max(project::epoch(conn, id)?));
         Mark::open(at, &name, reached)?.reset(reached)?;

@@ -185,7 +185,7 @@ impl Desk {
 
     /// How far the journal of a project had come, as its mark says.
     fn marked(&self, name: &str) -> Result<Option<Reached>, StoreError> {
-        match mark::read(&mark::path(&self.at, name)) {
+        match mark::read(&self.at, name) {
             Ok(read) => Ok(read.map(|read| read.reached)),
             Err(_) if self.opened.marks == Marks::DoNotCount => Ok(None),
             Err(error) => Err(error),

@@ -162,18 +162,17 @@ pub(super) fn agrees(
 pub(super) fn all_agree(conn: &Connection, at: &Path) -> Result<(), ReadError> {
     let mut marks = Vec::new();
     for path in marks_beside(at)? {
-        if let Some(read) = mark::read(&path)? {
+        if let Some(read) = mark::read_at(&path)? {
             marks.push((path, read.reached));
         }
     }
     let projects = if is_chained(conn)? { project::all(conn)? } else { Vec::new() };
     for (id, name, _) in &projects {
-        let path = mark::path(at, name);
-        let known = marks.iter().position(|(marked, _)| *marked == path);
+        let known = marks.iter().position(|(marked, _)| mark::is_of(marked, at, name));
         let reached = match known {
             Some(known) => Some(marks.swap_remove(known).1),
             // It may have been made just now.
-            None => mark::read(&path)?.map(|read| read.reached),
+            None => mark::read(at, name)?.map(|read| read.reached),
         };
         if project::find(conn, name)? != Some(*id) {
             return Err(damaged(at, format!("{name} cannot be found by its name")).into());
@@ -213,7 +212,7 @@ pub(super) fn require_database(at: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     for path in marks_beside(at)? {
-        if let Some(read) = mark::read(&path)?.filter(|read| read.reached.seq > 0) {
+        if let Some(read) = mark::read_at(&path)?.filter(|read| read.reached.seq > 0) {
             let seq = read.reached.seq;
             return Err(damaged(
                 at,

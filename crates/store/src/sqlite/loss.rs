@@ -40,8 +40,7 @@ impl SqliteStore {
         {
             return Ok(None);
         }
-        let marked = mark::path(&path, project);
-        let had = mark::read(&marked).ok().flatten().map(|read| read.reached.seq);
+        let had = mark::read(&path, project).ok().flatten().map(|read| read.reached.seq);
         // Nobody works with what is about to be replaced.
         let locks = lock::take_all(&path)?;
         keep(&path, aside)?;
@@ -57,11 +56,11 @@ impl SqliteStore {
         drop(locks);
         let store = match kept {
             Some(store) => store,
-            None => Self::open_despite_loss(path)?,
+            None => Self::open_despite_loss(path.clone())?,
         };
         let Claim { mut state, mut journal, .. } = store.claim(project, holder).await?;
         let kept = state.seq();
-        let mut actions = mark::actions_after(&marked, kept);
+        let mut actions = mark::actions_after(&path, project, kept);
         actions.extend(known);
         actions.sort_by(|one, other| (&one.key, other.at).cmp(&(&other.key, one.at)));
         // The latest of each.

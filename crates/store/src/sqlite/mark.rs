@@ -1,4 +1,5 @@
 //! The mark of a project: a small file beside the database that says how far the journal has come.
+//! Its name does not begin with that of the database, so `rm state.db*` leaves it where it is.
 //!
 //! SQLite leaves out whatever of its log it cannot read, and a database without its log is a whole
 //! database of an earlier time. The mark is written after each commit and is on disk before an action
@@ -32,7 +33,8 @@ const FILE_BYTES: usize = 16 * 1024;
 const DIGEST_CHARS: usize = 32;
 /// What follows after so much is none of ours.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// How a name ends.
+/// How a name begins and ends.
+const BEGINS: &str = "journal-";
 const EXTENSION: &str = ".mark";
 
 /// How far a journal has come.
@@ -83,12 +85,19 @@ impl Mark {
     /// Opens the mark of a project, or makes one that is on disk before anything speaks of it.
     pub(super) fn open(database: &Path, project: &str, first: Reached) -> Result<Self, StoreError> {
         let path = path(database, project);
+        let failed = |error: io::Error| fail::system(&path, "written", &error);
         if !path.exists() {
-            return Self::make(&path, first);
+            match fs::rename(earlier_path(database, project), &path) {
+                Ok(()) => sync_folder(&path).map_err(failed)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Self::make(&path, first);
+                }
+                Err(error) => return Err(failed(error)),
+            }
         }
-        let file = open::private(&path).map_err(|error| fail::system(&path, "written", &error))?;
+        let file = open::private(&path).map_err(failed)?;
         // One that cannot be read was refused before, or does not count.
-        let actions = read(&path).ok().flatten().map_or(0, |read| read.actions);
+        let actions = read_at(&path).ok().flatten().map_or(0, |read| read.actions);
         Ok(Self { file, path, actions })
     }
 
@@ -103,8 +112,7 @@ impl Mark {
         mark.put(first)?;
         mark.wait_for_disk()?;
         fs::rename(&new, path).map_err(failed)?;
-        let folder = File::open(folder(path)).and_then(|folder| folder.sync_all());
-        folder.map_err(failed)?;
+        sync_folder(path).map_err(failed)?;
         Ok(mark)
     }
 
@@ -151,37 +159,65 @@ impl Mark {
 
 /// The mark of a project.
 pub(super) fn path(database: &Path, project: &str) -> PathBuf {
+    let mut name = begins(database);
+    name.push(digest_of_name(project));
+    name.push(EXTENSION);
+    folder(database).join(name)
+}
+
+/// Where earlier versions had it. What is found there is moved when the project is taken.
+fn earlier_path(database: &Path, project: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
-    path.push(suffix(project));
+    path.push(format!(".{}{EXTENSION}", digest_of_name(project)));
     PathBuf::from(path)
 }
 
-/// The name of a project may be anything; a file's may not.
-fn suffix(project: &str) -> String {
-    let digest = blake3::hash(project.as_bytes()).to_hex();
-    format!(".{}{EXTENSION}", digest.as_str().get(..16).unwrap_or_default())
+/// How the names of a database's marks begin; without a dot, so that no `*.db*` takes them.
+fn begins(database: &Path) -> OsString {
+    let name = database.file_name().unwrap_or_default().to_string_lossy().replace('.', "-");
+    OsString::from(format!("{BEGINS}{name}-"))
 }
 
-/// The marks beside a database.
+/// The name of a project may be anything; a file's may not.
+fn digest_of_name(project: &str) -> String {
+    let digest = blake3::hash(project.as_bytes()).to_hex();
+    digest.as_str().get(..16).unwrap_or_default().to_owned()
+}
+
+/// Whether a file is the mark of a project.
+pub(super) fn is_of(file: &Path, database: &Path, project: &str) -> bool {
+    file == path(database, project) || file == earlier_path(database, project)
+}
+
+/// The marks beside a database, one for each project.
 pub(super) fn beside(database: &Path) -> io::Result<Vec<PathBuf>> {
     let found = match fs::read_dir(folder(database)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found?,
     };
-    let mut begins: OsString = database.file_name().unwrap_or_default().to_owned();
-    begins.push(".");
-    let is_mark = |name: &OsString| {
-        let name = name.as_encoded_bytes();
-        name.starts_with(begins.as_encoded_bytes()) && name.ends_with(EXTENSION.as_bytes())
-    };
-    let mut marks = Vec::new();
+    let begins = begins(database);
+    let mut began: OsString = database.file_name().unwrap_or_default().to_owned();
+    began.push(".");
+    let (mut marks, mut earlier) = (Vec::new(), Vec::new());
     for entry in found {
         let entry = entry?;
-        if is_mark(&entry.file_name()) {
-            marks.push(entry.path());
+        let name = entry.file_name();
+        let Some(name) = name.as_encoded_bytes().strip_suffix(EXTENSION.as_bytes()) else {
+            continue;
+        };
+        if let Some(project) = name.strip_prefix(begins.as_encoded_bytes()) {
+            marks.push((project.to_owned(), entry.path()));
+        } else if let Some(project) = name.strip_prefix(began.as_encoded_bytes()) {
+            earlier.push((project.to_owned(), entry.path()));
         }
     }
-    Ok(marks)
+    // What was left under the earlier name does not count beside one that was made since.
+    earlier.retain(|(project, _)| marks.iter().all(|(made, _)| made != project));
+    Ok(marks.into_iter().chain(earlier).map(|(_, path)| path).collect())
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder(path)).and_then(|folder| folder.sync_all())
 }
 
 /// The folder that a file is in.
@@ -190,8 +226,20 @@ pub(super) fn folder(file: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// What a mark says; none where there is none.
-pub(super) fn read(path: &Path) -> Result<Option<Read>, StoreError> {
+/// What the mark of a project says; none where there is none.
+pub(super) fn read(database: &Path, project: &str) -> Result<Option<Read>, StoreError> {
+    let path = path(database, project);
+    for path in [&path, &earlier_path(database, project)] {
+        if let Some(read) = read_at(path)? {
+            return Ok(Some(read));
+        }
+    }
+    // It may have been moved between the two.
+    read_at(&path)
+}
+
+/// What the mark in a file says; none where there is none.
+pub(super) fn read_at(path: &Path) -> Result<Option<Read>, StoreError> {
     let Some(bytes) = bytes(path, ACTIONS_AT)? else { return Ok(None) };
     let copies = bytes.chunks(COPY_BYTES);
     // They differ where the power failed between the two; both were true.
@@ -211,8 +259,9 @@ fn read_one(written: Written) -> Option<Read> {
 }
 
 /// The actions after an event that were let go, as far as a mark still tells.
-pub(super) fn actions_after(path: &Path, seq: u64) -> Vec<DoubtedAction> {
-    let Ok(Some(bytes)) = bytes(path, FILE_BYTES_MAX) else { return Vec::new() };
+pub(super) fn actions_after(database: &Path, project: &str, seq: u64) -> Vec<DoubtedAction> {
+    let path = path(database, project);
+    let Ok(Some(bytes)) = bytes(&path, FILE_BYTES_MAX) else { return Vec::new() };
     let start = usize::try_from(ACTIONS_AT).unwrap_or(usize::MAX);
     let lines = bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n');
     let let_go = lines.filter_map(undigested::<LetGo>).filter(|let_go| let_go.seq > seq);

@@ -61,16 +61,20 @@ async fn write_the_fixture() {
     copy_with_marks(&file.path, &fixture(SCHEMAS.last().unwrap()));
 }
 
-/// Copies a database with the marks beside it, which are named after it.
+/// Copies a database with the marks beside it, whose names hold that of the database.
 fn copy_with_marks(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap();
-    let name = from.file_name().unwrap().to_str().unwrap();
+    let named = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let (name, new) = (named(from), named(to));
     for entry in fs::read_dir(from.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();
-        let found = path.file_name().unwrap().to_str().unwrap();
-        let is_mark = path.extension().is_some_and(|end| end == "mark");
-        if let Some(rest) = found.strip_prefix(name).filter(|_| is_mark) {
-            fs::copy(&path, format!("{}{rest}", to.display())).unwrap();
+        let found = named(&path);
+        for (name, new) in
+            [(name.clone(), new.clone()), (name.replace('.', "-"), new.replace('.', "-"))]
+        {
+            if found.contains(&name) && found.ends_with(".mark") {
+                fs::copy(&path, to.with_file_name(found.replace(&name, &new))).unwrap();
+            }
         }
     }
 }

@@ -183,6 +183,49 @@ async fn no_missing_file_makes_it_forget() {
     }
 }
 
+/// The files of a folder whose names begin with that of the database: what `rm state.db*` takes.
+fn named_after_it(folder: &Path) -> Vec<std::path::PathBuf> {
+    let found = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    found.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(DATABASE)).collect()
+}
+
+// B51: all files that are named after the database at once
+#[tokio::test]
+async fn removing_all_that_is_named_after_it_does_not_make_it_forget() {
+    let scenes = scenes(SEED, STEPS).unwrap();
+    let kept = Kept::new(&scenes, scenes.len() / 2).await;
+    let folder = tempfile::tempdir().unwrap();
+    kept.put(folder.path());
+    for path in named_after_it(folder.path()) {
+        fs::remove_file(path).unwrap();
+    }
+    assert!(SqliteStore::was_made(&folder.path().join(DATABASE)));
+    let error = SqliteStore::open(folder.path().join(DATABASE)).unwrap_err();
+    assert!(error.to_string().contains("it is gone, and its journal had come to event"), "{error}");
+}
+
+// B51: the mark where earlier versions had it
+#[tokio::test]
+async fn a_mark_under_its_earlier_name_counts_and_is_moved() {
+    let scenes = scenes(SEED, STEPS).unwrap();
+    let kept = Kept::new(&scenes, scenes.len()).await;
+    let folder = tempfile::tempdir().unwrap();
+    kept.put(folder.path());
+    let path = folder.path().join(DATABASE);
+    let is_mark = |name: &OsString| name.to_str().unwrap().ends_with(".mark");
+    let (name, _) = kept.files.iter().find(|(name, _)| is_mark(name)).unwrap();
+    let digest = name.to_str().unwrap().rsplit('-').next().unwrap();
+    let earlier = folder.path().join(format!("{DATABASE}.{digest}"));
+    fs::rename(folder.path().join(name), &earlier).unwrap();
+    // Without the database it still says that there was one.
+    fs::rename(&path, folder.path().join("away")).unwrap();
+    SqliteStore::open(&path).unwrap_err();
+    fs::rename(folder.path().join("away"), &path).unwrap();
+    let what = "a mark under its earlier name";
+    assert!(tells_all_or_refuses(folder.path(), &kept.state, what).await);
+    assert!(folder.path().join(name).exists() && !earlier.exists());
+}
+
 // B51: a journal that says something else is found by walking through it
 #[tokio::test]
 async fn an_event_that_was_changed_is_found() {
