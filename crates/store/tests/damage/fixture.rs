@@ -72,7 +72,7 @@ fn copy_with_marks(from: &Path, to: &Path) {
         for (name, new) in
             [(name.clone(), new.clone()), (name.replace('.', "-"), new.replace('.', "-"))]
         {
-            if found.contains(&name) && found.ends_with(".mark") {
+            if found.contains(&name) && path.extension().is_some_and(|end| end == "mark") {
                 fs::copy(&path, to.with_file_name(found.replace(&name, &new))).unwrap();
             }
         }

@@ -212,7 +212,7 @@ async fn a_mark_under_its_earlier_name_counts_and_is_moved() {
     let folder = tempfile::tempdir().unwrap();
     kept.put(folder.path());
     let path = folder.path().join(DATABASE);
-    let is_mark = |name: &OsString| name.to_str().unwrap().ends_with(".mark");
+    let is_mark = |name: &OsString| Path::new(name).extension().is_some_and(|end| end == "mark");
     let (name, _) = kept.files.iter().find(|(name, _)| is_mark(name)).unwrap();
     let digest = name.to_str().unwrap().rsplit('-').next().unwrap();
     let earlier = folder.path().join(format!("{DATABASE}.{digest}"));
