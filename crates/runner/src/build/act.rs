@@ -93,7 +93,8 @@ impl Shared {
         let branch = Project::branch(order.build);
         let shell = self.shell(order);
         workspace.pass_push_hook(remote, &commit, &branch, &shell).await?;
-        let git = self.settings.project.git().kept_by(shell.guard, shell.lock);
+        let git = self.settings.project.git().with_patience(shell.timeout);
+        let git = git.kept_by(shell.guard, shell.lock);
         match git.push(remote, &commit, &branch).await {
             Ok(()) => Ok(applied(&commit)),
             // The answer may have been lost on its way back: it is looked up.
@@ -106,7 +107,7 @@ impl Shared {
 
     async fn is_pushed(&self, order: &Order) -> Result<Option<Oid>, Fault> {
         let commit = self.workspace(order).await?.commit_made().await?;
-        let git = self.settings.project.git();
+        let git = self.settings.project.git().with_patience(self.settings.command_timeout);
         let there = git.ls_remote(self.remote()?, &Project::branch(order.build)).await?;
         // Another task of the build may have pushed since.
         let arrived = match &there {

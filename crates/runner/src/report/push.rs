@@ -20,7 +20,7 @@ pub struct PushLeft {
     pub remote: String,
     /// The branch, by its short name.
     pub branch: String,
-    /// Why, in a line of git's own words.
+    /// Why, in a line of git's own words, or that it was not answered.
     pub reason: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl PushLeft {
         match &self.reason {
             Some(reason) => {
                 format!(
-                    "Git said: {reason}. When that is put right, `{}` pushes it.",
+                    "The reason: {reason}. When that is put right, `{}` pushes it.",
                     self.command()
                 )
             }

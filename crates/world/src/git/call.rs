@@ -17,7 +17,8 @@ use unstuck_core::fault::Fault;
 
 use super::fail::{Failed, Operation};
 use super::git::Git;
-use crate::process::{Guard, How, Kept, Launch, NotStarted};
+use super::remote::SILENCE_MAX;
+use crate::process::{Deadline, Guard, How, Kept, Launch, NotStarted};
 
 /// More than any answer of git that we ask for; a patch may be large.
 const STDOUT_BYTES_MAX: u64 = 512 * 1_024 * 1_024;
@@ -136,11 +137,8 @@ impl Call<'_> {
 
     /// Runs it; any status that is not expected is a fault.
     pub(crate) async fn run_expecting(self, expected: &[i32]) -> Result<Done, Fault> {
-        let patience = self.git.patience;
-        let Ok(ended) = timeout(patience, self.perform()).await else {
-            return Err(self.failed(Failed::TimedOut(patience)));
-        };
-        let (status, stdout, stderr) = ended.map_err(|error| self.failed(Failed::Io(error)))?;
+        let ended = self.perform().await;
+        let (status, stdout, stderr) = ended.map_err(|how| self.failed(how))?;
         match (status.code(), status.signal()) {
             (Some(code), _) if expected.contains(&code) => {
                 if stdout.len() as u64 >= STDOUT_BYTES_MAX {
@@ -157,10 +155,18 @@ impl Call<'_> {
         self.operation.failed(self.git, how, self.reference.as_deref())
     }
 
-    async fn perform(&self) -> io::Result<(ExitStatus, Vec<u8>, Kept)> {
+    async fn perform(&self) -> Result<(ExitStatus, Vec<u8>, Kept), Failed> {
         if let Some((guard, lock)) = &self.git.kept_by {
             return self.perform_kept(guard.clone(), lock).await;
         }
+        let patience = self.git.patience;
+        match timeout(patience, self.perform_alone()).await {
+            Ok(ended) => ended.map_err(Failed::Io),
+            Err(_) => Err(Failed::TimedOut(patience)),
+        }
+    }
+
+    async fn perform_alone(&self) -> io::Result<(ExitStatus, Vec<u8>, Kept)> {
         let mut child = Group(self.command().spawn()?);
         let (stdin, stdout, stderr) =
             (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
@@ -194,19 +200,29 @@ impl Call<'_> {
         &self,
         guard: Guard,
         lock: &Path,
-    ) -> io::Result<(ExitStatus, Vec<u8>, Kept)> {
+    ) -> Result<(ExitStatus, Vec<u8>, Kept), Failed> {
         let directory = existing(&self.git.directory);
         let mut launch = Launch::new(guard, lock, directory, &self.git.program);
         launch.arguments = self.arguments();
         let named = |(name, value): (&'static str, Option<OsString>)| (name.into(), value);
         launch.environment = self.environment().into_iter().map(named).collect();
-        let process = launch.start().await.map_err(io::Error::other)?;
+        launch.deadlines.total = Some(self.git.patience);
+        launch.deadlines.idle = (self.operation == Operation::Push).then_some(SILENCE_MAX);
+        let started = launch.start().await;
+        let process = started.map_err(|fault| Failed::Io(io::Error::other(fault)))?;
         let ended = process.wait().await;
         let status = match ended.how {
             How::Exited(code) => ExitStatus::from_raw(code << 8),
             How::Signalled(signal) => ExitStatus::from_raw(signal),
-            How::NotStarted(NotStarted::NotFound) => return Err(io::ErrorKind::NotFound.into()),
-            how => return Err(io::Error::other(format!("git was not seen to its end: {how:?}"))),
+            How::TimedOut { which: Deadline::Total, limit } => return Err(Failed::TimedOut(limit)),
+            How::TimedOut { limit, .. } => return Err(Failed::Silent(limit)),
+            How::NotStarted(NotStarted::NotFound) => {
+                return Err(Failed::Io(io::ErrorKind::NotFound.into()));
+            }
+            how => {
+                let said = format!("git was not seen to its end: {how:?}");
+                return Err(Failed::Io(io::Error::other(said)));
+            }
         };
         Ok((status, ended.output.to_bytes(), ended.output))
     }

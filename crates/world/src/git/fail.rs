@@ -11,6 +11,7 @@ use unstuck_core::signature::Signature;
 
 use super::git::Git;
 use super::locks;
+use super::remote::without_progress;
 use crate::process::Kept;
 
 /// What a git command was for. Its failure's code follows from this.
@@ -37,9 +38,14 @@ pub(crate) enum Operation {
 /// How a command failed.
 #[derive(Debug)]
 pub(super) enum Failed {
-    Exited { exit: i32, stderr: Kept },
+    Exited {
+        exit: i32,
+        stderr: Kept,
+    },
     Signalled(i32),
     TimedOut(Duration),
+    /// Neither git nor the remote said anything for so long.
+    Silent(Duration),
     TooMuch,
     Io(io::Error),
 }
@@ -100,15 +106,20 @@ impl Operation {
                 let message = format!("git was ended by signal {signal}");
                 Fault::tool_crash(self.source(), message, crash)
             }
-            Failed::TimedOut(limit) => self.timed_out(limit),
+            Failed::TimedOut(limit) => {
+                self.timed_out(limit, format!("git took longer than {} s", limit.as_secs()))
+            }
+            Failed::Silent(limit) => {
+                let seconds = limit.as_secs();
+                self.timed_out(limit, format!("the remote did not answer for {seconds} s"))
+            }
             Failed::TooMuch => self.fault("git had too much to say", None, reference),
             Failed::Io(error) => self.not_run(git, &error),
         }
     }
 
-    fn timed_out(self, limit: Duration) -> Fault {
+    fn timed_out(self, limit: Duration, message: String) -> Fault {
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        let message = format!("git took longer than {} s", limit.as_secs());
         let context = Timeout { operation: self.source(), limit_ms };
         Fault::operation_timeout(self.source(), message, context)
     }
@@ -139,11 +150,12 @@ impl Operation {
     fn exited(self, git: &Git, exit: i32, stderr: &Kept, reference: Option<&str>) -> Fault {
         let bytes = stderr.to_bytes();
         let said = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+        let said = if self == Self::Push { without_progress(&said) } else { said };
         if let Some(lock) = locks::held(git, reference) {
             let message = format!("{} is there: {said}", lock.display());
             return self.locked(message, exit, reference);
         }
-        match text_rules::classify(&bytes, Applies::Everything) {
+        match text_rules::classify(said.as_bytes(), Applies::Everything) {
             Some((code, rule)) => match self.told(code, exit, reference) {
                 Some(kind) => {
                     let signature = Signature::of_output(code, &self.source(), &said, Some(exit));

@@ -1,10 +1,29 @@
 //! Other repositories: what they hold, and sending them commits.
 
+use std::time::Duration;
+
 use unstuck_core::fault::Fault;
 
 use super::fail::Operation;
 use super::git::Git;
 use super::oid::Oid;
+
+/// How long a remote may be silent. What is sent says how far it is all the time; a remote that is
+/// asked has little to say.
+pub(super) const SILENCE_MAX: Duration = Duration::from_mins(1);
+
+/// What git says about how far it is, and what a remote says about that.
+const PROGRESS: [&str; 9] = [
+    "Enumerating objects",
+    "Counting objects",
+    "Delta compression using",
+    "Compressing objects",
+    "Writing objects",
+    "Total ",
+    "Resolving deltas",
+    "Unpacking objects",
+    "Checking connectivity",
+];
 
 /// How git says that no remote goes by a name.
 const NO_REMOTE: i32 = 2;
@@ -21,8 +40,9 @@ pub struct RemoteRef {
 impl Git {
     /// Sends `commit` to be `reference` (a full name) at `remote`. Nothing is forced. The hook that
     /// may refuse it is asked before: [`pass_push_hook`](crate::workspace::Workspace::pass_push_hook).
+    /// Kept by a guard, it is ended when neither git nor the remote says anything for a minute.
     pub async fn push(&self, remote: &str, commit: &Oid, reference: &str) -> Result<(), Fault> {
-        self.send(&["--no-verify"], remote, commit, reference).await
+        self.send(&["--no-verify", "--progress"], remote, commit, reference).await
     }
 
     /// The same as a person would do it: the repository's own hook is asked by git.
@@ -64,7 +84,8 @@ impl Git {
 
     /// The refs of `remote` that go by exactly this full name: one or none.
     pub async fn ls_remote(&self, remote: &str, reference: &str) -> Result<Option<Oid>, Fault> {
-        let call = self.call(Operation::AskRemote).args(["ls-remote", "--refs"]);
+        let git = self.with_patience(self.patience.min(SILENCE_MAX));
+        let call = git.call(Operation::AskRemote).args(["ls-remote", "--refs"]);
         let call = call.args(["--end-of-options", remote, reference]).about(reference);
         let done = call.run().await?;
         let refs: Option<Vec<RemoteRef>> = done
@@ -92,8 +113,35 @@ impl Git {
     }
 }
 
+/// What a push said, without how far it was.
+pub(super) fn without_progress(said: &str) -> String {
+    // As a terminal shows it: what follows a carriage return replaces what stood before it.
+    let lines = said.lines().map(|line| line.rsplit('\r').find(|part| !part.is_empty()));
+    let told = lines.flatten().filter(|line| {
+        let line = line.strip_prefix("remote: ").unwrap_or(line);
+        !PROGRESS.iter().any(|begins| line.starts_with(begins))
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
 fn read(line: &[u8]) -> Option<RemoteRef> {
     let at = line.iter().position(|byte| *byte == b'\t')?;
     let name = std::str::from_utf8(&line[at + 1..]).ok()?.to_owned();
     Some(RemoteRef { name, oid: Oid::read(&line[..at])? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_a_push_was_is_left_out_of_what_it_said() {
+        let said = "Enumerating objects: 3, done.\nCounting objects:  33% (1/3)\rCounting objects: \
+                    100% (3/3), done.\nWriting objects: 100% (3/3), 200 bytes, done.\nTotal 3 \
+                    (delta 0)\nremote: Resolving deltas: 100% (1/1)\rremote: main is protected\n\
+                    remote: \n!\ta:b\t[remote rejected] (hook declined)\nDone\n";
+        let told =
+            "remote: main is protected\nremote: \n!\ta:b\t[remote rejected] (hook declined)\nDone";
+        assert_eq!(without_progress(said), told);
+    }
 }
