@@ -17,7 +17,7 @@ use crate::build::redactor;
 use crate::error::Error;
 
 /// How long we stay to tell the last news.
-pub(super) const GRACE: Duration = Duration::from_secs(10);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// The channels of a project.
 pub(crate) fn channels(project: &Project) -> Result<Vec<Channel>, Error> {

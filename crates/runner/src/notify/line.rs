@@ -1,6 +1,7 @@
 //! One channel's line: what it has yet to tell, in order, one at a time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -9,7 +10,7 @@ use unstuck_core::time::{Span, Time};
 use unstuck_store::{Outbox, Page, Store, StoreError, crash};
 use unstuck_world::notify::{Channel, Undelivered};
 
-use super::sender::Links;
+use super::sender::{End, Links};
 use super::waiting::{Next, Waiting};
 use super::words::Words;
 use crate::clock::Clock;
@@ -24,6 +25,9 @@ const RETRY_FIRST: Span = Span::from_secs(5);
 pub const RETRY_MAX: Span = Span::from_mins(15);
 /// The longest time that the other side can ask for.
 const ASKED_MAX: Span = Span::from_hours(6);
+
+/// How long the end waits for a channel that did not take this message before.
+const GRACE_WHEN_DOWN: Duration = Duration::from_secs(1);
 
 /// What all lines share.
 #[derive(Clone)]
@@ -68,8 +72,9 @@ impl Line {
         Ok(Self { shared, channel, outbox, read, waiting: Waiting::default() })
     }
 
-    /// Tells what there is to tell until `closing`, and then what can be told at once.
-    pub(super) async fn run(mut self, closing: CancellationToken) {
+    /// Tells what there is to tell until the end, and then what can be told at once.
+    pub(super) async fn run(mut self, end: End) {
+        let closing = &end.closing;
         let mut written = self.shared.store.subscribe(&self.shared.project);
         loop {
             written.mark_unchanged();
@@ -82,11 +87,20 @@ impl Line {
                 }
             };
             match step {
-                Step::Tell(next) => self.tell(next).await,
+                Step::Tell(next) => {
+                    let is_down = self.outbox.tries > 0;
+                    tokio::select! {
+                        () = self.tell(next) => {}
+                        () = too_late(&end, is_down) => {
+                            let why = "it was not told before the end".to_owned();
+                            self.later(why, None).await;
+                        }
+                    }
+                }
                 Step::Rest | Step::Wait(_) if closing.is_cancelled() => break,
-                Step::Rest => wait(&closing, std::future::pending(), &mut written).await,
+                Step::Rest => wait(closing, std::future::pending(), &mut written).await,
                 Step::Wait(at) => {
-                    wait(&closing, self.shared.clock.until(at), &mut written).await;
+                    wait(closing, self.shared.clock.until(at), &mut written).await;
                 }
             }
         }
@@ -175,13 +189,20 @@ impl Line {
                 self.told(next).await;
             }
             Undelivered::Later { why, after } => {
-                let (now, tries) = (self.now(), self.outbox.tries.saturating_add(1));
-                let asked = after.map(|wait| wait.end(now).min(now + ASKED_MAX));
-                let retry_at = asked.max(Some(now + retry_in(tries)));
-                tracing::warn!(channel, why, tries, "a message is delivered later");
-                self.remember(Outbox { upto: self.outbox.upto, tries, retry_at }).await;
+                let asked = after.map(|wait| wait.end(self.now()));
+                self.later(why, asked).await;
             }
         }
+    }
+
+    /// It is tried again, not before the time that was asked for.
+    async fn later(&mut self, why: String, asked: Option<Time>) {
+        let (now, tries) = (self.now(), self.outbox.tries.saturating_add(1));
+        let asked = asked.map(|at| at.min(now + ASKED_MAX));
+        let retry_at = asked.max(Some(now + retry_in(tries)));
+        let channel = self.channel.name();
+        tracing::warn!(channel, why, tries, "a message is delivered later");
+        self.remember(Outbox { upto: self.outbox.upto, tries, retry_at }).await;
     }
 
     /// What cannot be remembered is told once more by whoever comes next.
@@ -192,6 +213,15 @@ impl Line {
             tracing::warn!(%error, "how far a channel has come is not remembered");
         }
     }
+}
+
+/// Comes back when the end waits no longer for what is being told.
+async fn too_late(end: &End, is_down: bool) {
+    if !is_down {
+        return end.over.cancelled().await;
+    }
+    end.closing.cancelled().await;
+    tokio::time::sleep(GRACE_WHEN_DOWN).await;
 }
 
 /// Waits for news, for a time or for the end, whichever comes first.

@@ -15,6 +15,9 @@ use unstuck_world::notify::Channel;
 use super::line::{Line, Shared};
 use crate::clock::Clock;
 
+/// How long it may take to remember what was not told.
+const REMEMBERING_MAX: Duration = Duration::from_secs(1);
+
 /// What is to be told to whom.
 pub struct Outgoing {
     /// Where the project is remembered.
@@ -46,7 +49,16 @@ pub trait Links: Send + Sync {
 /// things twice.
 pub struct Sender {
     lines: JoinSet<()>,
-    closing: CancellationToken,
+    end: End,
+}
+
+/// How far the end has come.
+#[derive(Clone, Default)]
+pub(super) struct End {
+    /// Nothing more happens.
+    pub(super) closing: CancellationToken,
+    /// What is still being told is told at the next start.
+    pub(super) over: CancellationToken,
 }
 
 impl Sender {
@@ -59,21 +71,29 @@ impl Sender {
         for channel in channels {
             opened.push(Line::open(shared.clone(), channel).await?);
         }
-        let closing = CancellationToken::new();
+        let end = End::default();
         for line in opened {
-            lines.spawn(line.run(closing.clone()));
+            lines.spawn(line.run(end.clone()));
         }
-        Ok(Self { lines, closing })
+        Ok(Self { lines, end })
     }
 
     /// Nothing more happens: what can be told now is told, for as long as `grace` at most. What is
-    /// left (a channel that is down, quiet hours) is told by whoever comes next.
+    /// left (a channel that is down, quiet hours) is told by whoever comes next. A channel that did
+    /// not take a message in that time is waited for no longer than a moment at the next end.
     pub async fn finish(mut self, grace: Duration) {
-        self.closing.cancel();
-        let all = async { while self.lines.join_next().await.is_some() {} };
-        if tokio::time::timeout(grace, all).await.is_err() {
-            tracing::info!("some messages are told at the next start");
+        self.end.closing.cancel();
+        if self.ended_within(grace).await {
+            return;
         }
+        tracing::info!("some messages are told at the next start");
+        self.end.over.cancel();
+        self.ended_within(REMEMBERING_MAX).await;
+    }
+
+    async fn ended_within(&mut self, time: Duration) -> bool {
+        let all = async { while self.lines.join_next().await.is_some() {} };
+        tokio::time::timeout(time, all).await.is_ok()
     }
 }
 

@@ -1,19 +1,22 @@
 //! Nothing is lost when a process dies or a receiver is down.
 
+use std::time::Duration;
+
+use tokio::time::Instant;
 use unstuck_core::fault::Code;
 use unstuck_core::time::Span;
 use unstuck_runner::Clock as _;
 use unstuck_store::Store as _;
 use unstuck_world::fake::receiver::{Receiver, Reply};
 
-use crate::stage::{PROJECT, START, Stage, finish, got, hook};
+use crate::stage::{PROJECT, START, Stage, channel, finish, got, hook};
 
 #[tokio::test]
 async fn what_was_told_but_not_remembered_is_told_again_under_the_same_id() {
     let receiver = Receiver::start([]).await.unwrap();
-    let channel = || vec![hook("hook", &receiver, "")];
+    let hooks = || vec![hook("hook", &receiver, "")];
     let mut stage = Stage::new().await;
-    let sender = stage.sender(channel()).await;
+    let sender = stage.sender(hooks()).await;
     stage.build(&["a", "b"]).await;
     stage.fails("a", Code::AuthInvalid, "refused").await;
     // From here on nothing can be remembered, as if we had died right after the delivery.
@@ -21,7 +24,7 @@ async fn what_was_told_but_not_remembered_is_told_again_under_the_same_id() {
     finish(sender).await;
     assert_eq!(receiver.seen().len(), 1);
     let mut stage = stage.die().await;
-    let sender = stage.sender(channel()).await;
+    let sender = stage.sender(hooks()).await;
     receiver.arrived(2).await;
     stage.fails("b", Code::PermissionCommandBlocked, "not allowed").await;
     finish(sender).await;
@@ -30,7 +33,7 @@ async fn what_was_told_but_not_remembered_is_told_again_under_the_same_id() {
     assert_eq!((ids.len(), ids[2] != ids[1]), (3, true));
     // What is remembered is not told again.
     let stage = stage.die().await;
-    finish(stage.sender(channel()).await).await;
+    finish(stage.sender(hooks()).await).await;
     assert_eq!(receiver.seen().len(), 3);
 }
 
@@ -74,6 +77,24 @@ async fn a_receiver_that_is_down_gets_it_later_and_the_others_do_not_wait() {
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
     assert_eq!(stage.store.outbox(PROJECT, "down").await.unwrap().tries, 0);
     assert_eq!(stage.clock.now(), START + Span::from_secs(65));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_never_answers_holds_up_no_second_end() {
+    // Nobody takes what it connects to.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let toml = format!("kind='webhook'\nurl='http://{}/'", listener.local_addr().unwrap());
+    let mut stage = Stage::new().await;
+    let sender = stage.sender(vec![channel("hook", &toml)]).await;
+    stage.build(&["a"]).await;
+    stage.fails("a", Code::AuthInvalid, "refused").await;
+    sender.finish(Duration::from_secs(3)).await;
+    assert_eq!(stage.store.outbox(PROJECT, "hook").await.unwrap().tries, 1);
+    stage.clock.pass(Span::from_secs(5));
+    let (stage, began) = (stage.die().await, Instant::now());
+    finish(stage.sender(vec![channel("hook", &toml)]).await).await;
+    assert_eq!(began.elapsed().as_secs(), 1);
+    assert_eq!(stage.store.outbox(PROJECT, "hook").await.unwrap().tries, 2);
 }
 
 #[tokio::test]
