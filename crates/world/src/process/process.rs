@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +70,11 @@ impl Process {
     /// it moves no deadline: all of that is the taker's business.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.guard.stdout.take()
+    }
+
+    /// What it writes to its standard error, in the same way.
+    pub fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.guard.stderr.take()
     }
 
     /// Waits until nothing of it is left. Its deadlines count and its output flows only while

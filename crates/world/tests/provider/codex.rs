@@ -102,6 +102,38 @@ fn how_long_it_waited_is_what_the_service_asked_for() {
     assert!((2_000..2_100).contains(&waited), "{waited}");
 }
 
+// T4.9, B41: its log says how long it is going to wait, before or after its error does.
+#[test]
+fn the_wait_that_its_log_names_is_not_waited_for_here() {
+    let all = fs::read(testdata("codex/e429.jsonl")).unwrap();
+    let lines: Vec<&[u8]> = all.split_inclusive(|byte| *byte == b'\n').collect();
+    let is_error = |line: &&[u8]| String::from_utf8_lossy(line).contains(r#""willRetry":true"#);
+    let error = lines.iter().position(is_error).unwrap();
+    for logged_at in [error, error + 1] {
+        for (delay, asked) in [("86399.99s", Some(86_400_000)), ("203.1ms", None)] {
+            let (mut session, mut told) = (Session::new(order()), Vec::new());
+            let turn = "turn_id=01a1dca1-62dc-77f0-968f-63441d1def92";
+            let log = format!("WARN retrying sampling request (1/1 in {delay})... {turn}");
+            for (number, line) in lines[..=error + 1].iter().enumerate() {
+                if number == logged_at {
+                    // That of a subagent is none of ours.
+                    let other = b"WARN retrying sampling request (1/1 in 9s)... turn_id=another";
+                    session.logged(other);
+                    session.logged(log.as_bytes());
+                }
+                if number <= error {
+                    session.line(line, &mut Vec::new(), &mut told);
+                }
+            }
+            let found = match session.end() {
+                Some(End::Failed(fault)) => fault.retry_after.map(Span::as_millis),
+                _ => None,
+            };
+            assert_eq!(found, asked, "{delay}");
+        }
+    }
+}
+
 // B41
 #[test]
 fn when_a_window_opens_is_read_from_its_words() {

@@ -76,10 +76,38 @@ pub(super) fn is_limit(error: &TurnError) -> bool {
 /// what the service asked for.
 pub(super) fn after_waiting(fault: Fault, waited: Option<Span>) -> Fault {
     let is_limit = matches!(fault.kind, Kind::ProviderRateLimit(_));
-    match waited.filter(|waited| *waited > OWN_DELAY_MAX) {
+    match waited.filter(|waited| is_asked(*waited)) {
         Some(waited) if is_limit && fault.retry_after.is_none() => fault.retry_after(waited),
         _ => fault,
     }
+}
+
+/// Whether a wait is longer than any that it chooses by itself.
+pub(super) fn is_asked(wait: Span) -> bool {
+    wait > OWN_DELAY_MAX
+}
+
+/// How long it is going to wait before it tries again, from a line of its log: "retrying sampling
+/// request (1/1 in 7.99s)...". What was asked for is in whole seconds; it says what is left of them.
+pub(super) fn delay_in(line: &str) -> Option<Span> {
+    let (_, rest) = line.split_once("retrying sampling request (")?;
+    let (said, _) = rest.split_once(')')?;
+    let (_, delay) = said.split_once(" in ")?;
+    let (number, factor) = match delay.strip_suffix("ms") {
+        Some(number) => (number, 1),
+        None => (delay.strip_suffix('s')?, 1_000),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    if !part.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let whole = Span::from_millis(whole.parse::<u64>().ok()?.checked_mul(factor)?);
+    if !is_asked(whole) {
+        return Some(whole);
+    }
+    let is_more = part.bytes().any(|digit| digit != b'0');
+    let millis = whole.as_millis().saturating_add(u64::from(is_more));
+    Some(Span::from_secs(millis.div_ceil(1_000)))
 }
 
 /// The wait that a limit names: "Please try again in 1m20.5s."
@@ -230,6 +258,27 @@ mod tests {
 
     fn turn_error(info: Value) -> TurnError {
         TurnError { codex_error_info: info, ..TurnError::default() }
+    }
+
+    #[test]
+    fn the_wait_is_read_from_its_log() {
+        let line = |delay: &str| {
+            let said = format!("retrying sampling request (1/1 in {delay})... turn_id=7");
+            delay_in(&format!("WARN codex_core: stream disconnected - {said}"))
+        };
+        for (delay, millis) in [
+            ("86399.993879957s", Some(86_400_000)),
+            ("8s", Some(8_000)),
+            ("7.998s", Some(8_000)),
+            ("1.000000001s", Some(2_000)),
+            ("999.9ms", Some(1_000)),
+            ("203.18ms", Some(203)),
+            ("12.5µs", None),
+            ("soon", None),
+        ] {
+            assert_eq!(line(delay).map(Span::as_millis), millis, "{delay}");
+        }
+        assert_eq!(delay_in("ERROR codex_core: stream disconnected in 8s"), None);
     }
 
     // T4.20, T4.33: a name that nobody knows is a crash.

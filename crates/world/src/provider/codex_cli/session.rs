@@ -36,7 +36,7 @@ const WAITING_MAX: usize = 1_024;
 const LINGER: Duration = Duration::from_millis(100);
 /// It waits for a limit no longer than this; the engine does, which sees all tasks of the account.
 const WAIT_MAX: Span = Span::from_secs(20);
-/// What a longer wait is taken for: Codex does not say how long it is.
+/// What a longer wait is taken for, where its log does not say how long it is.
 const LONG_WAIT: Span = Span::from_mins(1);
 
 /// What JSON-RPC calls a method that is not there.
@@ -80,6 +80,8 @@ pub struct Session {
     used: Usage,
     answers: u32,
     waiting: Option<Waiting>,
+    /// How long it is going to wait, as its log says, where its error has not come yet.
+    delay: Option<Span>,
     end: Option<End>,
     /// Whether it would go on by itself, though the run is over.
     cut: bool,
@@ -108,6 +110,7 @@ impl Session {
             used: Usage::default(),
             answers: 0,
             waiting: None,
+            delay: None,
             end: None,
             cut: false,
         }
@@ -157,6 +160,29 @@ impl Session {
             }
             (None, Some(id)) => activities.extend(self.answered(id, &message, reply)),
             (None, None) => {}
+        }
+    }
+
+    /// Takes a line of its log. It says how long the service asked it to wait, which its error does
+    /// not; they come in any order.
+    pub fn logged(&mut self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let Some(delay) = failure::delay_in(&line) else { return };
+        // A subagent has turns of its own.
+        let own = self.turn.as_deref().is_none_or(|turn| line.contains(turn));
+        if own && self.end.is_none() {
+            self.delay = Some(delay);
+            self.look_whether_asked();
+        }
+    }
+
+    /// Where the service asked it to wait, the engine waits, which sees all tasks of the account and
+    /// can be paused meanwhile.
+    fn look_whether_asked(&mut self) {
+        let Some(delay) = self.delay.filter(|delay| failure::is_asked(*delay)) else { return };
+        if let Some(Waiting { fault, .. }) = self.waiting.take() {
+            self.fail(failure::after_waiting(fault, Some(delay)));
+            self.cut = true;
         }
     }
 
@@ -244,11 +270,12 @@ impl Session {
     }
 
     /// It would wait and try again, for ever where no service answers. Both are ours to decide; only
-    /// a limit it may wait out once, because nothing else tells how long the service asked for.
+    /// a limit it may wait out once, unless its log tells how long the service asked for.
     fn would_retry(&mut self, error: &TurnError, at_ms: Option<u64>) {
         let fault = failure::fault(error, &self.limits);
         if failure::is_limit(error) {
             self.waiting = Some(Waiting { fault, since_ms: at_ms });
+            self.look_whether_asked();
         } else {
             self.fail(fault);
             self.cut = true;
@@ -292,7 +319,7 @@ impl Session {
             return None;
         }
         self.answers = self.answers.saturating_add(1);
-        self.waiting = None;
+        (self.waiting, self.delay) = (None, None);
         let before = *self.before.get_or_insert_with(|| less(total, tokens(usage.last)));
         let used = less(total, before);
         let since = less(used, self.used);
@@ -376,6 +403,10 @@ impl Conversation for Session {
 
     fn hear(&mut self, line: &[u8], heard: &mut Heard) {
         self.line(line, &mut heard.activities, &mut heard.reply);
+    }
+
+    fn hear_aside(&mut self, line: &[u8]) {
+        self.logged(line);
     }
 
     fn tells_more(&self) -> bool {

@@ -21,6 +21,9 @@ const CREDENTIALS: &[&str] = &["OPENAI_API_KEY", "CODEX_API_KEY"];
 /// From the polite signal to the one that cannot be refused: it writes down what it does as it does
 /// it, and takes seconds to end by itself.
 const GRACE: Duration = Duration::from_millis(150);
+/// What it logs: the wait that its service asks for stands nowhere else. A person's own setting is for
+/// the commands that it runs.
+const LOG: (&str, &str) = ("RUST_LOG", "error,codex_core::responses_retry=warn");
 /// The provider that is defined for it. What is built in cannot be changed, and it would try again
 /// by itself.
 const PROVIDER: &str = "model_providers.unstuck";
@@ -46,6 +49,7 @@ impl Settings {
         let mut set =
             |name: &str, value: OsString| launch.environment.push((name.into(), Some(value)));
         set("CODEX_HOME", self.home.clone().into());
+        set(LOG.0, LOG.1.into());
         if let Account::Key(Key { variable, credential: Some(key) }) = &self.account {
             set(variable, key.expose().into());
         }
@@ -75,13 +79,20 @@ impl Settings {
         }
     }
 
-    /// The variables that it gets into its account with: the commands that it runs need none of them.
-    fn credentials(&self) -> Vec<&str> {
+    /// What of the person's says how much programs log.
+    fn persons_log<'a>(&'a self, assignment: &'a Assignment) -> Option<&'a OsString> {
+        let mut all = assignment.environment.iter().chain(&self.environment);
+        all.find(|(name, _)| name == LOG.0).map(|(_, value)| value)
+    }
+
+    /// The variables that it gets into its account with, and what it logs: the commands that it runs
+    /// need none of them.
+    fn kept_from_commands(&self) -> Vec<&str> {
         let own = match &self.account {
             Account::Key(key) => Some(&*key.variable),
             Account::Login(_) => None,
         };
-        CREDENTIALS.iter().copied().chain(own).collect()
+        CREDENTIALS.iter().copied().chain([LOG.0]).chain(own).collect()
     }
 
     /// A JSON text is one of TOML as well.
@@ -91,8 +102,8 @@ impl Settings {
             format!("{PROVIDER}.name=\"OpenAI\""),
             format!("{PROVIDER}.wire_api=\"responses\""),
             format!("{PROVIDER}.request_max_retries=0"),
-            // It keeps to the wait that the service asks for and does not say how long it is; how
-            // long it took tells.
+            // It keeps to the wait that the service asks for, and says how long it is only when it is
+            // going to wait.
             format!("{PROVIDER}.stream_max_retries=1"),
             "check_for_update_on_startup=false".to_owned(),
             "analytics.enabled=false".to_owned(),
@@ -100,8 +111,11 @@ impl Settings {
             "allow_login_shell=false".to_owned(),
             // It would write its whole environment into a file, which outlives it when it is killed.
             "features.shell_snapshot=false".to_owned(),
-            format!("shell_environment_policy.exclude={}", json!(self.credentials())),
+            format!("shell_environment_policy.exclude={}", json!(self.kept_from_commands())),
         ];
+        settings.extend(self.persons_log(assignment).map(|value| {
+            format!("shell_environment_policy.set.{}={}", LOG.0, json!(value.to_string_lossy()))
+        }));
         settings.extend(
             self.base_url.as_ref().map(|url| format!("{PROVIDER}.base_url={}", json!(url))),
         );

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -15,10 +15,12 @@ use super::closed::{Closed, Gone};
 use super::home::FirstInHome;
 use super::lines::Lines;
 use crate::agent::{Activity, Limits};
-use crate::process::{Deadline, Ended, Launch, Stop};
+use crate::process::{Deadline, Ended, Kept, Launch, Stop};
 
 /// As much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1_024;
+/// What is read of its standard error at a time.
+const ASIDE_BYTES: usize = 4 * 1_024;
 /// With the tree gone its stream ends at once, unless somebody out of reach holds it.
 const STREAM_END_MAX: Duration = Duration::from_secs(2);
 
@@ -28,6 +30,8 @@ pub(in crate::provider) trait Conversation: Send {
     fn open(&mut self) -> Vec<u8>;
     /// Takes a line that it wrote.
     fn hear(&mut self, line: &[u8], heard: &mut Heard);
+    /// Takes a line that it wrote to its standard error.
+    fn hear_aside(&mut self, _line: &[u8]) {}
     /// Whether it may be told more; without that its input ends.
     fn tells_more(&self) -> bool;
     /// Whether a tool of its own is running, for which it has to wait itself.
@@ -70,11 +74,12 @@ impl Run {
         if self.stop.is_cancelled() {
             return Closed::Stopped;
         }
+        let complaint_bytes_max = self.launch.output_bytes_max;
         let mut process = match self.launch.start().await {
             Ok(process) => process,
             Err(fault) => return Closed::NotStarted(Box::new(fault)),
         };
-        let now = Instant::now();
+        let (now, complaint) = (Instant::now(), Kept::within(complaint_bytes_max));
         let talk = Talk {
             heard: Heard { reply: conversation.open(), ..Heard::default() },
             conversation,
@@ -82,7 +87,10 @@ impl Run {
             stopper: process.stopper(),
             stdin: process.take_stdin(),
             stdout: process.take_stdout(),
+            stderr: process.take_stderr(),
             lines: Lines::default(),
+            asides: Lines::default(),
+            complaint,
             started: now,
             last_sign: now,
             any_line: false,
@@ -104,7 +112,11 @@ struct Talk<'a> {
     stopper: Stop,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
     lines: Lines,
+    asides: Lines,
+    /// What is kept of its standard error.
+    complaint: Kept,
     heard: Heard,
     started: Instant,
     last_sign: Instant,
@@ -141,8 +153,8 @@ impl Talk<'_> {
         stop: CancellationToken,
     ) -> Closed {
         tokio::pin!(waiting);
-        let mut chunk = vec![0; CHUNK_BYTES];
-        while self.gone.is_none() || self.stdout.is_some() || !self.heard.activities.is_empty() {
+        let (mut chunk, mut aside) = (vec![0; CHUNK_BYTES], vec![0; ASIDE_BYTES]);
+        while self.goes_on() {
             self.close_stdin();
             let due = self.due();
             tokio::select! {
@@ -163,6 +175,9 @@ impl Talk<'_> {
                 read = read(&mut self.stdout, &mut chunk), if self.may_read() => {
                     self.on_read(&chunk[..read.unwrap_or_default()]);
                 }
+                read = read(&mut self.stderr, &mut aside), if self.stderr.is_some() => {
+                    self.on_aside(&aside[..read.unwrap_or_default()]);
+                }
                 ended = &mut waiting, if self.gone.is_none() => {
                     self.gone = Some((ended, Instant::now()));
                 }
@@ -171,13 +186,18 @@ impl Talk<'_> {
         self.closed()
     }
 
+    fn goes_on(&self) -> bool {
+        let reading = self.stdout.is_some() || self.stderr.is_some();
+        self.gone.is_none() || reading || !self.heard.activities.is_empty()
+    }
+
     fn closed(self) -> Closed {
         match (self.cause, self.gone) {
             (Some(cause), _) => cause,
             (None, Some((ended, _))) => Closed::Ended(Gone {
                 how: ended.how,
                 heard: self.any_line,
-                complaint: String::from_utf8_lossy(&ended.output.to_bytes()).into_owned(),
+                complaint: String::from_utf8_lossy(&self.complaint.to_bytes()).into_owned(),
             }),
             // The loop ends only when it is gone.
             (None, None) => Closed::Stopped,
@@ -235,6 +255,18 @@ impl Talk<'_> {
         self.look_whether_over();
     }
 
+    /// Takes what was read of its standard error; nothing is the end of it. It is no sign of work.
+    fn on_aside(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            self.stderr = None;
+            return;
+        }
+        self.complaint.push(bytes);
+        let conversation = &mut *self.conversation;
+        self.asides.push(bytes, |line| conversation.hear_aside(line));
+        self.look_whether_over();
+    }
+
     fn look_whether_over(&mut self) {
         if self.conversation.over() && self.cause.is_none() {
             self.cause = Some(Closed::Over);
@@ -253,7 +285,7 @@ impl Talk<'_> {
                 self.over_since = None;
                 self.stopper.stop();
             }
-            Due::StreamEnd => self.stdout = None,
+            Due::StreamEnd => (self.stdout, self.stderr) = (None, None),
         }
     }
 
@@ -309,9 +341,9 @@ async fn at(due: Option<(Instant, Due)>) -> Due {
     }
 }
 
-async fn read(stdout: &mut Option<ChildStdout>, chunk: &mut [u8]) -> io::Result<usize> {
-    match stdout {
-        Some(stdout) => stdout.read(chunk).await,
+async fn read(stream: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> io::Result<usize> {
+    match stream {
+        Some(stream) => stream.read(chunk).await,
         None => std::future::pending().await,
     }
 }
