@@ -38,7 +38,8 @@ pub(super) fn instruction(context: &Replan<'_>) -> String {
     let checked = !matches!(tree, Tree::Elsewhere);
     let Some(failure) = failure else { return REBUILD.to_owned() };
     if let Some(guidance) = guidance.filter(|_| context.answered) {
-        return after_answer(guidance.decision, failure.code, *work, checked);
+        let tried = !context.approaches.is_empty() || !context.earlier.is_empty();
+        return after_answer(guidance.decision, failure.code, *work, (checked, tried));
     }
     let last = match work {
         Work::Task => attempt > of,
@@ -56,11 +57,18 @@ pub fn advice(code: Code, work: Work, (attempt, of): (u32, u32)) -> String {
     told(code, work, attempt, attempt >= of, true)
 }
 
-/// What is asked while nothing has failed since a person answered.
-fn after_answer(decision: Decision, code: Code, work: Work, checked: bool) -> String {
+/// What is asked while nothing has failed since a person answered: whether the work is checked here, and
+/// whether approaches are listed that failed before.
+fn after_answer(
+    decision: Decision,
+    code: Code,
+    work: Work,
+    (checked, tried): (bool, bool),
+) -> String {
     let told = match (decision, work) {
         (Decision::ProvideGuidance, Work::Task) => GUIDED.to_owned(),
         (Decision::ProvideGuidance, Work::Job) => format!("{REPAIR} {GUIDED}\n{REPAIRING}"),
+        (Decision::SimplerVersion, _) if !tried => meaning(decision).to_owned(),
         (Decision::SimplerVersion, _) if checked => format!("{SIMPLER}\n{REFUSED}"),
         (Decision::SimplerVersion, _) => SIMPLER.to_owned(),
         (_, Work::Task) => return GO_ON.to_owned(),
@@ -149,7 +157,7 @@ const GUIDED: &str = "\
 Follow the person's words. Where they keep an approach, keep it and change only what they name; where \
 they want another one, take another one. The work is checked anew, also where it is the same as before.";
 
-/// Where a person wants less.
+/// Where a person wants less, and something was tried.
 const SIMPLER: &str = "\
 Build the smallest version that meets the heart of the goal, in another way than those listed above, \
 and say what you left out.";

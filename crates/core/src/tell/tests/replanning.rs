@@ -260,6 +260,19 @@ fn after_guidance_the_persons_words_decide_about_the_approach() {
     assert!(text.contains("The guidance above still holds"), "{text}");
 }
 
+// TX3: after a question of the agent's own nothing has failed
+#[test]
+fn a_simpler_version_speaks_of_approaches_only_where_some_are_listed() {
+    let guidance = Guidance { decision: Decision::SimplerVersion, words: "" };
+    let asked = Replan { guidance: Some(guidance), answered: true, ..context(&[]) };
+    let told = ["those listed above", "repeats a failed one is refused"];
+    let text = replan(&asked);
+    assert!(text.contains("Build the smallest version"), "{text}");
+    assert!(told.iter().all(|part| !text.contains(part)), "{text}");
+    let text = replan(&Replan { earlier: &tried(), ..asked });
+    assert!(told.iter().all(|part| text.contains(part)), "{text}");
+}
+
 // T0.17: approaches are numbered as they come
 #[test]
 fn the_number_is_that_of_the_approach_that_begins() {
