@@ -5,6 +5,7 @@ mod begin;
 mod board;
 mod detach;
 mod dry;
+mod elsewhere;
 mod ending;
 mod follow;
 mod in_place;
@@ -40,12 +41,12 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     let resolved =
         Resolved::load(project.root(), args.follow.config.path.as_deref(), &args.flags())?;
     let project = project.with(resolved.clone());
-    let mut tasks = tasks::tasks(&project, &args.work, dir)?;
     let options = kept_options(&args.flags(), args.follow.config.path.as_deref());
-    for task in &mut tasks {
-        task.options.clone_from(&options);
-    }
     project::runtime()?.block_on(async {
+        let mut tasks = tasks::tasks(&project, &args.work, dir).await?;
+        for task in &mut tasks {
+            task.options.clone_from(&options);
+        }
         let crew = Crew::gather(&project, resolved).await?.under(options);
         let plan = crew.plan(tasks)?;
         if args.dry {

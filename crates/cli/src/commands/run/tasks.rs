@@ -11,6 +11,7 @@ use unstuck_core::plan::TaskSpec;
 use unstuck_core::plan::file::{self, FILE_BYTES_MAX, Source};
 use unstuck_world::redact::Redactor;
 
+use super::elsewhere::elsewhere;
 use crate::build::redactor;
 use crate::error::{Error, TasksError};
 use crate::problem::Problem;
@@ -19,13 +20,13 @@ use crate::render;
 use crate::render::words::plain_line;
 
 /// Where tasks are looked for when none are named.
-const FOLDERS: [&str; 2] = ["tasks", ".ai/tasks"];
+pub(super) const FOLDERS: [&str; 2] = ["tasks", ".ai/tasks"];
 
 /// So many names of a folder are looked at for one that is much like another.
 const NEAR_ENTRIES_MAX: usize = 10_000;
 
 /// The tasks, or everything that is wrong with them.
-pub(super) fn tasks(
+pub(super) async fn tasks(
     project: &Project,
     named: &[String],
     dir: Option<&Path>,
@@ -35,7 +36,7 @@ pub(super) fn tasks(
         let folders = FOLDERS.map(|folder| project.root().join(folder));
         let folder =
             folders.into_iter().find(|folder| folder.is_dir()).ok_or(TasksError::Nothing)?;
-        return read(project, task_files(&folder)?);
+        return read(project, task_files(&folder)?).await;
     }
     // An empty variable of a script names nothing, least of all this folder.
     if named.iter().all(|name| name.trim().is_empty()) {
@@ -57,7 +58,7 @@ pub(super) fn tasks(
             );
         }
     }
-    read(project, files)
+    read(project, files).await
 }
 
 /// One task: a goal in a few words.
@@ -72,7 +73,7 @@ pub(in crate::commands) fn goal(project: &Project, words: String) -> Result<Vec<
 }
 
 /// The tasks in files and folders of the project; without any, those in its usual folder.
-pub(in crate::commands) fn of_project(
+pub(in crate::commands) async fn of_project(
     project: &Project,
     paths: &[String],
 ) -> Result<Vec<TaskSpec>, Error> {
@@ -87,7 +88,7 @@ pub(in crate::commands) fn of_project(
         let near = near(project.root(), name);
         return Err(TasksError::NotThere { name: plain_line(name), near }.into());
     }
-    tasks(project, paths, Some(project.root()))
+    tasks(project, paths, Some(project.root())).await
 }
 
 /// A goal is a sentence; a mistyped file is none.
@@ -110,7 +111,7 @@ fn near(here: &Path, name: &str) -> Option<String> {
 }
 
 /// The task files of a folder, by name.
-fn task_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn task_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let unreadable = |source| Error::Folder { place: folder.display().to_string(), source };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
@@ -134,13 +135,13 @@ fn is_task_file(path: &Path) -> bool {
 }
 
 /// Reads the files, and tells all problems of all of them at once.
-fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> {
+async fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> {
     let redactor = redactor(project);
     let mut problems = Vec::new();
     let mut texts: Vec<(String, Vec<u8>)> = Vec::new();
-    for path in files {
-        let shown = shown(project, &path);
-        match bytes(&path) {
+    for path in &files {
+        let shown = shown(project, path);
+        match bytes(path) {
             Ok(bytes) => {
                 // What is no text is told as such by whoever reads it.
                 let text = String::from_utf8(bytes)
@@ -157,7 +158,14 @@ fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, Error> 
             Err(problem) => problems.push(told(problem)),
         }
     }
-    match file::read(&sources) {
+    let read = match file::read(&sources) {
+        // It may be done already, or in a file that was not named.
+        Err(wrong) if wrong.iter().any(is_unknown_need) => {
+            file::read_beside(&sources, &elsewhere(project, &files).await?)
+        }
+        read => read,
+    };
+    match read {
         Ok(tasks) => {
             problems.extend(tasks.iter().filter_map(secret_check));
             let tasks = tasks.into_iter().map(|task| in_public(&redactor, task));
@@ -202,17 +210,21 @@ fn in_public(redactor: &Redactor, task: TaskSpec) -> TaskSpec {
 }
 
 /// The path from the root of the project, which is how everybody sees it.
-fn shown(project: &Project, path: &Path) -> String {
+pub(super) fn shown(project: &Project, path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     whole.strip_prefix(project.root()).unwrap_or(&whole).display().to_string()
 }
 
 /// No more of a file than a task may have, and one byte to see that it has more.
-fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(super) fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = FILE_BYTES_MAX as u64 + 1;
     fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+const fn is_unknown_need(problem: &file::Problem) -> bool {
+    matches!(problem.wrong, file::Wrong::UnknownNeed { .. })
 }
 
 fn told(problem: file::Problem) -> Problem {

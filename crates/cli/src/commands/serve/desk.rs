@@ -108,7 +108,7 @@ impl Desk for ServedDesk {
         let not_now = |error: Error| Refused::NotNow(told(&error));
         let tasks = match work {
             Wanted::Goal(words) => tasks::goal(&self.project, words),
-            Wanted::Files(paths) => tasks::of_project(&self.project, &paths),
+            Wanted::Files(paths) => tasks::of_project(&self.project, &paths).await,
         };
         let tasks = tasks.map_err(malformed)?;
         let settings = self.project.settings().map_err(not_now)?;

@@ -75,6 +75,30 @@ fn a_circle_is_named_and_a_mistyped_file_is_no_goal() {
     assert_eq!(stage.run(&["run", "no-such-file.md"]).exit, 2);
 }
 
+// A task of an earlier build that is done and on the branch is as good as one of this build.
+#[test]
+fn a_need_is_met_by_an_earlier_build_once_it_has_landed() {
+    let stage = Stage::new();
+    task(&stage, "001-base", "priority: 1");
+    task(&stage, "002-roof", "depends_on: 001");
+    stage.commit();
+    let refused = |why: &str, way: &str| {
+        let ran = stage.run(&["run", "tasks/002-roof.md"]);
+        assert_eq!(ran.exit, 78, "{ran}");
+        assert!(ran.stderr.contains(why) && ran.stderr.contains(way), "{ran}");
+    };
+    refused("it needs `001-base`, which is not done", "`unstuck run tasks/001-base.md` does it");
+    assert!(!stage.path(".unstuck/state.db").exists(), "nothing was started");
+    let ran = stage.run(&["run", "tasks/001-base.md"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    refused("which is done and not on your branch yet", "`unstuck land b0 --merge` brings it");
+    stage.git(&["merge", "--quiet", "--squash", "unstuck/b0"]);
+    stage.commit();
+    let ran = stage.run(&["run", "tasks/002-roof.md"]);
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert_eq!(stage.git(&["log", "--format=%s", "main..unstuck/b1"]), "Do 002-roof\n");
+}
+
 #[test]
 fn tasks_run_side_by_side_unless_they_may_change_the_same() {
     let stage = Stage::new();

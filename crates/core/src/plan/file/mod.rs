@@ -23,5 +23,6 @@ mod yaml;
 
 pub use checklist::{Mark, tick};
 pub use goal::goal;
+pub use needs::{Elsewhere, Standing};
 pub use problem::{Problem, Wrong};
-pub use read::{ALL_BYTES_MAX, FILE_BYTES_MAX, Source, TASKS_MAX, read};
+pub use read::{ALL_BYTES_MAX, FILE_BYTES_MAX, Source, TASKS_MAX, names, read, read_beside};

@@ -13,6 +13,53 @@ const SUGGESTIONS_MAX: u32 = 20;
 /// Longer names are not mistyped ones, and comparing takes the square of their length.
 const MISTYPED_CHARS_MAX: usize = 64;
 
+/// A task that is not among those that are read: of an earlier build, or in a file that was not named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+/// How a task stands that others may need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is done, and its work is where a new build begins.
+    There,
+    /// Its work is not there.
+    NotThere {
+        /// Why: "which is not done".
+        why: String,
+        /// What brings it.
+        way: String,
+    },
+}
+
+/// Those that are needed and not among those that are read, by name.
+pub(super) struct Others<'a> {
+    all: &'a [Elsewhere],
+    index: Index<'a>,
+}
+
+impl<'a> Others<'a> {
+    pub(super) fn of(all: &'a [Elsewhere], names: &'a [String]) -> Self {
+        Self { all, index: Index::of(names) }
+    }
+
+    /// Whether what is needed is there; what is wrong otherwise. What nobody knows is wrong as it was.
+    pub(super) fn settle(&mut self, said: &str, unknown: Wrong) -> Result<(), Wrong> {
+        let Ok(at) = self.index.find(said) else { return Err(unknown) };
+        match &self.all[at] {
+            Elsewhere { standing: Standing::There, .. } => Ok(()),
+            Elsewhere { name, standing: Standing::NotThere { why, way } } => {
+                let (name, why, way) = (name.clone(), why.clone(), way.clone());
+                Err(Wrong::NotThere { name, why, way })
+            }
+        }
+    }
+}
+
 /// All tasks by what they may be called.
 pub(super) struct Index<'a> {
     names: &'a [String],

@@ -137,6 +137,16 @@ pub enum Wrong {
         /// The one that was meant, perhaps.
         nearest: Option<String>,
     },
+    /// What is needed is no task of this build, and its work is not there.
+    #[error("it needs `{name}`, {why}")]
+    NotThere {
+        /// What is needed.
+        name: String,
+        /// Why it is not there: "which is not done".
+        why: String,
+        /// What brings it.
+        way: String,
+    },
     /// What is needed could be more than one task.
     #[error("it needs `{name}`, which could be {}", .fits.join(" or "))]
     Ambiguous {
@@ -181,6 +191,7 @@ impl Wrong {
             Self::BadName(_) => "use letters, digits, `-`, `_` and `.`, at most 100".to_owned(),
             Self::Twice { .. } => "give one of them another name".to_owned(),
             Self::UnknownNeed { nearest: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::NotThere { way, .. } => way.clone(),
             Self::Ambiguous { .. } => "write the whole name".to_owned(),
             Self::Cycle(_) => "remove one of these needs".to_owned(),
             Self::UnknownNeed { nearest: None, .. } => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checklist;
 use super::front::{self, Keys};
-use super::needs::Index;
+use super::needs::{Elsewhere, Index, Others};
 use super::outline::Outline;
 use super::problem::{Problem, Wrong};
 use super::task::{self, Body, Draft};
@@ -45,6 +45,15 @@ impl<'a> Source<'a> {
 /// The tasks of all files in the order of the files, each with the full names of those it needs: they
 /// make a [`Plan`](crate::plan::Plan). Or everything that is wrong, in the order of files and lines.
 pub fn read(files: &[Source<'_>]) -> Result<Vec<TaskSpec>, Vec<Problem>> {
+    read_beside(files, &[])
+}
+
+/// The same where tasks are known that are not in these files: what is done and there needs no task of
+/// this build.
+pub fn read_beside(
+    files: &[Source<'_>],
+    elsewhere: &[Elsewhere],
+) -> Result<Vec<TaskSpec>, Vec<Problem>> {
     let mut wrong = Problems::default();
     let mut drafts: Vec<(usize, Draft)> = Vec::new();
     let total: usize = files.iter().map(|file| file.text.len()).sum();
@@ -63,9 +72,14 @@ pub fn read(files: &[Source<'_>]) -> Result<Vec<TaskSpec>, Vec<Problem>> {
     } else if drafts.is_empty() {
         wrong.add(0, None, Wrong::NothingToDo);
     } else {
-        together(files, &mut drafts, &mut wrong);
+        together(files, &mut drafts, elsewhere, &mut wrong);
     }
     wrong.or(files, drafts)
+}
+
+/// The names of the tasks in a file.
+pub fn names(file: &Source<'_>) -> Vec<String> {
+    one(file).into_iter().map(|draft| draft.spec.name).collect()
 }
 
 /// The tasks of one file. One that cannot be read is a task by its name: others may need it.
@@ -98,7 +112,12 @@ pub(super) fn without_mark(text: &str) -> &str {
 }
 
 /// What shows only when all tasks are there: names, needs and their order.
-fn together(files: &[Source<'_>], drafts: &mut [(usize, Draft)], wrong: &mut Problems) {
+fn together(
+    files: &[Source<'_>],
+    drafts: &mut [(usize, Draft)],
+    elsewhere: &[Elsewhere],
+    wrong: &mut Problems,
+) {
     let names: Vec<String> = drafts.iter().map(|(_, draft)| draft.spec.name.clone()).collect();
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, (file, draft)) in drafts.iter().enumerate() {
@@ -109,6 +128,8 @@ fn together(files: &[Source<'_>], drafts: &mut [(usize, Draft)], wrong: &mut Pro
             wrong.add(*file, Some(draft.line), Wrong::Twice { name: names[at].clone(), other });
         }
     }
+    let other_names: Vec<String> = elsewhere.iter().map(|other| other.name.clone()).collect();
+    let mut others = Others::of(elsewhere, &other_names);
     let mut index = Index::of(&names);
     let mut needs: Vec<Vec<u32>> = vec![Vec::new(); drafts.len()];
     for (at, (file, draft)) in drafts.iter_mut().enumerate() {
@@ -119,6 +140,11 @@ fn together(files: &[Source<'_>], drafts: &mut [(usize, Draft)], wrong: &mut Pro
             match index.find(said) {
                 Ok(needed) if !found.insert(needed) => {}
                 Ok(needed) => draft.spec.depends_on.push(names[needed].clone()),
+                Err(what @ Wrong::UnknownNeed { .. }) => {
+                    if let Err(what) = others.settle(said, what) {
+                        wrong.add(*file, Some(*line), what);
+                    }
+                }
                 Err(what) => wrong.add(*file, Some(*line), what),
             }
         }

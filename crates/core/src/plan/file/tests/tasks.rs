@@ -2,7 +2,7 @@
 
 use super::{files, one};
 use crate::plan::Plan;
-use crate::plan::file::{Wrong, goal};
+use crate::plan::file::{Elsewhere, Source, Standing, Wrong, goal, names, read_beside};
 use crate::policy::Amount;
 
 const FULL: &str = "\
@@ -163,4 +163,27 @@ fn the_usual_layout_is_read_as_it_is() {
     assert_eq!(task.scope.forbidden, ["web/admin/**"]);
     assert_eq!(task.depends_on, ["TASK-001-accounts"]);
     assert_eq!(task.brief, login);
+}
+
+#[test]
+fn what_is_done_and_there_needs_no_task_of_this_build() {
+    let roof =
+        Source { path: "tasks/002-roof.md", text: "---\ndepends_on: [001]\n---\n# Roof\n\nr" };
+    let base = |standing| [Elsewhere { name: "001-base".to_owned(), standing }];
+    let tasks = read_beside(&[roof], &base(Standing::There)).unwrap();
+    assert_eq!(tasks[0].depends_on, [""; 0]);
+    let not_done = Standing::NotThere {
+        why: "which is not done".to_owned(),
+        way: "`unstuck run tasks/001-base.md` does it".to_owned(),
+    };
+    let problems = read_beside(&[roof], &base(not_done)).unwrap_err();
+    assert_eq!(
+        problems[0].to_string(),
+        "tasks/002-roof.md:2: it needs `001-base`, which is not done"
+    );
+    assert_eq!(problems[0].hint().unwrap(), "`unstuck run tasks/001-base.md` does it");
+    // Where nobody knows it, it is unknown.
+    let problems = read_beside(&[roof], &[]).unwrap_err();
+    assert!(matches!(problems[0].wrong, Wrong::UnknownNeed { .. }), "{problems:?}");
+    assert_eq!(names(&roof), ["002-roof"]);
 }

@@ -1,0 +1,115 @@
+//! Tasks that others need and that are not among those that were named: of earlier builds, and in files
+//! beside them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use unstuck_core::engine::{BuildId, TaskState};
+use unstuck_core::plan::file::{Elsewhere, Source, Standing, names};
+use unstuck_store::tables::{BuildRow, TaskRow};
+use unstuck_world::git::Git;
+use unstuck_world::workspace;
+
+use super::tasks::{FOLDERS, bytes, shown, task_files};
+use crate::error::Error;
+use crate::project::Project;
+
+const NOT_DONE: &str = "which is not done";
+
+/// All tasks that are known beside these files.
+pub(super) async fn elsewhere(
+    project: &Project,
+    files: &[PathBuf],
+) -> Result<Vec<Elsewhere>, Error> {
+    let mut known = of_builds(project).await?;
+    for (name, file) in beside(project, files) {
+        known.entry(name).or_insert_with(|| not_done(Some(&file)));
+    }
+    Ok(known.into_iter().map(|(name, standing)| Elsewhere { name, standing }).collect())
+}
+
+/// The tasks of earlier builds. Where one was done more than once, it is enough that its work is there
+/// once; otherwise the latest counts.
+async fn of_builds(project: &Project) -> Result<BTreeMap<String, Standing>, Error> {
+    let mut known = BTreeMap::new();
+    let store = match project.store() {
+        Err(Error::NothingHere { .. }) => return Ok(known),
+        store => store?,
+    };
+    let git = workspace::Project::open("git", project.root()).await?.git().clone();
+    for build in store.builds(project.name()).await? {
+        let mut is_there = None;
+        for task in store.tasks(project.name(), build.id).await? {
+            if task.spec.session.is_some() || task.spec.job.is_some() {
+                continue;
+            }
+            let is_done = task.moved.state == TaskState::Done;
+            if is_done && is_there.is_none() {
+                is_there = Some(is_on_the_branch(&git, build.id).await?);
+            }
+            let found = standing(&build, &task, is_there == Some(true));
+            let name = task.spec.name.clone();
+            if found == Standing::There || !known.contains_key(&name) {
+                known.insert(name, found);
+            }
+        }
+    }
+    Ok(known)
+}
+
+fn standing(build: &BuildRow, task: &TaskRow, is_there: bool) -> Standing {
+    let id = build.id;
+    match task.moved.state {
+        TaskState::Done if is_there => Standing::There,
+        TaskState::Done => Standing::NotThere {
+            why: "which is done and not on your branch yet".to_owned(),
+            way: format!("`unstuck land {id} --merge` brings it"),
+        },
+        _ if build.state.has_ended() => not_done(task.spec.file.as_deref()),
+        _ => Standing::NotThere {
+            why: NOT_DONE.to_owned(),
+            way: format!("`unstuck resume` goes on with it in {id}"),
+        },
+    }
+}
+
+fn not_done(file: Option<&str>) -> Standing {
+    let way = match file {
+        Some(file) => format!("`unstuck run {file}` does it"),
+        None => "run it first".to_owned(),
+    };
+    Standing::NotThere { why: NOT_DONE.to_owned(), way }
+}
+
+/// Whether all that a build brought is on the person's branch, by whatever way. Whose branch is gone was
+/// brought or given up by a person.
+async fn is_on_the_branch(git: &Git, build: BuildId) -> Result<bool, Error> {
+    let Some(tip) = git.commit_of(&workspace::Project::branch(build)).await? else {
+        return Ok(true);
+    };
+    let head = git.head().await?;
+    let Some(base) = git.merge_base(&head, &tip).await? else { return Ok(false) };
+    if base == tip {
+        return Ok(true);
+    }
+    // It may have been squashed or written anew: then it has nothing to add.
+    let merged = git.merge(&base, &head, &tip).await?;
+    let own = git.tree_of(head.as_str()).await?;
+    Ok(merged.conflicts.is_empty() && own.as_ref() == Some(&merged.tree))
+}
+
+/// The tasks of other files in the same folders and in the usual ones, with their files. What cannot be
+/// read is no task.
+fn beside(project: &Project, files: &[PathBuf]) -> Vec<(String, String)> {
+    let usual = FOLDERS.map(|folder| project.root().join(folder));
+    let folders = files.iter().filter_map(|file| file.parent()).map(Path::to_owned);
+    let folders: BTreeSet<PathBuf> = folders.chain(usual).collect();
+    let others = folders.iter().filter_map(|folder| task_files(folder).ok()).flatten();
+    let mut found = Vec::new();
+    for path in others {
+        let (file, bytes) = (shown(project, &path), bytes(&path).unwrap_or_default());
+        let Ok(source) = Source::from_bytes(&file, &bytes) else { continue };
+        found.extend(names(&source).into_iter().map(|name| (name, file.clone())));
+    }
+    found
+}
