@@ -44,8 +44,8 @@ impl Workspace {
     }
 
     /// Takes the work of a task that was left out away from the person's own tree, and saves it as an
-    /// attempt. Nothing happens where the tree is not as the task left it: the branch is another one or
-    /// has moved on, or the person has gone on in the same files.
+    /// attempt. Nothing happens where the tree is set aside for a person, or is not as the task left it:
+    /// the branch is another one or has moved on, or the person has gone on in the same files.
     pub async fn take_left_out(
         project: &Project,
         place: Place,
@@ -57,6 +57,9 @@ impl Workspace {
             return Ok(None);
         }
         let Ok(workspace) = Self::in_place_at(project, place).await else { return Ok(None) };
+        if workspace.quarantined()?.is_some() {
+            return Ok(None);
+        }
         workspace.finish_move().await?;
         let base = workspace.base().await?;
         let has_moved_on = workspace.git.head().await? != base;
