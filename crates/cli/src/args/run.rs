@@ -4,7 +4,7 @@ use unstuck_core::time::Span;
 
 use super::config::ConfigFile;
 use super::value::{money, span, time_of_day};
-use crate::settings::{Money, Provider};
+use crate::settings::{MAX_COST, Money, Provider};
 
 /// Run tasks: files, a folder of them, a plan, or a goal in quotes
 #[derive(Debug, clap::Args)]
@@ -107,7 +107,7 @@ impl Run {
             flags.push(("agent.model", model.clone(), "--model"));
         }
         if let Some(money) = self.max_cost {
-            flags.push(("budget.per_build.money", money.to_string(), "--max-cost"));
+            flags.push((MAX_COST, money.to_string(), "--max-cost"));
         }
         if self.in_place {
             flags.push(("run.in_place", true.to_string(), "--in-place"));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use unstuck_core::fault::{Code, Gate};
 use unstuck_core::plan::{MutationKind, MutationSpec, TaskSpec};
+use unstuck_core::policy::Overrides;
 use unstuck_runner::build::{Gates, TaskSettings};
 use unstuck_world::agent::Limits;
 use unstuck_world::provider::prices::Prices;
@@ -14,7 +15,7 @@ use super::agents::Agents;
 use super::brief::brief;
 use crate::error::Error;
 use crate::problem::Problem;
-use crate::settings::{Baseline, FILE, Mode, Settings};
+use crate::settings::{Baseline, FILE, MAX_COST, Mode, Settings};
 
 /// The task as the engine gets it: with its account, and what happens after its checks.
 pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, Error> {
@@ -29,7 +30,12 @@ pub(crate) fn complete(agents: &Agents<'_>, spec: TaskSpec) -> Result<TaskSpec, 
         allowed: allowed(agents.settings, &spec.scope.allowed),
         ..spec.scope
     };
+    // It holds for this build, and for all that goes on with it.
+    let build_budget =
+        spec.options.contains_key(MAX_COST).then_some(agents.policy.budget.per_build);
+    let overrides = Overrides { build_budget, ..spec.overrides };
     Ok(TaskSpec {
+        overrides,
         provider: Some(provider.name().to_owned()),
         gate: agents.gate(provider),
         scope,

@@ -23,7 +23,7 @@ pub(crate) use job_files::FOLDER as JOBS_FOLDER;
 pub(crate) use keys::schema;
 pub(crate) use layer::Origin;
 pub(crate) use notify::Notify;
-pub(crate) use options::{RunOptions, joined_options, kept_options, load_under};
+pub(crate) use options::{MAX_COST, RunOptions, joined_options, kept_options, load_under};
 pub(crate) use resolve::{FILE, Flags, Resolved, Shown, variable};
 pub(crate) use sections::{
     Agent, Audience, Baseline, Dialect, Github, Mode, Permissions, Provider, Settings, WallSettings,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::resolve::{Flags, Resolved};
-use super::units::Money;
 use crate::error::Error;
 
 /// The paths of settings, and `config` for another file of settings, with their values.
@@ -14,14 +13,14 @@ pub(crate) type RunOptions = BTreeMap<String, String>;
 /// The file that held the settings.
 const CONFIG: &str = "config";
 /// How much a build may cost.
-const MONEY: &str = "budget.per_build.money";
+pub(crate) const MAX_COST: &str = "budget.per_build.money";
 
 /// The settings that options set, and the options.
 const OPTIONS: [(&str, &str); 5] = [
     ("run.jobs", "--jobs"),
     ("agent.provider", "--provider"),
     ("agent.model", "--model"),
-    (MONEY, "--max-cost"),
+    (MAX_COST, "--max-cost"),
     ("run.in_place", "--in-place"),
 ];
 
@@ -49,24 +48,14 @@ pub(crate) fn load_under(
     Resolved::load(root, config.or_else(|| options.get(CONFIG).map(Path::new)), &flags)
 }
 
-/// What holds for several builds together: the least that one of them may cost, and else what the
-/// first of them says.
+/// What holds for several builds together: what the first of them says. What each of them may cost is
+/// kept with its tasks.
 pub(crate) fn joined_options(builds: impl IntoIterator<Item = RunOptions>) -> RunOptions {
     let mut joined = RunOptions::new();
     for (path, value) in builds.into_iter().flatten() {
-        match joined.get(&path) {
-            Some(known) if path != MONEY || !is_less(&value, known) => {}
-            _ => {
-                joined.insert(path, value);
-            }
-        }
+        joined.entry(path).or_insert(value);
     }
     joined
-}
-
-fn is_less(money: &str, than: &str) -> bool {
-    let read = |text: &str| Money::read(text).ok();
-    read(money).zip(read(than)).is_some_and(|(money, than)| money.0 < than.0)
 }
 
 #[cfg(test)]
@@ -74,17 +63,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_for_a_build_is_said_again_and_the_least_cost_holds_for_all() {
+    fn what_was_said_for_a_build_is_said_again_and_the_first_one_counts() {
         let flags: Flags = vec![
-            (MONEY, "3".to_owned(), "--max-cost"),
+            (MAX_COST, "3".to_owned(), "--max-cost"),
             ("run.in_place", "true".to_owned(), "--in-place"),
         ];
         let first = kept_options(&flags, Some(Path::new("/etc/strict.toml")));
         assert_eq!(first[CONFIG], "/etc/strict.toml");
-        let second = RunOptions::from([(MONEY.to_owned(), "2.50".to_owned())]);
-        let third = RunOptions::from([(MONEY.to_owned(), "10".to_owned())]);
+        let second = RunOptions::from([(MAX_COST.to_owned(), "2.50".to_owned())]);
+        let third = RunOptions::from([(MAX_COST.to_owned(), "10".to_owned())]);
         let joined = joined_options([first, second, third]);
-        assert_eq!((joined[MONEY].as_str(), joined["run.in_place"].as_str()), ("2.50", "true"));
+        assert_eq!((joined[MAX_COST].as_str(), joined["run.in_place"].as_str()), ("3", "true"));
 
         let root = tempfile::tempdir().unwrap();
         let settings = load_under(root.path(), &RunOptions::default(), None).unwrap().settings;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::build::Build;
 use super::ids::TaskId;
 use super::state::State;
 use crate::fault::BudgetSpan;
@@ -17,13 +18,22 @@ pub(super) fn caps(
     let task = state.task(id)?;
     let build = state.build(task.build)?;
     let own = task.spec.overrides.budget.unwrap_or(budget.per_task);
-    // The home of all jobs never ends, so what it costs in all is no measure.
-    let whole = if build.standing { Amount::ZERO } else { budget.per_build };
     Some([
         (BudgetSpan::Task, own.raised_by(task.raised)),
-        (BudgetSpan::Build, whole.raised_by(build.raised)),
+        (BudgetSpan::Build, build_budget(state, budget, build).raised_by(build.raised)),
         (BudgetSpan::Day, budget.per_day),
     ])
+}
+
+/// What a build may spend, without what a person added: the limit that it was started with, or the
+/// project's.
+pub(super) fn build_budget(state: &State, budget: &Budget, build: &Build) -> Amount {
+    // The home of all jobs never ends, so what it costs in all is no measure.
+    if build.standing {
+        return Amount::ZERO;
+    }
+    let first = build.tasks.first().and_then(|task| state.task(*task));
+    first.and_then(|task| task.spec.overrides.build_budget).unwrap_or(budget.per_build)
 }
 
 /// What is spent and reserved of a budget.

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::chance::Rng;
 use crate::time::{Span, Time};
 
+/// The most that is added to a wait the server asked for: enough to come one after the other, and little
+/// enough for the time that a person is told to be the server's.
+const SERVER_JITTER_MAX: Span = Span::from_mins(1);
+
 /// A wait that doubles up to a cap, with a random share on top so that many do not come at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -37,9 +41,10 @@ impl Backoff {
         wait.plus(rng.up_to(wait.percent(self.jitter_percent)))
     }
 
-    /// A wait the server asked for; never shorter than what it said.
+    /// A wait the server asked for; never shorter than what it said, and hardly longer.
     pub fn asked(&self, wait: Span, rng: &mut Rng) -> Span {
-        wait.plus(rng.up_to(wait.percent(self.server_jitter_percent)))
+        let most = wait.percent(self.server_jitter_percent);
+        wait.plus(rng.up_to(most.min(SERVER_JITTER_MAX)))
     }
 
     /// When to try again: the server's word wins over our own count.
@@ -93,6 +98,10 @@ mod tests {
             let until = Backoff::default().until(
                 n, Some(Span::from_secs(30)), None, now, &mut Rng::seeded(seed));
             prop_assert!((30_000..=33_000).contains(&until.since(now).as_millis()));
+            let day = Span::from_hours(24);
+            let until = Backoff::default().until(n, Some(day), None, now, &mut Rng::seeded(seed));
+            let beyond = until.since(now).as_millis() - day.as_millis();
+            prop_assert!(beyond <= 60_000, "{beyond}");
         }
     }
 }

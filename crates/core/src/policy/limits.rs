@@ -180,6 +180,9 @@ pub struct Overrides {
     pub tool_calls: Option<u32>,
     /// What the task may spend.
     pub budget: Option<Amount>,
+    /// What its build may spend; all tasks of a build say the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_budget: Option<Amount>,
 }
 
 /// The limits that hold for one fault of one task.

@@ -98,6 +98,27 @@ fn a_build_without_room_stands_still_and_asks_once() {
     assert!(!happened(&reserve(&mut stage, "b", 60), "agent.build_paused"));
 }
 
+// B87
+#[test]
+fn a_build_keeps_the_limit_that_it_was_started_with() {
+    let limited = |name: &str| {
+        let mut task = task(name);
+        task.overrides.build_budget = Some(tokens(100));
+        task
+    };
+    let mut policy = Policy::default();
+    policy.budget.per_build = tokens(1_000);
+    let mut stage = Stage::with(policy);
+    stage.build(vec![limited("a"), limited("b")]);
+    reserve(&mut stage, "a", 60);
+    assert!(happened(&reserve(&mut stage, "b", 60), "agent.build_paused"));
+    stage.answer(Decision::Continue);
+    let build = stage.state.builds().next().unwrap();
+    assert_eq!(build.raised, tokens(100), "by the same limit, not by the project's");
+    stage.build(vec![task("c")]);
+    assert!(!happened(&reserve(&mut stage, "c", 600), "agent.build_paused"));
+}
+
 // TX17
 #[test]
 fn a_day_without_room_is_slept_through_again_and_again() {

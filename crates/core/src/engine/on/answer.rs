@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::engine::caps::build_budget;
 use crate::engine::command::Rejected;
 use crate::engine::effect::Start;
 use crate::engine::event::{Event, PauseCause, Raised, Reconciled};
@@ -367,7 +368,11 @@ fn about_build(turn: &mut Turn<'_>, build: BuildId, question: &Question, decisio
         let more = turn.policy.retry.pause_after_questions.saturating_mul(times(decision));
         Raised::Questions { build, more }
     } else {
-        Raised::Build { build, more: raise(question, turn.policy.budget.per_build, decision) }
+        let set = turn
+            .state
+            .build(build)
+            .map_or(Amount::ZERO, |build| build_budget(turn.state, &turn.policy.budget, build));
+        Raised::Build { build, more: raise(question, set, decision) }
     };
     turn.emit(Event::LimitRaised { raised });
     flow::resume(turn, build, Event::BuildResumed { build }, why);
