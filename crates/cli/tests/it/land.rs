@@ -143,6 +143,10 @@ fn or_the_commits_of_the_build_on_top() {
     assert_eq!(here.git(&["log", "--format=%s", &format!("{mine}..main")]), "Add the notes");
     assert_eq!(here.git(&["rev-parse", "main~1", "unstuck/b0"]), format!("{mine}\n{theirs}"));
     assert_eq!(here.git(&["status", "--porcelain"]), "");
+    for again in [&[][..], &["--merge"], &["--rebase"]] {
+        let again = here.land(again);
+        assert_eq!(again.stdout, "Everything of build b0 is in main already.\n", "{again}");
+    }
 }
 
 #[test]
@@ -158,6 +162,28 @@ fn what_is_not_committed_is_never_touched() {
     fs::write(here.path("mine.md"), "in nobody's way\n").unwrap();
     assert_eq!(here.land(&["--merge"]).exit, 0);
     insta::assert_snapshot!("not_touched", [uncommitted, in_the_way].join("\n"));
+}
+
+#[test]
+fn what_git_ignores_is_not_written_over() {
+    let here = Landing::new();
+    fs::write(here.path(".git/info/exclude"), "notes.md\n").unwrap();
+    fs::write(here.path("notes.md"), "my own notes\n").unwrap();
+    let said = here.land(&[]);
+    assert!(said.stdout.contains("It cannot be brought yet: files that git"), "{said}");
+    let file = here.refused(&["--merge"]);
+    assert!(file.contains("in the way: notes.md"), "{file}");
+    assert_eq!(fs::read_to_string(here.path("notes.md")).unwrap(), "my own notes\n");
+    fs::remove_file(here.path("notes.md")).unwrap();
+    fs::create_dir_all(here.path("notes.md/below")).unwrap();
+    fs::write(here.path("notes.md/below/keep"), "mine\n").unwrap();
+    let folder = here.refused(&["--rebase"]);
+    assert!(folder.contains("in the way: notes.md/below/keep"), "{folder}");
+    assert_eq!(fs::read_to_string(here.path("notes.md/below/keep")).unwrap(), "mine\n");
+    fs::remove_file(here.path("notes.md/below/keep")).unwrap();
+    here.git(&["checkout", "-q", "--detach"]);
+    let said = here.land(&[]);
+    assert!(said.stdout.contains("It cannot be brought yet: you are on no branch"), "{said}");
 }
 
 #[test]

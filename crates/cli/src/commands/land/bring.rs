@@ -1,8 +1,10 @@
 //! Bringing it: one finished commit, and the person's branch goes on to it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use unstuck_world::git::raw::What;
 use unstuck_world::git::status::Entry;
 use unstuck_world::git::{NewCommit, Oid};
 
@@ -21,10 +23,7 @@ pub(super) async fn bring(coming: &mut Coming, how: How) -> Result<(), Error> {
     if coming.commits.is_empty() {
         return Ok(());
     }
-    if coming.onto.is_none() {
-        return Err(LandError::NoBranchHere.into());
-    }
-    clean(coming).await?;
+    require_clean(coming).await?;
     let found = &coming.found;
     let next = if found.git.is_ancestor(&found.head, &found.tip).await? {
         found.tip.clone()
@@ -34,30 +33,96 @@ pub(super) async fn bring(coming: &mut Coming, how: How) -> Result<(), Error> {
             How::Rebase => replayed(coming).await?,
         }
     };
+    require_room(coming, &next).await?;
     coming.found.git.go_on_to(&next).await?;
     coming.landed = Some(next);
     Ok(())
 }
 
-/// Nothing of the person's is in the way.
-async fn clean(coming: &Coming) -> Result<(), Error> {
-    let wanted: BTreeSet<&PathBuf> = coming.files.iter().map(|file| &file.path).collect();
-    let (mut changed, mut in_the_way) = (Vec::new(), Vec::new());
-    for entry in coming.found.git.status().await? {
-        match entry {
-            Entry::Changed(file) => changed.push(file.path),
-            Entry::Unmerged { path } => changed.push(path),
-            Entry::Untracked { path, .. } if wanted.contains(&path) => in_the_way.push(path),
-            Entry::Untracked { .. } | Entry::Ignored { .. } => {}
+/// Why it cannot be brought as things are, apart from conflicts; nothing where it can.
+pub(super) async fn hindrance(coming: &Coming) -> Result<Option<LandError>, Error> {
+    let Some(tree) = &coming.found.tree else { return Ok(None) };
+    let looked = match require_clean(coming).await {
+        Ok(()) => require_room(coming, tree).await,
+        hindered => hindered,
+    };
+    match looked {
+        Err(Error::Land(error)) => Ok(Some(error)),
+        looked => looked.map(|()| None),
+    }
+}
+
+/// The person is on a branch, and all of theirs is committed.
+async fn require_clean(coming: &Coming) -> Result<(), Error> {
+    if coming.onto.is_none() {
+        return Err(LandError::NoBranchHere.into());
+    }
+    let entries = coming.found.git.status().await?.into_iter();
+    let changed = entries.filter_map(|entry| match entry {
+        Entry::Changed(file) => Some(file.path),
+        Entry::Unmerged { path } => Some(path),
+        Entry::Untracked { .. } | Entry::Ignored { .. } => None,
+    });
+    match changed.collect::<Vec<_>>() {
+        files if files.is_empty() => Ok(()),
+        files => Err(LandError::Uncommitted { files }.into()),
+    }
+}
+
+/// Nothing that git does not know is where a commit or tree puts something new. Git itself would write
+/// over what it ignores.
+async fn require_room(coming: &Coming, next: &Oid) -> Result<(), Error> {
+    let Found { git, head, root, .. } = &coming.found;
+    let (mut new, mut gone) = (Vec::new(), BTreeSet::new());
+    for difference in git.differences(head, next).await? {
+        match difference.what {
+            What::Added | What::Copied => new.push(difference.path),
+            What::Renamed => {
+                new.push(difference.path);
+                gone.extend(difference.from);
+            }
+            What::Deleted => drop(gone.insert(difference.path)),
+            What::Modified | What::TypeChanged | What::Unmerged => {}
         }
     }
-    if !changed.is_empty() {
-        return Err(LandError::Uncommitted { files: changed }.into());
+    let mut files = BTreeSet::new();
+    for path in &new {
+        add_in_the_way(root, path, &gone, &mut files);
     }
-    if !in_the_way.is_empty() {
-        return Err(LandError::InTheWay { files: in_the_way }.into());
+    if files.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    Err(LandError::InTheWay { files: files.into_iter().collect() }.into())
+}
+
+/// Adds what stands where a new file is to be: the path itself, what lies in a folder there, or a file in
+/// place of one of its folders. What is `gone` with the same commit is not in the way.
+fn add_in_the_way(
+    root: &Path,
+    path: &Path,
+    gone: &BTreeSet<PathBuf>,
+    files: &mut BTreeSet<PathBuf>,
+) {
+    let mut above: Vec<&Path> = path.ancestors().filter(|at| *at != Path::new("")).collect();
+    above.reverse();
+    for at in above {
+        let Ok(there) = fs::symlink_metadata(root.join(at)) else { return };
+        if !there.is_dir() {
+            if !gone.contains(at) {
+                files.insert(at.to_owned());
+            }
+            return;
+        }
+    }
+    let below = fs::read_dir(root.join(path)).into_iter().flatten().flatten();
+    for entry in below {
+        let within = path.join(entry.file_name());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            add_in_the_way(root, &within, gone, files);
+        } else if !gone.contains(&within) {
+            files.insert(within);
+        }
+    }
 }
 
 /// One commit that joins both.

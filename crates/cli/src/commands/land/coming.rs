@@ -28,6 +28,9 @@ pub(super) struct Coming {
     pub(super) files: Vec<Changed>,
     /// Where both sides changed the same lines.
     pub(super) conflicts: Vec<PathBuf>,
+    /// Why it cannot be brought as things are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hindrance: Option<String>,
     /// Whether a task of it changed anything.
     #[serde(skip)]
     pub(super) has_work: bool,
@@ -44,6 +47,8 @@ pub(super) struct Coming {
 
 /// What is needed to bring it.
 pub(super) struct Found {
+    /// The person's working tree.
+    pub(super) root: PathBuf,
     pub(super) git: Git,
     pub(super) head: Oid,
     pub(super) tip: Oid,
@@ -78,9 +83,15 @@ impl Coming {
         let Some(base) = git.merge_base(&head, &tip).await? else {
             return Err(LandError::NothingInCommon { build: id }.into());
         };
-        let commits = git.commits(&head, &tip).await?;
+        let mut commits = git.commits(&head, &tip).await?;
         let differences = git.differences(&base, &tip).await?;
         let merged = git.merge(&base, &head, &tip).await?;
+        // Commits that were replayed have other names, and bring nothing any more.
+        if merged.conflicts.is_empty()
+            && git.tree_of(head.as_str()).await? == Some(merged.tree.clone())
+        {
+            commits.clear();
+        }
         let short = |name: String| name.strip_prefix(HEADS).map_or(name.clone(), str::to_owned);
         let tree = merged.conflicts.is_empty().then_some(merged.tree);
         Ok(Self {
@@ -94,11 +105,12 @@ impl Coming {
                 .map(|file| Changed { path: file.path, what: said(file.what) })
                 .collect(),
             conflicts: if commits.is_empty() { Vec::new() } else { merged.conflicts },
+            hindrance: None,
             has_work: true,
             unfinished: !build.state.has_ended(),
             landed: None,
             pull_request: None,
-            found: Found { git, head, tip, tree, commits },
+            found: Found { root: repository.root().to_owned(), git, head, tip, tree, commits },
         })
     }
 }

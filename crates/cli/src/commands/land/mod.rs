@@ -49,6 +49,8 @@ pub(crate) fn run(args: &Land, dir: Option<&Path>, terminal: &Terminal) -> Resul
         };
         if let Some(how) = how {
             bring::bring(&mut coming, how).await?;
+        } else if !coming.commits.is_empty() {
+            coming.hindrance = bring::hindrance(&coming).await?.map(|error| error.to_string());
         }
         if args.pr
             && let Some(asked) = send(&project, &store, &coming).await?

@@ -75,7 +75,10 @@ fn unfinished(out: &mut impl Write, coming: &Coming) -> io::Result<()> {
 fn fits(out: &mut impl Write, coming: &Coming, width: usize) -> io::Result<()> {
     let (dim, build, branch) = (style::DIM, coming.build, &coming.branch);
     writeln!(out)?;
-    if coming.conflicts.is_empty() {
+    if let Some(hindrance) = &coming.hindrance {
+        let line = format!("It cannot be brought yet: {hindrance}. Nothing was changed.");
+        writeln!(out, "{}", wrapped(&line, 0, width))?;
+    } else if coming.conflicts.is_empty() {
         writeln!(out, "It fits. Nothing was changed yet.")?;
         writeln!(out, "  {dim}`unstuck land {build} --merge` brings it.{dim:#}")?;
         writeln!(out, "  {dim}`unstuck land {build} --rebase` puts it on top of yours.{dim:#}")?;

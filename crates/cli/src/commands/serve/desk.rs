@@ -106,13 +106,15 @@ impl Desk for ServedDesk {
         }
         let malformed = |error: Error| Refused::Malformed(told(&error));
         let not_now = |error: Error| Refused::NotNow(told(&error));
+        // A build has the settings of when it is ordered.
+        let project = self.project.read_again().map_err(not_now)?;
         let tasks = match work {
-            Wanted::Goal(words) => tasks::goal(&self.project, words),
-            Wanted::Files(paths) => tasks::of_project(&self.project, &paths).await,
+            Wanted::Goal(words) => tasks::goal(&project, words),
+            Wanted::Files(paths) => tasks::of_project(&project, &paths).await,
         };
         let tasks = tasks.map_err(malformed)?;
-        let settings = self.project.settings().map_err(not_now)?;
-        let crew = Crew::gather(&self.project, (*settings).clone()).await.map_err(not_now)?;
+        let settings = project.settings().map_err(not_now)?;
+        let crew = Crew::gather(&project, (*settings).clone()).await.map_err(not_now)?;
         let plan = crew.plan(tasks).map_err(malformed)?;
         crew.check(&plan).await.map_err(not_now)?;
         crew.make_way(&self.store).await.map_err(not_now)?;

@@ -17,6 +17,7 @@ use crate::commands::jobs::{self, Voice, Watch};
 use crate::commands::run::{Crew, Others, Performing, open_builds};
 use crate::error::{Error, JobsError};
 use crate::project::{Heard, Post, Project, Seat};
+use crate::render;
 
 /// What is wrong with a project may pass; it is looked at again after this long, then after twice
 /// that, up to [`WAIT_MAX`].
@@ -176,7 +177,15 @@ impl Keeper {
         if open.is_empty() {
             return Ok(None);
         }
-        let crew = Crew::gather(&self.project, (*self.project.settings()?).clone()).await?;
+        let project = match self.project.read_again() {
+            Ok(project) => project,
+            Err(error) => {
+                let name = self.project.name();
+                render::note(&format!("unstuck: {name}: the old settings stay: {error}"));
+                self.project.clone()
+            }
+        };
+        let crew = Crew::gather(&project, (*project.settings()?).clone()).await?;
         crew.perform(post, &self.store, &open, Others::LeftAlone).await.map(Some)
     }
 }

@@ -228,7 +228,7 @@ impl<'a> Watch<'a> {
             Err(error) => {
                 let mistake = error.to_string();
                 if self.mistake.as_ref() != Some(&mistake) {
-                    self.say.line(&format!(
+                    self.say.mistake(&format!(
                         "the settings cannot be used, so the old ones stay: {mistake}"
                     ));
                     self.mistake = Some(mistake);

@@ -9,7 +9,7 @@ use unstuck_core::time::Time;
 use crate::commands::exec::{Saying, Teller};
 use crate::error::Error;
 use crate::project::{self, Project};
-use crate::render::{event_json, happened_to_job, when, words};
+use crate::render::{self, event_json, happened_to_job, when, words};
 
 /// Says it, a line at a time.
 #[derive(Clone, Copy)]
@@ -43,6 +43,17 @@ impl Say<'_> {
         if self.voice == Voice::Words {
             let at = when::second(project::now());
             let _ = writeln!(io::stdout(), "{at}  {}", words::plain_line(line));
+        }
+    }
+
+    /// Says what a person has to put right, also where the rest is seen elsewhere.
+    pub(super) fn mistake(&self, line: &str) {
+        match self.voice {
+            Voice::Words => self.line(line),
+            Voice::Json | Voice::Silent => {
+                let name = self.project.name();
+                render::note(&format!("unstuck: {name}: {}", words::plain_line(line)));
+            }
         }
     }
 
