@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{Effect, EffectId, Outcome};
 use unstuck_core::fault::Fault;
@@ -28,6 +29,9 @@ const CTRL_C_GRACE: Duration = Duration::from_millis(300);
 /// The signal of Ctrl-C, and the status a shell gives for it.
 const SIGINT: i32 = 2;
 const STATUS_SIGINT: i32 = 130;
+/// The signal that a program gets whose reader is gone, and the status a shell gives for it.
+const SIGPIPE: i32 = 13;
+const STATUS_SIGPIPE: i32 = 141;
 
 /// What all clones of a script share.
 #[derive(Debug)]
@@ -157,6 +161,10 @@ impl Shared {
         if ended.how == How::Stopped || by_ctrl_c && asked_to_stop(stop).await {
             return None;
         }
+        // Another try would write to the same closed pipe.
+        if self.care.logs.is_none() && was_cut_off_by_reader(ended) {
+            return Some(Outcome::Done.into());
+        }
         let command = match ended.how {
             How::NotStarted(_) => self.script.program.to_string_lossy().into_owned(),
             _ => self.script.line(),
@@ -173,6 +181,9 @@ impl Shared {
     }
 
     async fn start(&self, order: &Order, lock_path: PathBuf) -> Result<Process, Fault> {
+        if self.care.logs.is_none() {
+            self.script.input.begin_anew().await?;
+        }
         let launch = self.script.launch(order, lock_path, self.care.logs.as_ref());
         // Whatever killed it while it waited is no reason not to start.
         let ahead = lock(&self.ahead).take().and_then(Waiting::if_alive);
@@ -181,6 +192,21 @@ impl Shared {
             None => launch.start().await,
         }
     }
+}
+
+/// Whether the reader of our own output has seen enough, and the command ended because of that.
+fn was_cut_off_by_reader(ended: &Ended) -> bool {
+    let is_told = matches!(ended.how, How::Signalled(SIGPIPE) | How::Exited(STATUS_SIGPIPE));
+    let says = || {
+        let said = ended.output.to_bytes();
+        String::from_utf8_lossy(&said).to_lowercase().contains("broken pipe")
+    };
+    let failed = !matches!(ended.how, How::Exited(0));
+    let stdout = std::io::stdout();
+    let mut ours = [PollFd::new(&stdout, PollFlags::OUT)];
+    (is_told || failed && says())
+        && poll(&mut ours, Some(&Timespec::default())).is_ok()
+        && ours[0].revents().contains(PollFlags::ERR)
 }
 
 async fn asked_to_stop(stop: &CancellationToken) -> bool {

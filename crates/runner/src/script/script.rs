@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use unstuck_core::engine::Work;
 use unstuck_world::mcp;
-use unstuck_world::process::{Deadlines, Guard, Input, Launch, Output, Session};
+use unstuck_world::process::{Deadlines, Guard, Input, Launch, Output, OwnInput, Session};
 use unstuck_world::redact::Redactor;
 
 use crate::control::TokenKey;
@@ -29,6 +29,8 @@ pub struct Script {
     pub arguments: Vec<OsString>,
     /// Where it runs.
     pub directory: PathBuf,
+    /// What it reads where somebody waits for it.
+    pub input: OwnInput,
     /// How long it may take.
     pub timeout: Option<Duration>,
     /// Where it can reach whoever holds the project.
@@ -75,7 +77,7 @@ impl Script {
         ];
         match logs {
             None => {
-                launch.input = Input::Inherit;
+                launch.input = Input::Own(self.input.clone());
                 launch.output = Output::PassThrough;
                 // Its terminal is ours, so that it can ask for a password as it always does.
                 launch.session = Session::Caller;

@@ -24,7 +24,7 @@ use unstuck_store::{Holder, MemoryStore, Page, Store as _};
 use unstuck_world::agent::Limits;
 use unstuck_world::egress::EgressPolicy;
 use unstuck_world::git::{Oid, Person};
-use unstuck_world::process::{Guard, Wall};
+use unstuck_world::process::{Guard, OwnInput, Wall};
 use unstuck_world::provider::Proxies;
 use unstuck_world::provider::script::{self, ScriptedAgent};
 use unstuck_world::redact::Redactor;
@@ -174,6 +174,7 @@ impl Stage {
             program: "sh".into(),
             arguments: vec!["run.sh".into()],
             directory: self.repo.root.clone(),
+            input: OwnInput::default(),
             timeout: None,
             socket: PathBuf::from("nowhere"),
             key,

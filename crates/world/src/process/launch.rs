@@ -13,6 +13,7 @@ use super::deadlines::Deadlines;
 use super::guard::report::{Refusal, Report};
 use super::guard::{Order, Session};
 use super::log::Log;
+use super::own_input::OwnInput;
 use super::process::Process;
 use super::waiting::Waiting;
 use super::wall::{Held, Layers, Wall};
@@ -36,13 +37,15 @@ pub struct Guard {
 }
 
 /// What a program reads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum Input {
     /// Nothing.
     #[default]
     Nothing,
     /// What we would read ourselves.
     Inherit,
+    /// The same from its beginning, also where an earlier try has read of it.
+    Own(OwnInput),
     /// These bytes, then its end.
     Bytes(Vec<u8>),
     /// What is written by whoever takes it: [`Process::take_stdin`].

@@ -24,6 +24,7 @@ mod lock;
 mod log;
 mod marker;
 mod output;
+mod own_input;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod process;
 mod reap;
@@ -43,6 +44,7 @@ pub use lock::Lock;
 pub use log::Log;
 pub use output::Kept;
 pub(crate) use output::last_lines;
+pub use own_input::OwnInput;
 pub use process::{Process, Stop};
 pub use reap::reap;
 pub use socket_path::SocketPath;

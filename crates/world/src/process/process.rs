@@ -62,7 +62,7 @@ impl Process {
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         match self.launch.input {
             Input::Taken => self.guard.stdin.take(),
-            Input::Nothing | Input::Inherit | Input::Bytes(_) => None,
+            Input::Nothing | Input::Inherit | Input::Own(_) | Input::Bytes(_) => None,
         }
     }
 
@@ -81,12 +81,14 @@ impl Process {
     /// somebody waits.
     pub async fn wait(mut self) -> Ended {
         let flow = Flow::within(self.launch.output_bytes_max);
+        let feeding = feed(self.guard.stdin.take(), std::mem::take(&mut self.launch.input));
         let streams = streams(&mut self.launch, &mut self.guard, &flow);
-        tokio::pin!(streams);
-        let (mut flowing, mut gone, mut timed_out) = (true, self.gone, None);
+        tokio::pin!(feeding, streams);
+        let (mut fed, mut flowing, mut gone, mut timed_out) = (false, true, self.gone, None);
         let deadlines = self.launch.deadlines;
         while gone.is_none() {
             tokio::select! {
+                () = &mut feeding, if !fed => fed = true,
                 () = &mut streams, if flowing => flowing = false,
                 passed = deadlines.passed(self.started, &flow), if timed_out.is_none() => {
                     timed_out = Some(passed);
@@ -158,14 +160,13 @@ fn how(gone: Gone, timed_out: Option<(Deadline, Duration)>) -> How {
     }
 }
 
-/// All that flows from and to the program, until it has ended.
+/// All that flows from the program, until it has ended.
 fn streams<'flow>(
     launch: &mut Launch,
     guard: &mut GuardChild,
     flow: &'flow Flow,
 ) -> impl Future<Output = ()> + use<'flow> {
-    let (stdin, stdout, stderr) = (guard.stdin.take(), guard.stdout.take(), guard.stderr.take());
-    let input = std::mem::take(&mut launch.input);
+    let (stdout, stderr) = (guard.stdout.take(), guard.stderr.take());
     let output = std::mem::take(&mut launch.output);
     async move {
         if let Output::Log(log) = &output {
@@ -173,26 +174,25 @@ fn streams<'flow>(
             let opened = opened.as_ref();
             tokio::join!(
                 flow.keep(stdout, opened, log.stream()),
-                flow.keep(stderr, opened, log.stream()),
-                feed(stdin, input)
+                flow.keep(stderr, opened, log.stream())
             );
             return;
         }
         let passes = matches!(output, Output::PassThrough);
         let to_stdout = passes.then(tokio::io::stdout);
         let to_stderr = passes.then(tokio::io::stderr);
-        tokio::join!(
-            flow.copy(stdout, to_stdout),
-            flow.copy(stderr, to_stderr),
-            feed(stdin, input)
-        );
+        tokio::join!(flow.copy(stdout, to_stdout), flow.copy(stderr, to_stderr));
     }
 }
 
 /// A program may well end without having read everything.
 async fn feed(stdin: Option<ChildStdin>, input: Input) {
-    if let (Some(mut stdin), Input::Bytes(bytes)) = (stdin, input) {
-        let _ = stdin.write_all(&bytes).await;
+    match (stdin, input) {
+        (Some(mut stdin), Input::Bytes(bytes)) => {
+            let _ = stdin.write_all(&bytes).await;
+        }
+        (Some(stdin), Input::Own(own)) => own.feed(stdin).await,
+        _ => {}
     }
 }
 

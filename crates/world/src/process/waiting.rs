@@ -84,7 +84,8 @@ fn command(
     command.args(&guard.arguments);
     command.stdin(match input {
         Input::Nothing => Stdio::null(),
-        Input::Inherit => Stdio::inherit(),
+        Input::Own(own) if own.is_passed_on() => Stdio::piped(),
+        Input::Inherit | Input::Own(_) => Stdio::inherit(),
         Input::Bytes(_) | Input::Taken => Stdio::piped(),
     });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -21,7 +21,7 @@ use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Results, Script, ScriptWorld};
 use unstuck_store::Store;
 use unstuck_world::process::guard::{self, Forked};
-use unstuck_world::process::{Guard, Waiting};
+use unstuck_world::process::{Guard, OwnInput, Waiting};
 use unstuck_world::redact::Redactor;
 
 use crate::args::Exec;
@@ -34,19 +34,21 @@ use crate::render::Terminal;
 /// Carries it out.
 pub(crate) fn run(args: Exec, dir: Option<&Path>, _terminal: &Terminal) -> Result<Exit, Error> {
     // Before there is a second thread, and before this process has grown.
-    let forked = guard::fork();
+    let input = OwnInput::of_this_process();
+    // What is passed on to it is not what we would read.
+    let forked = if input.is_passed_on() { None } else { guard::fork() };
     let project = Project::find(dir)?;
-    project::runtime()?.block_on(keep_alive(args, &project, dir, forked))
+    project::runtime()?.block_on(keep_alive(args, &project, dir, (input, forked)))
 }
 
 async fn keep_alive(
     args: Exec,
     project: &Project,
     dir: Option<&Path>,
-    forked: Option<Forked>,
+    (input, forked): (OwnInput, Option<Forked>),
 ) -> Result<Exit, Error> {
     let guard = project::own_guard()?;
-    let ahead = Waiting::ahead(forked, &guard);
+    let ahead = (!input.is_passed_on()).then(|| Waiting::ahead(forked, &guard)).flatten();
     let redactor = redactor(project);
     let name = args.name.clone().unwrap_or_else(|| job::name(&args.command));
     // It is remembered and shown, and a command may spell a secret out.
@@ -54,7 +56,7 @@ async fn keep_alive(
     refuse_defined(project, &name)?;
     let store = project.make_store()?;
     let repair = Repair::find(&args, project, dir, (job::spec(&name, args.phase), &guard)).await?;
-    let world = ScriptWorld::new(script(&args, guard, (project, redactor), dir)?, ahead);
+    let world = ScriptWorld::new(script(&args, guard, (project, redactor), (dir, input))?, ahead);
     let teller = Teller::new(Saying::of(&args), Arc::clone(&store), project);
     let job = Job { project, store: &store, repair: &repair, world: &world, teller: &teller };
     let ending = match job.follow_until_stopped(args.max_wait).await? {
@@ -140,7 +142,7 @@ fn script(
     args: &Exec,
     guard: Guard,
     (project, redactor): (&Project, Arc<Redactor>),
-    dir: Option<&Path>,
+    (dir, input): (Option<&Path>, OwnInput),
 ) -> Result<Script, Error> {
     let (program, arguments) = args.command.split_first().ok_or(ScriptError::NoCommand)?;
     let key_path = project.token_key();
@@ -155,6 +157,7 @@ fn script(
         program: program.clone(),
         arguments: arguments.to_vec(),
         directory,
+        input,
         timeout: args.timeout.map(Into::into),
         socket: project.socket(),
         key,

@@ -13,7 +13,7 @@ use unstuck_runner::jobs::{Care, Logs, Schedule, Timetable};
 use unstuck_runner::{Results, Script};
 use unstuck_store::tables::TaskRow;
 use unstuck_store::{Store, StoreError};
-use unstuck_world::process::Guard;
+use unstuck_world::process::{Guard, OwnInput};
 use unstuck_world::redact::Redactor;
 
 use crate::error::{Error, JobsError, ScriptError};
@@ -136,6 +136,7 @@ impl Workshop {
             program,
             arguments: words.collect(),
             directory: project.root().join(folder),
+            input: OwnInput::default(),
             timeout: job.timeout.map(|timeout| timeout.0.into()),
             socket: project.socket(),
             key: self.key.clone(),

@@ -1,7 +1,7 @@
 //! A command that works: nobody notices that it is looked after.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use super::stage::{Stage, text};
@@ -26,6 +26,47 @@ fn it_reads_what_it_would_read_without_us() {
     child.stdin.take().unwrap().write_all(b"from outside").unwrap();
     let ran = child.wait_with_output().unwrap();
     assert_eq!((ran.status.code(), text(&ran.stdout)), (Some(0), "from outside".to_owned()));
+}
+
+/// Reads lines, and fails for want of a service at the second one, once.
+const IMPORTS: &str = "while read -r line; do \
+    if [ $line = two ] && ! [ -e up ]; then touch up; \
+        echo 'curl: (7) Failed to connect to shop.example port 443: Connection refused' >&2; exit 7; \
+    fi; echo $line >> imported; done";
+
+// B90
+#[test]
+fn another_try_reads_its_input_from_the_beginning() {
+    for through_a_pipe in [true, false] {
+        let stage = Stage::new();
+        fs::write(stage.path("lines"), "zero\none\ntwo\nthree\n").unwrap();
+        let mut exec = stage.exec(&["--max-wait", "0"], IMPORTS);
+        let ran = if through_a_pipe {
+            let mut child = exec.stdin(Stdio::piped()).spawn().unwrap();
+            child.stdin.take().unwrap().write_all(b"one\ntwo\nthree\n").unwrap();
+            child.wait_with_output().unwrap()
+        } else {
+            // A program before us has read the first line.
+            let mut lines = fs::File::open(stage.path("lines")).unwrap();
+            lines.read_exact(&mut [0; 5]).unwrap();
+            exec.stdin(lines).output().unwrap()
+        };
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        let imported = fs::read_to_string(stage.path("imported")).unwrap();
+        assert_eq!(imported, "one\none\ntwo\nthree\n", "{through_a_pipe}");
+    }
+}
+
+// B90
+#[test]
+fn a_command_whose_reader_has_seen_enough_is_not_run_again() {
+    let stage = Stage::new();
+    let list = "echo run >> runs; while :; do echo a line; done";
+    let mut exec = stage.exec(&["--max-wait", "0"], list).spawn().unwrap();
+    exec.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
+    let ran = exec.wait_with_output().unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert_eq!(fs::read_to_string(stage.path("runs")).unwrap(), "run\n");
 }
 
 #[test]

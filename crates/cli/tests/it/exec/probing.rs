@@ -20,7 +20,7 @@ use unstuck_runner::control::TokenKey;
 use unstuck_runner::{Action, Results, Runner, Scope, Script, ScriptWorld, Setup, SystemClock};
 use unstuck_store::tables::MutationStatus;
 use unstuck_store::{Holder, SqliteStore};
-use unstuck_world::process::{Guard, guard};
+use unstuck_world::process::{Guard, OwnInput, guard};
 
 use super::stage::{Stage, text};
 
@@ -93,6 +93,7 @@ fn script(root: &Path) -> Script {
         program: "sh".into(),
         arguments: ["-c", SCRIPT].map(Into::into).to_vec(),
         directory: root.to_owned(),
+        input: OwnInput::default(),
         timeout: None,
         socket: folder.join("control.sock"),
         key: TokenKey::open(&folder.join("token-key")).unwrap(),
