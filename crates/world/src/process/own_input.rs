@@ -77,7 +77,6 @@ impl OwnInput {
     /// Makes sure that a program reads it from the beginning.
     pub async fn begin_anew(&self) -> Result<(), Fault> {
         match &*self.0 {
-            Kind::Same => Ok(()),
             Kind::File { start } => {
                 let set_back = seek(io::stdin().as_fd(), SeekFrom::Start(*start));
                 set_back.map(drop).map_err(|error| gone(&format!("it cannot be set back: {error}")))
@@ -85,7 +84,7 @@ impl OwnInput {
             Kind::Pipe(piped) if piped.lock().await.is_lost => {
                 Err(gone("more than 16 MB came through a pipe"))
             }
-            Kind::Pipe(_) => Ok(()),
+            Kind::Same | Kind::Pipe(_) => Ok(()),
         }
     }
 
