@@ -37,6 +37,18 @@ impl Git {
         self.merged(&done.stdout).ok_or_else(|| self.unreadable(Operation::Merge))
     }
 
+    /// Whether `here` has all that is at `tip`: the very commits, or what they brought under other names,
+    /// squashed or replayed.
+    pub async fn has_all_of(&self, here: &Oid, tip: &Oid) -> Result<bool, Fault> {
+        let Some(base) = self.merge_base(here, tip).await? else { return Ok(false) };
+        if base == *tip {
+            return Ok(true);
+        }
+        let merged = self.merge(&base, here, tip).await?;
+        let own = self.tree_of(here.as_str()).await?;
+        Ok(merged.conflicts.is_empty() && own.as_ref() == Some(&merged.tree))
+    }
+
     /// A git before 2.40 finds the base of a merge by itself. It is shown two commits of which no
     /// other can be the base.
     async fn merge_since(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Done, Fault> {

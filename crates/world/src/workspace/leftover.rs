@@ -87,20 +87,12 @@ impl Project {
     ) -> Result<Branch, Fault> {
         let mut fewest = usize::MAX;
         for other in persons {
-            if self.git.is_ancestor(tip, other).await? || self.brings_nothing(tip, other).await? {
+            if self.git.has_all_of(other, tip).await? {
                 return Ok(Branch::Free);
             }
             fewest = fewest.min(self.git.commits(other, tip).await?.len());
         }
         Ok(Branch::Needed(fewest))
-    }
-
-    /// Whether all that is at `tip` is in `other`, under other names: it was replayed there.
-    async fn brings_nothing(&self, tip: &Oid, other: &Oid) -> Result<bool, Fault> {
-        let Some(base) = self.git.merge_base(other, tip).await? else { return Ok(false) };
-        let merged = self.git.merge(&base, other, tip).await?;
-        let there = self.git.tree_of(other.as_str()).await?;
-        Ok(merged.conflicts.is_empty() && there == Some(merged.tree))
     }
 
     /// Removes a branch of a build that may go, if it stands where it did. Tells whether it is gone, now

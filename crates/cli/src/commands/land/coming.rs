@@ -86,10 +86,7 @@ impl Coming {
         let mut commits = git.commits(&head, &tip).await?;
         let differences = git.differences(&base, &tip).await?;
         let merged = git.merge(&base, &head, &tip).await?;
-        // Commits that were replayed have other names, and bring nothing any more.
-        if merged.conflicts.is_empty()
-            && git.tree_of(head.as_str()).await? == Some(merged.tree.clone())
-        {
+        if git.has_all_of(&head, &tip).await? {
             commits.clear();
         }
         let short = |name: String| name.strip_prefix(HEADS).map_or(name.clone(), str::to_owned);

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use unstuck_core::engine::{BuildId, TaskState};
 use unstuck_core::plan::file::{Elsewhere, Source, Standing, names};
 use unstuck_store::tables::{BuildRow, TaskRow};
-use unstuck_world::git::Git;
 use unstuck_world::workspace;
 
 use super::tasks::{FOLDERS, bytes, shown, task_files};
@@ -36,7 +35,7 @@ async fn of_builds(project: &Project) -> Result<BTreeMap<String, Standing>, Erro
         Err(Error::NothingHere { .. }) => return Ok(known),
         store => store?,
     };
-    let git = workspace::Project::open("git", project.root()).await?.git().clone();
+    let repository = workspace::Project::open("git", project.root()).await?;
     for build in store.builds(project.name()).await? {
         let mut is_there = None;
         for task in store.tasks(project.name(), build.id).await? {
@@ -45,7 +44,7 @@ async fn of_builds(project: &Project) -> Result<BTreeMap<String, Standing>, Erro
             }
             let is_done = task.moved.state == TaskState::Done;
             if is_done && is_there.is_none() {
-                is_there = Some(is_on_the_branch(&git, build.id).await?);
+                is_there = Some(is_on_the_branch(&repository, build.id).await?);
             }
             let found = standing(&build, &task, is_there == Some(true));
             let name = task.spec.name.clone();
@@ -81,21 +80,11 @@ fn not_done(file: Option<&str>) -> Standing {
     Standing::NotThere { why: NOT_DONE.to_owned(), way }
 }
 
-/// Whether all that a build brought is on the person's branch, by whatever way. Whose branch is gone was
+/// Whether all that a build brought is on the person's branch, by whatever way. What nothing is left of was
 /// brought or given up by a person.
-async fn is_on_the_branch(git: &Git, build: BuildId) -> Result<bool, Error> {
-    let Some(tip) = git.commit_of(&workspace::Project::branch(build)).await? else {
-        return Ok(true);
-    };
-    let head = git.head().await?;
-    let Some(base) = git.merge_base(&head, &tip).await? else { return Ok(false) };
-    if base == tip {
-        return Ok(true);
-    }
-    // It may have been squashed or written anew: then it has nothing to add.
-    let merged = git.merge(&base, &head, &tip).await?;
-    let own = git.tree_of(head.as_str()).await?;
-    Ok(merged.conflicts.is_empty() && own.as_ref() == Some(&merged.tree))
+async fn is_on_the_branch(repository: &workspace::Project, build: BuildId) -> Result<bool, Error> {
+    let Some(tip) = repository.build_tip(build).await? else { return Ok(true) };
+    Ok(repository.git().has_all_of(&repository.head().await?, &tip).await?)
 }
 
 /// The tasks of other files in the same folders and in the usual ones, with their files. What cannot be
