@@ -48,15 +48,9 @@ struct Case {
     codex: Option<Code>,
     /// How often Claude Code calls, where it does not leave it at one call.
     claude_calls: usize,
-    codex_calls: usize,
 }
 
 impl Case {
-    const fn codex_calls(mut self, calls: usize) -> Self {
-        self.codex_calls = calls;
-        self
-    }
-
     const fn claude_calls(mut self, calls: usize) -> Self {
         self.claude_calls = calls;
         self
@@ -69,7 +63,7 @@ const fn case(
     claude: Option<Code>,
     codex: Option<Code>,
 ) -> Case {
-    Case { name, answer, claude, codex, claude_calls: 1, codex_calls: 1 }
+    Case { name, answer, claude, codex, claude_calls: 1 }
 }
 
 /// The same of both.
@@ -88,9 +82,7 @@ fn cases() -> Vec<Case> {
         both("402", Error(HttpError::PaymentRequired), ProviderQuota),
         both("no credit", Error(HttpError::NoCredit), ProviderQuota),
         both("404", Error(HttpError::NoSuchModel), ProviderNotAvailable).claude_calls(2),
-        // Codex waits for as long as it is asked to, and then asks once more.
-        both("429", Error(HttpError::RateLimit(RetryAfter::Seconds(2))), ProviderRateLimit)
-            .codex_calls(2),
+        both("429", Error(HttpError::RateLimit(RetryAfter::Seconds(2))), ProviderRateLimit),
         both("500", Error(HttpError::Internal), ProviderApiError),
         both("503", Error(HttpError::Unavailable), ProviderApiError),
         both("overloaded", Error(HttpError::Overloaded), ProviderOverloaded),
@@ -122,7 +114,7 @@ fn cases() -> Vec<Case> {
 
 async fn every_case(which: Which) {
     let mut wrong = Vec::new();
-    for Case { name, answer, claude, codex, claude_calls, codex_calls } in cases() {
+    for Case { name, answer, claude, codex, claude_calls } in cases() {
         let stage = Stage::new();
         let hangs = matches!(
             answer,
@@ -138,7 +130,7 @@ async fn every_case(which: Which) {
         let (ended, _) = work(&*agent, assignment).await;
         let expected = match which {
             Which::Claude => (claude, claude_calls),
-            Which::Codex => (codex, codex_calls),
+            Which::Codex => (codex, 1),
         };
         let calls = server.calls().len();
         // The first failure is the end: trying again is decided elsewhere.
