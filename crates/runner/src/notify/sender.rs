@@ -79,7 +79,7 @@ impl Sender {
     }
 
     /// Nothing more happens: what can be told now is told, for as long as `grace` at most. What is
-    /// left (a channel that is down, quiet hours) is told by whoever comes next. A channel that did
+    /// left (a channel that is down, quiet hours) is told by the next process. A channel that did
     /// not take a message in that time is waited for no longer than a moment at the next end.
     pub async fn finish(mut self, grace: Duration) {
         self.end.closing.cancel();

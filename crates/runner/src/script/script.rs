@@ -29,7 +29,7 @@ pub struct Script {
     pub arguments: Vec<OsString>,
     /// Where it runs.
     pub directory: PathBuf,
-    /// What it reads where somebody waits for it.
+    /// What it reads as a command of `exec`; a job reads nothing.
     pub input: OwnInput,
     /// How long it may take.
     pub timeout: Option<Duration>,

@@ -81,7 +81,7 @@ async fn a_receiver_that_is_down_gets_it_later_and_the_others_do_not_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_receiver_that_never_answers_holds_up_no_second_end() {
-    // Nobody takes what it connects to.
+    // No one accepts what it connects to.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let toml = format!("kind='webhook'\nurl='http://{}/'", listener.local_addr().unwrap());
     let mut stage = Stage::new().await;

@@ -58,7 +58,7 @@ impl OwnInput {
         Self(Arc::new(match kind {
             Ok(FileType::Fifo) => match open() {
                 Ok(pipe) => Kind::Pipe(Mutex::new(Piped { pipe: Some(pipe), ..Piped::default() })),
-                // It is somebody else's, and can only be handed on.
+                // It belongs to another user, and can only be handed on.
                 Err(_) => Kind::Same,
             },
             Ok(FileType::RegularFile) => match seek(stdin.as_fd(), SeekFrom::Current(0)) {

@@ -47,7 +47,7 @@ impl<'a> Others<'a> {
         Self { all, index: Index::of(names) }
     }
 
-    /// Whether what is needed is there; what is wrong otherwise. What nobody knows is wrong as it was.
+    /// Whether what is needed is there; what is wrong otherwise. What is known nowhere is wrong as it was.
     pub(super) fn settle(&mut self, said: &str, unknown: Wrong) -> Result<(), Wrong> {
         let Ok(at) = self.index.find(said) else { return Err(unknown) };
         match &self.all[at] {
