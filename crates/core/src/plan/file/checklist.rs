@@ -30,8 +30,8 @@ impl Mark {
     }
 }
 
-/// The same text with the box of one item marked, and not a byte else changed. Nothing when the text
-/// is no plan, or no open item of it has this name.
+/// The same text with the box of one item marked, and those of the items in it, which are part of it;
+/// not a byte else is changed. Nothing when the text is no plan, or no open item of it has this name.
 ///
 /// ```
 /// use unstuck_core::plan::file::{Mark, tick};
@@ -47,11 +47,16 @@ pub fn tick(text: &str, item: &str, mark: Mark) -> Option<String> {
     if !is_plan(&outline) {
         return None;
     }
-    let boxed = boxes(&outline).find(|boxed| boxed.name == item && !boxed.ticked)?;
-    let inside = boxed.check.start + plain.get(boxed.check)?.find('[')? + 1;
-    let inside = inside + text.len() - plain.len();
+    let boxed = boxes(&outline).into_iter().find(|boxed| boxed.name == item && !boxed.ticked)?;
     let mut ticked = text.to_owned();
-    ticked.replace_range(inside..=inside, mark.as_str());
+    for (check, is_ticked) in outline.items.iter().filter_map(|item| item.check.clone()) {
+        if is_ticked || !boxed.item.range.contains(&check.start) {
+            continue;
+        }
+        let inside = check.start + plain.get(check)?.find('[')? + 1;
+        let inside = inside + text.len() - plain.len();
+        ticked.replace_range(inside..=inside, mark.as_str());
+    }
     Some(ticked)
 }
 
@@ -64,7 +69,7 @@ pub(super) fn is_plan(outline: &Outline) -> bool {
 pub(super) fn read(path: &str, body: &Body<'_>, outline: &Outline) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut before: Option<(usize, String)> = None;
-    for boxed in boxes(outline).filter(|boxed| !boxed.ticked) {
+    for boxed in boxes(outline).into_iter().filter(|boxed| !boxed.ticked) {
         let mut draft = draft(path, body, &boxed);
         if let Some((list, name)) = before.take()
             && list == boxed.item.list
@@ -89,30 +94,46 @@ struct Boxed<'a> {
     name: String,
 }
 
-/// All items with a box. An item keeps its name when another one is ticked, so ticked ones are
-/// counted too where several say the same.
-fn boxes(outline: &Outline) -> impl Iterator<Item = Boxed<'_>> {
+/// All items with a box that stand in no open one: what stands in an open item is part of it. An item
+/// keeps its name when another one is ticked, so all are counted where several say the same, those of
+/// the outermost lists first.
+fn boxes(outline: &Outline) -> Vec<Boxed<'_>> {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    outline.items.iter().filter_map(move |item| {
-        let (check, ticked) = item.check.clone()?;
-        let leaf = says(outline, item);
-        let mut name = name::slug(leaf.map_or("", |leaf| &leaf.text));
+    let mut names: BTreeMap<usize, String> = BTreeMap::new();
+    let (outermost, inner): (Vec<&Item>, Vec<&Item>) =
+        outline.items.iter().partition(|item| item.depth == 1);
+    for item in outermost.into_iter().chain(inner).filter(|item| item.check.is_some()) {
+        let mut name = name::slug(says(outline, item).map_or("", |leaf| &leaf.text));
         let count = counts.entry(name.clone()).or_insert(1);
         let plain = name.clone();
         while !taken.insert(name.clone()) {
             *count += 1;
             name = format!("{plain}-{count}");
         }
-        Some(Boxed { item, check, ticked, leaf, name })
-    })
+        names.insert(item.range.start, name);
+    }
+    // Where the open item ends that was met last.
+    let mut open_until = 0;
+    let boxed = outline.items.iter().filter_map(|item| {
+        let (check, ticked) = item.check.clone()?;
+        if item.range.start < open_until {
+            return None;
+        }
+        if !ticked {
+            open_until = item.range.end;
+        }
+        let name = names.remove(&item.range.start)?;
+        Some(Boxed { item, check, ticked, leaf: says(outline, item), name })
+    });
+    boxed.collect()
 }
 
 /// The first text of an item that is its own and not that of a list in it.
 fn says<'a>(outline: &'a Outline, item: &Item) -> Option<&'a Leaf> {
     let at = outline.leaves.partition_point(|leaf| leaf.range.start < item.range.start);
     let leaf = outline.leaves.get(at)?;
-    let own = leaf.depth == 1 && leaf.range.start < item.range.end;
+    let own = leaf.depth == item.depth && leaf.range.start < item.range.end;
     (own && !leaf.text.trim().is_empty()).then_some(leaf)
 }
 

@@ -33,7 +33,7 @@ pub(super) enum Kind {
     Code,
 }
 
-/// An item of a list that stands in no other one.
+/// An item of a list.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) range: Range<usize>,
@@ -43,14 +43,19 @@ pub(super) struct Item {
     pub(super) list: usize,
     /// Whether the items of its list are numbered.
     pub(super) numbered: bool,
+    /// How many lists it stands in.
+    pub(super) depth: usize,
 }
 
 /// The structure of a text. What is quoted is left out.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     pub(super) leaves: Vec<Leaf>,
+    /// All items, also those of lists in others, in the order of the text.
     pub(super) items: Vec<Item>,
     lists: Vec<bool>,
+    /// The items that are open, outermost first.
+    around: Vec<usize>,
     list: usize,
     quotes: usize,
     open: bool,
@@ -82,8 +87,9 @@ impl Outline {
                 self.end_line();
                 self.add(" ");
             }
-            Event::TaskListMarker(ticked) if self.lists.len() == 1 && self.quotes == 0 => {
-                if let Some(item) = self.items.last_mut() {
+            Event::TaskListMarker(ticked) if self.quotes == 0 => {
+                let item = self.around.last().and_then(|at| self.items.get_mut(*at));
+                if let Some(item) = item {
                     item.check = Some((range, ticked));
                 }
             }
@@ -101,9 +107,10 @@ impl Outline {
             }
             Tag::Item => {
                 self.open = false;
-                if let ([numbered], 0) = (self.lists.as_slice(), self.quotes) {
-                    let (list, numbered) = (self.list, *numbered);
-                    self.items.push(Item { range, check: None, list, numbered });
+                if let (Some(numbered), 0) = (self.lists.last(), self.quotes) {
+                    let (list, numbered, depth) = (self.list, *numbered, self.lists.len());
+                    self.around.push(self.items.len());
+                    self.items.push(Item { range, check: None, list, numbered, depth });
                 }
             }
             Tag::Heading { level, .. } => self.begin(Kind::Heading(*level as u8), range),
@@ -121,7 +128,13 @@ impl Outline {
                 self.open = false;
                 self.lists.pop();
             }
-            TagEnd::Item | TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::CodeBlock => {
+            TagEnd::Item => {
+                self.open = false;
+                if self.quotes == 0 {
+                    self.around.pop();
+                }
+            }
+            TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::CodeBlock => {
                 self.open = false;
             }
             _ => {}

@@ -64,8 +64,8 @@ pub enum Wrong {
     /// There are too many tasks.
     #[error("there are {0} tasks, and {TASKS_MAX} are the most")]
     TooMany(usize),
-    /// There is no task at all.
-    #[error("there is nothing to do in these files")]
+    /// Every item of every plan is ticked.
+    #[error("there is nothing left to do: every item is ticked")]
     NothingToDo,
     /// Nothing is written in the file.
     #[error("nothing says what is to be done")]
@@ -173,9 +173,8 @@ impl Wrong {
                 "say where the agent finds the rest instead of writing it here".to_owned()
             }
             Self::TooMany(_) => "run them in several builds".to_owned(),
-            Self::NothingToDo | Self::Empty => {
-                "write what is to be reached, or a list of `- [ ]` items".to_owned()
-            }
+            Self::NothingToDo => "write `- [ ]` before what is to be done".to_owned(),
+            Self::Empty => "write what is to be reached, or a list of `- [ ]` items".to_owned(),
             Self::NoGoal => "write below the heading what is to be reached".to_owned(),
             Self::EmptyItem => "write what is to be done after the box, or remove it".to_owned(),
             Self::Unclosed => "end it with a line `---`".to_owned(),

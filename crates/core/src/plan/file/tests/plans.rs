@@ -66,8 +66,39 @@ fn a_plan_that_is_done_has_no_task() {
     assert_eq!(tasks.len(), 1);
     assert_eq!(
         told(&[("plan.md", "- [x] a\n")]),
-        "plan.md: there is nothing to do in these files (write what is to be reached, or a list of `- [ ]` items)"
+        "plan.md: there is nothing left to do: every item is ticked (write `- [ ]` before what is to be done)"
     );
+}
+
+/// Items in an open item are part of it, and are ticked with it.
+#[test]
+fn what_stands_in_an_item_is_done_with_it() {
+    let plan = "- [ ] Sing a song\n  - [ ] first verse\n  - [x] second verse\n- [ ] Dance\n";
+    let tasks = files(&[("plan.md", plan)]).unwrap();
+    assert_eq!(
+        tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(),
+        ["sing-a-song", "dance"]
+    );
+    assert!(tasks[0].brief.contains("first verse"), "{:?}", tasks[0].brief);
+    let ticked = tick(plan, "sing-a-song", Mark::Done).unwrap();
+    assert_eq!(
+        ticked,
+        "- [x] Sing a song\n  - [x] first verse\n  - [x] second verse\n- [ ] Dance\n"
+    );
+}
+
+/// An open item in a ticked one, or in one without a box, is a task of its own.
+#[test]
+fn an_open_item_in_a_ticked_one_is_a_task() {
+    let plan = "- [x] Phase 1\n  - [ ] left over\n- Phase 2\n  1. [ ] begin\n     - [ ] a part\n  2. [ ] end\n";
+    let tasks = files(&[("plan.md", plan)]).unwrap();
+    let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names, ["left-over", "begin", "end"]);
+    assert_eq!(tasks[2].depends_on, ["begin"]);
+    let ticked = tick(plan, "begin", Mark::Done).unwrap();
+    assert!(ticked.contains("1. [x] begin\n     - [x] a part\n  2. [ ] end"), "{ticked}");
+    let ticked = tick(&ticked, "left-over", Mark::Done).unwrap();
+    assert!(ticked.starts_with("- [x] Phase 1\n  - [x] left over\n"), "{ticked}");
 }
 
 /// An item that needed no change has a mark of its own, and is no task of the next run.
@@ -104,7 +135,7 @@ fn one_item_is_ticked_and_nothing_else_changes() {
 
 proptest! {
     #[test]
-    fn ticking_changes_one_byte(
+    fn ticking_changes_nothing_but_boxes(
         lines in prop::collection::vec(
             ("( {0,3})([-*+]|[0-9]{1,3}[.)])[ \t]{1,4}\\[[ xX\t]\\] {0,2}[a-b`*_ ]{0,6}(\r\n|\n)", any::<bool>()), 0..12),
         pick: prop::sample::Index,
@@ -122,7 +153,8 @@ proptest! {
             return Ok(());
         };
         let changed: Vec<_> = text.bytes().zip(ticked.bytes()).filter(|(a, b)| a != b).collect();
-        prop_assert!(matches!(changed.as_slice(), [(b' ' | b'\t', b'x')]), "{changed:?}");
+        prop_assert!(!changed.is_empty());
+        prop_assert!(changed.iter().all(|both| matches!(both, (b' ' | b'\t', b'x'))), "{changed:?}");
         prop_assert_eq!(ticked.len(), text.len());
         let left = files(&[("x.md", &ticked)]).map_or(0, |tasks| tasks.len());
         prop_assert_eq!(left, tasks.len() - 1);
