@@ -37,8 +37,10 @@ mod results;
 mod runner;
 mod runs;
 mod script;
+mod succession;
 mod timer;
 mod turn;
+mod under_way;
 mod work;
 mod world;
 
@@ -55,5 +57,6 @@ pub use results::{RESULT_BYTES_MAX, Results};
 pub use runner::{Ended, Runner, Setup};
 pub use runs::action_lock;
 pub use script::{Script, ScriptWorld};
+pub use succession::Succession;
 pub use turn::Turns;
 pub use world::{Order, Report, Scope, World};

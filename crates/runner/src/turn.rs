@@ -1,16 +1,18 @@
-//! Whose turn it is: one living process at a time performs a task, whoever holds the project.
+//! Whose turn it is: one living process at a time performs a task or a build, whoever holds the
+//! project.
 //!
 //! A holder keeps the others in line while it lives. When it is killed, somebody who waited would
 //! take what a living process performs for left behind, because that process has not come to the
 //! next holder yet. A lock that only its death takes away says that it will.
 
+use std::fmt::Display;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use unstuck_core::engine::TaskId;
+use unstuck_core::engine::{BuildId, TaskId};
 use unstuck_world::process::Turn;
 
-/// The turns at the tasks of a project: lock files beside those of its runs.
+/// The turns at the tasks and builds of a project: lock files beside those of its runs.
 #[derive(Clone, Debug)]
 pub struct Turns {
     folder: PathBuf,
@@ -32,13 +34,31 @@ impl Turns {
         Turn::take(&self.path(task)).await
     }
 
-    /// Whether a process that lives has the turn at a task. One that cannot be asked for has nobody.
-    pub(crate) fn is_taken(&self, task: TaskId) -> bool {
-        let path = self.path(task);
-        path.exists() && matches!(Turn::try_take(&path), Ok(None))
+    /// Takes the turn at a build, unless another process has it.
+    pub fn try_take_build(&self, build: BuildId) -> io::Result<Option<Turn>> {
+        Turn::try_take(&self.path(build))
     }
 
-    fn path(&self, task: TaskId) -> PathBuf {
-        self.folder.join(format!("{task}.turn"))
+    /// The same, waiting for it.
+    pub async fn take_build(&self, build: BuildId) -> io::Result<Turn> {
+        Turn::take(&self.path(build)).await
     }
+
+    /// Whether a process that lives has the turn at a task. What cannot be asked for is free.
+    pub fn is_taken(&self, task: TaskId) -> bool {
+        is_locked(&self.path(task))
+    }
+
+    /// Whether a process that lives has the turn at a build.
+    pub fn is_build_taken(&self, build: BuildId) -> bool {
+        is_locked(&self.path(build))
+    }
+
+    fn path(&self, of: impl Display) -> PathBuf {
+        self.folder.join(format!("{of}.turn"))
+    }
+}
+
+fn is_locked(path: &Path) -> bool {
+    path.exists() && matches!(Turn::try_take(path), Ok(None))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
+use unstuck_core::engine::{Effect, EffectId, Outcome, TaskId, Work};
 use unstuck_core::fault::{Fault, Internal};
 
 use crate::world::{Order, Report, Scope, World};
@@ -150,7 +150,7 @@ impl WorkList {
             Err(panic) => {
                 let broken =
                     self.running.values().find(|running| running.task.id() == panic.id())?;
-                (broken.order.effect.id, Some(broke_down(&broken.order)))
+                (broken.order.effect.id, Some(broke_down(&broken.order.effect)))
             }
         };
         // Whoever was let go of with what they were doing has no say any more.
@@ -214,10 +214,10 @@ const fn can_be_interrupted(work: Work) -> bool {
 }
 
 /// What performed the effect broke down. Whether an action happened is then not known.
-fn broke_down(order: &Order) -> Report {
+pub(crate) fn broke_down(effect: &Effect) -> Report {
     let context = Internal { component: "world".to_owned() };
     let fault = Arc::new(Fault::internal_error("runner", "an effect broke down", context));
-    match order.effect.what {
+    match effect.what {
         Work::Perform { .. } | Work::Probe { .. } => Outcome::Unknown { fault }.into(),
         _ => Outcome::Failed { fault, approach: None }.into(),
     }

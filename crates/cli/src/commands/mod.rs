@@ -23,6 +23,7 @@ mod mcp;
 mod mutate;
 mod notify;
 mod pause;
+mod performer;
 mod report;
 mod retry;
 mod run;

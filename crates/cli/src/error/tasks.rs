@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use unstuck_core::engine::BuildId;
+
 /// Why there is nothing to run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TasksError {
@@ -11,6 +13,15 @@ pub(crate) enum TasksError {
     /// What was named is empty.
     #[error("there is nothing to run: the goal is empty")]
     EmptyGoal,
+    /// Every item of the plans that were named is ticked.
+    #[error("there is nothing left to do: every item is ticked")]
+    AllDone,
+    /// Another run is at work on all of it.
+    #[error("build {build} is at work on all of this already")]
+    Begun {
+        /// Which one.
+        build: BuildId,
+    },
     /// A folder without a task file.
     #[error("there is no task file in {}", folder.display())]
     EmptyFolder {
@@ -35,6 +46,8 @@ impl TasksError {
                 "`unstuck run \"a goal\"` runs one; `unstuck init` writes an example task"
                     .to_owned(),
             ],
+            Self::Begun { .. } => vec!["`unstuck resume` follows it to its end".to_owned()],
+            Self::AllDone => vec!["write `- [ ]` before what is to be done".to_owned()],
             Self::EmptyFolder { .. } => {
                 vec!["tasks are files that end in .md; `unstuck init` writes an example".to_owned()]
             }

@@ -33,7 +33,7 @@ struct Held {
     running: JoinHandle<Ended>,
     /// Tells people who are elsewhere.
     sender: Option<Sender>,
-    _server: Server,
+    server: Server,
 }
 
 /// What is heard.
@@ -75,7 +75,7 @@ impl Seat {
         let running = tokio::spawn(runner.run());
         // What was answered while nobody was here counts before anything is looked at.
         handle.take_answers().await?;
-        let held = Some(Held { running, sender, _server: server });
+        let held = Some(Held { running, sender, server });
         Ok(Self { post: Post::Holder(handle), notices, held })
     }
 
@@ -206,8 +206,10 @@ impl Seat {
     /// free.
     pub(crate) async fn leave(self) -> Result<(), Error> {
         self.post.leave().await;
-        if let Some(Held { running, sender, .. }) = self.held {
+        if let Some(Held { running, sender, server }) = self.held {
             let ended = running.await.map_err(|_| CommandError::Ended)?;
+            // Others need not wait for what is told meanwhile.
+            drop(server);
             if let Some(sender) = sender {
                 sender.finish(GRACE).await;
             }

@@ -1,6 +1,7 @@
 //! Which build or task a person means.
 
 use unstuck_core::engine::{BuildId, TaskId};
+use unstuck_core::plan::TaskSpec;
 use unstuck_store::Store;
 use unstuck_store::tables::{BuildRow, TaskRow};
 
@@ -46,8 +47,8 @@ pub(crate) async fn any_build(
     }
 }
 
-/// The task that was named: by its name in the newest build or among the jobs, by its number, or by
-/// the beginning of its name.
+/// The task that was named: by its name or its title in the newest build or among the jobs, by its
+/// number, or by the beginning of either.
 pub(crate) async fn task(store: &dyn Store, project: &str, given: &str) -> Result<TaskRow, Error> {
     let given = given.trim();
     let builds = store.builds(project).await?;
@@ -58,7 +59,7 @@ pub(crate) async fn task(store: &dyn Store, project: &str, given: &str) -> Resul
         rows.extend(store.tasks(project, build.id).await?);
     }
     let exact = rows.iter().position(|row| row.spec.name == given);
-    if let Some(at) = exact {
+    if let Some(at) = exact.or_else(|| titled(&rows, given)) {
         return Ok(rows.swap_remove(at));
     }
     if let Some(id) = number(given)
@@ -81,12 +82,17 @@ fn number(given: &str) -> Option<TaskId> {
     digits.parse().ok().filter(|_| plain && !digits.starts_with('+')).map(TaskId)
 }
 
-/// The one task whose name begins like this.
+/// The one task with this title.
+fn titled(rows: &[TaskRow], given: &str) -> Option<usize> {
+    let called = |row: &TaskRow| row.spec.called().eq_ignore_ascii_case(given);
+    let mut found = (0..rows.len()).filter(|at| called(&rows[*at]));
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The one task whose name or title begins like this.
 fn begins(rows: Vec<TaskRow>, given: &str) -> Result<TaskRow, Error> {
-    let mut found: Vec<TaskRow> = rows
-        .into_iter()
-        .filter(|row| !given.is_empty() && row.spec.name.starts_with(given))
-        .collect();
+    let mut found: Vec<TaskRow> =
+        rows.into_iter().filter(|row| !given.is_empty() && begins_with(&row.spec, given)).collect();
     if found.len() == 1 {
         return Ok(found.remove(0));
     }
@@ -98,6 +104,10 @@ fn begins(rows: Vec<TaskRow>, given: &str) -> Result<TaskRow, Error> {
     let said = |row: &TaskRow| format!("{} ({})", row.spec.name, row.id);
     let names = found.iter().take(NAMES_MAX).map(said).collect();
     Err(Error::Ambiguous { given, names, more })
+}
+
+fn begins_with(spec: &TaskSpec, given: &str) -> bool {
+    spec.name.starts_with(given) || spec.called().to_lowercase().starts_with(&given.to_lowercase())
 }
 
 #[cfg(test)]

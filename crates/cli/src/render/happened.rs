@@ -68,7 +68,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("waits and goes on at {}", until(again))
         }
         Event::TaskBackingOff { until: None, .. } => "waits until its account is ready".to_owned(),
-        Event::TaskReconciling { .. } => "finds out if its last action happened".to_owned(),
+        Event::TaskReconciling { .. } => "checks whether its last action went through".to_owned(),
         Event::TaskDone { unchanged: Some(why), .. } => {
             format!("needs no change. The agent said: {why}")
         }
@@ -194,13 +194,15 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("action {mutation} may still show; it is looked up again at {}", until(again))
         }
         Event::MutationApplied { mutation, .. } => format!("action {mutation} happened"),
-        Event::MutationFailed { mutation } => format!("action {mutation} did not happen"),
+        Event::MutationFailed { mutation } => format!("action {mutation} did not go through"),
         Event::MutationIndeterminate { mutation, .. } => {
             format!("it is not known if action {mutation} happened")
         }
         Event::MutationReconciled { mutation, to, .. } => match to {
-            Reconciled::Applied => format!("action {mutation} did happen"),
-            Reconciled::NotApplied => format!("action {mutation} did not happen and may be done"),
+            Reconciled::Applied => format!("action {mutation} went through"),
+            Reconciled::NotApplied => {
+                format!("action {mutation} did not go through and may be done")
+            }
             Reconciled::Skipped => format!("action {mutation} is left out"),
         },
 

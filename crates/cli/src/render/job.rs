@@ -33,6 +33,7 @@ pub(crate) fn happened_to_job(recorded: &Recorded, wanted: Option<&str>) -> Opti
             Some(Rule::RepairScript) => format!("is to be repaired{because}"),
             Some(Rule::ProposeOnly) => format!("a repair of it is to be proposed{because}"),
             Some(Rule::RecoveredAfterCrash) => "was cut off, and goes on".to_owned(),
+            Some(Rule::TakenUpAgain) => "goes on".to_owned(),
             _ => "is about to run".to_owned(),
         },
         Event::TaskDone { .. } => "done".to_owned(),

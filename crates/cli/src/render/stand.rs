@@ -7,6 +7,21 @@ use unstuck_store::tables::{BuildRow, TaskRow};
 
 use super::{style, when, words};
 
+const NEXT_EXEC: &str = "goes on when its command is run again";
+
+/// Who is at work on a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Performer {
+    /// A process that lives.
+    AtWork,
+    /// No one, while its build is paused.
+    Paused,
+    /// No one, until Unstuck is started.
+    NextStart,
+    /// No one, until its command is run again.
+    NextExec,
+}
+
 /// The sign in front of a task; it only repeats what the words say.
 pub(crate) const fn mark(state: &TaskState) -> (&'static str, Style) {
     match state {
@@ -50,20 +65,27 @@ pub(crate) const fn weight(state: &TaskState) -> u8 {
     }
 }
 
-/// How a task stands. Without anybody at work, nothing runs and no wait ends.
-pub(crate) fn task(state: &TaskState, held: bool, now: Time) -> String {
+/// How a task stands. While no process is at work on it, nothing runs and no wait ends.
+pub(crate) fn task(state: &TaskState, performer: Performer, now: Time) -> String {
     match state {
         TaskState::Pending { .. } => "to come".to_owned(),
-        TaskState::Running { .. } if held => "running".to_owned(),
-        TaskState::Running { .. } => "cut off; goes on at the next start".to_owned(),
+        TaskState::Running { .. } => match performer {
+            Performer::AtWork => "running".to_owned(),
+            Performer::Paused => "stopped while its build is paused".to_owned(),
+            Performer::NextStart => "stopped; goes on at the next start".to_owned(),
+            Performer::NextExec => NEXT_EXEC.to_owned(),
+        },
         TaskState::BackingOff { until: Some(until), .. } if *until > now => {
             format!("waiting until {}", when::until(*until, now))
         }
-        TaskState::BackingOff { .. } if !held => "waited; goes on at the next start".to_owned(),
+        TaskState::BackingOff { .. } if performer == Performer::NextStart => {
+            "waited; goes on at the next start".to_owned()
+        }
+        TaskState::BackingOff { .. } if performer == Performer::NextExec => NEXT_EXEC.to_owned(),
         TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account".to_owned(),
         TaskState::BackingOff { .. } => "goes on now".to_owned(),
         TaskState::Parked { question, .. } => format!("waiting for you: question {question}"),
-        TaskState::Reconciling { .. } => "finding out if its last action happened".to_owned(),
+        TaskState::Reconciling { .. } => "checking whether its last action went through".to_owned(),
         TaskState::Done => "done".to_owned(),
         TaskState::Skipped { left: Left::Decided } => "left out, as you chose".to_owned(),
         TaskState::Skipped { left: Left::Denied } => "left out: not allowed".to_owned(),
@@ -76,9 +98,9 @@ pub(crate) fn task(state: &TaskState, held: bool, now: Time) -> String {
 }
 
 /// How a build stands.
-pub(crate) fn build(row: &BuildRow, held: bool, now: Time) -> String {
+pub(crate) fn build(row: &BuildRow, is_at_work: bool, now: Time) -> String {
     match row.state {
-        BuildState::Running if held => "running".to_owned(),
+        BuildState::Running if is_at_work => "running".to_owned(),
         BuildState::Running => "unfinished".to_owned(),
         BuildState::Waiting => "waiting for you".to_owned(),
         BuildState::Sleeping { until } => format!("resting until {}", when::until(until, now)),

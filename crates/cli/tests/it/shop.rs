@@ -13,21 +13,24 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::attempt::{Approach, Digest};
-use unstuck_core::engine::{Command, Outcome, QuestionId, State, TaskId, TaskState, Work};
+use unstuck_core::engine::{BuildId, Command, Outcome, QuestionId, State, TaskId, TaskState, Work};
 use unstuck_core::fault::{Auth, Fault, GitOperation, Http, Validation};
 use unstuck_core::plan::{JobSpec, MutationKind, MutationSpec, Plan, TaskSpec};
 use unstuck_core::policy::{Amount, Policy};
 use unstuck_core::time::{Span, Time};
 use unstuck_runner::control::{Server, TokenKey};
 use unstuck_runner::{
-    Clock, Ended, Handle, Order, Report, Runner, Scope, Setup, SystemClock, World,
+    Clock, Ended, Handle, Order, Report, Runner, Scope, Setup, SystemClock, Turns, World,
 };
 use unstuck_store::{Holder, SqliteStore, Store};
+use unstuck_world::process::Turn;
 
 use crate::program::{Ran, command, ran};
 
 /// The name of the project.
 pub(crate) const SHOP: &str = "shop";
+/// More builds than any night has.
+const BUILDS: u32 = 4;
 
 /// The questions of the night.
 pub(crate) const HANDS: QuestionId = QuestionId(0);
@@ -148,13 +151,17 @@ impl Shop {
             let socket = folder.join("control.sock");
             let server = Server::start(&socket, handle.clone(), key, holder).unwrap();
             handle.attach(Scope::Project, world).await.unwrap();
-            Night { handle, server, running }
+            let runs = folder.join("runs");
+            std::fs::create_dir_all(&runs).unwrap();
+            let turns = Turns::new(runs);
+            let turns = (0..BUILDS).filter_map(|id| turns.try_take_build(BuildId(id)).unwrap());
+            Night { handle, server, running, _turns: turns.collect() }
         })
     }
 
     /// Lets go of the project properly.
     pub(crate) fn let_go(&self, night: Night) {
-        let Night { handle, server, running } = night;
+        let Night { handle, server, running, _turns } = night;
         self.runtime.block_on(async {
             drop(server);
             handle.shut_down(false).await;
@@ -217,6 +224,8 @@ pub(crate) struct Night {
     pub(crate) handle: Handle,
     server: Server,
     running: JoinHandle<Ended>,
+    /// At the builds that are performed.
+    _turns: Vec<Turn>,
 }
 
 fn plan() -> Arc<Plan> {

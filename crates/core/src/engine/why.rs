@@ -129,6 +129,8 @@ rules! {
     QuestionsAnswered,
     /// The process ended while this ran; it goes on where it stood.
     RecoveredAfterCrash,
+    /// The process had ended in order; the next one goes on.
+    TakenUpAgain,
     /// A person decided it.
     PersonDecided,
     /// A person asked for it.

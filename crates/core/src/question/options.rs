@@ -291,7 +291,7 @@ impl OptionsContext<'_> {
                 )
             }
             Decision::Deny => {
-                format!("I take the change back, keep a copy, and leave out {left_out}.")
+                format!("I take back what was changed, keep a copy, and leave out {left_out}.")
             }
             Decision::ProvideGuidance if kind == QuestionKind::Ok => {
                 format!("Write me what to do instead{scope}. I go on with your words in hand.")
@@ -314,7 +314,7 @@ impl OptionsContext<'_> {
                 format!("I note it as done{scope}, do not do it again, and go on from there.")
             }
             Decision::ItDidNot => {
-                format!("I do it now{scope}. If it did happen after all, it may happen twice.")
+                format!("I do it now{scope}. If it went through after all, it happens twice.")
             }
             Decision::Skip => {
                 format!("I do not do this step{scope}, and go on without it.")

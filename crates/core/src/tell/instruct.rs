@@ -16,9 +16,9 @@ pub(super) const fn meaning(decision: Decision) -> &'static str {
         Decision::SimplerVersion => {
             "Build the smallest version that meets the heart of the goal, and say what you left out."
         }
-        Decision::ItHappened => "The action did happen. Do not repeat it.",
+        Decision::ItHappened => "The action went through. Do not repeat it.",
         Decision::ItDidNot => {
-            "The action did not happen. It is done again for you; do not do it yourself."
+            "The action did not go through. It is done again for you; do not do it yourself."
         }
         Decision::Skip => "Leave the action out.",
         Decision::TryAgain => "Try again from a clean start.",

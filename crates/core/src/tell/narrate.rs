@@ -80,6 +80,8 @@ pub enum Narration<'a> {
     Waking,
     /// Unstuck or the machine went down, and work goes on.
     CrashedAndResumed { title: &'a str },
+    /// Unstuck was ended and started again, and work goes on.
+    TakenUpAgain { title: &'a str },
     /// Changes outside the fence were taken back.
     TakenBack { title: &'a str, files: u32 },
     /// Changed checks were put back before they ran.
@@ -169,13 +171,13 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         }
         N::Cancelled { title } => format!("{} is cancelled, as you asked.", start(title)),
         N::Reconciling { title } => {
-            format!("I am finding out if the last action of {} did happen.", name(title))
+            format!("I am checking whether the last action of {} went through.", name(title))
         }
         N::Reconciled { title, happened: true } => {
-            format!("The last action of {} did happen, so I do not do it again.", name(title))
+            format!("The last action of {} went through, so I do not repeat it.", name(title))
         }
         N::Reconciled { title, happened: false } => {
-            format!("The last action of {} did not happen.", name(title))
+            format!("The last action of {} did not go through.", name(title))
         }
         N::BuildPaused { open } => format!(
             "I have paused the build, because {} wait for you.",
@@ -196,6 +198,7 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
         N::CrashedAndResumed { title } => {
             format!("I was cut off in the middle of {}, and I go on from where I was.", name(title))
         }
+        N::TakenUpAgain { title } => format!("I go on with {}.", name(title)),
         N::TakenBack { title, files } => format!(
             "I took back a change to {} outside the part that {} may touch, and kept a copy.",
             count(files.max(1), "file", "files"),
@@ -277,7 +280,7 @@ fn waiting(code: Code, resumes_in: Option<Span>) -> String {
 fn parked(start: &str, code: Option<Code>, dependants: u32, work: Work) -> String {
     let why = match code {
         Some(code) => failed(code, false),
-        None => "I cannot tell if its last action did happen",
+        None => "I cannot tell whether its last action went through",
     };
     match dependants {
         0 => format!("{start} waits for you, because {why}."),
@@ -317,7 +320,9 @@ fn chosen(decision: Decision, what: &str) -> String {
         Decision::SkipFeature => format!("You answered, so I leave out {what}."),
         Decision::AllowOnce => format!("You allowed it this once, so I go on with {what}."),
         Decision::AlwaysAllow => format!("You allowed it for good, so I go on with {what}."),
-        Decision::Deny => format!("You said no, so I take the change back and leave out {what}."),
+        Decision::Deny => {
+            format!("You said no, so I take back what was changed and leave out {what}.")
+        }
         Decision::ProvideGuidance => {
             format!("You gave me a hint, so I go on with {what} and a fresh set of tries.")
         }

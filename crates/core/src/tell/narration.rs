@@ -34,6 +34,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         }
         Event::TaskReady { task, .. } => match rule? {
             Rule::RecoveredAfterCrash => Narration::CrashedAndResumed { title: title(*task) },
+            Rule::TakenUpAgain => Narration::TakenUpAgain { title: title(*task) },
             Rule::ConversationShortened => Narration::Shortened { title: title(*task) },
             Rule::RepairScript | Rule::ProposeOnly => {
                 let counts = &recorded.why.as_ref()?.counts;

@@ -20,7 +20,7 @@ pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'sta
         },
         QuestionKind::Ok => "say if it may".into(),
         QuestionKind::Choice => "say how to go on".into(),
-        QuestionKind::Happened => "say if its last action happened".into(),
+        QuestionKind::Happened => "say whether its last action went through".into(),
         QuestionKind::Ours => "look at a fault of ours".into(),
         QuestionKind::Paused => "let it go on".into(),
         QuestionKind::RedBase => "say if an old failure belongs to the work".into(),

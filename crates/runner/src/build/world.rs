@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Command, Note, Outcome, TaskId, Work};
+use unstuck_core::engine::{Command, EffectId, Note, Outcome, TaskId, Work};
 use unstuck_core::fault::{Config, Fault, Internal};
 use unstuck_store::Store;
 use unstuck_world::commands::Shims;
@@ -27,6 +27,7 @@ use super::settings::{BuildSettings, TaskSettings};
 use crate::clock::Clock;
 use crate::decider::Decider;
 use crate::runs::Runs;
+use crate::under_way::UnderWay;
 use crate::world::{Order, Report, World};
 
 /// What work is brought onto.
@@ -40,7 +41,11 @@ pub(crate) enum Onto {
 
 /// Performs the effects of a build. Clones are the same one.
 #[derive(Clone)]
-pub struct BuildWorld(pub(super) Arc<Shared>);
+pub struct BuildWorld {
+    shared: Arc<Shared>,
+    /// Not known to what is performed: with the last of those who perform, it ends.
+    under_way: Arc<UnderWay>,
+}
 
 /// What it takes to let somebody work and to judge the work.
 pub(crate) struct Shared {
@@ -72,29 +77,38 @@ impl BuildWorld {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let shared = Shared::new(settings, Onto::Build, decider, store, project_name.into(), clock);
-        Self(Arc::new(shared))
+        Self { shared: Arc::new(shared), under_way: Arc::default() }
     }
 
-    /// Ends what is performed, and performs nothing more: whoever decided is gone.
+    /// Ends what is performed, and performs nothing more.
     pub fn end(&self) {
-        self.0.over.cancel();
+        self.shared.over.cancel();
     }
+}
 
-    async fn work(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
-        self.0.alone(order, Box::pin(self.outcome(order, stop)), stop).await
+impl Shared {
+    /// Performs an effect until it has ended or nothing more is performed.
+    async fn perform(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
+        let mut work = pin!(self.alone(order, Box::pin(self.outcome(order, stop)), stop));
+        tokio::select! {
+            biased;
+            report = &mut work => return report,
+            () = self.over.cancelled() => stop.cancel(),
+        }
+        work.await
     }
 
     async fn outcome(&self, order: &Order, stop: &CancellationToken) -> Option<Report> {
         let outcome = match order.effect.what {
-            Work::Attempt { start } => return self.0.attempt(order, start, stop).await,
+            Work::Attempt { start } => return self.attempt(order, start, stop).await,
             // Ended half-way it is begun again, as after a kill.
-            Work::Check => stop.run_until_cancelled(Box::pin(self.0.check(order))).await?,
-            Work::Commit => self.0.commit(order).await,
-            Work::Perform { .. } => self.0.act(order).await,
-            Work::Probe { .. } => self.0.look_up(order).await,
-            Work::TakeBack => self.0.take_back(order).await,
+            Work::Check => stop.run_until_cancelled(Box::pin(self.check(order))).await?,
+            Work::Commit => self.commit(order).await,
+            Work::Perform { .. } => self.act(order).await,
+            Work::Probe { .. } => self.look_up(order).await,
+            Work::TakeBack => self.take_back(order).await,
             Work::Emit => {
-                self.0.put_away(order).await;
+                self.put_away(order).await;
                 Outcome::Done
             }
             Work::Repair { .. } | Work::Execute { .. } | Work::Stop { .. } => {
@@ -108,20 +122,19 @@ impl BuildWorld {
 #[async_trait]
 impl World for BuildWorld {
     async fn perform(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        let stop = stop.child_token();
-        let mut work = pin!(self.work(&order, &stop));
-        tokio::select! {
-            biased;
-            report = &mut work => return report,
-            () = self.0.over.cancelled() => stop.cancel(),
-        }
-        work.await
+        let (effect, shared) = (order.effect.clone(), Arc::clone(&self.shared));
+        let work = |stop: CancellationToken| async move { shared.perform(&order, &stop).await };
+        self.under_way.perform(&effect, &stop, work).await
+    }
+
+    fn performing(&self) -> Vec<EffectId> {
+        self.under_way.effects()
     }
 
     async fn clear(&self, tasks: &[TaskId]) {
         let never = CancellationToken::new();
         for task in tasks {
-            self.0.runs.clear(*task, &never).await;
+            self.shared.runs.clear(*task, &never).await;
         }
     }
 }

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, BufReader, copy_bidirectional};
 use tokio::net::{UnixListener, UnixStream};
@@ -22,6 +23,10 @@ use super::wire::{Ask, Say, What};
 
 /// Processes of one run that may talk at the same time.
 const CONNECTIONS_MAX: usize = 32;
+
+/// How long a holder is waited for while the project changes hands, and how often it is looked for.
+const HANDOVER_MAX: Duration = Duration::from_secs(4);
+const HANDOVER_PAUSE: Duration = Duration::from_millis(50);
 
 /// Passes on what the processes of one run say, until it is dropped.
 #[derive(Debug)]
@@ -80,7 +85,7 @@ async fn listen(listener: UnixListener, control: Arc<Path>, token: Arc<str>) {
 
 /// Passes a connection on once it is bound to the run for good.
 async fn pass_on(mut inside: UnixStream, control: &Path, token: &str) -> io::Result<()> {
-    let mut holder = UnixStream::connect(SocketPath::of(control)?.as_path()).await?;
+    let mut holder = connect(control).await?;
     let hello = Ask { id: 0, what: What::Hello { token: Some(token.to_owned()) } };
     let mut line = serde_json::to_vec(&hello)?;
     line.push(b'\n');
@@ -92,4 +97,21 @@ async fn pass_on(mut inside: UnixStream, control: &Path, token: &str) -> io::Res
     };
     // The holder says nothing before it is asked, so there is nothing left in the buffer.
     copy_bidirectional(&mut inside, &mut lines.into_inner()).await.map(drop)
+}
+
+/// Connects to whoever holds the project, or to whoever does so next.
+async fn connect(control: &Path) -> io::Result<UnixStream> {
+    let path = SocketPath::of(control)?;
+    let next = async {
+        loop {
+            tokio::time::sleep(HANDOVER_PAUSE).await;
+            if let Ok(holder) = UnixStream::connect(path.as_path()).await {
+                return holder;
+            }
+        }
+    };
+    match UnixStream::connect(path.as_path()).await {
+        Ok(holder) => Ok(holder),
+        Err(error) => tokio::time::timeout(HANDOVER_MAX, next).await.map_err(|_| error),
+    }
 }

@@ -118,7 +118,7 @@ pub(super) const fn stands(state: &TaskState, at_work: bool) -> Option<&'static 
         TaskState::Running { .. } => "cut off, and goes on at the next start",
         TaskState::BackingOff { gate: Some(_), .. } => "waiting for its account",
         TaskState::BackingOff { .. } => "waiting to try again",
-        TaskState::Reconciling { .. } => "finding out if its last action happened",
+        TaskState::Reconciling { .. } => "checking whether its last action went through",
         TaskState::Parked { .. }
         | TaskState::Done
         | TaskState::Skipped { .. }

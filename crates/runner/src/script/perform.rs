@@ -1,6 +1,5 @@
 //! Runs a script, or has it repaired, and says how that ended.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -9,12 +8,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio_util::sync::CancellationToken;
-use unstuck_core::engine::{Effect, EffectId, Outcome};
+use unstuck_core::engine::{Effect, Outcome};
 use unstuck_core::fault::Fault;
 use unstuck_core::policy::Amount;
 use unstuck_world::process::{Ended, How, Launch, Process, Turn, Waiting, verdict};
 
-use super::running::Running;
 use super::script::Script;
 use crate::clean;
 use crate::jobs::{Care, check};
@@ -22,6 +20,7 @@ use crate::lock::lock;
 use crate::repair::Repairer;
 use crate::runs::Runs;
 use crate::turn::Turns;
+use crate::under_way::UnderWay;
 use crate::world::{Order, Report};
 
 /// A person's Ctrl-C reaches the command and us at the same time; this long we look whether it did.
@@ -41,7 +40,7 @@ pub(super) struct Shared {
     pub(super) ahead: Mutex<Option<Waiting>>,
     pub(super) runs: Runs,
     pub(super) turns: Turns,
-    pub(super) running: Mutex<BTreeMap<EffectId, Running>>,
+    pub(super) under_way: UnderWay,
     pub(super) last_status: Mutex<Option<i32>>,
     pub(super) has_begun: AtomicBool,
     pub(super) turn: Mutex<Option<Turn>>,

@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use unstuck_core::engine::{EffectId, Outcome, TaskId, Work};
 use unstuck_world::process::Waiting;
 
 use super::perform::Shared;
-use super::running::{Progress, Running};
 use super::script::Script;
 use crate::jobs::Care;
 use crate::ledger::sender_gone;
@@ -19,6 +17,7 @@ use crate::lock::lock;
 use crate::repair::Repairer;
 use crate::runs::Runs;
 use crate::turn::Turns;
+use crate::under_way::UnderWay;
 use crate::world::{Order, Report, World};
 
 /// A script that is performed here. Clones are the same one.
@@ -39,7 +38,7 @@ impl ScriptWorld {
             turns: Turns::new(script.runs.clone()),
             script,
             ahead: Mutex::new(ahead),
-            running: Mutex::default(),
+            under_way: UnderWay::default(),
             last_status: Mutex::default(),
             has_begun: AtomicBool::new(false),
             turn: Mutex::default(),
@@ -81,49 +80,20 @@ impl ScriptWorld {
 
     /// Ends what is running, and returns when it is gone.
     pub async fn end(&self) {
-        let running: Vec<Running> = lock(&self.0.running).values().cloned().collect();
-        for mut running in running {
-            running.stop.cancel();
-            // Nobody says it when the runtime is ending.
-            running.over().await;
-        }
-    }
-
-    async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
-        let effect = order.effect.id;
-        let mut running = self.begin(order);
-        tokio::select! {
-            report = running.over() => return report,
-            () = stop.cancelled() => {}
-        }
-        running.stop.cancel();
-        let report = running.over().await;
-        lock(&self.0.running).remove(&effect);
-        report
+        self.0.under_way.end().await;
     }
 
     /// Starts the command, or its repair, unless that runs already.
-    fn begin(&self, order: Order) -> Running {
+    async fn execute(&self, order: Order, stop: CancellationToken) -> Option<Report> {
         self.0.has_begun.store(true, Ordering::Release);
-        let effect = order.effect.id;
-        let mut all = lock(&self.0.running);
-        if let Some(running) = all.get(&effect) {
-            return running.clone();
-        }
-        // Another effect comes only when the results of all earlier ones are on disk.
-        all.retain(|_, earlier| matches!(*earlier.progress.borrow(), Progress::UnderWay));
-        let (say, progress) = watch::channel(Progress::UnderWay);
-        let running = Running { stop: CancellationToken::new(), progress };
-        all.insert(effect, running.clone());
-        let (world, stop) = (self.clone(), running.stop.clone());
-        tokio::spawn(async move {
-            let report = match order.effect.what {
+        let (effect, world) = (order.effect.clone(), self.clone());
+        let work = |stop: CancellationToken| async move {
+            match order.effect.what {
                 Work::Repair { propose } => world.0.repair(&order, propose, &stop).await,
                 _ => world.0.run_in_turn(&order, &stop).await,
-            };
-            say.send_replace(Progress::Over(report));
-        });
-        running
+            }
+        };
+        self.0.under_way.perform(&effect, &stop, work).await
     }
 }
 
@@ -142,7 +112,7 @@ impl World for ScriptWorld {
     }
 
     fn performing(&self) -> Vec<EffectId> {
-        lock(&self.0.running).keys().copied().collect()
+        self.0.under_way.effects()
     }
 
     async fn clear(&self, tasks: &[TaskId]) {

@@ -84,7 +84,7 @@ fn stands(state: &TaskState) -> (&'static str, String) {
         TaskState::BackingOff { .. } => ("resting", "waits and goes on by itself".to_owned()),
         TaskState::Parked { .. } => ("asks", "waits for you".to_owned()),
         TaskState::Reconciling { .. } => {
-            ("working", "finds out if its last action happened".to_owned())
+            ("working", "checks whether its last action went through".to_owned())
         }
         TaskState::Done => ("good", "done".to_owned()),
         TaskState::Skipped { left: Left::Decided } => ("plain", "left out, as chosen".to_owned()),

@@ -7,12 +7,14 @@ use serde::Serialize;
 use unstuck_core::engine::QuestionId;
 use unstuck_core::question::{Decision, QuestionOption};
 use unstuck_store::Answer;
-use unstuck_store::tables::{QuestionRow, QuestionStatus};
+use unstuck_store::tables::{BuildRow, QuestionRow, QuestionStatus, TaskRow};
 
 use super::Desk;
 use crate::build::redactor;
+use crate::commands::performer::Performers;
 use crate::error::{Error, InboxError};
 use crate::project;
+use crate::render::stand::Performer;
 use crate::render::{self, words};
 
 pub(super) async fn run(
@@ -27,47 +29,73 @@ pub(super) async fn run(
     if decision == Decision::ProvideGuidance && guidance.is_none() && is_open(&row, decision) {
         return Err(InboxError::NoGuidance { question }.into());
     }
-    let (answer, taken_up) = give(desk, question, decision, guidance).await?;
+    let given = give(desk, question, decision, guidance).await?;
     let mut out = desk.terminal.styled();
     if desk.json {
-        render::json(&mut out, &Given { answer, taken_up })?;
+        render::json(&mut out, &given)?;
     } else {
-        writeln!(out, "{}", follows(taken_up))?;
+        writeln!(out, "{}", given.follows())?;
     }
     out.flush()?;
     Ok(())
 }
 
-/// Takes an answer down, and tells whether somebody acts on it already.
+/// Takes an answer down, and tells who acts on it.
 pub(super) async fn give(
     desk: &Desk<'_>,
     question: QuestionId,
     decision: Decision,
     guidance: Option<&str>,
-) -> Result<(Answer, bool), Error> {
+) -> Result<Given, Error> {
     project::refuse_inside_run(&desk.project, "answer")?;
     let (by, at) = (Arc::from(project::whoever()), project::now());
     // It is kept, and told to an agent: a key belongs into the environment.
     let redactor = redactor(&desk.project);
     let guidance = guidance.map(|words| Arc::from(&*redactor.text(words)));
     let answer = Answer { question, decision, guidance, by, at };
+    let asked = desk.question(question).await?;
     desk.store.answer(desk.project.name(), answer.clone()).await?;
     // From here on the answer is given: whatever happens now, it is taken up sometime.
     let taken_up = project::take_answers(&desk.project).await?;
-    Ok((answer, taken_up))
+    let performer = match about(desk, &asked).await? {
+        Some((build, row)) => Performers::look(&desk.project, taken_up).of(&build, &row),
+        None if taken_up => Performer::AtWork,
+        None => Performer::NextStart,
+    };
+    Ok(Given { answer, taken_up, performer })
 }
 
-/// What follows from an answer.
-pub(super) const fn follows(taken_up: bool) -> &'static str {
-    if taken_up { "Answered. It goes on." } else { "Answered. It is taken up at the next start." }
+/// The first task that waited for an answer, with its build, as they stand now.
+async fn about(desk: &Desk<'_>, asked: &QuestionRow) -> Result<Option<(BuildRow, TaskRow)>, Error> {
+    let (store, project) = (&desk.store, desk.project.name());
+    let (Some(build), Some(task)) = (asked.build, asked.tasks.first()) else { return Ok(None) };
+    let build = store.builds(project).await?.into_iter().find(|row| row.id == build);
+    let Some(build) = build else { return Ok(None) };
+    let row = store.tasks(project, build.id).await?.into_iter().find(|row| row.id == *task);
+    Ok(row.map(|row| (build, row)))
 }
 
 /// An answer, and whether somebody acts on it already.
 #[derive(Serialize)]
-struct Given {
+pub(super) struct Given {
     #[serde(flatten)]
     answer: Answer,
     taken_up: bool,
+    #[serde(skip)]
+    performer: Performer,
+}
+
+impl Given {
+    /// What follows from it.
+    pub(super) const fn follows(&self) -> &'static str {
+        match self.performer {
+            Performer::AtWork => "Answered. It goes on.",
+            Performer::Paused => "Answered. The build is paused; `unstuck resume` goes on.",
+            Performer::NextExec => "Answered. It goes on when its command is run again.",
+            Performer::NextStart if self.taken_up => "Answered. `unstuck resume` goes on.",
+            Performer::NextStart => "Answered. It is taken up at the next start.",
+        }
+    }
 }
 
 /// Whether nothing but the person's words is missing.

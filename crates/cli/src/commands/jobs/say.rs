@@ -7,7 +7,8 @@ use unstuck_server::Stand;
 use unstuck_store::tables::{QuestionRow, TaskRow};
 
 use super::defined::{schedule, zone};
-use crate::render::{stand, when, words};
+use crate::render::stand::{self, Performer};
+use crate::render::{when, words};
 use crate::settings::Job;
 
 /// A job as it stands: in a word, in a sentence, and when it is due.
@@ -21,8 +22,8 @@ pub(crate) struct Standing {
 /// Who is there to run it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Present {
-    /// Somebody holds the project.
-    pub(crate) held: bool,
+    /// Who is at work on it.
+    pub(crate) performer: Performer,
     /// Somebody runs the jobs at their times.
     pub(crate) watched: bool,
 }
@@ -47,16 +48,21 @@ pub(crate) fn standing(
     let state = &row.moved.state;
     let (stand, detail) = match state {
         TaskState::Parked { .. } => {
-            let general = || stand::task(state, true, now);
+            let general = || stand::task(state, Performer::AtWork, now);
             (Stand::NeedsAttention, needs(row, questions).unwrap_or_else(general))
         }
-        TaskState::Failed { .. } => (Stand::NeedsAttention, stand::task(state, true, now)),
+        TaskState::Failed { .. } => {
+            (Stand::NeedsAttention, stand::task(state, Performer::AtWork, now))
+        }
         TaskState::Running { .. }
         | TaskState::Reconciling { .. }
         | TaskState::BackingOff { .. }
         | TaskState::Pending { .. } => {
-            let stand = if present.held { Stand::Running } else { Stand::Stopped };
-            (stand, stand::task(state, present.held, now))
+            let stand = match present.performer {
+                Performer::AtWork => Stand::Running,
+                Performer::Paused | Performer::NextStart | Performer::NextExec => Stand::Stopped,
+            };
+            (stand, stand::task(state, present.performer, now))
         }
         _ if row.moved.held => (Stand::Stopped, "paused; runs only when asked for".to_owned()),
         TaskState::Done | TaskState::Skipped { .. } | TaskState::Cancelled => {

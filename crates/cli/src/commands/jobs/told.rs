@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use unstuck_runner::Turns;
 use unstuck_server::JobStanding;
 use unstuck_store::Store;
-use unstuck_store::tables::QuestionStatus;
+use unstuck_store::tables::{QuestionStatus, TaskRow};
 
 use super::defined::{Defined, find_rows, schedule};
 use super::say::{Present, Standing, standing};
 use super::watcher;
 use crate::error::Error;
 use crate::project::{self, Project};
+use crate::render::stand::Performer;
 
 /// All jobs that the settings define, in their order. Without a store nothing was ever run.
 pub(crate) async fn told(
@@ -19,7 +21,13 @@ pub(crate) async fn told(
 ) -> Result<Vec<JobStanding>, Error> {
     let defined = Defined::read(project)?;
     let held = project::current_holder(project).await.is_some();
-    let present = Present { held, watched: watcher::current(project).is_some() };
+    let (turns, watched) = (Turns::new(project.runs()), watcher::current(project).is_some());
+    // Beside the process that runs the jobs at their times, one may be run by hand.
+    let present = |row: Option<&TaskRow>| {
+        let at_work = watched || row.is_some_and(|row| turns.is_taken(row.id));
+        let performer = if held && at_work { Performer::AtWork } else { Performer::NextStart };
+        Present { performer, watched }
+    };
     let (mut rows, questions) = match store {
         Some(store) => {
             let rows = find_rows(store, project.name()).await?;
@@ -31,7 +39,7 @@ pub(crate) async fn told(
     let told = defined.all().iter().map(|job| {
         let row = rows.remove(job.name.as_str());
         let Standing { stand, detail, next } =
-            standing(Some(job), row.as_ref(), present, &questions, now);
+            standing(Some(job), row.as_ref(), present(row.as_ref()), &questions, now);
         JobStanding {
             name: job.name.as_str().to_owned(),
             title: row.as_ref().map_or_else(

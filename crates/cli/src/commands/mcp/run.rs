@@ -1,7 +1,9 @@
 //! Inside a run: whoever holds the project decides, and the run's token says whose we are.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use tokio::time::{Instant, sleep};
 use unstuck_core::engine::{Command, Effect, EffectId, Recorded};
 use unstuck_core::fault::Code;
 use unstuck_runner::control::{Client, ClientError, Refusal};
@@ -9,6 +11,10 @@ use unstuck_runner::control::{Client, ClientError, Refusal};
 use super::desk::No;
 use crate::error::Error;
 use crate::project::project_of_socket;
+
+/// How long the next holder is waited for when one ends, and how often it is looked for.
+const HANDOVER_MAX: Duration = Duration::from_secs(10);
+const HANDOVER_PAUSE: Duration = Duration::from_millis(50);
 
 /// The run that we are a child of.
 pub(super) struct Run {
@@ -35,13 +41,18 @@ impl Run {
         &mut self,
         command: impl Fn(EffectId) -> Command,
     ) -> Result<Vec<Recorded>, No> {
-        // A holder may end between two calls; whoever holds the project next knows our token too.
-        for _ in 0..2 {
+        let patience = Instant::now() + HANDOVER_MAX;
+        loop {
             let effect = self.effect().await?.id;
             match self.client().await?.command(command(effect)).await {
                 Ok(events) => return Ok(events),
                 Err(ClientError::Gone | ClientError::Refused { why: Refusal::Ended, .. }) => {
+                    // Whoever holds the project next knows our token too.
                     self.client = None;
+                    if Instant::now() >= patience {
+                        return Err(Error::from(ClientError::Gone).into());
+                    }
+                    sleep(HANDOVER_PAUSE).await;
                 }
                 Err(ClientError::Refused { why: Refusal::Rejected | Refusal::Stale, message }) => {
                     return Err(self.rejected(message).await);
@@ -49,7 +60,6 @@ impl Run {
                 Err(error) => return Err(Error::from(error).into()),
             }
         }
-        Err(Error::from(ClientError::Gone).into())
     }
 
     /// A run that has ended since is the most likely reason, and the one that matters most.

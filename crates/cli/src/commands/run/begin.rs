@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use tokio::task::AbortHandle;
 use unstuck_core::engine::{BuildId, BuildState, Command};
 use unstuck_core::plan::{Plan, TaskSpec};
 use unstuck_core::policy::Policy;
 use unstuck_runner::build::BuildWorld;
-use unstuck_runner::{Scope, SystemClock};
+use unstuck_runner::{Decider, SystemClock};
 use unstuck_store::Store;
 use unstuck_world::commands::{Network, Rules};
 use unstuck_world::process::Guard;
 use unstuck_world::workspace;
 
+use super::performing::{Others, Performing};
 use crate::build::{Agents, Concern, build_settings, complete, inspect, refuse};
 use crate::commands::mcp;
 use crate::error::Error;
@@ -29,34 +29,6 @@ pub(in crate::commands) struct Crew {
     network: Network,
     /// The options that its settings come from.
     options: RunOptions,
-}
-
-/// What becomes of builds that somebody else performs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::commands) enum Others {
-    /// They are ours as soon as they are left. That may be never: whoever has them may end them.
-    WaitedFor,
-    /// They go on with them.
-    LeftAlone,
-}
-
-/// Ends what a crew performs when it is let go of.
-#[derive(Default)]
-pub(in crate::commands) struct Performing {
-    worlds: Vec<BuildWorld>,
-    /// Builds that are waited for.
-    turns: Vec<AbortHandle>,
-}
-
-impl Drop for Performing {
-    fn drop(&mut self) {
-        for turn in &self.turns {
-            turn.abort();
-        }
-        for world in &self.worlds {
-            world.end();
-        }
-    }
 }
 
 impl Crew {
@@ -212,32 +184,29 @@ impl Crew {
         Ok(())
     }
 
-    /// Performs the effects of builds from now on. Builds that somebody else performs are waited for,
-    /// or left to them.
+    /// Performs the effects of builds from now on. Builds that another process performs are waited
+    /// for, or left to it.
     pub(in crate::commands) async fn perform(
         &self,
+        performing: &mut Performing,
         post: &Post,
         store: &Arc<dyn Store>,
         builds: &[BuildId],
         others: Others,
-    ) -> Result<Performing, Error> {
-        let mut performing = Performing::default();
+    ) -> Result<(), Error> {
         for build in builds {
-            let (scope, world) = (Scope::Build(*build), self.world(post, store, *build).await?);
-            let ours = post.try_attach(scope.clone(), Arc::new(world.clone())).await?;
-            if !ours && others == Others::WaitedFor {
-                performing.turns.push(attached_later(post.clone(), scope, world.clone()));
-            } else if !ours {
+            if performing.has(*build)? {
                 continue;
             }
-            performing.worlds.push(world);
+            let world = self.world(performing.decider(), store, *build).await?;
+            performing.begin(post, *build, world, others).await?;
         }
-        Ok(performing)
+        Ok(())
     }
 
     async fn world(
         &self,
-        post: &Post,
+        decider: Arc<dyn Decider>,
         store: &Arc<dyn Store>,
         build: BuildId,
     ) -> Result<BuildWorld, Error> {
@@ -251,7 +220,7 @@ impl Crew {
         let repository = self.repository.clone();
         let settings = build_settings(&self.project, &agents, repository, start, specs).await?;
         let (store, clock) = (Arc::clone(store), Arc::new(SystemClock));
-        Ok(BuildWorld::new(settings, post.decider(), store, &**name, clock))
+        Ok(BuildWorld::new(settings, decider, store, &**name, clock))
     }
 }
 
@@ -286,13 +255,4 @@ pub(in crate::commands) async fn open_builds(
         }
     }
     Ok(open)
-}
-
-/// Takes a build up when its turn comes. Whoever follows it meanwhile sees its end all the same, and
-/// hears by itself when whoever decides is gone.
-fn attached_later(post: Post, scope: Scope, world: BuildWorld) -> AbortHandle {
-    let turn = async move {
-        let _ = post.attach(scope, Arc::new(world)).await;
-    };
-    tokio::spawn(turn).abort_handle()
 }

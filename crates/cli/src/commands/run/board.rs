@@ -8,7 +8,8 @@ use unstuck_core::engine::{
 use unstuck_core::time::{Span, Time};
 use unstuck_store::tables::{BuildRow, GateRow, QuestionRow, TaskRow};
 
-use crate::render::{stand, style, when, words};
+use crate::render::stand::{self, Performer};
+use crate::render::{style, when, words};
 
 /// The widest a name may be before it is cut.
 const NAME_COLUMNS_MAX: usize = 28;
@@ -166,7 +167,7 @@ impl Board {
             TaskState::Running { run } => self.work(row, *run),
             TaskState::Parked { question, .. } => match self.questions.get(question) {
                 Some(problem) => format!("waiting for you: {}", words::plain_line(problem)),
-                None => stand::task(&row.moved.state, true, now),
+                None => stand::task(&row.moved.state, Performer::AtWork, now),
             },
             TaskState::BackingOff { gate: Some(key), until: None, .. } => {
                 let gate = self.gates.iter().find(|gate| gate.key == *key);
@@ -175,10 +176,10 @@ impl Board {
                         format!("the account is limited, goes on at {}", when::until(until, now))
                     }
                     Some(GateState::Probing { .. }) => "seeing if the account is ready".to_owned(),
-                    _ => stand::task(&row.moved.state, true, now),
+                    _ => stand::task(&row.moved.state, Performer::AtWork, now),
                 }
             }
-            state => stand::task(state, true, now),
+            state => stand::task(state, Performer::AtWork, now),
         }
     }
 

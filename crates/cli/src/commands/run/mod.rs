@@ -2,6 +2,7 @@
 //! was not finished.
 
 mod begin;
+mod begun;
 mod board;
 mod detach;
 mod dry;
@@ -10,6 +11,7 @@ mod ending;
 mod follow;
 mod in_place;
 mod live;
+mod performing;
 mod show;
 pub(super) mod tasks;
 mod tick;
@@ -18,21 +20,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use unstuck_core::engine::BuildId;
+use unstuck_core::plan::Plan;
 use unstuck_runner::report::{Facts, push_left};
 use unstuck_store::Store;
+use unstuck_store::tables::BuildRow;
 use unstuck_world::process::Guard;
 
 use crate::args::{Follow, Resume, Run};
 use crate::commands::land;
 use crate::commands::serve::Aside;
-use crate::error::Error;
+use crate::error::{Error, TasksError};
 use crate::exit::Exit;
 use crate::project::{self, Project, Seat, Signals};
 use crate::render::{self, Terminal};
 use crate::settings::{Resolved, kept_options, load_under};
-pub(super) use begin::{Crew, Others, Performing, open_builds};
+pub(super) use begin::{Crew, open_builds};
 use ending::Ending;
 use follow::Patience;
+pub(super) use performing::{Others, Performing};
 use show::View;
 
 /// Carries `run` out.
@@ -43,7 +48,17 @@ pub(crate) fn run(args: &Run, dir: Option<&Path>, terminal: &Terminal) -> Result
     let project = project.with(resolved.clone());
     let options = kept_options(&args.flags(), args.follow.config.path.as_deref());
     project::runtime()?.block_on(async {
-        let mut tasks = tasks::tasks(&project, &args.work, dir).await?;
+        let tasks = match tasks::tasks(&project, &args.work, dir).await {
+            Err(done @ Error::Tasks(TasksError::AllDone)) => {
+                render::note(&format!("unstuck: {done}."));
+                return Ok(Exit::Done);
+            }
+            tasks => tasks?,
+        };
+        let (mut tasks, left_out) = begun::leave_out(&project, tasks).await?;
+        if let Some(left_out) = left_out {
+            render::note(&format!("unstuck: {left_out}."));
+        }
         for task in &mut tasks {
             task.options.clone_from(&options);
         }
@@ -97,7 +112,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Starts the plan, or takes up what was not finished, and follows it to its end.
-    async fn carry_out(&self, plan: Option<unstuck_core::plan::Plan>) -> Result<Exit, Error> {
+    async fn carry_out(&self, plan: Option<Plan>) -> Result<Exit, Error> {
         let store = self.project.make_store()?;
         let mut signals = Signals::new()?;
         let mut view = View::new(self.follow, self.project, &store, self.terminal)?;
@@ -131,32 +146,49 @@ impl Work<'_> {
         &self,
         store: &Arc<dyn Store>,
         (place, aside): (&mut Option<Seat>, &mut Option<Aside>),
-        plan: Option<unstuck_core::plan::Plan>,
+        plan: Option<Plan>,
         view: &mut View<'_>,
     ) -> Result<Ending, Error> {
         let verb = if plan.is_some() { "run" } else { "resume" };
         let mut patience = Patience::new(self.follow);
         // Answers that wait to be taken up may end a build as soon as we sit.
-        let (mut plan, mut builds) = match plan {
-            Some(plan) => (Some(plan), Vec::new()),
-            None => (None, open_builds(self.project, store).await?),
+        let mut builds = match plan {
+            Some(_) => Vec::new(),
+            None => open_builds(self.project, store).await?,
         };
+        let (before, mut is_asked_for) = (store.builds(self.project.name()).await?, false);
         if plan.is_none() && builds.is_empty() {
             return Ok(Ending::NothingToDo);
         }
+        let mut performing = Performing::new(self.project);
         loop {
             let seat = place.insert(Seat::take(self.project, store, verb).await?);
             self.serve_from(seat, store, aside, view).await?;
             let followed = async {
-                match plan.take() {
-                    Some(plan) => {
-                        self.crew.make_way(store).await?;
-                        builds.push(self.crew.begin(seat.post(), plan).await?);
-                    }
-                    None => self.crew.let_go_on(seat, store, &builds).await?,
+                performing.sit(seat.post()).await?;
+                if let Some(aside) = aside {
+                    aside.sit(seat.post()).await?;
                 }
-                let _performing =
-                    self.crew.perform(seat.post(), store, &builds, Others::WaitedFor).await?;
+                match &plan {
+                    Some(plan) if builds.is_empty() => {
+                        // A holder that is gone may have started it and could not say so.
+                        let begun = if std::mem::replace(&mut is_asked_for, true) {
+                            self.begun(store, plan, &before).await?
+                        } else {
+                            None
+                        };
+                        builds.push(match begun {
+                            Some(build) => build,
+                            None => {
+                                self.crew.make_way(store).await?;
+                                self.crew.begin(seat.post(), plan.clone()).await?
+                            }
+                        });
+                    }
+                    _ => self.crew.let_go_on(seat, store, &builds).await?,
+                }
+                let waited_for = Others::WaitedFor;
+                self.crew.perform(&mut performing, seat.post(), store, &builds, waited_for).await?;
                 view.open(&builds).await?;
                 follow::until_they_end(seat, store, self.project, &builds, view, &mut patience)
                     .await
@@ -171,6 +203,23 @@ impl Work<'_> {
                 ended => return ended,
             }
         }
+    }
+
+    /// The build of the plan that is there now and was not before.
+    async fn begun(
+        &self,
+        store: &Arc<dyn Store>,
+        plan: &Plan,
+        before: &[BuildRow],
+    ) -> Result<Option<BuildId>, Error> {
+        let is_new = |row: &&BuildRow| before.iter().all(|known| known.id != row.id);
+        for row in store.builds(self.project.name()).await?.iter().filter(is_new) {
+            let begun = store.tasks(self.project.name(), row.id).await?;
+            if begun.iter().map(|task| &*task.spec).eq(plan.iter().map(|(spec, _)| spec)) {
+                return Ok(Some(row.id));
+            }
+        }
+        Ok(None)
     }
 
     /// Serves the project while we hold it. Beside another holder there is no need: that one does.
@@ -191,9 +240,6 @@ impl Work<'_> {
                 // What is done here can be done without being shown.
                 Err(error) => view.say(&format!("unstuck: nothing is served: {error}."))?,
             }
-        }
-        if let Some(aside) = aside {
-            aside.seat(seat.post());
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use unstuck_core::engine::{
-    BuildId, BuildState, Event, GateKey, GateState, QuestionId, Recorded, RunId, TaskId, TaskState,
+    BuildId, BuildState, Event, GateKey, GateState, PauseCause, QuestionId, Recorded, RunId,
+    TaskId, TaskState,
 };
 use unstuck_core::plan::TaskSpec;
 use unstuck_core::text::failed_at;
@@ -343,10 +344,15 @@ impl<'a> View<'a> {
             return Ok(writeln!(self.terminal.styled(), "There is nothing to go on with.")?);
         }
         let branch = in_place::own_branch(self.project).await;
-        for (row, tasks) in self.rows().await? {
+        let rows = self.rows().await?;
+        for (row, tasks) in &rows {
             let mut out = self.terminal.styled();
-            summary(&mut out, &row, &tasks, branch.as_deref())?;
+            summary(&mut out, row, tasks, branch.as_deref())?;
             out.flush()?;
+        }
+        let by_person = BuildState::Paused { cause: PauseCause::Person };
+        if rows.iter().any(|(row, _)| row.state == by_person) {
+            render::note("unstuck: paused. `unstuck resume` goes on.");
         }
         if let Some(line) = &limited {
             render::note(line);

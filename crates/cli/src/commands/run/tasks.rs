@@ -171,6 +171,9 @@ async fn read(project: &Project, files: Vec<PathBuf>) -> Result<Vec<TaskSpec>, E
             let tasks = tasks.into_iter().map(|task| in_public(&redactor, task));
             if problems.is_empty() { Ok(tasks.collect()) } else { Err(Error::Problems(problems)) }
         }
+        Err(more) if problems.is_empty() && more.iter().all(is_nothing_to_do) => {
+            Err(TasksError::AllDone.into())
+        }
         Err(more) => {
             problems.extend(more.into_iter().map(told));
             Err(Error::Problems(problems))
@@ -225,6 +228,10 @@ pub(super) fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 
 const fn is_unknown_need(problem: &file::Problem) -> bool {
     matches!(problem.wrong, file::Wrong::UnknownNeed { .. })
+}
+
+const fn is_nothing_to_do(problem: &file::Problem) -> bool {
+    matches!(problem.wrong, file::Wrong::NothingToDo)
 }
 
 fn told(problem: file::Problem) -> Problem {

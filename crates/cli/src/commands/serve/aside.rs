@@ -45,13 +45,14 @@ impl Aside {
     }
 
     /// From now on wishes go this way.
-    pub(in crate::commands) fn seat(&self, post: &Post) {
-        self.desk.seat(Some(post.clone()));
+    pub(in crate::commands) async fn sit(&self, post: &Post) -> Result<(), Error> {
+        self.desk.sit(post).await
     }
 
     /// Ends it: streams are told, and requests that were begun are answered.
     pub(in crate::commands) async fn end(mut self) {
-        self.desk.seat(None);
+        self.desk.stand_up();
+        self.desk.performing().await.end();
         self.stop.cancel();
         // Whatever went wrong with it, the work it stood beside is done.
         let _ = (&mut self.serving).await;
@@ -60,7 +61,7 @@ impl Aside {
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        self.desk.seat(None);
+        self.desk.stand_up();
         self.stop.cancel();
         self.serving.abort();
     }

@@ -1,11 +1,11 @@
 //! The desk of a project that is served: wishes go to whoever decides about it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, MutexGuard, watch};
 use unstuck_core::engine::{BuildId, Command, Order, Recorded};
 use unstuck_core::policy::Policy;
 use unstuck_runner::notify::{Tested, test};
@@ -16,7 +16,7 @@ use unstuck_world::redact::Redactor;
 
 use crate::build::redactor;
 use crate::commands::jobs;
-use crate::commands::run::{Crew, Others, Performing, tasks};
+use crate::commands::run::{Crew, Others, Performing, open_builds, tasks};
 use crate::error::Error;
 use crate::project::{self, Post, Project};
 
@@ -35,15 +35,15 @@ pub(super) struct ServedDesk {
     keeps_jobs: bool,
     /// The way to whoever decides; none while the project changes hands.
     post: watch::Sender<Option<Post>>,
-    /// What was started from here and is carried out by us.
-    performing: Mutex<Vec<Performing>>,
+    /// The builds that are carried out by us.
+    performing: Mutex<Performing>,
 }
 
 impl ServedDesk {
     pub(super) fn new(project: Project, store: Arc<dyn Store>) -> Result<Self, Error> {
         let redactor = redactor(&project);
         let policy = Arc::new(project.settings()?.policy.clone());
-        let (post, performing) = (watch::Sender::new(None), Mutex::default());
+        let (post, performing) = (watch::Sender::new(None), Mutex::new(Performing::new(&project)));
         Ok(Self { project, store, redactor, policy, keeps_jobs: false, post, performing })
     }
 
@@ -52,15 +52,21 @@ impl ServedDesk {
         Self { keeps_jobs: true, ..self }
     }
 
-    /// From now on wishes go this way, or nowhere. What was started from the last place ends with it:
-    /// whoever sits next goes on.
-    pub(super) fn seat(&self, post: Option<Post>) {
-        self.performing().clear();
-        self.post.send_replace(post);
+    /// From now on wishes go this way, and so does what is carried out by us.
+    pub(super) async fn sit(&self, post: &Post) -> Result<(), Error> {
+        self.performing().await.sit(post).await?;
+        self.post.send_replace(Some(post.clone()));
+        Ok(())
     }
 
-    fn performing(&self) -> MutexGuard<'_, Vec<Performing>> {
-        self.performing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Wishes wait until there is a place again.
+    pub(super) fn stand_up(&self) {
+        self.post.send_replace(None);
+    }
+
+    /// The builds that are carried out by us.
+    pub(super) async fn performing(&self) -> MutexGuard<'_, Performing> {
+        self.performing.lock().await
     }
 
     async fn post(&self) -> Result<Post, Refused> {
@@ -120,10 +126,12 @@ impl Desk for ServedDesk {
         crew.make_way(&self.store).await.map_err(not_now)?;
         let build = self.begin(crew.start(plan), order).await?;
         // It is on disk: whoever sits here next finds it, whatever happens now.
-        let post = self.post().await?;
-        let performing = crew.perform(&post, &self.store, &[build], Others::LeftAlone).await;
-        let performing = performing.map_err(not_now)?;
-        self.performing().push(performing);
+        let open = open_builds(&self.project, &self.store).await.map_err(not_now)?;
+        let (post, mut performing) = (self.post().await?, self.performing().await);
+        performing.keep(&open);
+        let performed =
+            crew.perform(&mut performing, &post, &self.store, &[build], Others::LeftAlone).await;
+        performed.map_err(not_now)?;
         Ok(build)
     }
 

@@ -14,7 +14,7 @@ use unstuck_store::Store;
 
 use super::desk::{ServedDesk, told};
 use crate::commands::jobs::{self, Voice, Watch};
-use crate::commands::run::{Crew, Others, Performing, open_builds};
+use crate::commands::run::{Crew, Others, open_builds};
 use crate::error::{Error, JobsError};
 use crate::project::{Heard, Post, Project, Seat};
 use crate::render;
@@ -74,9 +74,10 @@ impl Keeper {
                 () = self.stop.cancelled() => None,
                 ended = self.sit(&mut seat, &mut watch, begun) => Some(ended),
             };
-            self.desk.seat(None);
+            self.desk.stand_up();
             match ended {
                 None => {
+                    self.desk.performing().await.end();
                     seat.leave().await?;
                     if let Some(watch) = watch {
                         watch.end().await;
@@ -88,6 +89,7 @@ impl Keeper {
                 Some(Err(error)) if seat.is_left_by(&error) => {}
                 Some(Err(error)) => {
                     // Others can take it meanwhile; what is wrong with leaving is wrong already.
+                    self.desk.performing().await.end();
                     let _ = seat.leave().await;
                     return Err(error);
                 }
@@ -112,14 +114,14 @@ impl Keeper {
         begun: &mut Option<oneshot::Sender<()>>,
     ) -> Result<(), Error> {
         let post = seat.post().clone();
-        self.desk.seat(Some(post.clone()));
+        self.desk.sit(&post).await?;
         self.site.nudge(self.project.name());
-        let first = Box::pin(self.perform(&post)).await?;
+        Box::pin(self.perform(&post)).await?;
         if let Some(begun) = begun.take() {
             // A server that is ending already does not ask.
             let _ = begun.send(());
         }
-        let left = Notify::new();
+        let left = self.desk.performing().await.left();
         let heard = |heard: &Heard| {
             // What another process writes is only known to us by being told.
             self.site.nudge(self.project.name());
@@ -129,7 +131,7 @@ impl Keeper {
         };
         tokio::select! {
             gone = self.hear(seat, watch, &heard) => gone,
-            failed = self.take_over(&post, first, &left) => Err(failed),
+            failed = self.take_over(&post, &left) => Err(failed),
         }
     }
 
@@ -160,22 +162,22 @@ impl Keeper {
     }
 
     /// Goes on with the builds of those who are gone.
-    async fn take_over(&self, post: &Post, first: Option<Performing>, left: &Notify) -> Error {
-        let mut performing = Vec::from_iter(first);
+    async fn take_over(&self, post: &Post, left: &Notify) -> Error {
         loop {
             left.notified().await;
-            match Box::pin(self.perform(post)).await {
-                Ok(more) => performing.extend(more),
-                Err(error) => return error,
+            if let Err(error) = Box::pin(self.perform(post)).await {
+                return error;
             }
         }
     }
 
     /// Goes on with the builds that have not ended, unless somebody else does.
-    async fn perform(&self, post: &Post) -> Result<Option<Performing>, Error> {
+    async fn perform(&self, post: &Post) -> Result<(), Error> {
         let open = open_builds(&self.project, &self.store).await?;
+        let mut performing = self.desk.performing().await;
+        performing.keep(&open);
         if open.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         let project = match self.project.read_again() {
             Ok(project) => project,
@@ -186,6 +188,6 @@ impl Keeper {
             }
         };
         let crew = Crew::gather(&project, (*project.settings()?).clone()).await?;
-        crew.perform(post, &self.store, &open, Others::LeftAlone).await.map(Some)
+        crew.perform(&mut performing, post, &self.store, &open, Others::LeftAlone).await
     }
 }

@@ -15,7 +15,7 @@ use unstuck_store::{Answer, Holder, Store, StoreError};
 
 use self::page::How;
 use crate::args::Status;
-use crate::commands::jobs;
+use crate::commands::performer::Performers;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::project::{self, Project};
@@ -30,12 +30,10 @@ pub(crate) fn run(args: &Status, dir: Option<&Path>, terminal: &Terminal) -> Res
     let settings = project.settings().ok();
     let policy = settings.map_or_else(Policy::default, |settings| settings.policy.clone());
     let day = policy.budget.day_number(now);
-    let mut standing = project::runtime()?.block_on(async {
+    let standing = project::runtime()?.block_on(async {
         let holder = project::current_holder(&project).await;
-        Standing::read(store.as_ref(), project.name(), holder, day).await
+        Standing::read(store.as_ref(), &project, holder, day).await
     })?;
-    standing.watcher = jobs::current_watcher(&project);
-    standing.jobs = jobs::Defined::read(&project).ok();
     let mut out = terminal.styled();
     if args.json {
         render::json(&mut out, &standing)?;
@@ -56,9 +54,8 @@ struct Standing {
     /// Who runs the jobs at their times; nobody without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     watcher: Option<Holder>,
-    /// What the settings say of the jobs.
     #[serde(skip)]
-    jobs: Option<jobs::Defined>,
+    performers: Performers,
     /// Newest first.
     builds: Vec<BuildStanding>,
     /// The open ones, oldest first.
@@ -76,6 +73,8 @@ struct Standing {
 struct BuildStanding {
     #[serde(flatten)]
     build: BuildRow,
+    /// Whether a process that lives performs it.
+    is_at_work: bool,
     /// Its tasks or jobs; those of builds that have ended are left out, except of the newest.
     rows: Vec<TaskRow>,
 }
@@ -83,10 +82,12 @@ struct BuildStanding {
 impl Standing {
     async fn read(
         store: &dyn Store,
-        project: &str,
+        project: &Project,
         holder: Option<Holder>,
         day: u64,
     ) -> Result<Self, StoreError> {
+        let performers = Performers::look(project, holder.is_some());
+        let project = project.name();
         let mut builds = Vec::new();
         let mut newest = true;
         for build in store.builds(project).await? {
@@ -94,13 +95,14 @@ impl Standing {
             newest = newest && build.standing;
             let mut rows = if shown { store.tasks(project, build.id).await? } else { Vec::new() };
             rows.retain(|row| !is_done_with(row));
-            builds.push(BuildStanding { build, rows });
+            let is_at_work = performers.perform(&build, &rows);
+            builds.push(BuildStanding { build, is_at_work, rows });
         }
         Ok(Self {
-            project: project.to_owned(),
+            project: project.to_string(),
             holder,
-            watcher: None,
-            jobs: None,
+            watcher: performers.watcher.clone(),
+            performers,
             builds,
             questions: store.questions(project, Some(QuestionStatus::Pending)).await?,
             answers: store.answers(project).await?,

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use unstuck_core::engine::{GateState, QuestionId, TaskState};
 use unstuck_core::time::Time;
-use unstuck_store::tables::{GateRow, SignatureRow, TaskChange, TaskRow};
+use unstuck_store::tables::{BuildRow, GateRow, SignatureRow, TaskChange, TaskRow};
 
 use super::{BuildStanding, Standing};
 use crate::commands::jobs::{self, Present};
-use crate::render::{stand, style, when, words, wrapped};
+use crate::render::stand::{self, Performer};
+use crate::render::{style, when, words, wrapped};
 
 /// How many tasks of a build are shown.
 const TASKS_MAX: usize = 20;
@@ -46,10 +47,6 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    const fn held(&self) -> bool {
-        self.standing.holder.is_some()
-    }
-
     fn head(&self, out: &mut impl Write) -> io::Result<()> {
         let (title, dim) = (style::TITLE, style::DIM);
         let who = match &self.standing.holder {
@@ -99,7 +96,7 @@ impl Page<'_> {
         if row.standing {
             writeln!(out, "{title}Jobs{title:#}")?;
         } else {
-            let stands = stand::build(row, self.held(), self.now);
+            let stands = stand::build(row, standing.is_at_work, self.now);
             let counts = stand::counts(&row.tasks.to_string(), row, &standing.rows);
             let parked = match row.parked.saturating_sub(self.answered_of(standing)) {
                 0 => String::new(),
@@ -111,7 +108,7 @@ impl Page<'_> {
             let what = if row.session.is_some() { "Session" } else { "Build" };
             writeln!(out, "{title}{what} {}{title:#} {dim}{rest}{dim:#}", row.id)?;
         }
-        self.tasks(out, &standing.rows)
+        self.tasks(out, standing)
     }
 
     /// How many tasks of a build wait for nothing but that their answer is taken up.
@@ -124,35 +121,35 @@ impl Page<'_> {
         matches!(state, TaskState::Parked { question, .. } if self.standing.is_answered(*question))
     }
 
-    fn stands(&self, state: &TaskState) -> String {
+    fn stands(&self, state: &TaskState, performer: Performer) -> String {
         if self.is_answered(state) {
             return "answered; taken up at the next start".to_owned();
         }
-        stand::task(state, self.held(), self.now)
+        stand::task(state, performer, self.now)
     }
 
     /// A job of the settings stands as people think of it.
-    fn stands_of(&self, row: &TaskRow) -> String {
+    fn stands_of(&self, build: &BuildRow, row: &TaskRow) -> String {
         if stand::needed_no_change(row) {
             return "no change needed".to_owned();
         }
-        let jobs = self.standing.jobs.as_ref().filter(|_| row.spec.job.is_some());
+        let Standing { performers, questions, watcher, .. } = self.standing;
+        let jobs = performers.jobs.as_ref().filter(|_| row.spec.job.is_some());
         let job = jobs.and_then(|jobs| jobs.find(&row.spec.name).ok());
-        let state = &row.moved.state;
+        let (state, performer) = (&row.moved.state, performers.of(build, row));
         if row.spec.job.is_none() || self.is_answered(state) {
-            return self.stands(state);
+            return self.stands(state, performer);
         }
-        let questions = &self.standing.questions;
         if job.is_none() {
-            return jobs::needs(row, questions).unwrap_or_else(|| self.stands(state));
+            return jobs::needs(row, questions).unwrap_or_else(|| self.stands(state, performer));
         }
-        let present = Present { held: self.held(), watched: self.standing.watcher.is_some() };
+        let present = Present { performer, watched: watcher.is_some() };
         let standing = jobs::standing(job, Some(row), present, questions, self.now);
         format!("{} · {}", standing.stand.as_str(), standing.detail)
     }
 
-    fn tasks(&self, out: &mut impl Write, rows: &[TaskRow]) -> io::Result<()> {
-        let dim = style::DIM;
+    fn tasks(&self, out: &mut impl Write, standing: &BuildStanding) -> io::Result<()> {
+        let (dim, BuildStanding { build, rows, .. }) = (style::DIM, standing);
         let mut shown: Vec<&TaskRow> = rows.iter().collect();
         if shown.len() > TASKS_MAX {
             shown.sort_by_key(|row| (stand::weight(&row.moved.state), row.id));
@@ -165,7 +162,7 @@ impl Page<'_> {
         let widest = named.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
         for (row, name) in named {
             let (mark, color) = stand::mark(&row.moved.state);
-            let stands = self.stands_of(row);
+            let stands = self.stands_of(build, row);
             let run = row.moved.last_run.map(|run| format!("  {run}")).unwrap_or_default();
             writeln!(out, "  {color}{mark}{color:#} {name:widest$}  {stands}{dim}{run}{dim:#}")?;
             if self.verbose {

@@ -40,7 +40,7 @@ fn an_answer_given_while_nobody_runs_is_taken_up_by_the_next() {
     assert_eq!(stage.wrote("tries"), "try\n");
     std::fs::write(stage.path("login"), "").unwrap();
     let answered = stage.answer(&stage.question(), "provide_credentials");
-    assert_eq!(text(&answered.stdout), "Answered. It is taken up at the next start.\n");
+    assert_eq!(text(&answered.stdout), "Answered. It goes on when its command is run again.\n");
     let ran = stage.run(&options, NEEDS_LOGIN);
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     assert_eq!(stage.wrote("tries"), "try\ntry\n");

@@ -20,8 +20,9 @@ fn a_run_beside_whoever_holds_the_project_is_not_refused() {
     assert_eq!(holder.end(), (Some(0), "held\n".to_owned()));
 }
 
+// B91
 #[test]
-fn when_the_holder_ends_the_run_takes_the_project_and_goes_on() {
+fn when_the_holder_ends_the_run_takes_the_project_and_its_agent_works_on() {
     let stage = Stage::new();
     let slow = r#"{run = "echo > ../../../working; cat ../../../on"}, {write = "work/a.txt", text = "fine\n"}"#;
     stage.agent("write-a", &[slow]);
@@ -35,10 +36,10 @@ fn when_the_holder_ends_the_run_takes_the_project_and_goes_on() {
     stage.hear("working");
     std::fs::write(stage.path("go"), "").unwrap();
     assert_eq!(holder.end().0, Some(0));
-    // It begins anew where it was, in the hands of its own process.
-    stage.hear("working");
     std::fs::write(stage.path("on"), "").unwrap();
     let (exit, said) = run.end();
     assert_eq!(exit, Some(0), "{said}");
+    assert_eq!(said.matches("I am starting on").count(), 1, "{said}");
+    assert!(!said.contains("cut off") && !said.contains("I go on"), "{said}");
     assert_eq!(stage.on_branch("unstuck/b1", "work/a.txt"), "fine\n");
 }

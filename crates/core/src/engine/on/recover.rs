@@ -92,15 +92,15 @@ fn crashed(turn: &mut Turn<'_>, id: RunId, clean: bool) {
     let Some((task, next)) = turn.state.run(id).map(|run| (run.task, run.place().resumed())) else {
         return;
     };
-    turn.decide(Event::RunCrashed { run: id, clean }, Why::rule(Rule::RecoveredAfterCrash));
+    let rule = if clean { Rule::TakenUpAgain } else { Rule::RecoveredAfterCrash };
+    turn.decide(Event::RunCrashed { run: id, clean }, Why::rule(rule));
     let Some(build) = turn.state.task(task).map(|task| task.build) else { return };
     if flow::open_mutations(turn, task) > 0 {
         flow::reconcile(turn, task, id, None, next);
     } else if turn.build_state(build).is_some_and(BuildState::has_ended) {
         flow::cancel_task(turn, task);
     } else if !crashed_too_often(turn, task, next) {
-        let why = Why::rule(Rule::RecoveredAfterCrash);
-        turn.decide(Event::TaskReady { task, run: None, next }, why);
+        turn.decide(Event::TaskReady { task, run: None, next }, Why::rule(rule));
     }
 }
 

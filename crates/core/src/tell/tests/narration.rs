@@ -46,6 +46,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
         N::Sleeping { wakes_in: Span::from_hours(6) },
         N::Waking,
         N::CrashedAndResumed { title },
+        N::TakenUpAgain { title },
         N::TakenBack { title, files: 1 },
         N::TakenBack { title, files: 3 },
         N::ChecksRestored { title, files: 2 },

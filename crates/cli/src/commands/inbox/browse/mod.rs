@@ -129,7 +129,7 @@ async fn answered(
     guidance: Option<&str>,
 ) -> Result<String, Error> {
     let given = answer::give(desk, question, decision, guidance).await;
-    let follows = told(given.map(|(_, taken_up)| answer::follows(taken_up)))?;
+    let follows = told(given.map(|given| given.follows()))?;
     Ok(format!("Question {question}: {follows}"))
 }
 

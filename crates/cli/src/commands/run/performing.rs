@@ -1,0 +1,179 @@
+//! The builds that are performed here, whoever holds the project.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use unstuck_core::engine::BuildId;
+use unstuck_runner::build::BuildWorld;
+use unstuck_runner::{Decider, Scope, Succession, Turns};
+use unstuck_world::process::Turn;
+
+use crate::error::Error;
+use crate::project::{Post, Project};
+
+/// What becomes of builds that another process performs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::commands) enum Others {
+    /// They are ours as soon as they are left. That may be never: the other process may end them.
+    WaitedFor,
+    /// They go on with them. It is said when they are left.
+    LeftAlone,
+}
+
+/// The builds that are performed here. When the project changes hands they go on; when this is
+/// dropped they end.
+pub(in crate::commands) struct Performing {
+    turns: Turns,
+    deciders: Succession,
+    builds: BTreeMap<BuildId, Performed>,
+    /// Builds that are left to another process.
+    left_alone: BTreeMap<BuildId, AbortHandle>,
+    left: Arc<Notify>,
+}
+
+/// A build that is performed here, or that is waited for.
+struct Performed {
+    world: BuildWorld,
+    /// The turn at it, once we have it: no other process performs it meanwhile, also while nobody
+    /// holds the project.
+    turn: Arc<OnceLock<Turn>>,
+    waits: Option<AbortHandle>,
+}
+
+impl Performing {
+    pub(in crate::commands) fn new(project: &Project) -> Self {
+        Self {
+            turns: Turns::new(project.runs()),
+            deciders: Succession::default(),
+            builds: BTreeMap::new(),
+            left_alone: BTreeMap::new(),
+            left: Arc::default(),
+        }
+    }
+
+    /// Told when a build is left that another process performed.
+    pub(in crate::commands) fn left(&self) -> Arc<Notify> {
+        Arc::clone(&self.left)
+    }
+
+    /// Lets go of the turn at builds that have ended.
+    pub(in crate::commands) fn keep(&mut self, open: &[BuildId]) {
+        for (_, performed) in self.builds.iter_mut().filter(|(build, _)| !open.contains(build)) {
+            performed.turn = Arc::default();
+        }
+    }
+
+    /// Ends what is performed.
+    pub(in crate::commands) fn end(&mut self) {
+        self.deciders.close();
+        for (_, performed) in std::mem::take(&mut self.builds) {
+            performed.end();
+        }
+        for (_, waits) in std::mem::take(&mut self.left_alone) {
+            waits.abort();
+        }
+    }
+
+    pub(super) fn decider(&self) -> Arc<dyn Decider> {
+        Arc::new(self.deciders.clone())
+    }
+
+    /// Goes on from this place: whoever decides here decides about what is performed.
+    pub(in crate::commands) async fn sit(&mut self, post: &Post) -> Result<(), Error> {
+        let waited_for = self.builds.extract_if(.., |_, performed| performed.turn.get().is_none());
+        waited_for.for_each(|(_, performed)| performed.end());
+        for (build, performed) in &self.builds {
+            let world = Arc::new(performed.world.clone());
+            if !post.try_attach(Scope::Build(*build), world).await? {
+                // It has been taken from us.
+                performed.world.end();
+            }
+        }
+        self.deciders.succeed(post.decider());
+        Ok(())
+    }
+
+    /// Whether a build is performed here.
+    pub(super) fn has(&mut self, build: BuildId) -> Result<bool, Error> {
+        let Some(performed) = self.builds.get(&build) else { return Ok(false) };
+        // One that had ended and goes on.
+        if performed.turn.get().is_none()
+            && performed.waits.is_none()
+            && let Some(turn) = self.turns.try_take_build(build)?
+        {
+            let _ = performed.turn.set(turn);
+        }
+        Ok(true)
+    }
+
+    /// Performs a build from now on, unless another process does.
+    pub(super) async fn begin(
+        &mut self,
+        post: &Post,
+        build: BuildId,
+        world: BuildWorld,
+        others: Others,
+    ) -> Result<(), Error> {
+        let (scope, turn) = (Scope::Build(build), Arc::new(OnceLock::new()));
+        if let Some(free) = self.turns.try_take_build(build)?
+            && post.try_attach(scope.clone(), Arc::new(world.clone())).await?
+        {
+            let _ = turn.set(free);
+            self.builds.insert(build, Performed { world, turn, waits: None });
+            return Ok(());
+        }
+        match others {
+            Others::WaitedFor => {
+                let mut performed = Performed { world, turn, waits: None };
+                performed.wait(self.turns.clone(), post.clone(), build);
+                self.builds.insert(build, performed);
+            }
+            Others::LeftAlone => self.leave_alone(build),
+        }
+        Ok(())
+    }
+
+    fn leave_alone(&mut self, build: BuildId) {
+        if self.left_alone.get(&build).is_some_and(|waits| !waits.is_finished()) {
+            return;
+        }
+        let (turns, left) = (self.turns.clone(), self.left());
+        let waits = tokio::spawn(async move {
+            // A turn that cannot be waited for is seen by the next look.
+            if turns.take_build(build).await.is_ok() {
+                left.notify_one();
+            }
+        });
+        self.left_alone.insert(build, waits.abort_handle());
+    }
+}
+
+impl Performed {
+    /// Takes a build up when its turn comes. Whoever follows it meanwhile sees its end all the same,
+    /// and hears by itself when whoever decides is gone.
+    fn wait(&mut self, turns: Turns, post: Post, build: BuildId) {
+        let (world, turn) = (Arc::new(self.world.clone()), Arc::clone(&self.turn));
+        let waits = tokio::spawn(async move {
+            if let Ok(taken) = turns.take_build(build).await {
+                let _ = turn.set(taken);
+            }
+            let _ = post.attach(Scope::Build(build), world).await;
+        });
+        self.waits = Some(waits.abort_handle());
+    }
+
+    fn end(&self) {
+        if let Some(waits) = &self.waits {
+            waits.abort();
+        }
+        self.world.end();
+    }
+}
+
+impl Drop for Performing {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
