@@ -22,11 +22,14 @@ const CAPTURED: &str = include_str!("../../../testdata/corpus/captured.jsonl");
 const BLIND: &str = include_str!("../../../testdata/corpus/blind.jsonl");
 const TOOLS: &str = include_str!("../../../testdata/corpus/tools.txt");
 const CHECKS: &str = include_str!("../../../testdata/corpus/checks.jsonl");
+const CHECKS2: &str = include_str!("../../../testdata/corpus/checks2.jsonl");
 const SURROUNDINGS: &str = include_str!("../../../testdata/corpus/surroundings.jsonl");
 const TOOLS25: &str = include_str!("../../../testdata/corpus/tools25.jsonl");
 const FRESH: &str = include_str!("../../../testdata/corpus/fresh.jsonl");
 const FRESH2: &str = include_str!("../../../testdata/corpus/fresh2.jsonl");
 const FRESH3: &str = include_str!("../../../testdata/corpus/fresh3.jsonl");
+const FRESH4: &str = include_str!("../../../testdata/corpus/fresh4.jsonl");
+const CATALOGUE: &str = include_str!("../../../testdata/corpus/catalogue.txt");
 const SAID: &str = include_str!("../../../testdata/corpus/said.txt");
 const WEIGHTS: &[u8] = include_bytes!("../src/fault/text_rules/learned.bin");
 const FOLDS: usize = 5;
@@ -236,6 +239,31 @@ fn what_tools_of_a_sealed_half_say_is_read_no_worse_than_it_was() {
     }
 }
 
+// Further kinds of the 25 tools in sets, each labelled and scored before it was read.
+#[test]
+fn what_the_same_tools_say_besides_is_read_no_worse_than_it_was() {
+    let records = records(FRESH4);
+    let score = support::score(&support::read(&records), |_| true);
+    row("besides", &score);
+    assert!(score.category >= 0.92, "besides: category");
+    assert!(score.category_macro >= 0.94, "besides: category, averaged");
+}
+
+// What the 25 tools say in a line, as far as their messages are known.
+#[test]
+fn the_messages_of_the_tools_are_read_no_worse_than_they_were() {
+    let mut wrong = 0;
+    for line in CATALOGUE.lines() {
+        let (_, said) = line.split_once('|').unwrap();
+        let (category, text) = said.split_once('|').unwrap();
+        wrong +=
+            usize::from(support::category_of(text_rules::read(text.as_bytes()).code) != category);
+    }
+    let count = CATALOGUE.lines().count();
+    println!("catalogue  {wrong} of {count} wrong");
+    assert!(wrong * 100 <= count * 9, "{wrong} of {count}");
+}
+
 // Ways to say each category, none of them a tool's own: the words must reach beyond the corpora.
 #[test]
 fn other_ways_to_say_it_are_read_no_worse_than_they_were() {
@@ -268,7 +296,8 @@ fn the_model_was_trained_on_what_the_corpus_holds() {
 // B3: what any of these tools says, told by a failing test, is no news about the surroundings.
 #[test]
 fn no_tools_words_in_a_failing_test_are_taken_for_the_surroundings() {
-    let records: Vec<Record> = [FRESH, FRESH2, FRESH3].into_iter().flat_map(records).collect();
+    let records: Vec<Record> =
+        [FRESH, FRESH2, FRESH3, FRESH4].into_iter().flat_map(records).collect();
     let mut wrong = Vec::new();
     for record in &records {
         let longest = record.text.lines().map(str::trim).max_by_key(|line| line.len());
@@ -327,7 +356,7 @@ fn checked(lines: &str) -> Vec<(serde_json::Value, Option<Code>)> {
 // B3, T0.3: tests that expect, log or are called after an outage, a limit or a refusal are red.
 #[test]
 fn no_failing_test_is_taken_for_the_surroundings() {
-    let checked = checked(CHECKS);
+    let checked: Vec<_> = [CHECKS, CHECKS2].into_iter().flat_map(checked).collect();
     let wrong: Vec<String> = checked
         .iter()
         .filter_map(|(record, found)| Some(format!("{}: {}", record["kind"], (*found)?)))

@@ -119,7 +119,7 @@ fn the_type_name_counts() {
         ("com.acme.RateLimitException: slow", Code::ToolRateLimit),
         ("ConnectionRefusedError", Code::EnvConnection),
         ("botocore.exceptions.NoCredentialsError: x", Code::AuthMissing),
-        ("System.UnauthorizedAccessException: x", Code::AuthInvalid),
+        ("System.UnauthorizedAccessException: x", Code::ToolAccessDenied),
     ] {
         assert_eq!(read(text.as_bytes()).code, code, "{text}");
     }

@@ -16,6 +16,7 @@ pub(crate) fn is_settings(file: &[u8]) -> bool {
         b"tf",
         b"hcl",
         b"tfvars",
+        b"bicep",
         b"properties",
         b"gradle",
         b"kts",

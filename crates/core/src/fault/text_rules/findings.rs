@@ -8,7 +8,7 @@ use crate::signature::{Diagnosis, Fact, Line, Role, denies, find_part, is_file, 
 
 pub(super) const COMPILER: &str = "finding.compiler";
 const TEST: &str = "finding.test";
-const SETTINGS: &str = "finding.settings";
+pub(super) const SETTINGS: &str = "finding.settings";
 const EXCEPTION: &str = "exception.code";
 const PANIC: &str = "exception.panic";
 const DIED: &str = "finding.compiler-died";
@@ -67,7 +67,9 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
     let placed = diagnosis.place();
     let points = |role| matches!(role, Role::Said | Role::Weak) && placed.is_some();
     let is_finding = |role| role == Role::Finding || points(role);
-    let finding = lines.iter().find(|line| is_finding(line.role) && !repeats(line, lines))?;
+    let finding = lines
+        .iter()
+        .find(|line| is_finding(line.role) && !repeats(line, lines) && !is_traced(line))?;
     // `<stdin>:1:OperationTimedOut: …`: a statement was sent to a server, which answers.
     let given = finding.file.is_some_and(|file| file.starts_with(b"<"));
     if given && structured.is_cause() {
@@ -90,6 +92,11 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, structured: &Hit) -> Option<Verdic
         return verdict(Code::ToolConfig, SETTINGS);
     }
     verdict(Code::LogicError, COMPILER)
+}
+
+/// `wait.go:48: [debug] …`: a place in the tool's own source.
+fn is_traced(line: &Line<'_>) -> bool {
+    line.text.starts_with(b"[debug]")
 }
 
 /// Whether a line only says again, with a place in the tool's own source, what was said before.
@@ -129,6 +136,12 @@ pub(super) fn is_found(diagnosis: &Diagnosis<'_>) -> bool {
         _ => false,
     };
     diagnosis.lines().iter().any(of_code)
+}
+
+/// `on main.tf line 3, in resource "x" "y":`: a block of settings is wrong, unless a script that one
+/// names has failed.
+pub(super) fn points_at_setting(text: &[u8]) -> bool {
+    find_part(text, b".tf line ").is_some() && find_part(text, b" provisioner error").is_none()
 }
 
 /// Whether a line points at a place in source behind its first words: `-- Error: src/a.ext:12:4`.
@@ -179,8 +192,13 @@ pub(super) fn own_exception(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
         b"ImportError",
         b"ModuleNotFoundError",
         b"AssertionError",
+        b"Assertion",
+        b"AssertionFailedError",
+        b"ExpectationNotMetError",
         b"IndexError",
         b"KeyError",
+        b"KeyNotFoundException",
+        b"FormatException",
         b"ZeroDivisionError",
         b"ReferenceError",
         b"RangeError",
@@ -244,6 +262,14 @@ fn is_missing_command(line: &Line<'_>) -> bool {
     let text = line.text;
     let single =
         |name: &[u8]| !name.is_empty() && !name.iter().any(|b| matches!(b, b' ' | b'/' | b'.'));
+    // `bash: line 1: exec: tool: not found`.
+    let named = text.strip_suffix(b": not found").and_then(|said| {
+        let at = find_part(said, b"exec: ")?;
+        Some(&said[at + b"exec: ".len()..])
+    });
+    if named.is_some_and(single) {
+        return true;
+    }
     if line.file.is_some() && line.role == Role::Said {
         return text.strip_suffix(b": not found").is_some_and(single);
     }

@@ -19,6 +19,11 @@ impl Hit {
         self.rank == u8::MAX
     }
 
+    /// Whether nothing but how it ended was found.
+    pub(super) const fn is_last(self) -> bool {
+        self.rank >= LAST_RANK
+    }
+
     pub(super) const fn is(self, code: Code) -> bool {
         !self.is_none() && self.code as u16 == code as u16
     }
@@ -54,7 +59,11 @@ impl Hit {
         self.is_none()
             || matches!(
                 self.rule,
-                vocabulary::VAGUE | vocabulary::OF_CODE | vocabulary::EXITED | vocabulary::INTERNAL
+                vocabulary::VAGUE
+                    | vocabulary::OF_CODE
+                    | vocabulary::EXITED
+                    | vocabulary::ENDED
+                    | vocabulary::INTERNAL
             )
     }
 
@@ -88,6 +97,11 @@ impl Hit {
         self.offer_ranked(LOCK_RANK, code, rule);
     }
 
+    /// Something that says less than any other hit.
+    pub(super) fn offer_last(&mut self, code: Code, rule: &'static str) {
+        self.offer_ranked(LAST_RANK, code, rule);
+    }
+
     /// Something that any narrower hit explains.
     pub(super) fn offer_vague(&mut self, code: Code, rule: &'static str) {
         self.offer_ranked(VAGUE_RANK, code, rule);
@@ -106,6 +120,9 @@ impl Hit {
 
 /// After everything that says more than that something could not be had.
 const VAGUE_RANK: u8 = 18;
+
+/// After everything else.
+const LAST_RANK: u8 = 21;
 
 /// Between git's own locks and what another program waits for.
 const LOCK_RANK: u8 = 11;

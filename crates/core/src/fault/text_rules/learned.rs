@@ -92,14 +92,15 @@ fn is_put_off(rules: Code, model: Code) -> bool {
 }
 
 /// How much better the model must know it than this rule, or nothing where the rule is sure: it
-/// found a status, an error number, an exception, a lock, a port, a setting that names a server, or
+/// found a status, an error number, an exception, a narrow phrase, a conflict, a lock, a port, a setting that names a server, or
 /// a compiler's or a test's own finding.
 fn ahead_of(rule: &str) -> Option<i32> {
-    use super::{GIT_LOCK, SILENT, UNKNOWN, findings, vocabulary};
+    use super::{GIT_LOCK, SILENT, UNKNOWN, findings, phrases, vocabulary};
     match rule {
         findings::COMMAND
         | GIT_LOCK
         | "phrase.locked"
+        | "phrase.conflict"
         | vocabulary::HELD_ELSEWHERE
         | vocabulary::HELD
         | vocabulary::LINK_SETTING
@@ -107,6 +108,7 @@ fn ahead_of(rule: &str) -> Option<i32> {
         | vocabulary::NOT_AS_ROOT
         | vocabulary::PORT_TAKEN => None,
         UNKNOWN | SILENT => Some(AHEAD_OF_FALLBACK),
+        _ if phrases::is_narrow(rule) => None,
         _ if rule.starts_with("said.") => Some(AHEAD_OF_FALLBACK),
         _ if rule.starts_with("phrase.") || rule.starts_with("words.") => Some(AHEAD_OF_WORDS),
         _ => None,

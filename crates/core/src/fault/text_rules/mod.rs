@@ -2,11 +2,13 @@
 //!
 //! The one place where a code comes from text, and only from untyped output of a process that an
 //! agent, a script or a validation ran. The rules see the selected diagnostic lines, never the
-//! whole output, and can never yield a code about Unstuck itself. Order: findings of compilers,
+//! whole output, and can never yield a code about Unstuck itself. Order: errors that a server or a
+//! cloud numbers or names; findings of compilers,
 //! linters and test runners; structured facts; phrases. Where words alone decide, a trained model
 //! may know better.
 
 mod checks;
+mod coded;
 mod findings;
 mod hit;
 mod learned;
@@ -29,6 +31,9 @@ const GIT_LOCK: &str = "said.git-lock";
 
 /// The rule of an output without a word.
 const SILENT: &str = "silent";
+
+/// The rule of a cause below another one.
+const NESTED: &str = "cause.nested";
 
 /// Which rules count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +87,9 @@ pub fn classify(output: &[u8], applies: Applies) -> Option<(Code, &'static str)>
 
 /// The rule's own name for a name read back from a record. Rules come and go.
 pub fn known(rule: &str) -> &'static str {
-    [UNKNOWN, SILENT, GIT_LOCK, learned::LEARNED]
+    [UNKNOWN, SILENT, GIT_LOCK, NESTED, learned::LEARNED]
         .into_iter()
+        .chain(coded::RULES.iter().copied())
         .chain(findings::RULES.iter().copied())
         .chain(structured::RULES.iter().copied())
         .chain(phrases::rules())
@@ -97,8 +103,25 @@ struct Verdict {
 }
 
 fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
+    let verdict = judge_lines(diagnosis);
+    let found = verdict.rule.starts_with("finding.") || verdict.rule.starts_with("exception.");
+    if found || is_cause(verdict.code) {
+        return verdict;
+    }
+    nested(diagnosis).unwrap_or(verdict)
+}
+
+/// Whether a code is about more than the code and the settings.
+const fn is_cause(code: Code) -> bool {
+    !matches!(code, Code::LogicError | Code::ToolConfig)
+}
+
+fn judge_lines(diagnosis: &Diagnosis<'_>) -> Verdict {
     if diagnosis.is_silent() {
         return said_aside(diagnosis);
+    }
+    if let Some(verdict) = coded::find(diagnosis) {
+        return verdict;
     }
     let mut best = Hit::NONE;
     structured::find(diagnosis, &mut best);
@@ -125,6 +148,9 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
             structured::of_registry(&diagnosis.remaining(), &mut best);
         }
     }
+    if own_code.is_none() && !best.is_cause() && findings::points_at_setting(diagnosis.text()) {
+        return Verdict { code: Code::ToolConfig, rule: findings::SETTINGS };
+    }
     let open = best.is_loose() || best.is_missing_by_words();
     if own_code.is_none() && open && findings::asks_for_server(diagnosis) {
         return Verdict { code: Code::EnvConnection, rule: findings::ASKED };
@@ -144,6 +170,7 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
     }
     best.verdict()
         .or(own_code)
+        .or_else(|| coded::told(diagnosis))
         .or_else(|| findings::refused(diagnosis))
         .or_else(|| aside_of(diagnosis).verdict())
         .or_else(|| findings::of_client(diagnosis))
@@ -152,6 +179,33 @@ fn judge(diagnosis: &Diagnosis<'_>) -> Verdict {
         .or_else(|| findings::of_program(diagnosis))
         .or_else(|| findings::unplaced(diagnosis))
         .unwrap_or(Verdict { code: Code::LogicError, rule: UNKNOWN })
+}
+
+/// What the deepest of nested causes says, where it is outside the code and the settings: build tools
+/// tell first what they were about to do, and below it why it failed.
+fn nested(diagnosis: &Diagnosis<'_>) -> Option<Verdict> {
+    const MARKS: [&[u8]; 2] = [b"* What went wrong:", b"Caused by:"];
+    let text = diagnosis.text();
+    if !MARKS.iter().any(|mark| memchr::memmem::find(text, mark).is_some()) {
+        return None;
+    }
+    let mut below = false;
+    let mut deepest = None;
+    for line in text.split(|b| *b == b'\n') {
+        let said = line.trim_ascii();
+        if said == b"* Try:" {
+            break;
+        }
+        if let Some(cause) = said.strip_prefix(b"> ") {
+            deepest = Some(cause);
+        } else if below && line.starts_with(b"  ") {
+            deepest = Some(said);
+        }
+        below = said == b"Caused by:";
+    }
+    let Verdict { code, rule } = judge_lines(&Diagnosis::of(deepest?));
+    let known = ![UNKNOWN, SILENT, vocabulary::MISSING_TOOL].contains(&rule);
+    (known && is_cause(code)).then_some(Verdict { code, rule: NESTED })
 }
 
 /// What lines say that look like remarks, frames or echoes, where there are no others.
@@ -182,7 +236,7 @@ fn of_git(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
 /// Looks for the cause in the lines that were left aside and then in all of them, where the
 /// selected ones only tell that it failed.
 fn explain(diagnosis: &Diagnosis<'_>, best: &mut Hit) {
-    if best.is_none() {
+    if best.is_last() {
         let cause = aside_of(diagnosis);
         if cause.is_cause() {
             *best = cause;

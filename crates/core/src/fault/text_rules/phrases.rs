@@ -54,6 +54,11 @@ pub(super) fn rules() -> impl Iterator<Item = &'static str> {
     vocabulary::rules().map(|rule| rule.id).chain(together::rules())
 }
 
+/// Whether no wider phrase beside those of this rule counts.
+pub(super) fn is_narrow(id: &str) -> bool {
+    vocabulary::rules().any(|rule| rule.narrow && rule.id == id)
+}
+
 /// Offers every phrase that stands in the prose. Beside an exception of the code itself only a
 /// missing login is believed: clients raise it from their constructors.
 pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hit) {
@@ -94,9 +99,16 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
         }
         if stands_alone(prose, found.start(), found.end()) && !is_setting(prose, rule.id, &found) {
             let names_login = || diagnosis.facts().iter().any(is_login_variable);
+            let names_variable =
+                || diagnosis.facts().iter().any(|fact| matches!(fact, Fact::Name(_)));
             match rule.id {
+                // A name in capitals is a variable of the environment.
+                "phrase.statement" if is_unset(prose, &found) && names_variable() => {
+                    best.offer(Code::ToolConfig, "phrase.unset");
+                }
                 "phrase.unset" if names_login() => best.offer(Code::AuthMissing, rule.id),
                 vocabulary::VAGUE => best.offer_vague(rule.code, rule.id),
+                vocabulary::ENDED => best.offer_last(rule.code, rule.id),
                 vocabulary::HELD_ELSEWHERE => best.offer_lock(rule.code, rule.id),
                 _ if rule.narrow => best.offer_narrow(rule.code, rule.id),
                 _ => best.offer(rule.code, rule.id),
@@ -106,6 +118,11 @@ pub(super) fn find(diagnosis: &Diagnosis<'_>, own_exception: bool, best: &mut Hi
     if !own_exception {
         together::find(prose, &words, raises, best);
     }
+}
+
+/// Whether the phrase tells that something is not defined.
+fn is_unset(prose: &[u8], found: &aho_corasick::Match) -> bool {
+    prose[..found.end()].ends_with(b"is not defined")
 }
 
 /// `API_TOKEN`: a variable that holds a secret.

@@ -246,7 +246,13 @@ fn of_class(class: &[u8]) -> Option<Code> {
         () if words == 0 => return None,
         () if all(EXPIRED) && any(TOKEN | CREDENTIALS | SESSION | SIGNATURE) => Code::AuthExpired,
         () if any(NO | MISSING) && any(CREDENTIALS | TOKEN | AUTHENTICATION) => Code::AuthMissing,
-        () if class.ends_with(b"UnauthorizedOperation") => Code::ToolAccessDenied,
+        () if class.ends_with(b"UnauthorizedOperation")
+            || class.ends_with(b"UnauthorizedAccessException") =>
+        {
+            Code::ToolAccessDenied
+        }
+        // A job that failed as often as it may.
+        () if class.ends_with(b"BackoffLimitExceeded") => Code::LogicError,
         () if any(UNAUTHORIZED | AUTHENTICATION | CREDENTIALS) => Code::AuthInvalid,
         () if all(INVALID) && any(TOKEN | KEY | PASSWORD | SIGNATURE | GRANT) => Code::AuthInvalid,
         () if any(MEMORY) && any(LIMIT | EXCEEDED) => Code::ToolCrash,
@@ -426,6 +432,13 @@ const REGISTRY_MARKS: &[&str] = &[
     "/v2/",
     "/blobs/",
     "specs.4.8",
+    "Bundler::",
+    "Gem::",
+    "E: Failed to fetch ",
+    "/distributions/",
+    "plugins.gradle",
+    "/index.yaml",
+    "NU1301",
     "/simple/",
     "crates.io",
     "rubygems",

@@ -35,6 +35,8 @@ pub(super) fn find(prose: &[u8], words: &[Word], raises: bool, best: &mut Hit) {
         WRONG_SECRET => wide || asks || refused || passes,
         LOGIN_FIRST => wide || rejects || refused || passes,
         LOCKED | PORT_TAKEN => passes,
+        // A cloud refuses with the same status what is used up.
+        PLAN_USED_UP => wide || refused,
         DAMAGED => wide || died,
         _ => wide,
     };

@@ -62,6 +62,8 @@ impl<'a> Pass<'a, '_> {
             || is(b"status")
             || is(b"code")
             || is(b"exitcode")
+            || is(b"rc")
+            || (is(b"value") && is_word(self.before, b"exit"))
             || (is(b"with") && is_word(self.before, b"exited"));
         if ended && !is_status {
             self.out.facts.push(Fact::Exit(value));

@@ -104,7 +104,7 @@ kinds! {
         "disabled" "blocked";
     DENIED: "denied" "forbidden" "disallowed" "prohibited" "unauthorised" "accessdenied"
         "is protected" "protected branch" "is blocked" "blocked by" "restricted to" "is read only" "read only mode" "not own"
-        "immutable" "write-protected" "read-only" "readonly";
+        "immutable" "write-protected" "read-only";
     /// Rights that one has or has not.
     RIGHTS: "permission" "permissions" "privilege" "privileges" "privileged" "capability" "capabilities" "push access" "pull access"
         "write access" "read access" "admin access" "full access" "access rights" "rights"

@@ -7,7 +7,7 @@ mod network;
 mod together;
 mod usage;
 
-pub(super) use usage::EXITED;
+pub(super) use usage::{ENDED, EXITED};
 
 use super::phrases::Rule;
 pub(super) use kinds::KINDS;

@@ -141,6 +141,11 @@ pub(super) static RULES: &[Rule] = &[
         narrow: false,
         phrases: &[
             "no agent running",
+            "ipc connect call failed",
+            "premature end of",
+            "stream error",
+            "server greeting",
+            "connection resets",
             "nothing received",
             "no data received",
             "has gone away",
@@ -234,6 +239,19 @@ pub(super) static RULES: &[Rule] = &[
             "protocol error",
         ],
     },
+    // It passes, whichever status stands beside it.
+    Rule {
+        id: "phrase.wait",
+        code: Code::EnvUnavailable,
+        narrow: true,
+        phrases: &[
+            "please wait and try again",
+            "wait for it to finish",
+            "once it is done",
+            "retry transaction",
+            "no smartcard daemon",
+        ],
+    },
     // It could not be had; a status or an error number beside it tells why.
     Rule {
         id: VAGUE,
@@ -253,6 +271,14 @@ pub(super) static RULES: &[Rule] = &[
         phrases: &[
             "server indicated a failure",
             "is busy",
+            "internal error occurred",
+            "internal error has occurred",
+            "stale file handle",
+            "further retries may succeed",
+            "because there's an in progress",
+            "not have enough resources available",
+            "not in an appropriate state to handle",
+            "operation was aborted please retry",
             "max number of clients",
             "max connections",
             "maximum number of connections",

@@ -6,6 +6,9 @@ use crate::fault::table::Code;
 /// The rule about a program that another one ran.
 pub(in super::super) const EXITED: &str = "phrase.exited";
 
+/// The rule about how it ended, which says less than any word beside it.
+pub(in super::super) const ENDED: &str = "said.ended";
+
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "phrase.command-not-found",
@@ -13,6 +16,9 @@ pub(super) static RULES: &[Rule] = &[
         narrow: false,
         phrases: &[
             "misspelled or not recognized",
+            "never executed",
+            "problem occurred starting process",
+            "no compiler is provided",
             "command or file was not found",
             "cannot exec",
             "failed to exec",
@@ -91,6 +97,28 @@ pub(super) static RULES: &[Rule] = &[
             "environment variable is not defined",
             "checksum mismatch",
             "eof in archive",
+            "while loading yaml",
+            "error parsing parameter",
+            "parameter validation failed",
+            "cannot assign requested address",
+            "not found no public key",
+            "failed invalid packet",
+            "failed bad data",
+            "wrong public key algorithm",
+            "unauthenticated packages",
+            "trying to overwrite",
+            "resource ' is already being used by",
+            "volume is in use",
+            "is being used by stopped",
+            "in use and cannot be deleted",
+            "field is immutable",
+            "spec is immutable",
+            "forbidden updates to",
+            "in offline mode",
+            "git remotes configured",
+            "known github host",
+            "workloads must be installed",
+            "support authentication protocol",
             "invalid source release",
             // Without a screen no window opens.
             "connect to display",
@@ -180,6 +208,8 @@ pub(super) static RULES: &[Rule] = &[
             "below the threshold",
             "below threshold",
             "compilation error",
+            "compilation failure",
+            "have not been met",
             "compile error",
             "found # error",
             "found # errors",
@@ -279,7 +309,30 @@ pub(super) static RULES: &[Rule] = &[
         id: EXITED,
         code: Code::LogicError,
         narrow: false,
-        phrases: &["non-zero return code", "non-zero exit", "error exit status"],
+        phrases: &[
+            "non-zero return code",
+            "non-zero exit",
+            "error exit status",
+            "command execution failed",
+        ],
+    },
+    Rule {
+        id: ENDED,
+        code: Code::LogicError,
+        narrow: false,
+        phrases: &[
+            "exit code #",
+            "exit status #",
+            "exit value #",
+            "exited with code #",
+            "exited with status #",
+            "exited #",
+            "complete successfully exit #",
+            "exited with an error #",
+            "returned an error code #",
+            "non-zero code",
+            "exit with code #",
+        ],
     },
     Rule {
         id: "phrase.unset",
