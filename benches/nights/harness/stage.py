@@ -81,6 +81,8 @@ class Stage:
             "@REMOTE@": str(self.remote),
             "@UNSTUCK@": str(self.tools.unstuck),
         }
+        if "@RUST@" in text:
+            pairs["@RUST@"] = rust_programs()
         for mark, value in pairs.items():
             text = text.replace(mark, value)
         return text
@@ -209,3 +211,9 @@ def merged(written: str, added: str) -> str:
         else:
             lines.append(line)
     return "\n".join(lines) + "\n"
+
+
+def rust_programs() -> str:
+    """The folder of the compiler itself: what rustup puts before it needs the person's home."""
+    root = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True)
+    return str(Path(root.stdout.strip()) / "bin")

@@ -7,12 +7,14 @@
 
 mod runners;
 mod steady;
+mod totals;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::signature::plain_text;
+pub use totals::tests_run;
 
 /// How many failed tests of one output are kept.
 pub const TESTS_MAX: usize = 2_000;

@@ -1,13 +1,15 @@
 //! Whether what an agent left may land: inside the fence, on the build's head, past the checks.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Category, Fault, Files, Gate, Kind, Missing, Validation};
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
-use unstuck_world::validate::{BaselineMode, Checks, RedAtBase, Seen, Verdict, kept_from_network};
+use unstuck_world::validate::{
+    BaselineMode, Checks, Held, RedAtBase, Seen, Verdict, kept_from_network,
+};
 use unstuck_world::workspace::{Change, Workspace, name_ignored};
 
 use super::egress::explain_refused;
@@ -72,7 +74,14 @@ impl Shared {
         task: &TaskSettings,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let verdict = look_over(task, workspace).await?;
+        let mut verdict = look_over(task, workspace).await?;
+        let mut protected = Vec::new();
+        for checks in task.gates.all() {
+            let mut named = named_and_guarded(order, task, checks, workspace).await?;
+            named.retain(|path| !verdict.ask.contains(path));
+            verdict.ask.extend_from_slice(&named);
+            protected.extend(named);
+        }
         let outside = verdict.out_of_scope();
         if !outside.is_empty() {
             let (run, now) = (order.effect.run, self.clock.now());
@@ -87,7 +96,13 @@ impl Shared {
             Some(_) if self.tells_first(order, task, &verdict.ask) => {
                 Err(self.tell_first(order, workspace, &verdict.ask).await?)
             }
-            Some(fault) => Err(fault),
+            Some(mut fault) => {
+                if !protected.is_empty() {
+                    let paths = names(&protected);
+                    fault.message = format!("{} (validate.protect: {paths})", fault.message);
+                }
+                Err(fault)
+            }
             None => Ok(()),
         }
     }
@@ -95,11 +110,8 @@ impl Shared {
     /// Whether an agent is told that it added files that change how the checks run: once for each
     /// task, and not where the task's own words name one of them.
     fn tells_first(&self, order: &Order, task: &TaskSettings, paths: &[PathBuf]) -> bool {
-        let words = format!("{}\n{}", order.task.title, order.task.goal);
-        let is_named = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| words.contains(&*name.to_string_lossy()))
-        };
-        paths.iter().all(|path| task.scope.tells_first(path) && !is_named(path))
+        let words = words_of(order);
+        paths.iter().all(|path| task.scope.tells_first(path) && !is_named_in(&words, path))
             && lock(&self.told_first).insert(order.effect.task)
     }
 
@@ -188,7 +200,10 @@ impl Shared {
         let at = (order.effect.run, self.clock.now());
         let (shell, egress) = self.shell_of_checks(order).await?;
         let explain = |fault| explain_refused(fault, egress.as_ref());
-        let run = Box::pin(checks.run(workspace, &task.scope, known.as_deref(), &shell, at));
+        // What is named was asked about, and is still there because it is allowed.
+        let free = named_and_guarded(order, task, checks, workspace).await?;
+        let held = Held { scope: &task.scope, free: &free };
+        let run = Box::pin(checks.run(workspace, held, known.as_deref(), &shell, at));
         let verdict = if checks.commands().is_empty() {
             run.await?
         } else {
@@ -203,7 +218,7 @@ impl Shared {
             require_kept(&changed, &workspace.changes().await?, &verdict)?;
             verdict
         };
-        let verdict = self.judge_red_base(order, task, workspace, verdict).await?;
+        let verdict = self.judge_base((order, checks.gate()), task, workspace, verdict).await?;
         self.note_checked(order, checks, &verdict).await;
         match verdict {
             Verdict::NothingToCheck => Ok(()),
@@ -239,14 +254,21 @@ impl Shared {
     /// What fails exactly as it did at the base passes where the settings or a person say so. Without
     /// their word it belongs to a task that names the test, brings the check along, changed it, put
     /// its work into files that git ignores, or changed nothing; else a person is asked.
-    async fn judge_red_base(
+    async fn judge_base(
         &self,
-        order: &Order,
+        (order, gate): (&Order, Gate),
         task: &TaskSettings,
         workspace: &Workspace,
         verdict: Verdict,
     ) -> Result<Verdict, Fault> {
         let Verdict::Green(seen) = verdict else { return Ok(verdict) };
+        // Where a fresh checkout decides, what lies in the worktree does not.
+        if let Some(fault) = seen.proves_less.first()
+            && !self.confirms(gate, &seen)
+            && !leaves_out_tests(order)
+        {
+            return Ok(Verdict::Red { fault: Box::new(fault.clone()), seen });
+        }
         if seen.red_at_base.is_empty() {
             return Ok(Verdict::Green(seen));
         }
@@ -261,7 +283,7 @@ impl Shared {
                 true
             }
             None => {
-                let words = format!("{}\n{}", order.task.title, order.task.goal);
+                let words = words_of(order);
                 let named = |red: &RedAtBase| red.failures.are_named_in(&words);
                 seen.restored.is_some()
                     || !workspace.set_aside_of(order.effect.run).is_empty()
@@ -368,6 +390,43 @@ fn red_base(fault: Fault, withheld: &[String]) -> Fault {
     }
     let message = format!("{} fails as it did before the work began", context.command);
     Fault::validation_red_base("validate:base", message, context)
+}
+
+/// What a task says in words.
+fn words_of(order: &Order) -> String {
+    format!("{}\n{}", order.task.title, order.task.goal)
+}
+
+fn is_named_in(words: &str, path: &Path) -> bool {
+    path.file_name().is_some_and(|name| words.contains(&*name.to_string_lossy()))
+}
+
+/// Changed files that the checks are held to and that the task's words name: a person is asked whether
+/// their change is wanted.
+async fn named_and_guarded(
+    order: &Order,
+    task: &TaskSettings,
+    checks: &Checks,
+    workspace: &Workspace,
+) -> Result<Vec<PathBuf>, Fault> {
+    if checks.is_firm() || checks.commands().is_empty() {
+        return Ok(Vec::new());
+    }
+    let (words, mut changes) = (words_of(order), workspace.changes().await?);
+    changes.retain(|change| is_named_in(&words, &change.path));
+    if changes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let held = Held { scope: &task.scope, free: &[] };
+    checks.guarded(workspace, &changes, held).await
+}
+
+/// Whether a task is about tests that no longer run.
+pub(super) fn leaves_out_tests(order: &Order) -> bool {
+    const LEAVES_OUT: [&str; 7] = ["remov", "delet", "drop", "skip", "ignor", "disabl", "obsolete"];
+    let words = words_of(order).to_lowercase();
+    let has = |part: &str| words.split(|c: char| !c.is_alphanumeric()).any(|w| w.starts_with(part));
+    (has("test") || has("spec")) && LEAVES_OUT.iter().any(|part| has(part))
 }
 
 /// How everything that is changed stands to the fence.

@@ -29,13 +29,10 @@ fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
         Verdict::Green(seen) => passed(checks, seen),
         Verdict::Red { fault, seen } => {
             let mut run = passed(checks, seen);
-            // One that fails as it did before is in the way although those after it were run.
-            match seen.red_at_base.iter().find(|red| is_about(fault, &red.command)) {
-                Some(red) => {
-                    for known in run.iter_mut().filter(|known| *known.command == *red.command) {
-                        known.verdict = CheckVerdict::Failed;
-                    }
-                }
+            // One that fails as it did before, or runs fewer tests, is in the way although those after
+            // it were run.
+            match run.iter_mut().find(|known| is_about(fault, &known.command)) {
+                Some(known) => known.verdict = CheckVerdict::Failed,
                 None => {
                     let last = checks.commands().get(run.len());
                     run.extend(last.map(|command| check(command, in_the_way(fault))));

@@ -2,12 +2,13 @@
 //! checkout where something else could.
 
 use unstuck_core::engine::Start;
-use unstuck_core::fault::{Category, Class, Code, Fault, Kind, Validation};
+use unstuck_core::fault::{Category, Class, Code, Fault, Gate, Kind, Validation};
 use unstuck_world::commands::programs_of;
 use unstuck_world::git::Oid;
 use unstuck_world::validate::{Checks, Seen};
 use unstuck_world::workspace::Workspace;
 
+use super::check::leaves_out_tests;
 use super::egress::explain_refused;
 use super::settings::TaskSettings;
 use super::world::Shared;
@@ -28,11 +29,10 @@ impl Shared {
         workspace: &Workspace,
         seen: &Seen,
     ) -> Result<(), Fault> {
-        let is_due = self.is_of_a_build()
-            && !self.settings.in_place
-            && seen.red_at_base.is_empty()
+        let is_due = self.confirms(checks.gate(), seen)
             && (self.was_red(order, task)
                 || !seen.flaky.is_empty()
+                || !seen.proves_less.is_empty()
                 || workspace.may_pass_by_leftovers().await?);
         if !is_due {
             return Ok(());
@@ -43,12 +43,24 @@ impl Shared {
         fresh.effect.task = place.task;
         // What a first run leaves could make a second one pass, so that a flaky check is told apart by
         // another checkout.
-        let mut checked = Box::pin(self.check_fresh(&fresh, checks, commit.clone())).await;
+        let gates = (task, checks);
+        let mut checked = Box::pin(self.check_fresh(&fresh, gates, commit.clone())).await;
         if checked.as_ref().is_err_and(|fault| fault.category() == Category::Validation) {
-            checked = Box::pin(self.check_fresh(&fresh, checks, commit)).await;
+            checked = Box::pin(self.check_fresh(&fresh, gates, commit)).await;
         }
         self.settings.project.discard(place).await?;
-        checked.map_err(|fault| self.blame_leftovers(fault, checks))
+        match checked.map_err(|fault| self.blame_leftovers(fault, checks))? {
+            Some(fault) if !leaves_out_tests(order) => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a fresh checkout decides about what a gate found.
+    pub(super) fn confirms(&self, gate: Gate, seen: &Seen) -> bool {
+        gate == Gate::PreCommit
+            && self.is_of_a_build()
+            && !self.settings.in_place
+            && seen.red_at_base.is_empty()
     }
 
     fn was_red(&self, order: &Order, task: &TaskSettings) -> bool {
@@ -56,7 +68,12 @@ impl Shared {
         known.is_some_and(|baseline| baseline.red().next().is_some())
     }
 
-    async fn check_fresh(&self, fresh: &Order, checks: &Checks, commit: Oid) -> Result<(), Fault> {
+    async fn check_fresh(
+        &self,
+        fresh: &Order,
+        (task, checks): (&TaskSettings, &Checks),
+        commit: Oid,
+    ) -> Result<Option<Fault>, Fault> {
         self.settings.project.discard(Self::place(fresh)).await?;
         let workspace = self.prepare_at(fresh, Start::Fresh, commit).await?;
         let (shell, egress) = self.shell_of_checks(fresh).await?;
@@ -65,7 +82,8 @@ impl Shared {
         if self.settings.setup.iter().any(|command| installs_node_packages(command)) {
             shell.wall.hidden.push(self.settings.project.root().join("node_modules"));
         }
-        let checked = checks.run_once_at(workspace.directory(), &shell).await;
+        let known = self.baselines.known(fresh.build, &task.gates);
+        let checked = checks.run_once_at(workspace.directory(), known.as_deref(), &shell).await;
         checked.map_err(|fault| explain_refused(fault, egress.as_ref()))
     }
 

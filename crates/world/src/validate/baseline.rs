@@ -10,7 +10,7 @@ use unstuck_core::fault::{Code, Fault, Gate, Kind, Missing, SLOW_BASE, Tool};
 use unstuck_core::text::span;
 use unstuck_core::time::Span;
 
-use super::check::{Check, Checked, Red};
+use super::check::{Check, Checked, Passed, Red};
 use super::checks::Checks;
 use super::missing::missing_package;
 use crate::git::Oid;
@@ -38,6 +38,9 @@ pub struct Baseline {
     /// Checks that were red and then green without a change.
     #[serde(default)]
     flaky: Vec<String>,
+    /// How many tests the green ones say they ran.
+    #[serde(default)]
+    tests_run: BTreeMap<String, u64>,
 }
 
 /// A check that is red at the base.
@@ -51,6 +54,9 @@ pub struct BaselineCheck {
     pub output: String,
     /// What failed.
     pub failures: Failures,
+    /// How many tests it says it ran.
+    #[serde(default)]
+    pub tests_run: Option<u64>,
 }
 
 impl BaselineCheck {
@@ -78,22 +84,26 @@ impl Baseline {
             return Err(Fault::precondition_missing("validate:base", message, Missing { what }));
         }
         let shell = &workspace.behind_wall(shell);
-        let mut baseline = Self { commit, red: BTreeMap::new(), flaky: Vec::new() };
+        let (red, flaky, tests_run) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        let mut baseline = Self { commit, red, flaky, tests_run };
         for checks in gates {
             for check in (0..checks.commands().len()).filter_map(|n| checks.check(n)) {
                 let command = check.command.to_owned();
                 match check.run(workspace.directory(), shell).await {
-                    Checked::Green => {}
+                    Checked::Green(passed) => {
+                        baseline.tests_run.extend(passed.tests_run.map(|ran| (command, ran)));
+                    }
                     Checked::Flaky => baseline.flaky.push(command),
                     Checked::Red(red) => {
-                        let Red { exit, output, failures, .. } = *red;
+                        let Red { exit, output, failures, tests_run, .. } = *red;
                         if let Some(package) = missing_package(&output, workspace.directory()) {
                             return Err(cannot_run(
                                 &command,
                                 lacking(check, exit, &package, &output),
                             ));
                         }
-                        let red = BaselineCheck { gate: checks.gate(), exit, output, failures };
+                        let gate = checks.gate();
+                        let red = BaselineCheck { gate, exit, output, failures, tests_run };
                         baseline.red.insert(command, red);
                     }
                     Checked::Failed(fault) => return Err(cannot_run(&command, *fault)),
@@ -126,6 +136,15 @@ impl Baseline {
     /// Whether a command fails now as it did at the base, and in no other way.
     pub fn fails_as_before(&self, command: &str, failures: &Failures) -> bool {
         self.red.get(command).is_some_and(|red| failures.are_within(&red.failures))
+    }
+
+    /// The fault of a check that passes now without having tested what it tested here; none where it
+    /// has.
+    pub(super) fn proves_less(&self, check: Check<'_>, passed: &Passed) -> Option<Fault> {
+        match self.red.get(check.command) {
+            Some(red) => check.proves_less(red, passed),
+            None => check.lost_tests(*self.tests_run.get(check.command)?, passed),
+        }
     }
 
     /// Whether a command was red and then green there without a change.

@@ -1,13 +1,15 @@
 //! One check: a command, and which fault its end is.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use unstuck_core::failing::Failures;
+use unstuck_core::failing::{Failures, tests_run};
 use unstuck_core::fault::text_rules::{self, Applies};
 use unstuck_core::fault::{Code, Crash, Fault, Gate, Internal, Kind, Tool, Validation};
 use unstuck_core::signature::Signature;
 use unstuck_core::text::without_escapes;
 
+use super::baseline::BaselineCheck;
 use super::network::{Unreached, lacks_network, without_network};
 use crate::process::{Ended, How, Wall, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
@@ -23,6 +25,9 @@ const TOO_LONG: i32 = 124;
 /// Signals that a program raises by its own fault: ILL, TRAP, ABRT, BUS, FPE, SEGV.
 const OWN_FAULTS: [i32; 6] = [4, 5, 6, 7, 8, 11];
 
+/// How many failed tests are named in a sentence.
+const NAMED_MAX: usize = 20;
+
 /// The status of a check that is red for no reason of its own.
 const FAILED: i32 = 1;
 
@@ -33,7 +38,7 @@ const NOT_EXECUTABLE: i32 = 126;
 /// What a check says.
 #[derive(Debug)]
 pub(super) enum Checked {
-    Green,
+    Green(Passed),
     /// It was red, and green when it was run again on the same files.
     Flaky,
     /// The check itself is red.
@@ -46,11 +51,20 @@ impl Checked {
     /// Nothing where it is green, and else the fault that it is.
     pub(super) fn passed(self) -> Result<(), Fault> {
         match self {
-            Self::Green | Self::Flaky => Ok(()),
+            Self::Green(_) | Self::Flaky => Ok(()),
             Self::Red(red) => Err(red.fault),
             Self::Failed(fault) => Err(*fault),
         }
     }
+}
+
+/// What a check says that ended with success.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    /// How many tests it ran.
+    pub(super) tests_run: Option<u64>,
+    /// Tests that failed all the same.
+    failed: BTreeSet<String>,
 }
 
 /// A red check.
@@ -61,6 +75,8 @@ pub(super) struct Red {
     /// The end of what it wrote.
     pub(super) output: String,
     pub(super) failures: Failures,
+    /// How many tests it says it ran.
+    pub(super) tests_run: Option<u64>,
 }
 
 /// The n-th check of a gate, counted from 1.
@@ -76,7 +92,7 @@ impl Check<'_> {
     pub(super) async fn run(self, directory: &Path, shell: &Shell) -> Checked {
         match self.run_once(directory, shell).await {
             Checked::Red(red) => match self.run_once(directory, shell).await {
-                Checked::Green => Checked::Flaky,
+                Checked::Green(_) => Checked::Flaky,
                 Checked::Red(again) => Checked::Red(again),
                 Checked::Flaky | Checked::Failed(_) => Checked::Red(red),
             },
@@ -100,7 +116,7 @@ impl Check<'_> {
             Err(fault) => return Checked::Failed(Box::new(fault)),
         };
         match self.judge(&ended, directory, &shell.wall) {
-            Checked::Green => Checked::Flaky,
+            Checked::Green(_) => Checked::Flaky,
             Checked::Failed(again) if again.code() == fault.code() => {
                 self.broke_off(&ended, &again)
             }
@@ -122,6 +138,7 @@ impl Check<'_> {
             exit,
             output: last_lines(output, OUTPUT_BYTES_MAX).to_owned(),
             failures: Failures::default(),
+            tests_run: None,
         }))
     }
 
@@ -136,6 +153,58 @@ impl Check<'_> {
         let output = format!("{}\n[{said}]", red.output.trim_end());
         let message = format!("{} passes only with {names}", self.command);
         self.red(red.exit, &message, &output)
+    }
+
+    /// The fault of a check that ended with success without having tested what failed before the work;
+    /// none where it has.
+    pub(super) fn proves_less(self, before: &BaselineCheck, passed: &Passed) -> Option<Fault> {
+        if before.failures.tests.is_empty() {
+            return None;
+        }
+        let still: Vec<&String> = before.failures.tests.intersection(&passed.failed).collect();
+        let (message, said) = if still.is_empty() {
+            let ran = before.tests_run?;
+            let now = match passed.tests_run {
+                Some(now) if now >= ran => return None,
+                Some(now) => now.to_string(),
+                None => "none".to_owned(),
+            };
+            let failed = named(before.failures.tests.iter());
+            (
+                format!("{} runs fewer tests than before the work", self.command),
+                format!(
+                    "it passes now because it runs fewer tests: {now} instead of {ran}. What failed \
+                     before has to run and to pass: {failed}. A test that is removed, skipped, ignored \
+                     or not found any more proves nothing"
+                ),
+            )
+        } else {
+            let still = named(still.into_iter());
+            (
+                format!("{} ends with success although tests fail", self.command),
+                format!("it ends with success now, and this still fails: {still}"),
+            )
+        };
+        let output = format!("{}\n[{said}]", before.output.trim_end());
+        Some(self.red(before.exit, &message, &output))
+    }
+
+    /// The fault of a check that was green before the work and is so now with fewer tests; none where
+    /// there are as many.
+    pub(super) fn lost_tests(self, ran: u64, passed: &Passed) -> Option<Fault> {
+        let now = match passed.tests_run {
+            Some(now) if now >= ran => return None,
+            Some(now) => now.to_string(),
+            None => "none".to_owned(),
+        };
+        let message = format!("{} runs fewer tests than before the work", self.command);
+        let output = format!(
+            "[{} passes, and it runs fewer tests than before the work: {now} instead of {ran}. A test \
+             that is removed, skipped, ignored or not found any more proves nothing; tests that the goal \
+             does not speak of have to stay]",
+            self.command
+        );
+        Some(self.red(FAILED, &message, &output))
     }
 
     pub(super) async fn run_once(self, directory: &Path, shell: &Shell) -> Checked {
@@ -156,7 +225,7 @@ impl Check<'_> {
 
     fn judge(self, ended: &Ended, directory: &Path, wall: &Wall) -> Checked {
         match ended.how {
-            How::Exited(0) => Checked::Green,
+            How::Exited(0) => Checked::Green(Passed::read(ended, directory)),
             How::Exited(exit) if (1..=SIGNAL_MAX).contains(&(exit - SIGNAL_BASE)) => {
                 let crash = Crash { exit: None, signal: Some(exit - SIGNAL_BASE) };
                 let message =
@@ -218,6 +287,7 @@ impl Check<'_> {
                 exit,
                 output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
                 failures: Failures::read(&bytes, &directory.to_string_lossy()),
+                tests_run: count_tests(ended),
             })),
         }
     }
@@ -246,6 +316,27 @@ impl Check<'_> {
         }
         fault
     }
+}
+
+impl Passed {
+    fn read(ended: &Ended, directory: &Path) -> Self {
+        let bytes = ended.output.to_bytes();
+        let failed = Failures::read(&bytes, &directory.to_string_lossy()).tests;
+        Self { tests_run: count_tests(ended), failed }
+    }
+}
+
+fn named<'a>(tests: impl Iterator<Item = &'a String>) -> String {
+    let tests: Vec<&str> = tests.take(NAMED_MAX).map(String::as_str).collect();
+    tests.join(", ")
+}
+
+/// How many tests a check says it ran. What was cut out of its output may have named more.
+fn count_tests(ended: &Ended) -> Option<u64> {
+    if ended.output.dropped_bytes() > 0 {
+        return None;
+    }
+    tests_run(&without_escapes(&String::from_utf8_lossy(&ended.output.to_bytes())))
 }
 
 /// A check that took too long has the end of what it wrote until then as its cause.

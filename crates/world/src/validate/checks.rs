@@ -31,6 +31,21 @@ pub struct Checks {
     firm: bool,
 }
 
+/// What a change is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    /// The task's own scope: what it names is free.
+    pub scope: &'a Scope,
+    /// What a person let it change.
+    pub free: &'a [PathBuf],
+}
+
+impl Held<'_> {
+    fn lets_change(self, path: &Path) -> bool {
+        self.scope.names(path) || self.free.iter().any(|free| free == path)
+    }
+}
+
 /// What a gate says.
 #[derive(Debug)]
 pub enum Verdict {
@@ -58,6 +73,8 @@ pub struct Seen {
     pub flaky: Vec<String>,
     /// Checks that fail exactly as they did at the base.
     pub red_at_base: Vec<RedAtBase>,
+    /// Checks that are green without having tested what they tested at the base.
+    pub proves_less: Vec<Fault>,
 }
 
 /// A check that fails exactly as it did before any agent worked.
@@ -109,12 +126,17 @@ impl Checks {
         Some(Check { gate: self.gate, n: n + 1, command })
     }
 
+    /// Whether whatever a scope or a person says, protected paths are put back.
+    pub const fn is_firm(&self) -> bool {
+        self.firm
+    }
+
     /// Puts protected paths back, then runs the checks until one is red in a way that `baseline` does
     /// not know.
     pub async fn run(
         &self,
         workspace: &Workspace,
-        scope: &Scope,
+        held: Held<'_>,
         baseline: Option<&Baseline>,
         shell: &Shell,
         (run, now): (RunId, Time),
@@ -122,7 +144,7 @@ impl Checks {
         if self.commands.is_empty() {
             return Ok(Verdict::NothingToCheck);
         }
-        let restored = self.protect(workspace, scope, run, now).await?;
+        let restored = self.protect(workspace, held, run, now).await?;
         let mut seen = Seen { restored, ..Seen::default() };
         let shell = &workspace.behind_wall(shell);
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
@@ -134,7 +156,10 @@ impl Checks {
                 check.run(directory, shell).await
             };
             match checked {
-                Checked::Green | Checked::Flaky => {
+                Checked::Green(_) | Checked::Flaky => {
+                    if let (Some(base), Checked::Green(passed)) = (baseline, &checked) {
+                        seen.proves_less.extend(base.proves_less(check, passed));
+                    }
                     let was_flaky = baseline.is_some_and(|base| base.is_flaky(&command));
                     if was_flaky || matches!(checked, Checked::Flaky) {
                         seen.flaky.push(command.clone());
@@ -161,7 +186,8 @@ impl Checks {
     }
 
     /// A check that failed at the base and is green now has to be green without the tests that the
-    /// agent added as well: one of them could end the run before the others.
+    /// agent added as well: one of them could end the run before the others. So does one that was green,
+    /// without a file that decides which tests run.
     async fn confirm(
         &self,
         workspace: &Workspace,
@@ -169,24 +195,33 @@ impl Checks {
         shell: &Shell,
         seen: Seen,
     ) -> Result<Verdict, Fault> {
-        let was_red = |check: &Check<'_>| {
-            let red = base.of(check.command).filter(|red| !red.failures.tests.is_empty())?;
-            seen.green.iter().any(|green| green == check.command).then_some(red)
-        };
-        let checks = (0..self.commands.len()).filter_map(|n| self.check(n));
-        for (check, red) in checks.filter_map(|check| Some((check, was_red(&check)?))) {
-            let changes = workspace.changes().await?;
-            let added = changes.into_iter().filter(|change| change.kind == ChangeKind::Added);
-            let tests = added.map(|change| change.path).filter(|path| self.protected.cover(path));
-            // What failed for want of a file may be green because of it.
-            let tests: Vec<PathBuf> = tests.filter(|path| !red.speaks_of(path)).collect();
+        let changes = workspace.changes().await?;
+        let added = changes.into_iter().filter(|change| change.kind == ChangeKind::Added);
+        let added = added.map(|change| change.path).filter(|path| self.protected.cover(path));
+        let added: Vec<PathBuf> = added.collect();
+        if added.is_empty() {
+            return Ok(Verdict::Green(seen));
+        }
+        let is_green = |check: &Check<'_>| seen.green.iter().any(|green| green == check.command);
+        for check in (0..self.commands.len()).filter_map(|n| self.check(n)).filter(is_green) {
+            let red = base.of(check.command);
+            let names_tests = red.is_some_and(|red| !red.failures.tests.is_empty());
+            if red.is_some() && !names_tests {
+                continue;
+            }
+            let counts = |path: &&PathBuf| match red {
+                // What failed for want of a file may be green because of it.
+                Some(red) => !red.speaks_of(path),
+                None => decides_which_tests_run(&workspace.directory().join(path)),
+            };
+            let tests: Vec<PathBuf> = added.iter().filter(counts).cloned().collect();
             if tests.is_empty() {
-                return Ok(Verdict::Green(seen));
+                continue;
             }
             let again = check.run_once(workspace.directory(), shell);
             let again = workspace.without_files(&tests, again).await?;
             if let Checked::Red(still) = again
-                && !still.failures.tests.is_disjoint(&red.failures.tests)
+                && red.is_none_or(|red| !still.failures.tests.is_disjoint(&red.failures.tests))
             {
                 let fault = Box::new(check.only_with(&tests, &still));
                 return Ok(Verdict::Red { fault, seen });
@@ -204,24 +239,33 @@ impl Checks {
         Ok(())
     }
 
-    /// The same with each check run only once, in a checkout where nothing was run before.
-    pub async fn run_once_at(&self, directory: &Path, shell: &Shell) -> Result<(), Fault> {
+    /// The same with each check run only once, in a checkout where nothing was run before. Where all
+    /// pass, the fault of the first that has tested less than at the base.
+    pub async fn run_once_at(
+        &self,
+        directory: &Path,
+        baseline: Option<&Baseline>,
+        shell: &Shell,
+    ) -> Result<Option<Fault>, Fault> {
+        let mut proves_less = None;
         for check in (0..self.commands.len()).filter_map(|n| self.check(n)) {
-            check.run_once(directory, shell).await.passed()?;
+            let checked = check.run_once(directory, shell).await;
+            if let (Some(base), Checked::Green(passed)) = (baseline, &checked) {
+                proves_less = proves_less.or_else(|| base.proves_less(check, passed));
+            }
+            checked.passed()?;
         }
-        Ok(())
+        Ok(proves_less)
     }
 
-    /// Puts back protected paths that were changed, unless the task's own scope names them.
-    async fn protect(
+    /// The protected paths among these changes that are not free.
+    pub async fn guarded(
         &self,
         workspace: &Workspace,
-        scope: &Scope,
-        run: RunId,
-        now: Time,
-    ) -> Result<Option<TakenBack>, Fault> {
-        let changes = workspace.changes().await?;
-        let manifests = self.changed_manifests(workspace, &changes).await?;
+        changes: &[Change],
+        held: Held<'_>,
+    ) -> Result<Vec<PathBuf>, Fault> {
+        let manifests = self.changed_manifests(workspace, changes).await?;
         let guarded = |change: &&Change| {
             let defines = self.defining.contains(&change.path) || manifests.contains(&change.path);
             // What is new is work, unless it takes the place of what is there.
@@ -229,9 +273,21 @@ impl Checks {
             let replaces = self.replacing.iter().any(|other| change.path.starts_with(other));
             known && change.kind != ChangeKind::Added || replaces
         };
-        let free = |change: &&Change| !self.firm && scope.names(&change.path);
+        let free = |change: &&Change| !self.firm && held.lets_change(&change.path);
         let protected = changes.iter().filter(guarded).filter(|change| !free(change));
-        let mut paths: Vec<PathBuf> = protected.map(|change| change.path.clone()).collect();
+        Ok(protected.map(|change| change.path.clone()).collect())
+    }
+
+    /// Puts back protected paths that were changed, unless they are free.
+    async fn protect(
+        &self,
+        workspace: &Workspace,
+        held: Held<'_>,
+        run: RunId,
+        now: Time,
+    ) -> Result<Option<TakenBack>, Fault> {
+        let changes = workspace.changes().await?;
+        let mut paths = self.guarded(workspace, &changes, held).await?;
         if paths.is_empty() {
             return Ok(None);
         }
@@ -267,4 +323,11 @@ impl Checks {
         }
         Ok(differing)
     }
+}
+
+/// Whether a test file takes the running of all others into its own hands, as Go's `TestMain` does.
+fn decides_which_tests_run(file: &Path) -> bool {
+    const MAIN: &[u8] = b"func TestMain(";
+    let text = read_regular(file, MANIFEST_BYTES_MAX).unwrap_or_default();
+    memchr::memmem::find(&text, MAIN).is_some()
 }

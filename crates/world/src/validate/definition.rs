@@ -76,6 +76,7 @@ const FILES: &[(&[&str], &[&str])] = &[
             ".eslintignore",
         ],
     ),
+    (&["tsc", "vue-tsc"], &["tsconfig.json"]),
     (&["golangci-lint"], &[".golangci.yml", ".golangci.yaml", ".golangci.toml"]),
     (&["rubocop"], &[".rubocop.yml"]),
     (&["phpstan"], &["phpstan.neon", "phpstan.neon.dist"]),

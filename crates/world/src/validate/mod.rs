@@ -16,7 +16,7 @@ mod network;
 mod secrets;
 
 pub use baseline::{Baseline, BaselineCheck, BaselineMode};
-pub use checks::{Checks, RedAtBase, Seen, Verdict};
+pub use checks::{Checks, Held, RedAtBase, Seen, Verdict};
 pub use definition::{MissingDefinitions, defining_files};
 pub use network::{kept_from_network, kept_from_service};
 pub use secrets::{Finding, Secrets};

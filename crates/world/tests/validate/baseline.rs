@@ -74,3 +74,39 @@ fn a_flaky_check_is_green_and_said_to_be_flaky() {
     let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
     assert_eq!((seen.green, seen.flaky), (vec![flaky.clone()], vec![flaky]));
 }
+
+/// Ends as `how` says, with the words of `said`.
+const TESTS: &str = "cat said; exit $(cat how)";
+const TWO: &str = "test tests::adds ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; \
+    0 measured; 0 filtered out; finished in 0.00s\n";
+const ONE: &str = "test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; \
+    finished in 0.00s\n";
+const BOTH: &str = "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; \
+    finished in 0.00s\n";
+
+// B15: a check that passes because the failed test does not run any more, or is not heeded, has not
+// tested it.
+#[test]
+fn a_check_that_passes_without_what_failed_before_proves_less() {
+    let proves_less = |(before, ended): (&str, &str), now: &str| {
+        let stage = Stage::with(&[("said", before), ("how", ended)]);
+        let workspace = stage.fresh();
+        let checks = checks(&[TESTS]);
+        let base = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell())).unwrap();
+        put(&workspace, "said", now);
+        put(&workspace, "how", "0");
+        let verdict = run(&stage, &workspace, &checks, &[], Some(&base));
+        let Verdict::Green(seen) = verdict else { panic!("{verdict:?}") };
+        seen.proves_less.first().map(|fault| fault.message.clone())
+    };
+    let fewer = Some(format!("{TESTS} runs fewer tests than before the work"));
+    let fails = Some(format!("{TESTS} ends with success although tests fail"));
+    assert_eq!(proves_less((TWO, "1"), BOTH), None);
+    assert_eq!(proves_less((TWO, "1"), ONE), fewer);
+    assert_eq!(proves_less((TWO, "1"), "all is well\n"), fewer);
+    assert_eq!(proves_less((TWO, "1"), TWO), fails);
+    assert_eq!(proves_less((BOTH, "0"), BOTH), None);
+    assert_eq!(proves_less((BOTH, "0"), ONE), fewer);
+    // A runner that never says how many there were is believed.
+    assert_eq!(proves_less(("ok\n", "0"), "fine\n"), None);
+}

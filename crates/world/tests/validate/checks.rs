@@ -9,7 +9,7 @@ use unstuck_world::validate::{Baseline, Checks, Verdict};
 
 use super::repo::block_on;
 use super::stage::{NOW, Stage};
-use super::{checks, run};
+use super::{checks, held, run};
 
 fn red(stage: &Stage, command: &str) -> Fault {
     match run(stage, &stage.fresh(), &checks(&[command]), &[], None) {
@@ -100,7 +100,7 @@ fn a_check_that_hangs_or_crashes_only_with_the_change_is_red() {
         let base = block_on(Baseline::measure(&workspace, &[&checks], &shell)).unwrap();
         shell.timeout = limit.unwrap_or(shell.timeout);
         std::fs::write(workspace.directory().join("a"), "2").unwrap();
-        let ran = checks.run(&workspace, &scope, Some(&base), &shell, (RunId(1), NOW));
+        let ran = checks.run(&workspace, held(&scope), Some(&base), &shell, (RunId(1), NOW));
         let Ok(Verdict::Red { fault, .. }) = block_on(ran) else { panic!() };
         assert_eq!(fault.code(), Code::ValidationPreCommit, "{command}");
         let Kind::ValidationPreCommit(context) = &fault.kind else { panic!() };
@@ -117,7 +117,7 @@ fn a_check_that_takes_too_long_is_a_timeout() {
     shell.timeout = Duration::from_millis(50);
     let scope = Scope::new(&Rules::default()).unwrap();
     let checks = checks(&["sleep 1000"]);
-    let ran = checks.run(&workspace, &scope, None, &shell, (RunId(1), NOW));
+    let ran = checks.run(&workspace, held(&scope), None, &shell, (RunId(1), NOW));
     let Ok(Verdict::Red { fault, .. }) = block_on(ran) else { panic!() };
     assert_eq!(fault.code(), Code::OperationTimeout);
 }

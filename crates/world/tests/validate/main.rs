@@ -19,7 +19,7 @@ mod stage;
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Gate;
 use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{Baseline, Checks, Verdict};
+use unstuck_world::validate::{Baseline, Checks, Held, Verdict};
 use unstuck_world::workspace::Workspace;
 
 use repo::block_on;
@@ -34,6 +34,11 @@ fn protecting_checks(commands: &[&str], protect: &[&str]) -> Checks {
     Checks::new(Gate::PreCommit, &list(commands), &list(protect)).unwrap()
 }
 
+/// To a scope, and nothing else is free.
+const fn held(scope: &Scope) -> Held<'_> {
+    Held { scope, free: &[] }
+}
+
 fn run(
     stage: &Stage,
     workspace: &Workspace,
@@ -44,5 +49,5 @@ fn run(
     let allowed = allowed.iter().map(|&path| path.to_owned()).collect();
     let scope = Scope::new(&Rules { allowed, ..Rules::default() }).unwrap();
     let shell = stage.shell();
-    block_on(checks.run(workspace, &scope, baseline, &shell, (RunId(1), NOW))).unwrap()
+    block_on(checks.run(workspace, held(&scope), baseline, &shell, (RunId(1), NOW))).unwrap()
 }

@@ -25,9 +25,9 @@ pub(super) struct Found {
     /// Languages, or the tools they are known by.
     pub(super) languages: Vec<&'static str>,
     /// What tests it.
-    pub(super) checks: Vec<&'static str>,
+    pub(super) checks: Vec<String>,
     /// What a new worktree needs.
-    pub(super) setup: Vec<&'static str>,
+    pub(super) setup: Vec<String>,
     /// What each task downloads to a folder of its own.
     pub(super) private: Vec<&'static str>,
     /// Whether the checks download what they need.
@@ -65,15 +65,30 @@ impl Found {
         let git = Git::at("git", root);
         let repository = Repository::of(&git).await;
         let folder = Folder::open(root);
-        let languages = languages(&folder);
+        let mut languages = of_folder(&folder);
+        let mut checks = checks(&languages, &folder);
+        let mut setup = firsts(SETUP, &languages, &folder);
+        let mut protected = Vec::new();
+        if languages.is_empty() && checks.is_empty() {
+            for (name, part) in folder.parts() {
+                let of_part = of_folder(&part);
+                let there = |command: String| format!("cd {name} && {command}");
+                setup.extend(firsts(SETUP, &of_part, &part).into_iter().map(there));
+                checks.extend(firsts(CHECKS, &of_part, &part).into_iter().map(there));
+                protected.extend(test_folders(&part).map(|path| format!("{name}/{path}/**")));
+                languages.extend(of_part);
+            }
+            languages.sort_unstable();
+            languages.dedup();
+        }
         let left = all(BY_PRODUCTS, &languages, &folder);
-        let checks = checks(&languages, &folder);
+        protected.extend(protect(root, &folder, &languages, &checks));
         Self {
             git: repository,
-            setup: firsts(SETUP, &languages, &folder),
+            setup,
             private: all(DOWNLOADS, &languages, &folder),
             checks_download: languages.iter().any(|name| DOWNLOADING_CHECKS.contains(name)),
-            protect: protect(root, &folder, &languages, &checks),
+            protect: protected,
             ask_first: ask_first(root),
             checks,
             shareable: shareable(&folder),
@@ -100,28 +115,29 @@ impl Repository {
     }
 }
 
-fn languages(folder: &Folder) -> Vec<&'static str> {
+/// The languages of a folder.
+fn of_folder(folder: &Folder) -> Vec<&'static str> {
     let there = LANGUAGES.iter().filter(|language| {
         language.signs.iter().any(|sign| folder.has(std::slice::from_ref(sign)))
     });
     there.map(|language| language.name).collect()
 }
 
-fn checks(languages: &[&'static str], folder: &Folder) -> Vec<&'static str> {
+fn checks(languages: &[&'static str], folder: &Folder) -> Vec<String> {
     let own = firsts(CHECKS, languages, folder);
     if !own.is_empty() {
         return own;
     }
     let target = TARGETS.iter().find(|(sign, _)| folder.has(&[*sign]));
-    target.map(|(_, command)| *command).into_iter().collect()
+    target.map(|(_, command)| (*command).to_owned()).into_iter().collect()
 }
 
 /// The first row that fits, of each language.
-fn firsts(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<&'static str> {
+fn firsts(table: &[Row], languages: &[&'static str], folder: &Folder) -> Vec<String> {
     let first = |language: &&str| {
         table.iter().find(|row| row.language == *language && folder.has(row.when))
     };
-    languages.iter().filter_map(first).map(|row| row.what).collect()
+    languages.iter().filter_map(first).map(|row| row.what.to_owned()).collect()
 }
 
 /// Every row that fits.
@@ -138,21 +154,23 @@ fn protect(
     root: &Path,
     folder: &Folder,
     languages: &[&'static str],
-    checks: &[&'static str],
+    checks: &[String],
 ) -> Vec<String> {
-    let there = TEST_FOLDERS.iter().filter(|path| folder.is_folder(path));
-    let mut protect: Vec<String> = there.map(|path| format!("{path}/**")).collect();
+    let mut protect: Vec<String> = test_folders(folder).map(|path| format!("{path}/**")).collect();
     if !checks.is_empty() {
         protect.extend(all(TEST_FILES, languages, folder).into_iter().map(str::to_owned));
     }
-    let commands: Vec<String> = checks.iter().map(|&check| check.to_owned()).collect();
-    for file in defining_files(root, &commands) {
+    for file in defining_files(root, checks) {
         protect.extend(file.into_os_string().into_string());
     }
     if !checks.is_empty() {
         protect.push(FILE.to_owned());
     }
     protect
+}
+
+fn test_folders(folder: &Folder) -> impl Iterator<Item = &'static str> {
+    TEST_FOLDERS.iter().copied().filter(|path| folder.is_folder(path))
 }
 
 fn ask_first(root: &Path) -> Vec<&'static str> {

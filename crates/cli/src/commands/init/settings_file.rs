@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn what_was_found_is_what_is_set() {
         let found = Found {
-            checks: vec!["npm test"],
-            setup: vec!["npm ci"],
+            checks: vec!["npm test".to_owned()],
+            setup: vec!["npm ci".to_owned()],
             protect: vec!["tests/**".to_owned()],
             ..nothing()
         };

@@ -93,11 +93,13 @@ fn rows(found: &Found) -> [(&'static str, String); 7] {
         items => items.join(", "),
     };
     let protect: Vec<&str> = found.protect.iter().map(String::as_str).collect();
+    let checks: Vec<&str> = found.checks.iter().map(String::as_str).collect();
+    let setup: Vec<&str> = found.setup.iter().map(String::as_str).collect();
     let agents: Vec<&str> = found.agents.iter().map(|agent| agent.name()).collect();
     [
         ("language", or(&found.languages, "none that is known here")),
-        ("checks", or(&found.checks, "no test command was found; set validate.pre_commit")),
-        ("setup", or(&found.setup, "nothing")),
+        ("checks", or(&checks, "no test command was found; set validate.pre_commit")),
+        ("setup", or(&setup, "nothing")),
         ("protects", or(&protect, "nothing: there is no folder with tests")),
         ("asks", or(&found.ask_first, "about nothing: there is no pipeline")),
         ("agents", or(&agents, "neither claude nor codex is on the path")),

@@ -3,7 +3,7 @@
 //! Of several rows that fit a language the first one counts. A command is proposed only where the
 //! signs for it are there; a guess that is red, or green for no reason, is worse than none.
 
-use super::when::When::{self, Ending, Says, Target, TestScript, There};
+use super::when::When::{self, Ending, Inside, Says, Target, TestScript, There};
 
 /// A language, or the tool that it is known by, and its signs: one of them is enough.
 pub(super) struct Language {
@@ -92,6 +92,8 @@ const PYTEST: When = Says(
     ],
     "pytest",
 );
+const RUST_WORKSPACE: When = Says(&["Cargo.toml"], "[workspace]");
+const NODE_WORKSPACE: When = Says(&["package.json"], "\"workspaces\"");
 const NODE_TEST: When = TestScript("package.json");
 const NODE_NEEDS: When = Says(&["package.json"], "ependencies\"");
 const FLUTTER: When = Says(&["pubspec.yaml"], "flutter:");
@@ -99,7 +101,7 @@ const FLUTTER: When = Says(&["pubspec.yaml"], "flutter:");
 /// How each language is tested.
 pub(super) const CHECKS: &[Row] = &[
     // Without the word only the package at the root is tested.
-    row(RUST, &[Says(&["Cargo.toml"], "[workspace]")], "cargo test --workspace"),
+    row(RUST, &[RUST_WORKSPACE], "cargo test --workspace"),
     row(RUST, &[], "cargo test"),
     row(NODE, &[NODE_TEST, There("pnpm-lock.yaml")], "pnpm test"),
     row(NODE, &[NODE_TEST, There("yarn.lock")], "yarn test"),
@@ -113,6 +115,12 @@ pub(super) const CHECKS: &[Row] = &[
     row(PYTHON, &[PYTEST, There("Pipfile.lock")], "pipenv run pytest"),
     row(PYTHON, &[PYTEST], "python3 -m pytest"),
     row(PYTHON, &[There("manage.py")], "python3 manage.py test"),
+    row(
+        PYTHON,
+        &[There("tests/__init__.py"), Inside("tests", ".py", "unittest")],
+        "python3 -m unittest discover -s tests -t .",
+    ),
+    row(PYTHON, &[Inside("tests", ".py", "unittest")], "python3 -m unittest discover -s tests"),
     row(GO, &[], "go test ./..."),
     row(JVM, &[There("mvnw")], "./mvnw --batch-mode test"),
     row(JVM, &[There("pom.xml")], "mvn --batch-mode test"),
@@ -238,6 +246,11 @@ pub(super) const TEST_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__",
 
 /// Files that hold tests beside the code, by the names that the languages' tools look for.
 pub(super) const TEST_FILES: &[Row] = &[
+    row(RUST, &[RUST_WORKSPACE], "**/tests/**"),
+    row(NODE, &[NODE_WORKSPACE], "**/test/**"),
+    row(NODE, &[NODE_WORKSPACE], "**/tests/**"),
+    row(NODE, &[There("pnpm-workspace.yaml")], "**/test/**"),
+    row(NODE, &[There("pnpm-workspace.yaml")], "**/tests/**"),
     row(NODE, &[], "**/*.test.*"),
     row(NODE, &[], "**/*.spec.*"),
     row(NODE, &[], "**/__tests__/**"),

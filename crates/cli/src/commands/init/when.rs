@@ -10,6 +10,8 @@ use serde_json::Value;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// More names than this are not looked through.
 const NAMES_MAX: usize = 10_000;
+/// More parts of a project than this are not looked at.
+const PARTS_MAX: usize = 50;
 /// What npm writes where there is no test.
 const NO_TEST: &str = "no test specified";
 
@@ -25,6 +27,8 @@ pub(super) enum When {
     Ending(&'static str),
     /// One of these files holds this word.
     Says(&'static [&'static str], &'static str),
+    /// A file right in this folder, with this ending, holds this word.
+    Inside(&'static str, &'static str, &'static str),
     /// One of these files (a Makefile, a justfile) has a target of this name.
     Target(&'static [&'static str], &'static str),
     /// This JSON file has a script `test` that is one.
@@ -51,6 +55,22 @@ impl Folder {
         signs.iter().all(|sign| self.shows(*sign))
     }
 
+    /// The folders right below it that may hold a part of the project, by name.
+    pub(super) fn parts(&self) -> Vec<(&str, Self)> {
+        const OTHERS: [&str; 5] = ["node_modules", "vendor", "target", "build", "dist"];
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let is_part = |name: &&String| {
+            !name.starts_with(['.', '-'])
+                && name.chars().all(is_plain)
+                && !OTHERS.contains(&name.as_str())
+                && self.is_folder(name)
+        };
+        let mut names: Vec<&String> = self.names.iter().filter(is_part).collect();
+        names.sort_unstable();
+        names.truncate(PARTS_MAX);
+        names.into_iter().map(|name| (name.as_str(), Self::open(&self.root.join(name)))).collect()
+    }
+
     pub(super) fn is_folder(&self, path: &str) -> bool {
         self.root.join(path).is_dir()
     }
@@ -60,6 +80,11 @@ impl Folder {
             When::There(path) => self.root.join(path).exists(),
             When::Ending(ending) => self.names.iter().any(|name| name.ends_with(ending)),
             When::Says(files, word) => files.iter().any(|file| self.text(file).contains(word)),
+            When::Inside(folder, ending, word) => {
+                let inside = Self::open(&self.root.join(folder));
+                let mut files = inside.names.iter().filter(|name| name.ends_with(ending));
+                files.any(|name| inside.text(name).contains(word))
+            }
             When::Target(files, name) => {
                 files.iter().any(|file| has_target(&self.text(file), name))
             }

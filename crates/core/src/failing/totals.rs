@@ -1,0 +1,231 @@
+//! How many tests an output says were run.
+
+use super::TESTS_MAX;
+
+/// How many tests an output says were run, passed or failed. What is skipped, ignored, deselected or
+/// expected to fail was not run.
+///
+/// Only runners are read that say it in the same way whether they pass or fail; of several runs in one
+/// output the sum counts.
+pub fn tests_run(text: &str) -> Option<u64> {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let runs = lines().filter_map(of_line).take(TESTS_MAX);
+    let found = [sum(runs), of_unittest(text), of_list(text), of_mocha(text)];
+    let mut found = found.into_iter().flatten().peekable();
+    found.peek()?;
+    Some(found.sum())
+}
+
+fn sum(counts: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut counts = counts.peekable();
+    counts.peek()?;
+    Some(counts.sum())
+}
+
+/// The runners that say it in one line.
+fn of_line(line: &str) -> Option<u64> {
+    cargo(line)
+        .or_else(|| nextest(line))
+        .or_else(|| pytest(line))
+        .or_else(|| jest(line))
+        .or_else(|| vitest(line))
+        .or_else(|| rspec(line))
+        .or_else(|| surefire(line))
+        .or_else(|| dotnet(line))
+        .or_else(|| ctest(line))
+}
+
+/// `test result: ok. 3 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
+fn cargo(line: &str) -> Option<u64> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    counted(counts, "; ", &["passed", "failed"])
+}
+
+/// `Summary [   0.010s] 3 tests run: 2 passed, 1 failed, 1 skipped`.
+fn nextest(line: &str) -> Option<u64> {
+    let (_, rest) = line.strip_prefix("Summary [")?.split_once("] ")?;
+    number(rest.split(['/', ' ']).next()?).filter(|_| rest.contains(" run: "))
+}
+
+/// `== 1 failed, 2 passed, 1 skipped in 0.12s ==`, and without the signs when it is to be quiet.
+fn pytest(line: &str) -> Option<u64> {
+    let (counts, time) = line.trim_matches('=').trim().split_once(" in ")?;
+    let is_time = time.as_bytes().first().is_some_and(u8::is_ascii_digit) && time.contains('s');
+    let parts = || counts.split(", ").map(|part| part.split_once(' '));
+    let named = |what: &str| {
+        matches!(
+            what,
+            "passed"
+                | "failed"
+                | "skipped"
+                | "deselected"
+                | "xfailed"
+                | "xpassed"
+                | "warning"
+                | "warnings"
+                | "error"
+                | "errors"
+                | "rerun"
+        )
+    };
+    let all = parts().all(|part| part.is_some_and(|(n, what)| number(n).is_some() && named(what)));
+    if !is_time || !all {
+        return None;
+    }
+    counted(counts, ", ", &["passed", "failed", "error", "errors"])
+}
+
+/// `Tests:       1 failed, 1 skipped, 2 passed, 4 total`.
+fn jest(line: &str) -> Option<u64> {
+    let counts = line.strip_prefix("Tests:")?.trim();
+    counts.ends_with(" total").then_some(())?;
+    counted(counts, ", ", &["passed", "failed"])
+}
+
+/// `Tests  1 failed | 2 passed | 1 skipped (4)`.
+fn vitest(line: &str) -> Option<u64> {
+    let counts = line.strip_prefix("Tests  ")?.trim();
+    let (counts, _) = counts.rsplit_once(" (")?;
+    counted(counts, " | ", &["passed", "failed"])
+}
+
+/// `3 examples, 1 failure, 1 pending`.
+fn rspec(line: &str) -> Option<u64> {
+    let of = |words: &[&str]| counted(line, ", ", words);
+    let all = line.split(", ").next()?.split_once(' ')?;
+    if !matches!(all.1, "example" | "examples") || !line.contains(" failure") {
+        return None;
+    }
+    Some(number(all.0)?.saturating_sub(of(&["pending"]).unwrap_or(0)))
+}
+
+/// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
+fn surefire(line: &str) -> Option<u64> {
+    let at = line.find("Tests run: ")?;
+    let parts = || line[at..].split([',', ' ']).collect::<Vec<_>>();
+    let after = |word: &str| {
+        let parts = parts();
+        let at = parts.iter().position(|part| *part == word)?;
+        number(parts.get(at + 1)?)
+    };
+    let skipped = after("Skipped:")?;
+    Some(after("run:")?.saturating_sub(skipped))
+}
+
+/// `Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 5 ms`.
+fn dotnet(line: &str) -> Option<u64> {
+    let counts = line.strip_prefix("Failed!").or_else(|| line.strip_prefix("Passed!"))?;
+    let after = |word: &str| number(counts.split_once(word)?.1.trim_start().split(',').next()?);
+    Some(after("Failed:")? + after("Passed:")?)
+}
+
+/// `67% tests passed, 1 tests failed out of 3`.
+fn ctest(line: &str) -> Option<u64> {
+    let (_, all) = line.split_once(" tests failed out of ")?;
+    line.contains("% tests passed").then(|| number(all))?
+}
+
+/// `Ran 3 tests in 0.001s`, and below it `FAILED (failures=1, skipped=1)` or `OK (skipped=1)`.
+fn of_unittest(text: &str) -> Option<u64> {
+    let mut all = None;
+    let mut ran = 0;
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("Ran ")
+            && let Some((count, rest)) = rest.split_once(" test")
+            && rest.contains(" in ")
+        {
+            ran = number(count)?;
+            all = Some(all.unwrap_or(0) + ran);
+        } else if let Some((how, rest)) = line.split_once(" (")
+            && matches!(how, "OK" | "FAILED")
+            && let Some(sum) = all
+        {
+            let left_out = rest.trim_end_matches(')').split(", ").filter_map(|part| {
+                let (what, count) = part.split_once('=')?;
+                matches!(what, "skipped" | "expected failures").then(|| number(count))?
+            });
+            all = Some(sum.saturating_sub(left_out.sum::<u64>().min(ran)));
+        }
+    }
+    all
+}
+
+/// `# pass 2` and `# fail 1` of node's runner, with another sign where a person reads.
+fn of_list(text: &str) -> Option<u64> {
+    let count = |word: &str| {
+        let counts = text.lines().filter_map(|line| {
+            let rest = line.trim().strip_prefix(['#', 'i', 'ℹ'])?.strip_prefix(' ')?;
+            number(rest.strip_prefix(word)?.strip_prefix(' ')?)
+        });
+        sum(counts)
+    };
+    let todo = count("todo").unwrap_or(0);
+    Some((count("pass")? + count("fail")?).saturating_sub(todo))
+}
+
+/// `2 passing (5ms)` and `1 failing`.
+fn of_mocha(text: &str) -> Option<u64> {
+    let count = |word: &str| {
+        let counts = text.lines().filter_map(|line| {
+            let (count, rest) = line.strip_prefix("  ")?.split_once(' ')?;
+            let is_it =
+                rest == word || rest.strip_prefix(word).is_some_and(|t| t.starts_with(" ("));
+            is_it.then(|| number(count))?
+        });
+        sum(counts)
+    };
+    Some(count("passing")? + count("failing").unwrap_or(0))
+}
+
+/// The sum of the counts that these words follow.
+fn counted(counts: &str, between: &str, words: &[&str]) -> Option<u64> {
+    let parts = counts.split(between).filter_map(|part| {
+        let (count, what) = part.trim().split_once(' ')?;
+        words.contains(&what.trim()).then(|| number(count))?
+    });
+    sum(parts)
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|count| *count < 1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tests_that_were_run_are_counted() {
+        let cases = [
+            (
+                "test result: FAILED. 1 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.00s\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+                Some(5),
+            ),
+            ("     Summary [   0.010s] 3 tests run: 2 passed, 1 failed, 1 skipped", Some(3)),
+            ("     Summary [   0.010s] 2/3 tests run: 1 passed, 1 failed, 1 skipped", Some(2)),
+            ("=========== 1 failed, 2 passed, 1 skipped, 1 xfailed in 0.12s ===========", Some(3)),
+            ("1 passed, 1 deselected in 0.01s", Some(1)),
+            ("Ran 3 tests in 0.001s\n\nFAILED (failures=1, skipped=1)", Some(2)),
+            ("Ran 2 tests in 0.000s\n\nOK", Some(2)),
+            ("Ran 2 tests in 0.000s\n\nOK (expected failures=1)", Some(1)),
+            ("# tests 3\n# pass 2\n# fail 1\n# cancelled 0\n# skipped 0\n# todo 0", Some(3)),
+            ("ℹ tests 2\nℹ pass 1\nℹ fail 0\nℹ skipped 1\nℹ todo 0", Some(1)),
+            ("Tests:       1 failed, 1 skipped, 2 passed, 4 total", Some(3)),
+            ("      Tests  1 failed | 2 passed | 1 skipped (4)", Some(3)),
+            ("  2 passing (5ms)\n  1 pending\n  1 failing", Some(3)),
+            ("3 examples, 1 failure, 1 pending", Some(2)),
+            ("[INFO] Tests run: 3, Failures: 1, Errors: 0, Skipped: 1", Some(2)),
+            (
+                "Passed!  - Failed:     0, Passed:     2, Skipped:     1, Total:     3, Duration: 5 ms",
+                Some(2),
+            ),
+            ("67% tests passed, 1 tests failed out of 3", Some(3)),
+            ("ok  \texample.com/greet\t0.003s", None),
+            ("all is well\nbuilt in 3s, 2 files in 1s", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(tests_run(text), expected, "{text:?}");
+        }
+    }
+}
