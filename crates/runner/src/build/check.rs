@@ -10,7 +10,7 @@ use unstuck_world::scope;
 use unstuck_world::validate::{
     BaselineMode, Checks, Held, RedAtBase, Seen, Verdict, kept_from_network,
 };
-use unstuck_world::workspace::{Change, Workspace, name_ignored};
+use unstuck_world::workspace::{Change, ChangeKind, Workspace, name_ignored};
 
 use super::egress::explain_refused;
 use super::settings::TaskSettings;
@@ -401,6 +401,16 @@ fn is_named_in(words: &str, path: &Path) -> bool {
     path.file_name().is_some_and(|name| words.contains(&*name.to_string_lossy()))
 }
 
+/// Whether words name a file as one: by its path, or by a name that is no ordinary word.
+fn names_file(words: &str, path: &Path) -> bool {
+    let (name, path) = (path.file_name().unwrap_or_default(), path.to_string_lossy());
+    let name = name.to_string_lossy();
+    let is_ordinary = !name.contains('.') && !name.chars().any(char::is_uppercase);
+    let between = |c: char| c.is_whitespace() || "\"'`“”,;:()".contains(c);
+    let mut words = words.split(between).map(|word| word.trim_end_matches(['.', '!', '?']));
+    words.any(|word| word == path || !is_ordinary && word.rsplit('/').next() == Some(&*name))
+}
+
 /// Changed files that the checks are held to and that the task's words name: a person is asked whether
 /// their change is wanted.
 async fn named_and_guarded(
@@ -413,7 +423,8 @@ async fn named_and_guarded(
         return Ok(Vec::new());
     }
     let (words, mut changes) = (words_of(order), workspace.changes().await?);
-    changes.retain(|change| is_named_in(&words, &change.path));
+    let is_named = |change: &Change| names_file(&words, &change.path);
+    changes.retain(|change| change.kind != ChangeKind::Added && is_named(change));
     if changes.is_empty() {
         return Ok(Vec::new());
     }
@@ -423,7 +434,8 @@ async fn named_and_guarded(
 
 /// Whether a task is about tests that no longer run.
 pub(super) fn leaves_out_tests(order: &Order) -> bool {
-    const LEAVES_OUT: [&str; 7] = ["remov", "delet", "drop", "skip", "ignor", "disabl", "obsolete"];
+    const LEAVES_OUT: [&str; 8] =
+        ["remove", "removing", "delete", "deleting", "drop", "skip", "ignore", "obsolete"];
     let words = words_of(order).to_lowercase();
     let has = |part: &str| words.split(|c: char| !c.is_alphanumeric()).any(|w| w.starts_with(part));
     (has("test") || has("spec")) && LEAVES_OUT.iter().any(|part| has(part))
