@@ -178,7 +178,9 @@ impl Desk {
         if let Some(marked) = self.marked(name)?.filter(|marked| marked.seq > 0)
             && self.opened.marks == Marks::Count
         {
-            return Err(journaled::project_gone(&self.at, marked.seq));
+            // Another process may have made it meanwhile: what is marked was in the database before.
+            let made = self.read(|conn| Ok(project::find(conn, name)?))?;
+            return made.ok_or_else(|| journaled::project_gone(&self.at, marked.seq));
         }
         self.transaction_in_passing(|conn| project::make(conn, name))
     }

@@ -129,14 +129,21 @@ pub(super) fn agrees(
     (id, name): (i64, &str),
     marked: Option<Reached>,
 ) -> Result<(), ReadError> {
-    let Some(marked) = marked else {
-        if !project::is_marked(conn, id)? {
-            // From before there were marks.
-            return Ok(());
-        }
-        let mark = mark::path(at, name);
-        let what = format!("{} is gone, which says how far the journal has come", mark.display());
-        return Err(damaged(at, what).into());
+    let marked = match marked {
+        Some(marked) => marked,
+        // From before there were marks.
+        None if !project::is_marked(conn, id)? => return Ok(()),
+        // A mark is made before the database speaks of it, so one that was made after it was looked
+        // for is there by now.
+        None => match mark::read(at, name)? {
+            Some(read) => read.reached,
+            None => {
+                let mark = mark::path(at, name);
+                let gone = format!("{} is gone", mark.display());
+                let what = format!("{gone}, which says how far the journal has come");
+                return Err(damaged(at, what).into());
+            }
+        },
     };
     let last = last(conn, id)?;
     if marked.seq > last {
@@ -169,11 +176,7 @@ pub(super) fn all_agree(conn: &Connection, at: &Path) -> Result<(), ReadError> {
     let projects = if is_chained(conn)? { project::all(conn)? } else { Vec::new() };
     for (id, name, _) in &projects {
         let known = marks.iter().position(|(marked, _)| mark::is_of(marked, at, name));
-        let reached = match known {
-            Some(known) => Some(marks.swap_remove(known).1),
-            // It may have been made just now.
-            None => mark::read(at, name)?.map(|read| read.reached),
-        };
+        let reached = known.map(|known| marks.swap_remove(known).1);
         if project::find(conn, name)? != Some(*id) {
             return Err(damaged(at, format!("{name} cannot be found by its name")).into());
         }
@@ -208,22 +211,27 @@ pub(super) fn project_gone(at: &Path, seq: u64) -> StoreError {
 
 /// Refuses a database that is not there, or empty, though something beside it says that it was.
 pub(super) fn require_database(at: &Path) -> Result<(), StoreError> {
-    if std::fs::metadata(at).is_ok_and(|found| found.len() > 0) {
+    let is_there = || std::fs::metadata(at).is_ok_and(|found| found.len() > 0);
+    if is_there() {
         return Ok(());
     }
+    match sign_of_loss(at)? {
+        // Another process may have made it meanwhile.
+        Some(what) if !is_there() => Err(damaged(at, what)),
+        _ => Ok(()),
+    }
+}
+
+/// What says that there was a database.
+fn sign_of_loss(at: &Path) -> Result<Option<String>, StoreError> {
     for path in marks_beside(at)? {
         if let Some(read) = mark::read_at(&path)?.filter(|read| read.reached.seq > 0) {
             let seq = read.reached.seq;
-            return Err(damaged(
-                at,
-                format!("it is gone, and its journal had come to event {seq}"),
-            ));
+            return Ok(Some(format!("it is gone, and its journal had come to event {seq}")));
         }
     }
-    if std::fs::metadata(super::header::log_path(at)).is_ok_and(|log| log.len() > 0) {
-        return Err(damaged(at, "it is gone, and its log is still there".to_owned()));
-    }
-    Ok(())
+    let has_log = std::fs::metadata(super::header::log_path(at)).is_ok_and(|log| log.len() > 0);
+    Ok(has_log.then(|| "it is gone, and its log is still there".to_owned()))
 }
 
 fn marks_beside(at: &Path) -> Result<Vec<std::path::PathBuf>, StoreError> {
@@ -232,4 +240,27 @@ fn marks_beside(at: &Path) -> Result<Vec<std::path::PathBuf>, StoreError> {
 
 pub(super) fn damaged(at: &Path, what: String) -> StoreError {
     StoreError::Damaged { at: at.display().to_string(), what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::migrate::STEPS;
+    use crate::sqlite::open::{self, Marks};
+
+    #[test]
+    fn a_mark_that_was_made_after_it_was_looked_for_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("state.db");
+        let conn = open::writer(&at, STEPS, Marks::Count).unwrap();
+        let id = project::make(&conn, "a").unwrap();
+        let first = Tip { seq: 0, seal: Seal::beginning("a") }.reached(1);
+        drop(mark::Mark::open(&at, "a", first).unwrap());
+        project::take(&conn, id, 1).unwrap();
+        assert!(project::is_marked(&conn, id).unwrap());
+        // Another process made it after this one had looked.
+        agrees(&conn, &at, (id, "a"), None).unwrap();
+        std::fs::remove_file(mark::path(&at, "a")).unwrap();
+        agrees(&conn, &at, (id, "a"), None).unwrap_err();
+    }
 }
