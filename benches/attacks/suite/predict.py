@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.attack import Attack
+from suite.attack import Case
 from suite.judge import Verdict
 
 WRITING = ("write", "change", "remove", "rename", "link", "symlink", "root", "host-root")
@@ -23,6 +23,9 @@ LIKE = {
 }
 """The ways out that doctor tries and that attacks of a family are like, unless they name others."""
 
+CHECKING = ("check", "hook")
+"""Ways in which an attack is run behind the wall of checks; doctor tries some ways out there as well."""
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -30,14 +33,17 @@ class Prediction:
 
     held: dict[str, bool]
 
-    def may_get_through(self, attack: Attack) -> bool:
+    def may_get_through(self, case: Case) -> bool:
         """Whether doctor says that something like this gets through here."""
-        return any(not self.held[name] for name in like(attack))
+        return any(not self.held[name] for name in self.like(case))
 
-
-def like(attack: Attack) -> tuple[str, ...]:
-    """What doctor tries that an attack is like."""
-    return attack.like if attack.like is not None else LIKE.get(attack.family, ())
+    def like(self, case: Case) -> tuple[str, ...]:
+        """What doctor tries that a case is like."""
+        attack = case.attack
+        named = attack.like if attack.like is not None else LIKE.get(attack.family, ())
+        if case.way in CHECKING:
+            return tuple(f"check-{name}" if f"check-{name}" in self.held else name for name in named)
+        return named
 
 
 def ask(unstuck: Path, below: Path, env: dict[str, str]) -> Prediction:
@@ -61,12 +67,12 @@ def ask(unstuck: Path, below: Path, env: dict[str, str]) -> Prediction:
 def compared(verdicts: list[Verdict], said: Prediction) -> tuple[list[str], list[str]]:
     """Where doctor says too much, as sentences; and what it says gets through and nothing did."""
     wrong = [
-        f"{verdict.case.name} got through, and doctor says that {', '.join(like(verdict.case.attack)) or 'nothing'} held"
+        f"{verdict.case.name} got through, and doctor says that {', '.join(said.like(verdict.case)) or 'nothing'} held"
         for verdict in verdicts
-        if verdict.through and not said.may_get_through(verdict.case.attack)
+        if verdict.through and not said.may_get_through(verdict.case)
     ]
-    came = {name for verdict in verdicts if verdict.through for name in like(verdict.case.attack)}
-    tried = {name for verdict in verdicts for name in like(verdict.case.attack)}
+    came = {name for verdict in verdicts if verdict.through for name in said.like(verdict.case)}
+    tried = {name for verdict in verdicts for name in said.like(verdict.case)}
     notes = [f"doctor says that {name} gets through, and nothing like it did" for name, held in said.held.items()
              if not held and name in tried - came]
     return wrong, notes

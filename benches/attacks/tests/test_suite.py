@@ -46,6 +46,12 @@ class Predicting(unittest.TestCase):
         self.assertEqual(len(compared([held], yes)[1]), 1)
         self.assertEqual(compared([held], no), ([], []))
 
+    def test_what_a_check_does_is_compared_with_what_doctor_tries_as_a_check(self) -> None:
+        attacks = {each.name: each for each in attack.read_all(ATTACKS)}
+        through = Verdict(attack.Case(attacks["send-udp"], "check", "script"), through=["UDP was reached"])
+        self.assertEqual(compared([through], Prediction({"udp": True, "check-udp": False})), ([], []))
+        self.assertEqual(len(compared([through], Prediction({"udp": False, "check-udp": True}))[0]), 1)
+
 
 class Judging(unittest.TestCase):
     def test_changed_new_and_removed_files_are_told(self) -> None:

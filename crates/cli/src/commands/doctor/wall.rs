@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
-use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, THREADS};
+use unstuck_world::egress::EgressPolicy;
+use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, Behind, THREADS};
 use unstuck_world::process::{
     Connections, Deadlines, Guard, Held, Hold, How, Launch, Limits, Wall,
 };
@@ -70,14 +71,12 @@ pub(super) fn run(project: &Project, json: bool, terminal: &Terminal) -> Result<
 }
 
 async fn try_all(place: &Place, guard: &Guard) -> Result<(Held, Vec<Tried>), Error> {
+    let in_folder = |source| Error::Folder { place: place.folder.display().to_string(), source };
     let mut held = Held::default();
     let mut all = Vec::new();
     for attack in ATTACKS {
-        place.put_right().map_err(|source| Error::Folder {
-            place: place.folder.display().to_string(),
-            source,
-        })?;
-        let process = place.launch(guard, attack).start().await?;
+        place.put_right().map_err(in_folder)?;
+        let process = place.launch(guard, attack).await.map_err(in_folder)?.start().await?;
         held = process.held();
         let ended = process.wait().await;
         let counted = matches!(ended.how, How::TooMany { .. });
@@ -132,13 +131,20 @@ impl Place {
         self.target.put_right()
     }
 
-    fn launch(&self, guard: &Guard, attack: &Attack) -> Launch {
+    async fn launch(&self, guard: &Guard, attack: &Attack) -> io::Result<Launch> {
         let lock = self.folder.join("lock");
         let mut launch = Launch::new(guard.clone(), lock, self.work(), &guard.executable);
         launch.arguments = self.target.arguments(attack);
         launch.deadlines = Deadlines { total: Some(ATTACK_MAX), ..Deadlines::default() };
         launch.wall = self.wall(guard);
-        launch
+        match attack.behind {
+            Behind::Command => launch.wall.network = Connections::Closed(Vec::new()),
+            Behind::Check => {
+                let socket = self.folder.join("proxy");
+                EgressPolicy::Closed.apply(&socket, &mut launch.wall, &mut Vec::new()).await?;
+            }
+        }
+        Ok(launch)
     }
 
     /// The wall of a build, around this place.
@@ -149,7 +155,6 @@ impl Place {
         wall.hidden.push(self.target.hidden.clone());
         wall.readable.push(self.folder.clone());
         wall.readable.push(guard.executable.clone());
-        wall.network = Connections::Closed(Vec::new());
         wall.limits = Limits { processes: Some(THREADS / 2), ..Limits::default() };
         wall
     }

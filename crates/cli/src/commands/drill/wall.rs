@@ -1,7 +1,7 @@
 //! The check of the wall: an agent that wants harm, in a project that `unstuck init` has just set up.
 
 use serde::Serialize;
-use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack};
+use unstuck_world::process::wall::attack::{ATTACKS, Against, Attack, Behind};
 
 use super::place::Place;
 use crate::commands::target::Target;
@@ -70,9 +70,10 @@ async fn attacked(place: &Place) -> Result<(Vec<Tried>, bool), String> {
     Ok((tried.collect(), target.is_untouched()))
 }
 
-/// The attacks that make sense with the limits of a build.
+/// The attacks of an agent that make sense with the limits of a build.
 fn attacks() -> impl Iterator<Item = &'static Attack> {
-    ATTACKS.iter().filter(|attack| attack.against != Against::Limits)
+    let by_agents = ATTACKS.iter().filter(|attack| attack.behind == Behind::Command);
+    by_agents.filter(|attack| attack.against != Against::Limits)
 }
 
 /// What the agent runs.

@@ -14,7 +14,9 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, getpriority_process, setpriority_process, test_kill_process};
+use rustix::process::{
+    Pid, Resource, getpriority_process, getrlimit, prlimit, setpriority_process, test_kill_process,
+};
 
 use crate::process::{SocketPath, guard};
 
@@ -37,6 +39,8 @@ pub struct Attack {
     pub tries: &'static str,
     /// What of a wall keeps it in.
     pub against: Against,
+    /// Whose wall it is tried behind.
+    pub behind: Behind,
     try_it: fn(&Target) -> bool,
 }
 
@@ -55,6 +59,15 @@ pub enum Against {
     Calls,
     /// How much of the machine is used.
     Limits,
+}
+
+/// Whose wall an attack is tried behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// The wall of agents and their commands.
+    Command,
+    /// The wall of checks and hooks, which have no network but may talk to themselves.
+    Check,
 }
 
 /// What attacks aim at.
@@ -150,6 +163,11 @@ pub const ATTACKS: &[Attack] = &[
             priority.is_ok_and(|priority| setpriority_process(Some(pid), priority).is_ok())
         })
     }),
+    attack("limit", "limit what the supervisor may use", Against::Processes, |to| {
+        // To what is set here, which is what is set there.
+        let own = getrlimit(Resource::Core);
+        to.supervisor.is_some_and(|pid| prlimit(Some(pid), Resource::Core, own).is_ok())
+    }),
     attack("signal", "signal the supervisor", Against::Processes, |to| {
         to.supervisor.is_some_and(|pid| test_kill_process(pid).is_ok())
     }),
@@ -166,15 +184,12 @@ pub const ATTACKS: &[Attack] = &[
             succeeds(libc::SYS_ptrace, [libc::PTRACE_SEIZE as usize, pid, 0, 0, 0])
         })
     }),
-    attack("tcp", "connect to the machine by TCP", Against::Network, |to| {
-        TcpStream::connect(("127.0.0.1", to.port)).is_ok()
-    }),
-    attack("udp", "send a datagram to the machine", Against::Network, |to| {
-        let socket = UdpSocket::bind("127.0.0.1:0");
-        let _ = socket.and_then(|socket| socket.send_to(b"x", ("127.0.0.1", to.port)));
-        // Whether it arrives is heard outside: inside it may reach the program itself.
-        false
-    }),
+    attack("tcp", "connect to the machine by TCP", Against::Network, connects),
+    attack("udp", "send a datagram to the machine", Against::Network, sends),
+    attack("check-tcp", "connect to the machine by TCP from a check", Against::Network, connects)
+        .by_a_check(),
+    attack("check-udp", "send a datagram to the machine from a check", Against::Network, sends)
+        .by_a_check(),
     attack(
         "local-socket",
         "connect to a local socket in a hidden folder",
@@ -223,7 +238,7 @@ const fn attack(
     against: Against,
     try_it: fn(&Target) -> bool,
 ) -> Attack {
-    Attack { name, tries, against, try_it }
+    Attack { name, tries, against, behind: Behind::Command, try_it }
 }
 
 /// What the attacker does: one attack, named first, on a target whose parts follow.
@@ -238,6 +253,10 @@ pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 impl Attack {
+    const fn by_a_check(self) -> Self {
+        Self { behind: Behind::Check, ..self }
+    }
+
     /// Whether the status that an attacker ended with says that it was refused.
     pub const fn is_refused_by(status: i32) -> bool {
         status == REFUSED as i32
@@ -263,6 +282,17 @@ impl Target {
 /// What the attack on the machine's folder for temporary files leaves there, by the name of the socket.
 pub fn temporary(socket: &str) -> PathBuf {
     Path::new("/tmp").join(socket)
+}
+
+fn connects(to: &Target) -> bool {
+    TcpStream::connect(("127.0.0.1", to.port)).is_ok()
+}
+
+/// Whether a datagram arrives is heard outside: inside it may reach the program itself.
+fn sends(to: &Target) -> bool {
+    let socket = UdpSocket::bind("127.0.0.1:0");
+    let _ = socket.and_then(|socket| socket.send_to(b"x", ("127.0.0.1", to.port)));
+    false
 }
 
 fn reads(path: &Path) -> bool {

@@ -1,6 +1,6 @@
 //! The layer by seccomp: system calls that no build needs, and with which walls were broken before.
 //!
-//! The filter is written out here: it is a list of numbers and three calls whose arguments count.
+//! The filter is written out here: it is a list of numbers and a few calls whose arguments count.
 
 use super::{Connections, Standing, Wall};
 
@@ -9,8 +9,8 @@ use super::{Connections, Standing, Wall};
 pub(super) fn restrict(wall: &Wall, standing: Standing) -> bool {
     let alone = standing == Standing::Alone;
     filter::install(&filter::Refused {
-        // In a namespace of its own a program traces its own processes only.
-        tracing: alone,
+        // In a namespace of its own a program traces and limits its own processes only.
+        others: alone,
         // Landlock knows TCP. In a network namespace of its own a program talks to itself.
         datagrams: alone && wall.network != Connections::Open,
     })
@@ -128,7 +128,8 @@ mod filter {
 
     /// What is refused beside what always is.
     pub(super) struct Refused {
-        pub(super) tracing: bool,
+        /// Looking into other processes, and slowing them down.
+        pub(super) others: bool,
         pub(super) datagrams: bool,
     }
 
@@ -165,7 +166,7 @@ mod filter {
         if cfg!(target_arch = "x86_64") {
             program.extend([jump(BPF_JGE, SECOND_NAMES, 0, 1), give(error(libc::ENOSYS))]);
         }
-        let tracing = if refused.tracing { TRACING } else { &[] };
+        let tracing = if refused.others { TRACING } else { &[] };
         for &call in REFUSED.iter().chain(tracing) {
             program.extend(when_number(call, vec![give(error(libc::EPERM))]));
         }
@@ -179,6 +180,10 @@ mod filter {
         ];
         program.extend(when_number(libc::SYS_clone, clone));
         program.extend(when_number(libc::SYS_socket, sockets(refused.datagrams)));
+        if refused.others {
+            program.extend(when_number(libc::SYS_prlimit64, own_limits()));
+            program.extend(when_number(libc::SYS_setpriority, own_priority()));
+        }
         let mut typing = vec![load(argument(1))];
         for request in TYPING {
             typing.extend(when(request, vec![give(error(libc::EPERM))]));
@@ -207,6 +212,28 @@ mod filter {
         }
         sockets.push(give(error(libc::EAFNOSUPPORT)));
         sockets
+    }
+
+    /// Limits of the process itself; those of others may be asked for and not set.
+    fn own_limits() -> Vec<sock_filter> {
+        let mut limits = vec![load(argument(0))];
+        limits.extend(when(0, vec![give(ALLOW)]));
+        // An address has two halves.
+        limits.extend([load(argument(2)), jump(BPF_JEQ, 0, 1, 0), give(error(libc::EPERM))]);
+        limits.extend([load(argument(2) + 4), jump(BPF_JEQ, 0, 1, 0), give(error(libc::EPERM))]);
+        limits.push(give(ALLOW));
+        limits
+    }
+
+    /// The priority of the process itself.
+    fn own_priority() -> Vec<sock_filter> {
+        let mut itself = vec![load(argument(1))];
+        itself.extend(when(0, vec![give(ALLOW)]));
+        itself.push(give(error(libc::EPERM)));
+        let mut priority = vec![load(argument(0))];
+        priority.extend(when(libc::PRIO_PROCESS as u32, itself));
+        priority.push(give(error(libc::EPERM)));
+        priority
     }
 
     fn when_number(call: c_long, then: Vec<sock_filter>) -> Vec<sock_filter> {
