@@ -5,6 +5,9 @@
 //! what it is for (`scripts/check.sh`, a Makefile for `make test`): in `sh shop.sh | grep hello` the
 //! script is the work. Scripts and recipes are followed to the files that they run in turn.
 
+mod loaded;
+mod tables;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,156 +16,10 @@ use serde_json::Value;
 
 use super::makefile::Makefile;
 use crate::commands::programs_of;
-
-/// Programs, and the files of a project that say what they do. The program reads them by itself, so
-/// one that is new counts as well.
-const FILES: &[(&[&str], &[&str])] = &[
-    (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
-    (&["just"], &["justfile", "Justfile", ".justfile"]),
-    (&["task"], &["Taskfile.yml", "Taskfile.yaml"]),
-    (&["rake"], &["Rakefile"]),
-    (&["tox"], &["tox.ini"]),
-    (&["nox"], &["noxfile.py"]),
-    (
-        &["pytest", "py.test"],
-        &["pytest.ini", ".pytest.ini", "tox.ini", "conftest.py", "**/conftest.py"],
-    ),
-    (
-        &["python", "python3", "pytest", "py.test", "tox", "nox"],
-        &[
-            "sitecustomize.py",
-            "sitecustomize/**",
-            "usercustomize.py",
-            "usercustomize/**",
-            "unittest.py",
-            "unittest/**",
-            "pytest.py",
-            "pytest/**",
-        ],
-    ),
-    (&["python", "python3", "pytest", "py.test", "tox", "nox"], STANDARD_MODULES),
-    (&["npm", "pnpm", "yarn", "bun", "npx"], &[".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"]),
-    (
-        &["jest", "npm", "pnpm", "yarn", "bun", "npx"],
-        &["jest.config.js", "jest.config.ts", "jest.config.mjs", "jest.config.cjs"],
-    ),
-    (
-        &["vitest", "npm", "pnpm", "yarn", "bun", "npx"],
-        &["vitest.config.js", "vitest.config.ts", "vitest.config.mjs"],
-    ),
-    (
-        &["mocha", "npm", "pnpm", "yarn", "bun", "npx"],
-        &[".mocharc.js", ".mocharc.cjs", ".mocharc.json", ".mocharc.yml"],
-    ),
-    (&["cargo"], &[".cargo/config.toml", ".cargo/config", ".config/nextest.toml"]),
-    (&["mvn", "mvnw"], &[".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml"]),
-    (&["rspec"], &[".rspec"]),
-    (&["phpunit", "composer"], &["phpunit.xml", "phpunit.xml.dist"]),
-    (&["ruff"], &["ruff.toml", ".ruff.toml"]),
-    (&["flake8"], &[".flake8"]),
-    (&["pylint"], &[".pylintrc", "pylintrc"]),
-    (&["mypy"], &["mypy.ini", ".mypy.ini"]),
-    (
-        &["eslint"],
-        &[
-            ".eslintrc",
-            ".eslintrc.js",
-            ".eslintrc.cjs",
-            ".eslintrc.json",
-            ".eslintrc.yml",
-            "eslint.config.js",
-            "eslint.config.mjs",
-            "eslint.config.cjs",
-            ".eslintignore",
-        ],
-    ),
-    (&["tsc", "vue-tsc"], &["tsconfig.json"]),
-    (&["golangci-lint"], &[".golangci.yml", ".golangci.yaml", ".golangci.toml"]),
-    (&["rubocop"], &[".rubocop.yml"]),
-    (&["phpstan"], &["phpstan.neon", "phpstan.neon.dist"]),
-    (&["shellcheck"], &[".shellcheckrc"]),
-    (&["cargo"], &["clippy.toml", ".clippy.toml"]),
-];
-/// Modules that runners of tests load: a file of that name in the root is loaded instead.
-const STANDARD_MODULES: &[&str] = &[
-    "argparse.py",
-    "ast.py",
-    "collections.py",
-    "contextlib.py",
-    "copy.py",
-    "datetime.py",
-    "difflib.py",
-    "dis.py",
-    "enum.py",
-    "fnmatch.py",
-    "functools.py",
-    "gc.py",
-    "glob.py",
-    "importlib.py",
-    "inspect.py",
-    "io.py",
-    "itertools.py",
-    "json.py",
-    "keyword.py",
-    "linecache.py",
-    "logging.py",
-    "operator.py",
-    "os.py",
-    "pathlib.py",
-    "pickle.py",
-    "platform.py",
-    "pprint.py",
-    "re.py",
-    "runpy.py",
-    "shutil.py",
-    "signal.py",
-    "stat.py",
-    "string.py",
-    "struct.py",
-    "subprocess.py",
-    "sys.py",
-    "tempfile.py",
-    "textwrap.py",
-    "threading.py",
-    "time.py",
-    "token.py",
-    "tokenize.py",
-    "traceback.py",
-    "types.py",
-    "typing.py",
-    "warnings.py",
-    "weakref.py",
-];
-/// How many folders with Go code are looked at.
-const GO_FOLDERS_MAX: usize = 500;
-/// Folders whose scripts are tools of the project, not its work.
-const TOOL_FOLDERS: [&str; 5] = ["tools", "scripts", "script", "hack", "ci"];
-/// Programs that run a file.
-const INTERPRETERS: [&str; 14] = [
-    "sh", "bash", "dash", "zsh", "ksh", ".", "source", "python", "python3", "node", "ruby", "perl",
-    "php", "bats",
-];
-/// Parts of a name that say that a file checks something.
-const CHECKING: [&str; 7] = ["check", "test", "spec", "verify", "valid", "lint", "gradlew"];
-const CHECKING_WHOLE: [&str; 4] = ["ci", "qa", "mvnw", "gate"];
-
-/// Managers that run scripts of a manifest, and the manifest.
-const MANAGERS: &[(&str, &str)] = &[
-    ("npm", "package.json"),
-    ("pnpm", "package.json"),
-    ("yarn", "package.json"),
-    ("bun", "package.json"),
-    ("composer", "composer.json"),
-];
-
-/// Files whose indented lines are commands.
-const RECIPES: [&str; 6] =
-    ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile"];
-/// Keys of a manifest that configure runners of tests.
-const RUNNERS: [&str; 4] = ["jest", "vitest", "mocha", "ava"];
-/// Files that are followed, and how long one may be: a longer one is no script.
-const FOLLOWED_MAX: usize = 64;
-const FOLLOWED_BYTES_MAX: u64 = 256 * 1_024;
+use tables::{
+    CHECKING, CHECKING_WHOLE, FILES, FOLLOWED_BYTES_MAX, FOLLOWED_MAX, GO_FOLDERS_MAX,
+    INTERPRETERS, MANAGERS, RECIPES, RUNNERS, STANDARD_MODULES, TOOL_FOLDERS,
+};
 
 /// The files of the project at `root` that these commands run or are configured by.
 pub fn defining_files(root: &Path, commands: &[String]) -> Vec<PathBuf> {
@@ -218,16 +75,20 @@ fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) 
             // A script may run itself.
             followed += 1;
             if followed < FOLLOWED_MAX {
-                let line = script_line(&root.join(manifest), &script);
+                let path = root.join(manifest);
+                let loaded = loaded_by_manifest(&path).into_iter();
+                found.extend(loaded.filter(|file| root.join(file).is_file()));
+                let line = script_line(&path, &script);
                 commands.extend(line.map(|line| Line::in_file(line, Path::new(manifest))));
             }
         }
         let run = files_run(&command, is_inside).into_iter().chain(read_by_itself(&command));
-        let run = run.chain(beside(&folder, &command));
+        let run = run.chain(beside(&folder, &command)).chain(loaded::by_command(&command));
         for file in run.chain(swept_up(root, &command)).chain(included_by_make(root, &command)) {
             let path = root.join(&file);
             if path.is_file() && found.insert(file.clone()) && followed < FOLLOWED_MAX {
                 followed += 1;
+                found.extend(loaded_by(root, &file));
                 let inside = commands_in(&path).into_iter();
                 commands.extend(inside.map(|line| Line::in_file(line, &file)));
             }
@@ -235,6 +96,24 @@ fn follow(root: &Path, commands: &[String]) -> (BTreeSet<PathBuf>, Vec<String>) 
         lines.push(command);
     }
     (found, lines)
+}
+
+/// The files that a runner loads before the tests because its settings, in this file, say so.
+fn loaded_by(root: &Path, settings: &Path) -> Vec<PathBuf> {
+    let name = settings.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !loaded::is_settings(name) {
+        return Vec::new();
+    }
+    let text = fs::read_to_string(root.join(settings)).unwrap_or_default();
+    loaded::by_settings(&text).into_iter().filter(|file| root.join(file).is_file()).collect()
+}
+
+/// The files that the runners' settings in a manifest name to be loaded before the tests.
+fn loaded_by_manifest(manifest: &Path) -> Vec<PathBuf> {
+    let manifest = fs::read(manifest).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let manifest: Value = manifest.unwrap_or_default();
+    let settings = RUNNERS.iter().map(|runner| manifest[runner].to_string());
+    settings.flat_map(|text| loaded::by_settings(&text)).collect()
 }
 
 /// The files that a Makefile includes, where a command runs `make`.
@@ -546,6 +425,23 @@ mod tests {
         let all = paths(&["Makefile", "check_it.py", "ci/test.sh", "ci/verify"]);
         assert_eq!(found("make test"), all);
         assert_eq!(found("npm test"), paths(&["run-spec.js"]));
+    }
+
+    #[test]
+    fn what_a_runner_loads_before_the_tests_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| write_in(folder.path(), file, text);
+        write(
+            "package.json",
+            r#"{"scripts": {"test": "node -r ./setup.js --test"}, "jest": {"setupFiles": ["./env.js"]}}"#,
+        );
+        write("vitest.config.ts", "export default { test: { globalSetup: './global.ts' } }\n");
+        for file in ["setup.js", "env.js", "global.ts", "sums.js"] {
+            write(file, "");
+        }
+        let found = defining_files(folder.path(), &["npm test".to_owned()]);
+        let expected = ["env.js", "global.ts", "setup.js", "vitest.config.ts"];
+        assert_eq!(found, expected.map(PathBuf::from));
     }
 
     #[test]

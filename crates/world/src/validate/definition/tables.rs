@@ -1,0 +1,176 @@
+//! What is known about the programs that check projects: the files they read, and the names of those
+//! that they run.
+
+/// Programs, and the files of a project that say what they do. The program reads them by itself, so
+/// one that is new counts as well.
+pub(super) const FILES: &[(&[&str], &[&str])] = &[
+    (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
+    (&["just"], &["justfile", "Justfile", ".justfile"]),
+    (&["task"], &["Taskfile.yml", "Taskfile.yaml"]),
+    (&["rake"], &["Rakefile"]),
+    (&["tox"], &["tox.ini"]),
+    (&["nox"], &["noxfile.py"]),
+    (
+        &["pytest", "py.test"],
+        &["pytest.ini", ".pytest.ini", "tox.ini", "conftest.py", "**/conftest.py"],
+    ),
+    (
+        &["python", "python3", "pytest", "py.test", "tox", "nox"],
+        &[
+            "sitecustomize.py",
+            "sitecustomize/**",
+            "usercustomize.py",
+            "usercustomize/**",
+            "unittest.py",
+            "unittest/**",
+            "pytest.py",
+            "pytest/**",
+        ],
+    ),
+    (&["python", "python3", "pytest", "py.test", "tox", "nox"], STANDARD_MODULES),
+    (&["npm", "pnpm", "yarn", "bun", "npx"], &[".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"]),
+    (
+        &["jest", "npm", "pnpm", "yarn", "bun", "npx"],
+        &[
+            "jest.config.js",
+            "jest.config.ts",
+            "jest.config.mjs",
+            "jest.config.cjs",
+            "jest.config.json",
+        ],
+    ),
+    (
+        &["vitest", "npm", "pnpm", "yarn", "bun", "npx"],
+        &[
+            "vitest.config.js",
+            "vitest.config.ts",
+            "vitest.config.mjs",
+            "vitest.config.mts",
+            "vitest.workspace.js",
+            "vitest.workspace.ts",
+        ],
+    ),
+    (
+        &["mocha", "npm", "pnpm", "yarn", "bun", "npx"],
+        &[
+            ".mocharc.js",
+            ".mocharc.cjs",
+            ".mocharc.json",
+            ".mocharc.jsonc",
+            ".mocharc.yml",
+            ".mocharc.yaml",
+        ],
+    ),
+    (&["cargo"], &[".cargo/config.toml", ".cargo/config", ".config/nextest.toml"]),
+    (&["mvn", "mvnw"], &[".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml"]),
+    (&["rspec"], &[".rspec"]),
+    (&["phpunit", "composer"], &["phpunit.xml", "phpunit.xml.dist"]),
+    (&["ruff"], &["ruff.toml", ".ruff.toml"]),
+    (&["flake8"], &[".flake8"]),
+    (&["pylint"], &[".pylintrc", "pylintrc"]),
+    (&["mypy"], &["mypy.ini", ".mypy.ini"]),
+    (
+        &["eslint"],
+        &[
+            ".eslintrc",
+            ".eslintrc.js",
+            ".eslintrc.cjs",
+            ".eslintrc.json",
+            ".eslintrc.yml",
+            ".eslintrc.yaml",
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.cjs",
+            ".eslintignore",
+        ],
+    ),
+    (&["playwright", "npm", "npx"], &["playwright.config.js", "playwright.config.ts"]),
+    (&["biome"], &["biome.json", "biome.jsonc"]),
+    (&["tsc", "vue-tsc"], &["tsconfig.json"]),
+    (&["golangci-lint"], &[".golangci.yml", ".golangci.yaml", ".golangci.toml"]),
+    (&["rubocop"], &[".rubocop.yml"]),
+    (&["phpstan"], &["phpstan.neon", "phpstan.neon.dist"]),
+    (&["shellcheck"], &[".shellcheckrc"]),
+    (&["cargo"], &["clippy.toml", ".clippy.toml"]),
+];
+/// Modules that runners of tests load: a file of that name in the root is loaded instead.
+pub(super) const STANDARD_MODULES: &[&str] = &[
+    "argparse.py",
+    "ast.py",
+    "collections.py",
+    "contextlib.py",
+    "copy.py",
+    "datetime.py",
+    "difflib.py",
+    "dis.py",
+    "enum.py",
+    "fnmatch.py",
+    "functools.py",
+    "gc.py",
+    "glob.py",
+    "importlib.py",
+    "inspect.py",
+    "io.py",
+    "itertools.py",
+    "json.py",
+    "keyword.py",
+    "linecache.py",
+    "logging.py",
+    "operator.py",
+    "os.py",
+    "pathlib.py",
+    "pickle.py",
+    "platform.py",
+    "pprint.py",
+    "re.py",
+    "runpy.py",
+    "shutil.py",
+    "signal.py",
+    "stat.py",
+    "string.py",
+    "struct.py",
+    "subprocess.py",
+    "sys.py",
+    "tempfile.py",
+    "textwrap.py",
+    "threading.py",
+    "time.py",
+    "token.py",
+    "tokenize.py",
+    "traceback.py",
+    "types.py",
+    "typing.py",
+    "warnings.py",
+    "weakref.py",
+];
+/// How many folders with Go code are looked at.
+pub(super) const GO_FOLDERS_MAX: usize = 500;
+/// Folders whose scripts are tools of the project, not its work.
+pub(super) const TOOL_FOLDERS: [&str; 5] = ["tools", "scripts", "script", "hack", "ci"];
+/// Programs that run a file.
+pub(super) const INTERPRETERS: [&str; 14] = [
+    "sh", "bash", "dash", "zsh", "ksh", ".", "source", "python", "python3", "node", "ruby", "perl",
+    "php", "bats",
+];
+/// Parts of a name that say that a file checks something.
+pub(super) const CHECKING: [&str; 7] =
+    ["check", "test", "spec", "verify", "valid", "lint", "gradlew"];
+pub(super) const CHECKING_WHOLE: [&str; 4] = ["ci", "qa", "mvnw", "gate"];
+
+/// Managers that run scripts of a manifest, and the manifest.
+pub(super) const MANAGERS: &[(&str, &str)] = &[
+    ("npm", "package.json"),
+    ("pnpm", "package.json"),
+    ("yarn", "package.json"),
+    ("bun", "package.json"),
+    ("composer", "composer.json"),
+];
+
+/// Files whose indented lines are commands.
+pub(super) const RECIPES: [&str; 6] =
+    ["GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile"];
+/// Keys of a manifest that configure runners of tests.
+pub(super) const RUNNERS: [&str; 4] = ["jest", "vitest", "mocha", "ava"];
+/// Files that are followed, and how long one may be: a longer one is no script.
+pub(super) const FOLLOWED_MAX: usize = 64;
+pub(super) const FOLLOWED_BYTES_MAX: u64 = 256 * 1_024;
