@@ -33,11 +33,11 @@ pub(crate) enum InboxCommand {
         #[arg(long)]
         all: bool,
     },
-    /// Show one question in full
+    /// Show questions in full
     Show {
-        /// Its number, such as `3` or `q3`
+        /// The number of one, such as `3` or `q3`; without it, every open question
         #[arg(value_parser = question)]
-        question: QuestionId,
+        question: Option<QuestionId>,
         /// What it rests on too, where `inbox.audience` folds it
         #[arg(long)]
         evidence: bool,

@@ -105,7 +105,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         Event::RunProgress { iterations, tool_calls, .. } => {
             let (rounds, calls) = (*iterations as usize, *tool_calls as usize);
             let rounds = words::number(rounds, "more round", "more rounds");
-            format!("got on: {rounds}, {}", words::number(calls, "tool call", "tool calls"))
+            format!("made progress: {rounds}, {}", words::number(calls, "tool call", "tool calls"))
         }
         Event::FaultMet { fault, .. } => {
             let code = fault.code();
@@ -145,6 +145,7 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
             format!("the agent was not allowed to run `{what}`: {why}")
         }
         Event::Narrated { text, .. } => format!("the agent says: {text}"),
+        Event::Remarked { text, .. } => text.to_string(),
         Event::Retrying { attempt, code, approach, .. } => {
             let number = attempt.saturating_add(1).max(*approach);
             format!("tries another way, approach {number}, because {}", failed(*code, false))
@@ -217,7 +218,9 @@ pub(crate) fn happened(event: &Event, at: Time) -> String {
         }
         Event::GateGivenUp { .. } => "the account was waited for too long".to_owned(),
 
-        Event::BudgetUpdated { spent, .. } if spent.is_zero() => "set some budget aside".to_owned(),
+        Event::BudgetUpdated { spent, .. } if spent.is_zero() => {
+            "reserved budget for the next step".to_owned()
+        }
         Event::BudgetUpdated { spent, .. } => match words::amount(*spent) {
             nothing if nothing.is_empty() => "spent next to nothing".to_owned(),
             spent => format!("spent {spent}"),
@@ -243,8 +246,8 @@ const fn doing(step: Step) -> &'static str {
         Step::AwaitMerge => "waits for its turn to be checked",
         Step::Check => "is being checked",
         Step::Commit => "is being saved as a commit",
-        Step::Mutate { .. } => "comes to its actions",
-        Step::Emit => "everyone is being told",
+        Step::Mutate { .. } => "performs its actions",
+        Step::Emit => "reports its result",
         Step::Repair { propose: false } => "an agent repairs the script",
         Step::Repair { propose: true } => "an agent works out a repair to propose",
         Step::Execute => "the script runs",
@@ -254,11 +257,11 @@ const fn doing(step: Step) -> &'static str {
 
 const fn reached(phase: Phase) -> &'static str {
     match phase {
-        Phase::Preparing => "is in the making",
+        Phase::Preparing => "is being worked on",
         Phase::Prepared => "is checked and saved",
-        Phase::Mutating => "begins with what cannot be undone",
+        Phase::Mutating => "may act from here on",
         Phase::Mutated => "has done all its actions",
-        Phase::Emitting => "is about to tell everyone",
+        Phase::Emitting => "has a result to report",
         Phase::Committed => "is complete",
     }
 }

@@ -51,7 +51,11 @@ fn an_agent_that_wants_harm_gets_as_far_as_doctor_says() {
         let name = &attack["attack"];
         match tried.iter().find(|tried| tried["attack"] == *name) {
             Some(tried) => assert_eq!(tried["held"], attack["held"], "{name}: {ran}"),
-            None => assert_eq!(name, "threads", "{name} was not tried: {ran}"),
+            // An agent is no check, and the limits of a build are wider.
+            None => {
+                let of_others = ["threads", "check-tcp", "check-udp"];
+                assert!(of_others.iter().any(|of| name == of), "{name} was not tried: {ran}");
+            }
         }
     }
 }

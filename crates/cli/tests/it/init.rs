@@ -233,8 +233,9 @@ fn several_languages_are_tested_one_after_the_other() {
     let found = found(&place);
     assert_eq!(found["languages"], json!(["Rust", "Node.js"]));
     assert_eq!(found["checks"], json!(["cargo test", "npm test"]));
-    let tests = ["spec/**", "src/test/**", "**/*.spec.*", "**/*.test.*", "**/__tests__/**"];
-    assert_eq!(found["protect"], json!([&tests[..], &["unstuck.toml"]].concat()));
+    let tests = ["spec/**", "src/test/**", "**/*.spec.*", "**/*.test.*"];
+    let kept = ["**/__snapshots__/**", "**/__tests__/**", "unstuck.toml"];
+    assert_eq!(found["protect"], json!([&tests[..], &kept].concat()));
 }
 
 #[test]

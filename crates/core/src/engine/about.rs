@@ -126,6 +126,7 @@ impl Event {
             | Self::ToolCalled { run, .. }
             | Self::Refused { run, .. }
             | Self::Narrated { run, .. }
+            | Self::Remarked { run, .. }
             | Self::MutationIntended { run, .. }
             | Self::MutationInFlight { run, .. } => About { run: Some(*run), ..About::default() },
 

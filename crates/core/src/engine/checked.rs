@@ -24,6 +24,9 @@ pub struct Checked {
     /// How many more passed that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_passed: u32,
+    /// Protected files whose change was put back before the checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub put_back: Vec<Arc<str>>,
 }
 
 impl Checked {
@@ -120,6 +123,7 @@ impl Checked {
             !left_out
         });
         self.checks.truncate(CHECKS_LISTED_MAX);
+        self.put_back.truncate(CHECKS_LISTED_MAX);
         for check in &mut self.checks {
             if let Some((end, _)) = check.command.char_indices().nth(CHECK_CHARS_MAX) {
                 check.command = format!("{}…", &check.command[..end]).into();
@@ -154,7 +158,7 @@ mod tests {
         let passed = check("true", CheckVerdict::Passed);
         let mut checks = vec![passed; CHECKS_LISTED_MAX + 5];
         checks.push(check("false", CheckVerdict::Failed));
-        let given = Checked { gate: Gate::PreCommit, checks, more_passed: 0 };
+        let given = Checked { gate: Gate::PreCommit, checks, more_passed: 0, put_back: Vec::new() };
         let kept = given.bounded();
         assert_eq!(kept.checks.len(), CHECKS_LISTED_MAX);
         assert_eq!(kept.checks.last().unwrap().verdict, CheckVerdict::Failed);
@@ -165,7 +169,12 @@ mod tests {
     #[test]
     fn a_long_command_is_cut() {
         let long = check(&"ü".repeat(CHECK_CHARS_MAX + 1), CheckVerdict::Passed);
-        let given = Checked { gate: Gate::PrePush, checks: vec![long], more_passed: 0 };
+        let given = Checked {
+            gate: Gate::PrePush,
+            checks: vec![long],
+            more_passed: 0,
+            put_back: Vec::new(),
+        };
         let kept = given.bounded();
         assert_eq!(kept.checks[0].command.chars().count(), CHECK_CHARS_MAX + 1);
         assert_eq!(kept.checks[0].command.chars().last(), Some('…'));

@@ -343,6 +343,11 @@ pub enum Note {
         /// What.
         text: Arc<str>,
     },
+    /// The worker says something to people about the run.
+    Remarked {
+        /// What, in whole sentences.
+        text: Arc<str>,
+    },
     /// The checks were run on the commit that the build starts from, and these are red.
     BaseChecked {
         /// The red ones.

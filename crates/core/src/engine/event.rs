@@ -313,6 +313,9 @@ pub enum Event {
     /// The agent said something.
     #[serde(rename = "agent.narrated")]
     Narrated { run: RunId, text: Arc<str> },
+    /// Unstuck says something about a run.
+    #[serde(rename = "run.remarked")]
+    Remarked { run: RunId, text: Arc<str> },
 
     /// An error gets another approach.
     #[serde(rename = "agent.retrying")]

@@ -1,12 +1,12 @@
 //! Narration: one plain sentence for each thing a person sees happen.
 
 use super::telling::telling_line;
-use crate::engine::RedCheck;
+use crate::engine::{NOTE_CHARS_MAX, RedCheck};
 use crate::fault::{BudgetSpan, Code, Fault, Work};
 use crate::question::Decision;
 use crate::text::{
     QUESTION_CHARS_MAX, VALUE_CHARS_MAX, capital, count, failed, failed_at, noun, push_refusal,
-    quoted, said, span, tasks, title,
+    quoted, said, span, tasks, title, verbatim,
 };
 use crate::time::Span;
 
@@ -21,6 +21,8 @@ pub enum Narration<'a> {
     Started { title: &'a str },
     /// The agent's own remark about what it does.
     Remark { title: &'a str, words: &'a str },
+    /// Something that the worker says in whole sentences.
+    Noted { words: &'a str },
     /// A new attempt with the approach of this number, of so many and a last one; `code` is how the
     /// one before it failed.
     Retrying { title: &'a str, attempt: u32, of: u32, code: Code },
@@ -105,6 +107,7 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
     match *narration {
         N::Started { title } => format!("I am starting on {}.", name(title)),
         N::Remark { title, words } => remark(&start(title), words),
+        N::Noted { words } => verbatim(words, NOTE_CHARS_MAX),
         N::Retrying { title, attempt, of, code } => format!(
             "I am trying another way for {} ({}), because {}.",
             name(title),

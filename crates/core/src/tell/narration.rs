@@ -73,6 +73,7 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
                 None => Narration::Done { title: title(*task), attempts },
             }
         }
+        Event::Remarked { text, .. } => Narration::Noted { words: text },
         Event::BaseChecked { red, .. } => Narration::RedBase { red: red.first()? },
         Event::Nudged { run } => Narration::Nudged { title: title(state.run(*run)?.task) },
         Event::TaskSkipped { task, left } => match left {

@@ -228,7 +228,7 @@ fn what_an_agent_does_is_noted_and_decides_nothing() {
 
 fn checked(gate: Gate, verdict: CheckVerdict) -> Checked {
     let check = Check { command: "make".into(), verdict };
-    Checked { gate, checks: vec![check], more_passed: 0 }
+    Checked { gate, checks: vec![check], more_passed: 0, put_back: Vec::new() }
 }
 
 fn verdicts(stage: &Stage) -> Vec<(Gate, CheckVerdict)> {

@@ -110,7 +110,7 @@ impl Working<'_> {
                 if let Some(kept_from) = kept_from {
                     let clean = |text: &str| Arc::from(&*self.redactor.text(text));
                     let note = match kept_from {
-                        KeptFrom::Reaching(told) => Note::Narrated { text: clean(&told) },
+                        KeptFrom::Reaching(told) => Note::Remarked { text: clean(&told) },
                         KeptFrom::Running { command, why } => {
                             Note::Refused { what: clean(&command), why: clean(&why) }
                         }

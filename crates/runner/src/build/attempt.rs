@@ -193,7 +193,7 @@ impl Shared {
         let red: Vec<RedCheck> = red.collect();
         for check in red.iter().filter(|_| is_new) {
             if let Some(text) = kept_from_service(&check.command, &check.output) {
-                self.narrate(order, &text).await;
+                self.remark(order, &text).await;
             }
         }
         if !red.is_empty() {

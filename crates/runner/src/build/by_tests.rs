@@ -42,7 +42,7 @@ impl Shared {
         }
         workspace.take_back(&written, order.effect.run, self.clock.now()).await?;
         let said = format!("I put back what only the tests have changed: {}.", names(&written));
-        self.narrate(order, &said).await;
+        self.remark(order, &said).await;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Whether what an agent left may land: inside the fence, on the build's head, past the checks.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use unstuck_core::engine::Outcome;
 use unstuck_core::fault::{Category, Fault, Files, Gate, Kind, Missing, Validation};
@@ -14,6 +14,9 @@ use unstuck_world::workspace::{Change, ChangeKind, Workspace, name_ignored};
 
 use super::egress::explain_refused;
 use super::settings::TaskSettings;
+use super::wording::{
+    belongs_to_tests, changes_tests, is_named_in, leaves_out_tests, names_file, words_of,
+};
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::decider::{Look, Looked};
@@ -149,7 +152,7 @@ impl Shared {
             let message = format!("a person wants the work done without a change of {named}");
             return Err(Fault::scope_forbidden("scope", message, context));
         }
-        self.narrate(order, &format!("I put back {named}, as you chose.")).await;
+        self.remark(order, &format!("I put back {named}, as you chose.")).await;
         Ok(())
     }
 
@@ -310,7 +313,7 @@ impl Shared {
     /// Tells people that a check could not run because our own wall kept it from the network.
     pub(super) async fn say_kept_from_network(&self, order: &Order, fault: &Fault) {
         if let Some(text) = kept_from_network(fault) {
-            self.narrate(order, &text).await;
+            self.remark(order, &text).await;
         }
     }
 
@@ -319,7 +322,9 @@ impl Shared {
         let mut words = Vec::new();
         if let Some(restored) = &seen.restored {
             let paths = names(&restored.paths);
-            words.push(format!("The checks were changed; I put them back first: {paths}."));
+            words.push(format!(
+                "The agent's change of {paths} was put back before the checks (validate.protect)."
+            ));
         }
         for red in &seen.red_at_base {
             let command = &red.command;
@@ -330,7 +335,7 @@ impl Shared {
                 .push(format!("`{command}` failed and then passed without a change: it is flaky."));
         }
         for text in words {
-            self.narrate(order, &text).await;
+            self.remark(order, &text).await;
         }
     }
 }
@@ -392,27 +397,8 @@ fn red_base(fault: Fault, withheld: &[String]) -> Fault {
     Fault::validation_red_base("validate:base", message, context)
 }
 
-/// What a task says in words.
-fn words_of(order: &Order) -> String {
-    format!("{}\n{}", order.task.title, order.task.goal)
-}
-
-fn is_named_in(words: &str, path: &Path) -> bool {
-    path.file_name().is_some_and(|name| words.contains(&*name.to_string_lossy()))
-}
-
-/// Whether words name a file as one: by its path, or by a name that is no ordinary word.
-fn names_file(words: &str, path: &Path) -> bool {
-    let (name, path) = (path.file_name().unwrap_or_default(), path.to_string_lossy());
-    let name = name.to_string_lossy();
-    let is_ordinary = !name.contains('.') && !name.chars().any(char::is_uppercase);
-    let between = |c: char| c.is_whitespace() || "\"'`“”,;:()".contains(c);
-    let mut words = words.split(between).map(|word| word.trim_end_matches(['.', '!', '?']));
-    words.any(|word| word == path || !is_ordinary && word.rsplit('/').next() == Some(&*name))
-}
-
-/// Changed files that the checks are held to and that the task's words name: a person is asked whether
-/// their change is wanted.
+/// Changed files that the checks are held to and that the task's words name, each or as the tests: a
+/// person is asked whether their change is wanted.
 async fn named_and_guarded(
     order: &Order,
     task: &TaskSettings,
@@ -423,22 +409,16 @@ async fn named_and_guarded(
         return Ok(Vec::new());
     }
     let (words, mut changes) = (words_of(order), workspace.changes().await?);
-    let is_named = |change: &Change| names_file(&words, &change.path);
+    let is_meant = changes_tests(&words);
+    let is_named = |change: &Change| {
+        names_file(&words, &change.path) || is_meant && belongs_to_tests(&change.path)
+    };
     changes.retain(|change| change.kind != ChangeKind::Added && is_named(change));
     if changes.is_empty() {
         return Ok(Vec::new());
     }
     let held = Held { scope: &task.scope, free: &[] };
     checks.guarded(workspace, &changes, held).await
-}
-
-/// Whether a task is about tests that no longer run.
-pub(super) fn leaves_out_tests(order: &Order) -> bool {
-    const LEAVES_OUT: [&str; 8] =
-        ["remove", "removing", "delete", "deleting", "drop", "skip", "ignore", "obsolete"];
-    let words = words_of(order).to_lowercase();
-    let has = |part: &str| words.split(|c: char| !c.is_alphanumeric()).any(|w| w.starts_with(part));
-    (has("test") || has("spec")) && LEAVES_OUT.iter().any(|part| has(part))
 }
 
 /// How everything that is changed stands to the fence.

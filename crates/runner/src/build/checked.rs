@@ -14,6 +14,9 @@ impl Shared {
         for check in &mut checked.checks {
             check.command = self.settings.redactor.text(&check.command).into();
         }
+        for path in &mut checked.put_back {
+            *path = self.settings.redactor.text(path).into();
+        }
         let note = Command::Note { effect: order.effect.id, note: Note::Checked { checked } };
         // Whoever ended the run meanwhile does not wait for its checks.
         if let Err(error) = self.decider.command(note).await {
@@ -41,7 +44,13 @@ fn checked(checks: &Checks, verdict: &Verdict) -> Checked {
             run
         }
     };
-    Checked { gate: checks.gate(), checks: list, more_passed: 0 }
+    let restored = match verdict {
+        Verdict::Green(seen) | Verdict::Red { seen, .. } => seen.restored.as_ref(),
+        Verdict::NothingToCheck => None,
+    };
+    let paths = restored.into_iter().flat_map(|restored| &restored.paths);
+    let put_back = paths.map(|path| path.display().to_string().into()).collect();
+    Checked { gate: checks.gate(), checks: list, more_passed: 0, put_back }
 }
 
 /// Those that were not in the way, in the order they were run.

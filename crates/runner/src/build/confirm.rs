@@ -8,9 +8,9 @@ use unstuck_world::git::Oid;
 use unstuck_world::validate::{Checks, Seen};
 use unstuck_world::workspace::Workspace;
 
-use super::check::leaves_out_tests;
 use super::egress::explain_refused;
 use super::settings::TaskSettings;
+use super::wording::leaves_out_tests;
 use super::world::Shared;
 use crate::world::Order;
 

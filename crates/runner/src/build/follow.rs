@@ -33,7 +33,7 @@ const TASK_DONE: &str = "task_done";
 const LAST_WORDS_MAX: Duration = Duration::from_secs(30);
 
 /// Said once in an attempt.
-const UNPRICED: &str = "I cannot tell what this costs. It does not count towards a limit in money.";
+const UNPRICED: &str = "What this costs is not known. It does not count towards a limit in money.";
 
 /// Somebody who looks on while an agent works.
 pub(super) struct Follower<'a> {
@@ -253,7 +253,7 @@ impl<'a> Follower<'a> {
     async fn used(&mut self, usage: Usage) {
         let money = usage.money_micros.or_else(|| self.price.map(|price| price.of(&usage)));
         if money.is_none() && !std::mem::replace(&mut self.unpriced, true) {
-            self.note(Note::Narrated { text: UNPRICED.into() }).await;
+            self.note(Note::Remarked { text: UNPRICED.into() }).await;
         }
         // What nobody can tell is no money: the tokens count.
         let spent = Amount { money_micros: money.unwrap_or(0), tokens: usage.tokens(), time_ms: 0 };

@@ -28,6 +28,7 @@ mod settings;
 mod setup;
 mod think;
 mod walls;
+mod wording;
 mod worker;
 mod world;
 

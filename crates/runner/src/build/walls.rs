@@ -15,7 +15,7 @@ impl Shared {
     /// Says it once: it is the machine's, and the same for all. Finding out tries the walls.
     pub(super) async fn tell_walls(&self, order: &Order, find_out: impl FnOnce() -> Walls) {
         if self.settings.says_walls && !self.walls_told.swap(true, Ordering::Relaxed) {
-            self.narrate(order, &words(find_out())).await;
+            self.remark(order, &words(find_out())).await;
         }
     }
 }
@@ -23,32 +23,31 @@ impl Shared {
 fn words((held, network): Walls) -> String {
     let files = match held.files {
         Hold::Fully | Hold::Partly => {
+            let mut cannot = vec!["write outside their own copy of the project"];
+            cannot.extend(held.reading.is_full().then_some("read your home folder"));
+            cannot.extend(held.processes.is_full().then_some("touch your other programs"));
+            let last = cannot.pop().unwrap_or_default();
+            let before = cannot.join(", ");
+            let cannot =
+                if before.is_empty() { last.to_owned() } else { format!("{before} or {last}") };
             let but = if held.files.is_full() {
                 ""
             } else {
-                " I can still write to shared temporary folders, and change who may read a file."
+                " They can still write to shared temporary folders, and change who may read a file."
             };
-            let beside = match (held.reading.is_full(), held.processes.is_full()) {
-                (true, true) => " I cannot read your home folder or touch your other programs.",
-                (true, false) => " I cannot read your home folder.",
-                (false, true) => " I cannot touch your other programs.",
-                (false, false) => "",
-            };
-            format!(
-                "This machine keeps me from writing outside my own copy of the project.{but}{beside}"
-            )
+            format!("Agents cannot {cannot}.{but}")
         }
         Hold::NotPossible | Hold::NotWanted => {
-            "This machine cannot keep me from writing outside my own copy of the project. What I change \
-             in the project is checked in any case."
+            "This machine cannot keep agents from writing outside their own copy of the project. What \
+             they change in the project is checked in any case."
                 .to_owned()
         }
     };
     let network = match network {
-        Network::Open => "I can use the network.",
-        Network::NotPossible => "It cannot keep my commands off the network.",
-        Network::Landlock => "My commands cannot open ordinary connections.",
-        Network::Bubblewrap | Network::Unshare => "My commands have no network.",
+        Network::Open => "They can use the network.",
+        Network::NotPossible => "This machine cannot keep their commands off the network.",
+        Network::Landlock => "Their commands cannot open ordinary connections.",
+        Network::Bubblewrap | Network::Unshare => "Their commands have no network.",
     };
     format!("{files} {network}")
 }

@@ -218,10 +218,11 @@ impl Shared {
     }
 
     /// Says something about a run, to whoever follows it.
-    pub(crate) async fn narrate(&self, order: &Order, text: &str) {
+    /// Says something to people about a task.
+    pub(crate) async fn remark(&self, order: &Order, text: &str) {
         let text = self.settings.redactor.text(text).into();
-        let note = Command::Note { effect: order.effect.id, note: Note::Narrated { text } };
-        // An action that is performed has nobody who narrates.
+        let note = Command::Note { effect: order.effect.id, note: Note::Remarked { text } };
+        // An action that is performed has no run to speak of.
         if let Err(error) = self.decider.command(note).await {
             tracing::debug!(%error, "nobody wants to know");
         }

@@ -42,6 +42,7 @@ fn noted(redactor: &Redactor, note: Note) -> Note {
         }
         Note::Refused { what, why } => Note::Refused { what: clean(what), why: clean(why) },
         Note::Narrated { text } => Note::Narrated { text: clean(text) },
+        Note::Remarked { text } => Note::Remarked { text: clean(text) },
         // The worker has put it together without secrets.
         checked @ (Note::Checked { .. } | Note::BaseChecked { .. }) => checked,
     }

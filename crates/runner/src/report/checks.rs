@@ -61,7 +61,27 @@ fn sentence(gates: &[Checked]) -> String {
     if parts.is_empty() {
         return "Nothing was checked, because no checks are set.".to_owned();
     }
-    format!("{}.", capital(&listed(&parts)))
+    format!("{}.{}", capital(&listed(&parts)), put_back(gates))
+}
+
+/// What of the work was put back before the checks.
+fn put_back(gates: &[Checked]) -> String {
+    let mut paths: Vec<&str> =
+        gates.iter().flat_map(|gate| &gate.put_back).map(|path| &**path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    if paths.is_empty() {
+        return String::new();
+    }
+    let over = paths.len().saturating_sub(CHECKS_NAMED_MAX);
+    paths.truncate(CHECKS_NAMED_MAX);
+    let mut named: Vec<String> =
+        paths.into_iter().filter_map(|path| quoted(path, VALUE_CHARS_MAX)).collect();
+    named.extend((over > 0).then(|| format!("{over} more")));
+    format!(
+        " The change of {} was put back before them, because validate.protect protects it.",
+        listed(&named)
+    )
 }
 
 fn checks(number: u32) -> String {

@@ -71,5 +71,5 @@ async fn a_check_that_was_edited_is_put_back_before_it_runs() {
     let prompt = &stage.assignments("a")[1].prompt;
     assert!(prompt.contains("changed and put back: check.sh"), "{prompt}");
     assert_eq!(stage.repo.changed_by(&Stage::branch()), ["a", "fixed"]);
-    assert!(stage.narrated().await[0].contains("I put them back first: check.sh"));
+    assert!(stage.narrated().await[0].contains("change of check.sh was put back"));
 }

@@ -50,8 +50,10 @@ async fn what_the_machine_keeps_agents_from_is_said_once() {
     stage.done().await;
     let wall = Wall { writable: Some(Vec::new()), ..Wall::default() };
     let words = match wall.try_out().files {
-        Hold::NotPossible | Hold::NotWanted => "This machine cannot keep me from writing outside",
-        Hold::Fully | Hold::Partly => "This machine keeps me from writing outside",
+        Hold::NotPossible | Hold::NotWanted => {
+            "This machine cannot keep agents from writing outside"
+        }
+        Hold::Fully | Hold::Partly => "Agents cannot write outside",
     };
     let said = stage.narrated().await;
     let about = said.iter().filter(|text| text.starts_with(words));

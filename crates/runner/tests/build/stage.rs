@@ -347,7 +347,7 @@ impl Stage {
     /// What people were told, in order.
     pub(crate) async fn narrated(&self) -> Vec<String> {
         let told = |recorded: Recorded| match recorded.event {
-            Event::Narrated { text, .. } => Some(text.to_string()),
+            Event::Narrated { text, .. } | Event::Remarked { text, .. } => Some(text.to_string()),
             _ => None,
         };
         self.events().await.into_iter().filter_map(told).collect()

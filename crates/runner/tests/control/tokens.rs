@@ -55,7 +55,8 @@ async fn a_token_controls_nothing() {
     let attached = child.attach(Scope::Task(TaskId(0)), Arc::clone(&hand) as _).await;
     assert_eq!(why(&attached.unwrap_err()), Refusal::Denied);
     // Nor does it say what the checks said, of its own run either.
-    let checked = Checked { gate: Gate::PreCommit, checks: Vec::new(), more_passed: 0 };
+    let checked =
+        Checked { gate: Gate::PreCommit, checks: Vec::new(), more_passed: 0, put_back: Vec::new() };
     let said = Command::Note { effect: EffectId(0), note: Note::Checked { checked } };
     assert_eq!(why(&child.command(said).await.unwrap_err()), Refusal::Denied);
     // Nor does it get rid of its token.

@@ -161,6 +161,7 @@ fn says(
         Event::Waking { .. } => ("plain", tell(N::Waking)),
         Event::RunStarted { retry_of: None, .. } => ("plain", tell(N::Started { title })),
         Event::Narrated { text, .. } => ("plain", tell(N::Remark { title, words: text })),
+        Event::Remarked { text, .. } => ("plain", tell(N::Noted { words: text })),
         Event::Retrying { attempt, code, approach, of, .. } => {
             let (attempt, of) = match approach {
                 0 => (attempt.saturating_add(1), 3.max(*attempt)),

@@ -1,10 +1,10 @@
 //! What is said beside the command's own output: on standard error, a line at a time.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use unstuck_core::engine::{Event, QuestionId, Recorded, Rule, TaskId, TaskState};
+use unstuck_core::engine::{Event, QuestionId, Recorded, Rule, RunId, TaskId, TaskState};
 use unstuck_core::time::Span;
 use unstuck_store::Store;
 use unstuck_store::tables::QuestionRow;
@@ -48,12 +48,14 @@ pub(crate) struct Teller {
     project: Arc<str>,
     /// What takes it up again.
     again: String,
+    /// The latest run of the task, as far as it was heard of.
+    run: Mutex<Option<RunId>>,
 }
 
 impl Teller {
     pub(crate) fn new(saying: Saying, store: Arc<dyn Store>, project: &Project) -> Self {
         let again = "`unstuck exec` of it".to_owned();
-        Self { saying, store, project: Arc::clone(project.name()), again }
+        Self { saying, store, project: Arc::clone(project.name()), again, run: Mutex::new(None) }
     }
 
     /// The same, for a job of the settings.
@@ -63,7 +65,7 @@ impl Teller {
 
     /// Something happened to the task, or to everybody.
     pub(crate) fn event(&self, task: TaskId, recorded: &Recorded, narration: Option<&str>) {
-        let concerns = recorded.event.about().task.is_none_or(|of| of == task);
+        let concerns = self.concerns(task, &recorded.event);
         if self.saying == Saying::Json && concerns {
             // The reader is gone; the command is not.
             let _ = event_json(&mut io::stderr(), &self.project, recorded);
@@ -85,6 +87,22 @@ impl Teller {
             && self.saying == Saying::Words
         {
             render::note(&format!("unstuck: {narration}"));
+        }
+    }
+
+    /// Whether an event is about the task, or about no task at all.
+    fn concerns(&self, task: TaskId, event: &Event) -> bool {
+        let mut own = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Event::RunStarted { run, task: of, .. } = event
+            && *of == task
+        {
+            *own = Some(*run);
+        }
+        let about = event.about();
+        match (about.task, about.run) {
+            (Some(of), _) => of == task,
+            (None, Some(run)) => own.is_none_or(|own| own == run),
+            (None, None) => true,
         }
     }
 

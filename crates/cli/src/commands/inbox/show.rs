@@ -13,21 +13,48 @@ use crate::render::{self, style, when, words, wrapped};
 /// How many names are enough to know what it is about.
 const NAMES_MAX: usize = 5;
 
-pub(super) async fn run(desk: &Desk<'_>, id: QuestionId, evidence: bool) -> Result<(), Error> {
-    let asked = desk.asked(id).await?;
+/// Shows one question, or every open one.
+pub(super) async fn run(
+    desk: &Desk<'_>,
+    id: Option<QuestionId>,
+    evidence: bool,
+) -> Result<(), Error> {
     let mut out = desk.terminal.styled();
+    let Some(id) = id else {
+        let mut open = desk.questions(Some(QuestionStatus::Pending)).await?;
+        open.retain(Asked::is_open);
+        if desk.json {
+            render::json(&mut out, &open)?;
+        } else if open.is_empty() {
+            return list::run(desk, false).await;
+        }
+        for (number, asked) in open.iter().enumerate().filter(|_| !desk.json) {
+            out.write_all(if number == 0 { b"" } else { b"\n" })?;
+            show(desk, asked, evidence, &mut out).await?;
+        }
+        return Ok(out.flush()?);
+    };
+    let asked = desk.asked(id).await?;
     if desk.json {
         render::json(&mut out, &asked)?;
     } else {
-        let name = desk.project.name();
-        let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
-        let names = tasks.values().map(|task| words::name(task.id, &task.spec)).collect();
-        let unfolded = evidence || desk.shows_evidence();
-        let page = Page { asked: &asked, names, unfolded, width: desk.terminal.width() };
-        page.write(&mut out)?;
+        show(desk, &asked, evidence, &mut out).await?;
     }
-    out.flush()?;
-    Ok(())
+    Ok(out.flush()?)
+}
+
+async fn show(
+    desk: &Desk<'_>,
+    asked: &Asked,
+    evidence: bool,
+    out: &mut impl Write,
+) -> Result<(), Error> {
+    let name = desk.project.name();
+    let tasks = project::tasks_of(desk.store.as_ref(), name, &asked.row.tasks).await?;
+    let names = tasks.values().map(|task| words::name(task.id, &task.spec)).collect();
+    let unfolded = evidence || desk.shows_evidence();
+    let page = Page { asked, names, unfolded, width: desk.terminal.width() };
+    Ok(page.write(out)?)
 }
 
 struct Page<'a> {

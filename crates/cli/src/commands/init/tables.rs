@@ -3,7 +3,7 @@
 //! Of several rows that fit a language the first one counts. A command is proposed only where the
 //! signs for it are there; a guess that is red, or green for no reason, is worse than none.
 
-use super::when::When::{self, Ending, Inside, Says, Target, TestScript, There};
+use super::when::When::{self, Ending, InVenv, Inside, Says, Target, TestScript, There};
 
 /// A language, or the tool that it is known by, and its signs: one of them is enough.
 pub(super) struct Language {
@@ -92,6 +92,8 @@ const PYTEST: When = Says(
     ],
     "pytest",
 );
+/// Tests run with what is installed there, so each worktree needs one of its own.
+const VENV: When = InVenv("pytest");
 const RUST_WORKSPACE: When = Says(&["Cargo.toml"], "[workspace]");
 const NODE_WORKSPACE: When = Says(&["package.json"], "\"workspaces\"");
 const NODE_TEST: When = TestScript("package.json");
@@ -113,6 +115,7 @@ pub(super) const CHECKS: &[Row] = &[
     row(PYTHON, &[PYTEST, There("poetry.lock")], "poetry run pytest"),
     row(PYTHON, &[PYTEST, There("pdm.lock")], "pdm run pytest"),
     row(PYTHON, &[PYTEST, There("Pipfile.lock")], "pipenv run pytest"),
+    row(PYTHON, &[PYTEST, VENV], ".venv/bin/python -m pytest"),
     row(PYTHON, &[PYTEST], "python3 -m pytest"),
     row(PYTHON, &[There("manage.py")], "python3 manage.py test"),
     row(
@@ -175,6 +178,26 @@ pub(super) const SETUP: &[Row] = &[
     row(PYTHON, &[There("poetry.lock")], "poetry install --no-interaction"),
     row(PYTHON, &[There("pdm.lock")], "pdm sync"),
     row(PYTHON, &[There("Pipfile.lock")], "pipenv sync --dev"),
+    row(
+        PYTHON,
+        &[VENV, There("requirements-dev.txt")],
+        "python3 -m venv .venv && .venv/bin/pip install -q -r requirements-dev.txt pytest",
+    ),
+    row(
+        PYTHON,
+        &[VENV, There("requirements.txt")],
+        "python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt pytest",
+    ),
+    row(
+        PYTHON,
+        &[VENV, There("pyproject.toml")],
+        "python3 -m venv .venv && .venv/bin/pip install -q -e . pytest",
+    ),
+    row(
+        PYTHON,
+        &[VENV, There("setup.py")],
+        "python3 -m venv .venv && .venv/bin/pip install -q -e . pytest",
+    ),
     row(GO, &[There("go.sum")], "go mod download"),
     row(ELIXIR, &[There("mix.lock")], "mix deps.get"),
     row(RUBY, &[There("Gemfile.lock")], "bundle install"),

@@ -33,6 +33,8 @@ pub(super) enum When {
     Target(&'static [&'static str], &'static str),
     /// This JSON file has a script `test` that is one.
     TestScript(&'static str),
+    /// The virtual environment `.venv` has this package, and is not the active one.
+    InVenv(&'static str),
 }
 
 /// The folder of a project, to be looked at.
@@ -89,7 +91,17 @@ impl Folder {
                 files.iter().any(|file| has_target(&self.text(file), name))
             }
             When::TestScript(file) => has_test_script(&self.text(file)),
+            When::InVenv(package) => self.has_in_venv(package),
         }
+    }
+
+    fn has_in_venv(&self, package: &str) -> bool {
+        let venv = self.root.join(".venv");
+        let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+        let versions = fs::read_dir(venv.join("lib")).into_iter().flatten().flatten();
+        let mut packages = versions.map(|version| version.path().join("site-packages"));
+        active.is_none_or(|active| active != venv)
+            && packages.any(|folder| folder.join(package).is_dir())
     }
 
     /// A file's text; nothing where there is none.

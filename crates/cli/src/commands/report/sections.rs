@@ -18,7 +18,7 @@ pub(super) fn of(report: &Report) -> Vec<Section> {
     vec![
         items("Shipped", report.shipped.iter().map(shipped)),
         items("No change needed", report.unchanged.iter().map(unchanged)),
-        items("Refused commands", report.refused.iter().map(refused)),
+        items("Not allowed to agents", report.refused.iter().map(refused)),
         items("Red before the work began", report.red_base.iter().map(red_base)),
         items("Waiting for you", report.waiting.iter().map(waiting)),
         items("Not done, and why", report.not_done.iter().map(not_done)),

@@ -1,5 +1,6 @@
 //! What agents and checks reach on the network: on the program itself.
 
+use std::io::Write as _;
 use std::net::TcpListener;
 
 use unstuck_core::engine::Event;
@@ -123,7 +124,9 @@ fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_
     }
     let stage = Stage::new();
     let (listener, port) = listen();
-    stage.write("check.sh", &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' || exit 7\n"));
+    // It waits for a word, so that it cannot be gone before the connection is carried outside.
+    let check = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && read -r word <&3");
+    stage.write("check.sh", &format!("bash -c '{check}' || exit 7\n"));
     stage.agent("write-a", &[r#"{write = "work/a.txt", text = "fine\n"}"#]);
     stage.commit();
     let refused = stage.run(&["run", "write a", "--max-wait", "0"]);
@@ -134,11 +137,16 @@ fn a_check_that_needs_a_service_of_this_machine_is_asked_about_with_the_line_to_
     let log = stage.run(&["log"]);
     assert!(log.stdout.contains("kept from the network"), "{log}");
     assert!(listener.accept().is_err());
+    listener.set_nonblocking(false).unwrap();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            writeln!(connection.unwrap(), "fine").unwrap();
+        }
+    });
     let (mut again, network) =
         (stage.unstuck(&["run", "write a"]), format!("[\"localhost:{port}\"]"));
     let again = ran(again.env("UNSTUCK_VALIDATE_NETWORK", network).output().unwrap());
     assert_eq!(again.exit, 0, "{again}");
-    assert!(listener.accept().is_ok());
 }
 
 // B45, B53: a change that makes the check want the network goes back to its agent

@@ -103,7 +103,8 @@ impl State {
             Event::ToolWaiting { .. }
             | Event::Ordered { request: None, .. }
             | Event::Warned { .. }
-            | Event::Narrated { .. } => {}
+            | Event::Narrated { .. }
+            | Event::Remarked { .. } => {}
             Event::Refused { run, what, why } => self.refused(*run, what, why),
             // What it ran before has come back, or it would not think.
             Event::Thinking { run } => self.commands_running(*run, &[]),

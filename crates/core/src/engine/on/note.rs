@@ -20,6 +20,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
         | Note::ToolCalled { .. }
         | Note::Refused { .. }
         | Note::Narrated { .. }
+        | Note::Remarked { .. }
         | Note::BaseChecked { .. } => turn.run_owed(effect)?,
     };
     let agent = run.step.needs_gate();
@@ -29,7 +30,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
         | Note::ToolCalled { .. }
         | Note::Refused { .. }
         | Note::BaseChecked { .. } => agent,
-        Note::Narrated { .. } => true,
+        Note::Narrated { .. } | Note::Remarked { .. } => true,
         // No agent tells what the checks said.
         Note::Checked { .. } => !agent,
     };
@@ -55,6 +56,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
         }
         Note::Refused { what, why } => Event::Refused { run, what: short(what), why: short(why) },
         Note::Narrated { text } => Event::Narrated { run, text: short(text) },
+        Note::Remarked { text } => Event::Remarked { run, text: short(text) },
         Note::Checked { checked } => Event::Checked { run, checked: Arc::new(checked.bounded()) },
     });
     Ok(())

@@ -121,6 +121,7 @@ fn what_we_say_passes_the_linter() {
         gate: Gate::PrePush,
         checks: vec![Check { command: hostile.into(), verdict: CheckVerdict::Passed }],
         more_passed: 0,
+        put_back: vec![hostile.into()],
     })];
     let report = Report::of(&facts).public();
     let mut said = vec![report.headline];

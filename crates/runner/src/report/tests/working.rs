@@ -14,7 +14,14 @@ use crate::report::{Facts, Landed, Outcome, Report, TaskFacts};
 #[test]
 fn what_was_checked_is_said_and_so_is_what_was_not() {
     let check = |command: &str, verdict| Check { command: command.into(), verdict };
-    let gate = |checks| vec![Arc::new(Checked { gate: Gate::PreCommit, checks, more_passed: 0 })];
+    let gate = |checks| {
+        vec![Arc::new(Checked {
+            gate: Gate::PreCommit,
+            checks,
+            more_passed: 0,
+            put_back: Vec::new(),
+        })]
+    };
     let (passed, before) = (CheckVerdict::Passed, CheckVerdict::RedBefore);
     let cases = [
         (vec![], "It is not known what was checked."),

@@ -72,7 +72,8 @@ pub async fn what_was_checked_is_remembered(place: &dyn Place) -> Checked {
     stage.build(vec![task("a")]).await?;
     stage.attempt("a").await?;
     let check = Check { command: "make".into(), verdict: CheckVerdict::RedBefore };
-    let checked = Gated { gate: Gate::PreCommit, checks: vec![check], more_passed: 0 };
+    let checked =
+        Gated { gate: Gate::PreCommit, checks: vec![check], more_passed: 0, put_back: Vec::new() };
     let effect = stage.state.outstanding().first().map(|effect| effect.id).ok_or("a check")?;
     stage.must(Command::Note { effect, note: Note::Checked { checked: checked.clone() } }).await?;
     stage.settle("a", Outcome::Done).await?;
