@@ -16,6 +16,11 @@ const SETUP: &str = "setup";
 pub const OF_AGENT: &str = "agent";
 /// The source of a check that takes too long before any agent has worked.
 pub const SLOW_BASE: &str = "validate:base:timeout";
+/// The source of a check that cannot pass until a person has added a line to the settings: no agent can
+/// help it.
+pub const KEPT_BASE: &str = "validate:base:kept";
+/// The source of a hook of the repository that our own wall kept from something.
+pub const KEPT_HOOK: &str = "hook:kept";
 /// Where faults of checks at the base begin.
 const BASE: &str = "validate:base";
 
@@ -170,6 +175,11 @@ impl Fault {
         self.source == SLOW_BASE
     }
 
+    /// Whether only a line in the settings helps: its cause says in a sentence what was kept from what.
+    pub fn is_kept(&self) -> bool {
+        matches!(&*self.source, KEPT_BASE | KEPT_HOOK)
+    }
+
     /// Whether it is met before an agent begins: what the work needs is not there. Only in a run whose
     /// agent has done nothing yet, since some of these are met on the way as well.
     pub fn comes_before_the_agent(&self) -> bool {
@@ -224,7 +234,9 @@ fn identify(kind: &Kind, source: &str, message: &str) -> Signature {
         Kind::PermissionCommandBlocked(context) if context.action.is_some() => {
             Signature::of_parts(code, place, &[&context.what])
         }
-        Kind::PreconditionMissing(context) if matches!(place, SETUP | SLOW_BASE) => {
+        Kind::PreconditionMissing(context)
+            if matches!(place, SETUP | SLOW_BASE | KEPT_BASE | KEPT_HOOK) =>
+        {
             Signature::of_parts(code, place, &[&context.what])
         }
         Kind::ProviderCrash(context) | Kind::ToolCrash(context) => {

@@ -68,6 +68,11 @@ fn by_hand(asked: &Asked<'_>) -> String {
                 “validate.timeout” in the settings. Then tell me to try again."
             .to_owned();
     }
+    if asked.kept.is_some() {
+        return "If that is fine with you, please add this line to the settings. Then tell me to try \
+                again."
+            .to_owned();
+    }
     if asked.work == Work::Job && asked.code == Some(Code::PreconditionMissing) {
         return "Please create what is missing or tell the job where it is, then tell me to try \
                 again."

@@ -51,6 +51,9 @@ pub struct Asked<'a> {
     pub setup_ended: Option<&'a str>,
     /// How a check ended that took too long before the work began.
     pub check_ended: Option<&'a str>,
+    /// What our own fence kept a check or a hook from, as a sentence; `what` is then the line of the
+    /// settings that allows it.
+    pub kept: Option<&'a str>,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
     /// What the agent itself asked.
@@ -131,6 +134,7 @@ impl<'a> Asked<'a> {
             raise: None,
             setup_ended: None,
             check_ended: None,
+            kept: None,
             whole_change: None,
             agent_question: None,
             answered_before: None,

@@ -157,6 +157,7 @@ impl Problem<'_> {
                     logged_in: asked.login.is_some(),
                     setup_ended: asked.setup_ended,
                     check_ended: asked.check_ended,
+                    kept: asked.kept,
                     again: asked.reason.is_repeated(),
                 };
                 let said = obstacle(code, &about);

@@ -71,6 +71,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         raise: raise.as_ref(),
         setup_ended: hints.setup_ended,
         check_ended: hints.check_ended,
+        kept: hints.kept,
         whole_change: Some(&whole),
         agent_question: hints.asked,
         answered_before: hints.asked.and_then(|_| answered_before(&tasks)),
@@ -256,6 +257,7 @@ struct Hints<'a> {
     login: Option<&'a str>,
     setup_ended: Option<&'a str>,
     check_ended: Option<&'a str>,
+    kept: Option<&'a str>,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
@@ -337,7 +339,8 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
             };
             let setup_ended = ended(Fault::is_of_setup);
             let check_ended = ended(Fault::is_of_slow_base);
-            Hints { setup_ended, check_ended, ..Hints::what(&c.what) }
+            let kept = ended(Fault::is_kept);
+            Hints { setup_ended, check_ended, kept, ..Hints::what(&c.what) }
         }
         Some(Kind::PermissionCommandBlocked(of)) => command(of),
         Some(Kind::PermissionFileAccess(of)) => {

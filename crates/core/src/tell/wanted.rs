@@ -14,6 +14,10 @@ pub fn wanted(kind: QuestionKind, rule: Rule, fault: Option<&Fault>) -> Cow<'sta
     match kind {
         QuestionKind::Hands if rule == Rule::RepairProposed => "look at a repair".into(),
         QuestionKind::Hands => match fault {
+            Some(fault) if fault.is_kept() => match &fault.kind {
+                Kind::PreconditionMissing(of) => format!("write {}", of.what).into(),
+                kind => hands(Some(kind)),
+            },
             Some(fault) if fault.is_of_setup() => "see why the setup command fails".into(),
             Some(fault) if fault.is_of_slow_base() => "see why a check takes too long".into(),
             fault => hands(fault.map(|fault| &fault.kind)),

@@ -1,7 +1,7 @@
 //! What is in the way, for each code, in words for everyone.
 
 use super::say::capital;
-use super::verbatim::{VALUE_CHARS_MAX, quoted};
+use super::verbatim::{QUESTION_CHARS_MAX, VALUE_CHARS_MAX, quoted};
 use crate::fault::{Category, Code};
 
 /// What is known of an obstacle besides its code. Without a name the sentence stays general.
@@ -21,6 +21,8 @@ pub struct Obstacle<'a> {
     pub setup_ended: Option<&'a str>,
     /// How a check ended that took too long before the work began.
     pub check_ended: Option<&'a str>,
+    /// What our own fence kept a check or a hook from, as a sentence.
+    pub kept: Option<&'a str>,
     /// Whether it was met more than once.
     pub again: bool,
 }
@@ -158,6 +160,9 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             let ended = about.check_ended.unwrap_or_default();
             return checked(about.what, ended);
         }
+        Code::PreconditionMissing if about.kept.is_some() => {
+            return kept(about.kept.unwrap_or_default(), about.what);
+        }
         Code::PreconditionMissing => {
             return about.setup_ended.map_or_else(
                 || named("something that the work needs is not there"),
@@ -191,6 +196,15 @@ fn set_up(command: Option<&str>, ended: &str) -> String {
     let command = command.and_then(|command| quoted(command, VALUE_CHARS_MAX));
     let command = command.map_or_else(String::new, |command| format!(" {command}"));
     format!("The setup command{command} {ended}, so the work has not begun.")
+}
+
+/// What our own fence kept something from, and the line of the settings that allows it.
+fn kept(said: &str, line: Option<&str>) -> String {
+    let line = line.and_then(|line| quoted(line, QUESTION_CHARS_MAX));
+    line.map_or_else(
+        || said.to_owned(),
+        |line| format!("{said} The settings can allow it: {line}."),
+    )
 }
 
 /// That the work has not begun, because a check does not end in time.

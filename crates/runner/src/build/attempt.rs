@@ -23,6 +23,7 @@ use unstuck_world::validate::{BaselineMode, kept_from_service};
 use unstuck_world::workspace::{Content, Preparation, Workspace};
 
 use super::baseline;
+use super::check::words_of;
 use super::denied::name_in_project;
 use super::egress::explain_refused;
 use super::follow::Follower;
@@ -172,12 +173,13 @@ impl Shared {
         let at = (order.effect.run, self.clock.now());
         let means = (&shell, &*self.settings.redactor);
         let is_new = self.baselines.known(order.build, &task.gates).is_none();
-        let measured =
-            self.baselines.measure((order.build, &task.gates), workspace, means, at).await;
+        let words = words_of(order);
+        let of = (order.build, &task.gates, &*words);
+        let measured = self.baselines.measure(of, workspace, means, at).await;
         let measured = match measured {
             Ok(measured) => measured,
             Err(fault) => {
-                self.say_kept_from_network(order, &fault).await;
+                self.say_kept(order, &fault).await;
                 return Err(explain_refused(fault, egress.as_ref()));
             }
         };

@@ -13,7 +13,7 @@ use unstuck_core::fault::Fault;
 use unstuck_core::time::Time;
 use unstuck_world::git::Oid;
 use unstuck_world::redact::Redactor;
-use unstuck_world::validate::{Baseline, BaselineMode, Checks};
+use unstuck_world::validate::{Baseline, BaselineMode, Checks, Wanted};
 use unstuck_world::workspace::{Shell, Workspace};
 
 use super::settings::Gates;
@@ -63,7 +63,7 @@ impl Baselines {
     /// an agent has worked already it cannot be measured, and red is red.
     pub(super) async fn measure(
         &self,
-        (build, gates): (BuildId, &Gates),
+        (build, gates, words): (BuildId, &Gates, &str),
         workspace: &Workspace,
         (shell, redactor): (&Shell, &Redactor),
         (run, now): (RunId, Time),
@@ -76,7 +76,8 @@ impl Baselines {
             return Ok(None);
         }
         let all = gates.all();
-        let measure = Box::pin(Baseline::measure(workspace, &all, shell));
+        let wanted = Wanted { words, mode: gates.baseline };
+        let measure = Box::pin(Baseline::measure(workspace, (&all, wanted), shell));
         let baseline = workspace.watch_check(&[], (run, now), measure).await??;
         let baseline = baseline.cleaned(|text| redactor.text(text).into_owned());
         let name = name(build, gates);

@@ -8,7 +8,7 @@ use unstuck_core::fault::{Category, Fault, Files, Gate, Kind, Missing, Validatio
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
 use unstuck_world::validate::{
-    BaselineMode, Checks, Held, RedAtBase, Seen, Verdict, kept_from_network,
+    BaselineMode, Checks, Held, RedAtBase, Seen, Verdict, kept_by_fence, kept_from_network,
 };
 use unstuck_world::workspace::{Change, ChangeKind, Workspace, name_ignored};
 
@@ -214,7 +214,7 @@ impl Shared {
             let verdict = match workspace.watch_check(&changed, at, run).await? {
                 Ok(verdict) => verdict,
                 Err(fault) => {
-                    self.say_kept_from_network(order, &fault).await;
+                    self.say_kept(order, &fault).await;
                     return Err(explain(fault));
                 }
             };
@@ -310,9 +310,9 @@ impl Shared {
         }
     }
 
-    /// Tells people that a check could not run because our own wall kept it from the network.
-    pub(super) async fn say_kept_from_network(&self, order: &Order, fault: &Fault) {
-        if let Some(text) = kept_from_network(fault) {
+    /// Tells people that a check or a hook could not run because of our own fence.
+    pub(super) async fn say_kept(&self, order: &Order, fault: &Fault) {
+        if let Some(text) = kept_from_network(fault).or_else(|| kept_by_fence(fault)) {
             self.remark(order, &text).await;
         }
     }

@@ -12,7 +12,10 @@ impl Shared {
     pub(super) async fn commit(&self, order: &Order) -> Outcome {
         match self.try_commit(order).await {
             Ok(()) => Outcome::Done,
-            Err(fault) => failed(fault),
+            Err(fault) => {
+                self.say_kept(order, &fault).await;
+                failed(fault)
+            }
         }
     }
 

@@ -55,7 +55,10 @@ impl Runs {
         let refused = self.refused_hosts().into_iter().find(|refused| !hosts.contains(refused));
         match (refused, shown.verdict.as_ref()) {
             (Some(refused), _) => Some(Kept::Host(refused)),
-            (None, Some(fault)) => by_our_wall(fault, output, self.0.network, &self.0.wall()),
+            (None, Some(fault)) => {
+                let at = (&self.0.wall(), &*self.0.root);
+                by_our_wall(fault, output, self.0.network, at)
+            }
             (None, None) => None,
         }
     }

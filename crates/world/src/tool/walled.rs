@@ -1,6 +1,8 @@
 //! Faults that our own wall caused. The network and the tool are in order, so waiting does not help,
 //! and neither does asking the people who run the service.
 
+use std::path::Path;
+
 use unstuck_core::fault::{Category, Code, ErrorType, Fault};
 
 use crate::commands::Network;
@@ -78,7 +80,7 @@ pub(super) fn by_our_wall(
     fault: &Fault,
     output: &str,
     network: Network,
-    wall: &Wall,
+    (wall, directory): (&Wall, &Path),
 ) -> Option<Kept> {
     if network.is_off() {
         let lower = output.to_lowercase();
@@ -91,7 +93,7 @@ pub(super) fn by_our_wall(
             return Some(Kept::Network { proxied });
         }
     }
-    wall.find_denied(output).map(Kept::Path)
+    wall.find_denied(output, directory).map(Kept::Path)
 }
 
 #[cfg(test)]
@@ -108,9 +110,10 @@ mod tests {
     #[test]
     fn a_closed_network_is_no_outage() {
         let output = "curl: (6) Could not resolve host: example.org";
-        let of = |code, output: &str, network| {
-            by_our_wall(&fault(code), output, network, &Wall::default()).is_some()
-        };
+        let wall = Wall::default();
+        let at = (&wall, Path::new("/"));
+        let of =
+            |code, output: &str, network| by_our_wall(&fault(code), output, network, at).is_some();
         for code in [Code::EnvDns, Code::EnvConnection, Code::EnvUnavailable, Code::EnvRegistry] {
             assert!(of(code, output, Network::Landlock), "{code}");
             assert!(!of(code, output, Network::Open), "{code}");
@@ -121,6 +124,6 @@ mod tests {
         assert!(!of(Code::LogicError, "assertion failed", Network::Landlock));
         assert!(!of(Code::EnvDiskFull, "No space left on device", Network::Landlock));
         let other = Fault::tool_missing("shell", "no jq", Tool::default());
-        assert_eq!(by_our_wall(&other, "jq: not found", Network::Landlock, &Wall::default()), None);
+        assert_eq!(by_our_wall(&other, "jq: not found", Network::Landlock, at), None);
     }
 }

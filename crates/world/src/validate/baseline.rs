@@ -12,6 +12,7 @@ use unstuck_core::time::Span;
 
 use super::check::{Check, Checked, Passed, Red};
 use super::checks::Checks;
+use super::kept::{Wanted, kept_at_base};
 use super::missing::missing_package;
 use crate::git::Oid;
 use crate::workspace::{Shell, Workspace};
@@ -70,10 +71,10 @@ impl BaselineCheck {
 
 impl Baseline {
     /// Runs every check of these gates in a worktree that no agent has worked in yet. A check that
-    /// cannot run says nothing about the base, and is a fault.
+    /// cannot run says nothing about the base, and is a fault; so is one that our own fence makes red.
     pub async fn measure(
         workspace: &Workspace,
-        gates: &[&Checks],
+        (gates, wanted): (&[&Checks], Wanted<'_>),
         shell: &Shell,
     ) -> Result<Self, Fault> {
         let commit = workspace.base().await?;
@@ -95,12 +96,16 @@ impl Baseline {
                     }
                     Checked::Flaky => baseline.flaky.push(command),
                     Checked::Red(red) => {
+                        let kept = kept_at_base((&command, &red), wanted, workspace).await?;
                         let Red { exit, output, failures, tests_run, .. } = *red;
                         if let Some(package) = missing_package(&output, workspace.directory()) {
                             return Err(cannot_run(
                                 &command,
                                 lacking(check, exit, &package, &output),
                             ));
+                        }
+                        if let Some(fault) = kept {
+                            return Err(fault);
                         }
                         let gate = checks.gate();
                         let red = BaselineCheck { gate, exit, output, failures, tests_run };

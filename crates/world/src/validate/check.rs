@@ -11,7 +11,7 @@ use unstuck_core::text::without_escapes;
 
 use super::baseline::BaselineCheck;
 use super::network::{Unreached, lacks_network, without_network};
-use crate::process::{Ended, How, Wall, last_lines, verdict, with_facts};
+use crate::process::{Denied, Ended, How, Wall, last_lines, verdict, with_facts};
 use crate::workspace::Shell;
 
 /// How much of what a check wrote its fault carries: the end, in whole lines.
@@ -77,6 +77,8 @@ pub(super) struct Red {
     pub(super) failures: Failures,
     /// How many tests it says it ran.
     pub(super) tests_run: Option<u64>,
+    /// What our own wall kept it from.
+    pub(super) denied: Option<Denied>,
 }
 
 /// The n-th check of a gate, counted from 1.
@@ -139,6 +141,7 @@ impl Check<'_> {
             output: last_lines(output, OUTPUT_BYTES_MAX).to_owned(),
             failures: Failures::default(),
             tests_run: None,
+            denied: None,
         }))
     }
 
@@ -249,7 +252,7 @@ impl Check<'_> {
         // Colours of a runner mean nothing to those who read it elsewhere.
         let mut output = without_escapes(&String::from_utf8_lossy(&bytes));
         // What our own wall refused is nothing that another side said.
-        let denied = wall.find_denied(&output);
+        let denied = wall.find_denied(&output, directory);
         if let Some(denied) = &denied {
             output = format!("{}\n[{}]", output.trim_end(), denied.sentence());
         }
@@ -288,6 +291,7 @@ impl Check<'_> {
                 output: last_lines(&output, OUTPUT_BYTES_MAX).to_owned(),
                 failures: Failures::read(&bytes, &directory.to_string_lossy()),
                 tests_run: count_tests(ended),
+                denied,
             })),
         }
     }

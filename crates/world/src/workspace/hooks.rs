@@ -6,7 +6,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use unstuck_core::fault::{Fault, Validation};
+use unstuck_core::fault::{Fault, KEPT_HOOK, Validation};
+use unstuck_core::text::{QUESTION_CHARS_MAX, quoted};
 
 use super::private::{read_file, write_new};
 use super::shell::Shell;
@@ -112,6 +113,18 @@ impl Workspace {
         match (ended.how, verdict(&ended, &source, name)) {
             (How::Exited(exit), Some(_)) => {
                 let output = String::from_utf8_lossy(&ended.output.to_bytes()).into_owned();
+                let denied = shell.wall.find_denied(&output, &self.directory);
+                if let Some(denied) = denied.filter(|denied| !denied.warned) {
+                    let file = of.file(name).display().to_string();
+                    let file = quoted(&file, QUESTION_CHARS_MAX).unwrap_or_default();
+                    let who = format!("the {name} hook of your repository, {file},");
+                    let so = match hook {
+                        Hook::PrePush => "the work is not pushed",
+                        _ => "the work is not committed",
+                    };
+                    let output = format!("{}\n[{}]", output.trim_end(), denied.sentence());
+                    return Err(denied.fault(KEPT_HOOK, (&who, so), &output));
+                }
                 let message = format!("the hook {name} refused ({exit})");
                 let context = Validation { command: name.to_owned(), exit: Some(exit), output };
                 Err(match hook {

@@ -39,6 +39,7 @@ mod shell;
 mod state;
 mod submodules;
 mod take_back;
+mod unshared;
 #[expect(clippy::module_inception, reason = "the file is named after the thing it holds")]
 mod workspace;
 

@@ -5,7 +5,7 @@ use unstuck_world::validate::{Baseline, Verdict};
 
 use super::repo::block_on;
 use super::stage::{Stage, put};
-use super::{checks, run};
+use super::{ANY, checks, run};
 
 const OLD: &str =
     "test ! -f old-bug || { echo \"error: expected 5, got $(cat old-bug)\"; exit 1; }";
@@ -17,7 +17,8 @@ fn a_check_that_fails_as_at_the_base_is_told_from_one_that_fails_in_another_way(
     let stage = Stage::with(&[("old-bug", "-1"), ("a", "1")]);
     let workspace = stage.fresh();
     let checks = checks(&["true", OLD]);
-    let baseline = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell())).unwrap();
+    let baseline =
+        block_on(Baseline::measure(&workspace, (&[&checks], ANY), &stage.shell())).unwrap();
     let (command, red) = baseline.red().next().unwrap();
     assert_eq!((command, red.exit, red.output.as_str()), (OLD, 1, "error: expected 5, got -1"));
     let stored = serde_json::to_vec(&baseline).unwrap();
@@ -35,7 +36,8 @@ fn a_check_that_fails_as_at_the_base_is_told_from_one_that_fails_in_another_way(
         matches!(verdict, Verdict::Red { fault, .. } if fault.code() == Code::ValidationPreCommit)
     );
     // A worktree that an agent has worked in is no base.
-    let late = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell())).unwrap_err();
+    let late =
+        block_on(Baseline::measure(&workspace, (&[&checks], ANY), &stage.shell())).unwrap_err();
     assert_eq!(late.code(), Code::PreconditionMissing);
 }
 
@@ -51,7 +53,7 @@ fn a_check_that_cannot_run_is_no_red_base() {
     ];
     for (command, named) in cases {
         let checks = checks(&[command]);
-        let fault = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell()));
+        let fault = block_on(Baseline::measure(&workspace, (&[&checks], ANY), &stage.shell()));
         let fault = fault.unwrap_err();
         assert_eq!(fault.code(), Code::PreconditionMissing, "{command}: {fault}");
         assert!(fault.message.contains(named), "{}", fault.message);
@@ -92,7 +94,8 @@ fn a_check_that_passes_without_what_failed_before_proves_less() {
         let stage = Stage::with(&[("said", before), ("how", ended)]);
         let workspace = stage.fresh();
         let checks = checks(&[TESTS]);
-        let base = block_on(Baseline::measure(&workspace, &[&checks], &stage.shell())).unwrap();
+        let base =
+            block_on(Baseline::measure(&workspace, (&[&checks], ANY), &stage.shell())).unwrap();
         put(&workspace, "said", now);
         put(&workspace, "how", "0");
         let verdict = run(&stage, &workspace, &checks, &[], Some(&base));

@@ -9,7 +9,7 @@ use unstuck_world::validate::{Baseline, Checks, Verdict};
 
 use super::repo::block_on;
 use super::stage::{NOW, Stage};
-use super::{checks, held, run};
+use super::{ANY, checks, held, run};
 
 fn red(stage: &Stage, command: &str) -> Fault {
     match run(stage, &stage.fresh(), &checks(&[command]), &[], None) {
@@ -97,7 +97,7 @@ fn a_check_that_hangs_or_crashes_only_with_the_change_is_red() {
         let mut shell = stage.shell();
         let scope = Scope::new(&Rules::default()).unwrap();
         let checks = checks(&[command]);
-        let base = block_on(Baseline::measure(&workspace, &[&checks], &shell)).unwrap();
+        let base = block_on(Baseline::measure(&workspace, (&[&checks], ANY), &shell)).unwrap();
         shell.timeout = limit.unwrap_or(shell.timeout);
         std::fs::write(workspace.directory().join("a"), "2").unwrap();
         let ran = checks.run(&workspace, held(&scope), Some(&base), &shell, (RunId(1), NOW));

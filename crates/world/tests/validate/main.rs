@@ -19,11 +19,14 @@ mod stage;
 use unstuck_core::engine::RunId;
 use unstuck_core::fault::Gate;
 use unstuck_world::scope::{Rules, Scope};
-use unstuck_world::validate::{Baseline, Checks, Held, Verdict};
+use unstuck_world::validate::{Baseline, BaselineMode, Checks, Held, Verdict, Wanted};
 use unstuck_world::workspace::Workspace;
 
 use repo::block_on;
 use stage::{NOW, Stage};
+
+/// Of a task that names nothing.
+const ANY: Wanted<'_> = Wanted { words: "", mode: BaselineMode::Green };
 
 fn checks(commands: &[&str]) -> Checks {
     protecting_checks(commands, &[])

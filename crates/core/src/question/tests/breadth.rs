@@ -361,6 +361,19 @@ fn questions_read_like_a_colleague() {
         },
         Asked {
             titles: &["Payment webhook"],
+            what: Some("`writable = [\"/srv/target\"]` below [wall] in unstuck.toml"),
+            kept: Some(
+                "The wall kept the check “cargo test” from writing to “/srv/target”, so the work has \
+                 not begun.",
+            ),
+            ..Asked::new(
+                QuestionKind::Hands,
+                Some(Code::PreconditionMissing),
+                Reason::FirstOccurrence,
+            )
+        },
+        Asked {
+            titles: &["Payment webhook"],
             what: Some(".github/workflows/ci.yml"),
             whole_change: Some("unstuck inbox diff 0"),
             always_allow: true,

@@ -1,76 +1,161 @@
 //! What a wall kept a program from, as far as the program's own words tell.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use unstuck_core::fault::{Fault, Missing};
+use unstuck_core::text::{QUESTION_CHARS_MAX, quoted};
 
 use super::Wall;
 use super::places::Cover;
 
-/// Words with which the system refuses to write, in lower case.
-const REFUSED: [&str; 3] =
-    ["permission denied", "operation not permitted", "read-only file system"];
+/// How the system says that nothing can be written there, in lower case.
+const READ_ONLY: &str = "read-only file system";
+/// Words with which the system refuses to write.
+const REFUSED: [&str; 3] = ["permission denied", "operation not permitted", READ_ONLY];
+/// Words with which programs say that they cannot make something.
+const CREATING: [&str; 5] =
+    ["cannot create", "can't create", "could not create", "unable to create", "failed to create"];
 /// Words with which programs say that something hidden is not there. What is named there has to be
 /// there for the person, so they may be as vague as this.
-const MISSING: [&str; 6] =
-    ["no such file", "nosuchfile", "not found", "cannot find", "does not exist", "can't open"];
+const MISSING: [&str; 7] = [
+    "no such file",
+    "nosuchfile",
+    "not found",
+    "cannot find",
+    "does not exist",
+    "can't open",
+    "nonexistent",
+];
+/// What a line holds that does not end a program.
+const WARNING: &str = "warn";
+/// How the crate `tempfile`, which cargo uses, names the folder that it could not make: the wanted name
+/// with some letters behind it.
+const PROBED: &str = " at path \"";
+const PROBE_LETTERS: usize = 6;
+/// The name of a temporary file without its letters, where the program wanted no name of its own.
+const PROBE_NAME: &str = ".tmp";
 
 /// A path that a wall kept a program from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     /// The path.
     pub path: PathBuf,
+    /// What has to be allowed for it: the path, or the folder around it.
+    pub place: PathBuf,
     /// Whether it is hidden. Else it can be read and not written.
     pub hidden: bool,
+    /// Whether the program only warned of it.
+    pub warned: bool,
 }
 
 impl Denied {
     /// The line of the settings that allows it.
     pub fn settings_line(&self) -> String {
         let key = if self.hidden { "readable" } else { "writable" };
-        format!("{key} = [\"{}\"]", self.path.display())
+        format!("{key} = [\"{}\"]", self.place.display())
+    }
+
+    /// The command that makes what is to be allowed, where it is not there yet: only what is there can
+    /// be written behind a wall.
+    pub fn made_by(&self) -> Option<String> {
+        let makes = if self.place.extension().is_some() { "touch" } else { "mkdir -p" };
+        (!self.place.exists()).then(|| format!("{makes} {}", self.place.display()))
     }
 
     /// One sentence for the person or the agent that reads the output of the program.
     pub fn sentence(&self) -> String {
         let what =
             if self.hidden { "is hidden by the wall" } else { "cannot be written behind the wall" };
+        let made = self.made_by().map_or_else(String::new, |made| format!(" after `{made}`"));
         format!(
             "{} {what}: it is not broken, and trying again does not help; `{}` below [wall] in \
-             unstuck.toml allows it",
+             unstuck.toml allows it{made}",
             self.path.display(),
             self.settings_line()
         )
     }
+
+    /// The question about it, before anything more is spent: `who` was kept from it, and `so` is what
+    /// came of that.
+    pub(crate) fn fault(&self, source: &str, (who, so): (&str, &str), output: &str) -> Fault {
+        let does = if self.hidden { "reading" } else { "writing to" };
+        let path = self.path.display().to_string();
+        let path = quoted(&path, QUESTION_CHARS_MAX).unwrap_or_default();
+        let made = self.made_by().map_or_else(String::new, |made| format!(", after `{made}`"));
+        let what = format!("`{}` below [wall] in unstuck.toml{made}", self.settings_line());
+        let cause = format!("The wall kept {who} from {does} {path}, so {so}.");
+        Fault::precondition_missing(source, output, Missing { what }).caused_by(cause)
+    }
 }
 
 impl Wall {
-    /// The first path in the output of a program that this wall kept it from.
-    pub fn find_denied(&self, output: &str) -> Option<Denied> {
+    /// The first path in the output of a program that this wall kept it from, and that it did not only
+    /// warn of if there is one. The program ran in `directory`.
+    pub fn find_denied(&self, output: &str, directory: &Path) -> Option<Denied> {
         self.writable.as_ref()?;
         let covers = self.covers();
-        output.lines().find_map(|line| {
-            let lower = line.to_lowercase();
-            let refused = REFUSED.iter().any(|word| lower.contains(word));
-            if !refused && !MISSING.iter().any(|word| lower.contains(word)) {
-                return None;
+        let mut found = output.lines().filter_map(|line| self.denied_in(line, directory, &covers));
+        let first = found.next()?;
+        if first.warned { found.find(|denied| !denied.warned).or(Some(first)) } else { Some(first) }
+    }
+
+    fn denied_in(
+        &self,
+        line: &str,
+        directory: &Path,
+        covers: &BTreeMap<PathBuf, Cover>,
+    ) -> Option<Denied> {
+        let lower = line.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let refused = says(&REFUSED);
+        if !refused && !says(&MISSING) {
+            return None;
+        }
+        let writes = lower.contains(READ_ONLY) || says(&CREATING);
+        let warned = lower.contains(WARNING);
+        let read = |path: PathBuf| Denied { place: path.clone(), path, hidden: true, warned };
+        let written = |path: PathBuf| {
+            let path = without_letters(line, path);
+            Denied { place: self.place_of(&path), path, hidden: false, warned }
+        };
+        self.paths(line, directory).find_map(|path| match cover(covers, &path) {
+            Some((_, Cover::Hidden)) if path.exists() && !writes => Some(read(path)),
+            Some((_, Cover::Hidden)) => {
+                // Behind the wall the folder around it is not there either.
+                let is_kept = refused || writes && path.parent().is_some_and(Path::exists);
+                (is_kept && is_persons(&path)).then(|| written(path))
             }
-            self.paths(line).find_map(|path| match cover(&covers, &path) {
-                Some((_, Cover::Hidden)) => path.exists().then_some(Denied { path, hidden: true }),
-                Some((at, Cover::Private(folder))) => {
-                    is_left_outside(at, folder, &path).then_some(Denied { path, hidden: true })
-                }
-                Some((_, Cover::Writable)) => None,
-                Some((_, Cover::Readable)) | None => {
-                    (refused && is_persons(&path)).then_some(Denied { path, hidden: false })
-                }
-            })
+            Some((at, Cover::Private(folder))) => {
+                is_left_outside(at, folder, &path).then(|| read(path))
+            }
+            Some((_, Cover::Writable)) => None,
+            Some((_, Cover::Readable)) | None => {
+                (refused && is_persons(&path)).then(|| written(path))
+            }
         })
     }
 
-    /// The paths of a line as the person knows them: absolute ones, and those below a home folder.
-    fn paths(&self, line: &str) -> impl Iterator<Item = PathBuf> {
+    /// What to allow so that a path can be written: the path itself if it is there, else the first folder
+    /// on the way that is not. A new file is allowed with the folder around it, unless that holds the
+    /// project or more.
+    fn place_of(&self, path: &Path) -> PathBuf {
+        let missing = path.ancestors().take_while(|place| !place.exists()).last();
+        let Some(missing) = missing else { return path.to_owned() };
+        let Some(folder) = missing.parent().filter(|_| path == missing) else {
+            return missing.to_owned();
+        };
+        let private = self.private.iter().map(|private| &private.at);
+        let mut own = self.writable.iter().flatten().chain(private);
+        let is_wide = folder.parent().is_none() || own.any(|own| own.starts_with(folder));
+        let is_file = path.extension().is_some();
+        if is_file && !is_wide { folder.to_owned() } else { missing.to_owned() }
+    }
+
+    /// The paths of a line as the person knows them: absolute ones, those below a home folder, and those
+    /// that lead out of the folder that the program ran in.
+    fn paths(&self, line: &str, directory: &Path) -> impl Iterator<Item = PathBuf> {
         let words = line.split([' ', '\t', '\'', '"', '`', ':', ',', ';', '(', ')', '=', '‘', '’']);
         let own = self.private.iter().filter(|private| !private.folder.as_os_str().is_empty());
         words.filter(|word| word.len() > 1).flat_map(move |word| {
@@ -83,9 +168,38 @@ impl Wall {
             let moved = own.clone().find_map(|private| {
                 path.strip_prefix(&private.folder).ok().map(|rest| private.at.join(rest))
             });
+            let leads_out = path.starts_with("..").then(|| directory.join(path));
             let absolute = path.is_absolute().then(|| moved.unwrap_or_else(|| path.to_owned()));
-            absolute.into_iter().chain(below_home)
+            absolute.or(leads_out).map(|path| without_dots(&path)).into_iter().chain(below_home)
         })
+    }
+}
+
+/// A path without `..`, which may lead out of the folder that its beginning names.
+fn without_dots(path: &Path) -> PathBuf {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return path.to_owned();
+    }
+    let there = path.ancestors().find(|place| place.exists()).unwrap_or(path);
+    let mut plain = there.canonicalize().unwrap_or_else(|_| there.to_owned());
+    for part in path.strip_prefix(there).unwrap_or(path).components() {
+        if part == Component::ParentDir {
+            plain.pop();
+        } else {
+            plain.push(part);
+        }
+    }
+    plain
+}
+
+/// The path that a program wanted where it tried one with some letters behind it.
+fn without_letters(line: &str, path: PathBuf) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let Some(name) = name.filter(|_| line.contains(PROBED) && !path.exists()) else { return path };
+    let wanted = name.char_indices().nth_back(PROBE_LETTERS - 1).map_or("", |(at, _)| &name[..at]);
+    match path.parent() {
+        Some(folder) if wanted.is_empty() || wanted == PROBE_NAME => folder.to_owned(),
+        _ => path.with_file_name(wanted),
     }
 }
 
@@ -132,18 +246,78 @@ mod tests {
                 "fine so far\ntouch: cannot touch '{}': {words}",
                 root.join(name).display()
             );
-            wall.find_denied(&said)
+            wall.find_denied(&said, &root)
         };
         let outside = find("out/x", "Read-only file system").unwrap();
-        assert_eq!(outside, Denied { path: root.join("out/x"), hidden: false });
+        let path = root.join("out/x");
+        assert_eq!(outside, Denied { place: path.clone(), path, hidden: false, warned: false });
         assert!(outside.sentence().contains("writable = [\""), "{}", outside.sentence());
         assert_eq!(find("in/x", "Permission denied"), None);
         assert_eq!(find("out/x", "No such file or directory"), None, "it may really be missing");
         let hidden = find("hidden/key", "No such file or directory").unwrap();
         assert!(hidden.hidden && hidden.settings_line().starts_with("readable"));
         assert_eq!(find("hidden/gone", "No such file or directory"), None);
-        assert_eq!(Wall::default().find_denied("/etc/x: Permission denied"), None);
+        assert_eq!(Wall::default().find_denied("/etc/x: Permission denied", &root), None);
     }
+
+    // B34: what a check wants to write is named by the folder to allow, whatever way its path was written
+    #[test]
+    fn the_line_names_the_folder_that_is_to_be_written() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        for name in ["repo/.own/t0", "out", "hidden/there"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let wall = Wall {
+            writable: Some(vec![root.join("repo/.own/t0")]),
+            hidden: vec![root.join("hidden"), root.join("repo/.own")],
+            ..Wall::default()
+        };
+        let at = root.display();
+        let cases = [
+            (
+                format!(
+                    "error: Read-only file system (os error 30) at path \"{at}/repo/.own/t0/../sharedDjr0Dd\""
+                ),
+                Some("repo/.own/shared"),
+            ),
+            (format!("Read-only file system at path \"{at}/out/.tmpDjr0Dd\""), Some("out")),
+            (
+                format!("mkdir: cannot create directory ‘{at}/hidden/new’: Read-only file system"),
+                Some("hidden/new"),
+            ),
+            (
+                format!(
+                    "mkdir: cannot create directory ‘{at}/hidden/there’: Read-only file system"
+                ),
+                Some("hidden/there"),
+            ),
+            (
+                "mkdir: cannot create directory '../../new': Read-only file system".to_owned(),
+                Some("repo/new"),
+            ),
+            (
+                format!("sh: cannot create {at}/hidden/there/log: Directory nonexistent"),
+                Some("hidden/there/log"),
+            ),
+            (format!("sh: cannot create {at}/hidden/gone/log: Directory nonexistent"), None),
+            (format!("open {at}/out/a/b/c.o: Read-only file system"), Some("out/a")),
+            (format!("open {at}/out/c.o: Read-only file system"), Some("out")),
+            (format!("open {at}/c.o: Read-only file system"), Some("c.o")),
+            (format!("open {at}/repo/.own/t0/x: Permission denied"), None),
+        ];
+        for (said, expected) in cases {
+            let denied = wall.find_denied(&said, &root.join("repo/.own/t0"));
+            let named = denied.map(|denied| (denied.place, denied.hidden));
+            assert_eq!(named, expected.map(|name| (root.join(name), false)), "{said}");
+        }
+        let said = format!("warning: {at}/out/a: Permission denied\n{at}/out/b: Permission denied");
+        let denied = wall.find_denied(&said, &root).unwrap();
+        assert_eq!((denied.path.clone(), denied.warned), (root.join("out/b"), false));
+        assert_eq!(denied.made_by(), Some(format!("mkdir -p {at}/out/b")));
+        assert!(wall.find_denied(&said[..said.find('\n').unwrap()], &root).unwrap().warned);
+    }
+
     #[test]
     fn what_is_in_the_persons_home_and_not_in_the_private_one_is_named() {
         let place = tempfile::tempdir().unwrap();
@@ -161,7 +335,9 @@ mod tests {
             ..Wall::default()
         };
         let settings = format!("{}/home/.shoprc", root.display());
-        let hidden = Some(Denied { path: PathBuf::from(&settings), hidden: true });
+        let path = PathBuf::from(&settings);
+        let place = path.clone();
+        let hidden = Some(Denied { path, place, hidden: true, warned: false });
         for said in [
             format!("cat: {settings}: No such file or directory"),
             format!("FileNotFoundError: [Errno 2] No such file or directory: '{settings}'"),
@@ -170,11 +346,11 @@ mod tests {
             "shop: settings ~/.shoprc not found".to_owned(),
             format!("cat: {}/own/home/.shoprc: No such file or directory", root.display()),
         ] {
-            assert_eq!(wall.find_denied(&said), hidden, "{said}");
+            assert_eq!(wall.find_denied(&said, &root), hidden, "{said}");
         }
         for name in [".both", ".gone", "project/gone", ""] {
             let said = format!("cat: {}/home/{name}: No such file", root.display());
-            assert_eq!(wall.find_denied(&said), None, "{said}");
+            assert_eq!(wall.find_denied(&said, &root), None, "{said}");
         }
     }
 }
