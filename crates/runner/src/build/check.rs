@@ -67,6 +67,7 @@ impl Shared {
         self.fence(order, task, workspace).await?;
         let head = self.head(order).await?;
         workspace.integrate(&head, order.effect.run, self.clock.now()).await?;
+        self.set_up_again(order, task, workspace).await?;
         self.pass(order, task, &task.gates.pre_commit, workspace).await
     }
 

@@ -1,6 +1,84 @@
-//! A setup command that failed: no agent can mend it, so a person is asked before anything is spent.
+//! Setup commands. Where one fails in a new worktree, no agent can mend it, so a person is asked before
+//! anything is spent. Where one fails with the work, because the work changed what it installs from, that
+//! is a red check.
 
-use unstuck_core::fault::{Class, Code, Fault, Kind, Missing};
+use std::path::Path;
+
+use unstuck_core::fault::{Class, Code, Fault, Kind, Missing, Validation};
+use unstuck_world::scope::Standing;
+use unstuck_world::workspace::Workspace;
+
+use super::egress::explain_refused;
+use super::settings::TaskSettings;
+use super::world::Shared;
+use crate::world::Order;
+
+/// Where a setup command is run that fails with the work.
+const SOURCE: &str = "validate:setup";
+/// Below the output of one.
+const RUN_AGAIN: &str = "[This is run.setup, which runs again before the checks because the work changed a \
+    file that says which packages there are. Before that change it succeeded.]";
+
+impl Shared {
+    /// Runs setup again before the checks, where the work changed what it installs from: it reaches the
+    /// registries, and checks do not.
+    pub(super) async fn set_up_again(
+        &self,
+        order: &Order,
+        task: &TaskSettings,
+        workspace: &Workspace,
+    ) -> Result<(), Fault> {
+        let commands = &self.settings.setup;
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let shell = self.shell(order);
+        let (shell, egress) =
+            self.shell_reaching(order, &self.settings.setup_egress, shell).await?;
+        let may_change = |path: &Path| task.scope.standing(path) == Standing::Inside;
+        match Box::pin(workspace.set_up_again(commands, may_change, &shell)).await {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                let commands = commands.join(" && ");
+                let text = format!("I ran `{commands}` again, because the packages have changed.");
+                self.narrate(order, &text).await;
+                Ok(())
+            }
+            Err(fault) => {
+                let refused = egress.as_ref().is_some_and(|egress| !egress.refusals().is_empty());
+                let fault = explain_refused(fault, egress.as_ref());
+                Err(if refused {
+                    ask_about_setup(fault, commands, true)
+                } else {
+                    blame_work(fault, commands)
+                })
+            }
+        }
+    }
+}
+
+/// The red check that a setup command is which fails with the work. What passes by itself stays as it is.
+fn blame_work(fault: Fault, commands: &[String]) -> Fault {
+    let is_of_work = fault.class() == Class::CodeError
+        || matches!(
+            fault.code(),
+            Code::ToolMissing | Code::ToolCrash | Code::ToolAccessDenied | Code::OperationTimeout
+        );
+    if !fault.is_of_setup() || !is_of_work {
+        return fault;
+    }
+    let command = command_of(&fault, commands).unwrap_or_default();
+    let message = format!("{command} {}", how_it_ended(&fault.kind));
+    let output = format!("{}\n{RUN_AGAIN}", fault.message.trim_end());
+    let context = Validation { command, exit: None, output };
+    Fault::validation_pre_commit(SOURCE, message, context)
+}
+
+/// The setup command that a fault is about.
+fn command_of(fault: &Fault, commands: &[String]) -> Option<String> {
+    let number: usize = fault.source.rsplit('#').next()?.parse().ok()?;
+    commands.get(number.checked_sub(1)?).cloned()
+}
 
 /// The question about a setup command that does not succeed. What passes by itself, or has a question
 /// of its own, stays as it is; what our proxy refused does not pass.
@@ -12,9 +90,7 @@ pub(super) fn ask_about_setup(fault: Fault, commands: &[String], refused: bool) 
     if !fault.is_of_setup() || stays {
         return fault;
     }
-    let number = fault.source.rsplit('#').next().and_then(|number| number.parse::<usize>().ok());
-    let command = number.and_then(|number| commands.get(number.checked_sub(1)?));
-    let context = Missing { what: command.cloned().unwrap_or_default() };
+    let context = Missing { what: command_of(&fault, commands).unwrap_or_default() };
     let ended = how_it_ended(&fault.kind);
     Fault::precondition_missing(fault.source, fault.message, context).caused_by(ended)
 }
@@ -31,4 +107,24 @@ fn how_it_ended(kind: &Kind) -> String {
         _ => None,
     };
     exit.map_or_else(|| "did not succeed".to_owned(), |exit| format!("ended with {exit}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use unstuck_core::fault::{Logic, Tool};
+
+    use super::*;
+
+    // B31: a setup that fails with the work goes back to the agent, an outage does not
+    #[test]
+    fn a_setup_that_fails_with_the_work_is_a_red_check() {
+        let commands = ["true".to_owned(), "npm ci".to_owned()];
+        let logic = Logic { exit: Some(1), ..Logic::default() };
+        let red = blame_work(Fault::logic_error("setup#2", "not in sync", logic), &commands);
+        let Kind::ValidationPreCommit(of) = &red.kind else { panic!("{red:?}") };
+        assert_eq!((of.command.as_str(), red.message.as_str()), ("npm ci", "npm ci ended with 1"));
+        assert!(of.output.starts_with("not in sync\n[This is run.setup"), "{}", of.output);
+        let outage = Fault::env_registry("setup#2", "503", Tool::default());
+        assert_eq!(blame_work(outage.clone(), &commands), outage);
+    }
 }

@@ -20,6 +20,7 @@ use unstuck_core::time::Time;
 
 use super::by_product::{ByProduct, by_product};
 use super::changes::Change;
+use super::manifests::is_lock;
 use super::own_bytes::PutBack;
 use super::workspace::Workspace;
 use crate::git::Git;
@@ -236,6 +237,20 @@ impl Workspace {
         }
         self.state.forget(MARK)?;
         Ok(put_back)
+    }
+
+    /// Lets tracked lock files be work that setup has changed since `before`, where `may_change` allows it.
+    pub(super) fn give_locks_to_work(
+        &self,
+        before: &Footprint,
+        may_change: impl Fn(&Path) -> bool,
+    ) -> Result<(), Fault> {
+        let mut known = self.footprint()?;
+        let all = known.held.len();
+        known.held.retain(|path, digest| {
+            before.held.get(path) == Some(digest) || !is_lock(path) || !may_change(path)
+        });
+        if known.held.len() == all { Ok(()) } else { self.keep_footprint(&known) }
     }
 
     fn note_changed_by_checks(&self, paths: &[PathBuf]) -> Result<(), Fault> {

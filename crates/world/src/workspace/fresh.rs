@@ -13,6 +13,7 @@ use unstuck_core::time::Time;
 
 use super::changes::{Change, ChangeKind, Content};
 use super::ignored::NOTE;
+use super::manifests::is_manifest;
 use super::names::Place;
 use super::project::Project;
 use super::remove::remove_folder;
@@ -31,33 +32,6 @@ const PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
 const CACHES: [&str; 7] = [".cache", ".npm", ".cargo", ".rustup", "go", ".gradle", ".m2"];
 /// How many entries of a home folder are looked at.
 const LOOKED_AT_MAX: usize = 2_000;
-/// Files that say which packages there are.
-const MANIFESTS: &[&str] = &[
-    "package.json",
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "requirements.txt",
-    "Pipfile",
-    "Pipfile.lock",
-    "poetry.lock",
-    "uv.lock",
-    "Cargo.toml",
-    "Cargo.lock",
-    "go.mod",
-    "go.sum",
-    "Gemfile",
-    "Gemfile.lock",
-    "composer.json",
-    "composer.lock",
-    "pom.xml",
-    "build.gradle",
-    "build.gradle.kts",
-];
 
 impl Place {
     /// The place of a checkout in which the change of this task is checked once more.
@@ -141,6 +115,5 @@ impl Workspace {
 
 /// Whether a change can make what was built or installed before it wrong.
 fn touches_builds(change: &Change) -> bool {
-    let name = change.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    change.kind == ChangeKind::Deleted || MANIFESTS.contains(&name)
+    change.kind == ChangeKind::Deleted || is_manifest(&change.path)
 }

@@ -19,6 +19,8 @@ use crate::git::Operation;
 
 /// The ignored files that were there before the agent came.
 pub(super) const NOTE: &str = "ignored";
+/// Those that setup made since, before a check.
+const OF_SETUP: &str = "ignored-of-setup";
 /// Files that are named to the agent; the others are counted.
 const NAMED_MAX: usize = 8;
 
@@ -30,18 +32,32 @@ impl Workspace {
         if self.in_place || !is_new && self.state.read(NOTE)?.is_some() {
             return Ok(());
         }
+        self.state.forget(OF_SETUP)?;
+        self.state.write(NOTE, &self.ignored_list().await?).map(drop)
+    }
+
+    /// Notes which ignored files are there after setup ran again: those of the agent were moved out before.
+    pub(super) async fn note_ignored_of_setup(&self) -> Result<(), Fault> {
+        if self.in_place {
+            return Ok(());
+        }
+        self.state.write(OF_SETUP, &self.ignored_list().await?).map(drop)
+    }
+
+    async fn ignored_list(&self) -> Result<Vec<u8>, Fault> {
         let mut bytes = Vec::new();
         for path in self.ignored().await? {
             bytes.extend(path.as_os_str().as_bytes());
             bytes.push(0);
         }
-        self.state.write(NOTE, &bytes).map(drop)
+        Ok(bytes)
     }
 
     /// Moves the ignored files that are new since the note out of the worktree; which they are.
     pub async fn set_aside_ignored(&self, run: RunId) -> Result<Vec<PathBuf>, Fault> {
         let Some(note) = self.state.read(NOTE)? else { return Ok(Vec::new()) };
-        let before: BTreeSet<PathBuf> = paths(&note).collect();
+        let of_setup = self.state.read(OF_SETUP)?.unwrap_or_default();
+        let before: BTreeSet<PathBuf> = paths(&note).chain(paths(&of_setup)).collect();
         let now = self.ignored().await?;
         let new: Vec<PathBuf> = now.into_iter().filter(|path| !before.contains(path)).collect();
         let keep = self.ignored_kept(run);

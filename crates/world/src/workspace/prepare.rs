@@ -16,17 +16,15 @@ use super::names::Place;
 use super::private::PrivateRepository;
 use super::project::{Project, missing};
 use super::save::all_moved;
+use super::set_up::SETUP;
 use super::share::shareable;
 use super::shell::Shell;
 use super::state::failed;
 use super::workspace::{QUARANTINE, Workspace};
 use crate::git::{Oid, Reach, RefChange};
-use crate::process::verdict;
 
 /// The run that works in the worktree, or did last.
 const RUN: &str = "run";
-/// The setup commands that were run in the worktree.
-const SETUP: &str = "setup";
 /// Locks that git leaves in a worktree's own folder when it is killed.
 const STALE_LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
 
@@ -215,33 +213,6 @@ impl Workspace {
                     return Err(failed(&lock, &error));
                 }
                 _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs the setup commands, once per worktree and list of commands.
-    async fn set_up(&self, commands: &[String], shell: &Shell) -> Result<(), Fault> {
-        let list = commands.join("\n");
-        if commands.is_empty()
-            || self.state.read(SETUP)?.is_some_and(|done| done == list.as_bytes())
-        {
-            return Ok(());
-        }
-        self.set_mark().await?;
-        let ran = self.run_setup(commands, shell).await;
-        // What a setup that failed has left is its own as well.
-        self.settle_mark(Author::Setup).await?;
-        ran?;
-        self.state.write(SETUP, list.as_bytes()).map(drop)
-    }
-
-    async fn run_setup(&self, commands: &[String], shell: &Shell) -> Result<(), Fault> {
-        let shell = self.behind_wall(shell);
-        for (n, command) in commands.iter().enumerate() {
-            let ended = shell.run(&self.directory, command).await?;
-            if let Some(fault) = verdict(&ended, &format!("setup#{}", n + 1), command) {
-                return Err(fault);
             }
         }
         Ok(())

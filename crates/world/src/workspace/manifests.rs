@@ -1,0 +1,119 @@
+//! Files that say which packages a project has: setup installs from them.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Files that people write.
+const MANIFESTS: [&str; 36] = [
+    "Cargo.toml",
+    "Directory.Packages.props",
+    "Gemfile",
+    "Package.swift",
+    "Pipfile",
+    "Podfile",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.sbt",
+    "composer.json",
+    "conanfile.py",
+    "conanfile.txt",
+    "constraints.txt",
+    "deno.json",
+    "deno.jsonc",
+    "deps.edn",
+    "dune-project",
+    "environment.yaml",
+    "environment.yml",
+    "go.mod",
+    "go.work",
+    "libs.versions.toml",
+    "mix.exs",
+    "package.json",
+    "pnpm-workspace.yaml",
+    "pom.xml",
+    "project.clj",
+    "pubspec.yaml",
+    "pyproject.toml",
+    "rebar.config",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "setup.cfg",
+    "setup.py",
+    "stack.yaml",
+    "vcpkg.json",
+];
+/// Files that package managers write beside them.
+const LOCKS: [&str; 24] = [
+    "Cargo.lock",
+    "Gemfile.lock",
+    "Package.resolved",
+    "Pipfile.lock",
+    "Podfile.lock",
+    "bun.lock",
+    "bun.lockb",
+    "composer.lock",
+    "conan.lock",
+    "deno.lock",
+    "go.sum",
+    "go.work.sum",
+    "gradle.lockfile",
+    "mix.lock",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pdm.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "pubspec.lock",
+    "rebar.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+/// Endings of manifests that are named after their project.
+const ENDINGS: [&str; 5] = ["cabal", "csproj", "fsproj", "gemspec", "opam"];
+
+/// Whether a file says which packages there are.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    MANIFESTS.contains(&name)
+        || ENDINGS.contains(&ending)
+        || is_lock(path)
+        || is_requirements(path, name, ending)
+}
+
+/// Whether a package manager writes a file from the manifest beside it.
+pub(super) fn is_lock(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    LOCKS.contains(&name)
+}
+
+/// `requirements.txt`, `requirements-dev.txt`, `dev-requirements.txt`, `requirements/dev.txt`.
+fn is_requirements(path: &Path, name: &str, ending: &str) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    matches!(ending, "txt" | "in")
+        && (name.contains("requirements") || folder.is_some_and(|folder| folder == "requirements"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_and_locks_are_known_by_their_names() {
+        for path in [
+            "Cargo.toml",
+            "web/package.json",
+            "requirements-dev.txt",
+            "requirements/base.in",
+            "shop.gemspec",
+            "uv.lock",
+        ] {
+            assert!(is_manifest(Path::new(path)), "{path}");
+        }
+        for path in ["notes.txt", "package.jsonc", "src/requirements.rs", "deps.txt"] {
+            assert!(!is_manifest(Path::new(path)), "{path}");
+        }
+        assert!(is_lock(Path::new("a/Cargo.lock")) && !is_lock(Path::new("Cargo.toml")));
+    }
+}
