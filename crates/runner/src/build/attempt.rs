@@ -23,7 +23,6 @@ use unstuck_world::validate::{BaselineMode, kept_from_service};
 use unstuck_world::workspace::{Content, Preparation, Workspace};
 
 use super::baseline;
-use super::check::words_of;
 use super::denied::name_in_project;
 use super::egress::explain_refused;
 use super::follow::Follower;
@@ -31,6 +30,7 @@ use super::left_out::take_left_out;
 use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
 use super::setup::ask_about_setup;
+use super::wording::words_of;
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::control::RunSocket;

@@ -41,7 +41,7 @@ impl Shared {
             Ok(true) => {
                 let commands = commands.join(" && ");
                 let text = format!("I ran `{commands}` again, because the packages have changed.");
-                self.narrate(order, &text).await;
+                self.remark(order, &text).await;
                 Ok(())
             }
             Err(fault) => {

@@ -78,10 +78,8 @@ fn put_back(gates: &[Checked]) -> String {
     let mut named: Vec<String> =
         paths.into_iter().filter_map(|path| quoted(path, VALUE_CHARS_MAX)).collect();
     named.extend((over > 0).then(|| format!("{over} more")));
-    format!(
-        " The change of {} was put back before them, because validate.protect protects it.",
-        listed(&named)
-    )
+    let named = listed(&named);
+    format!(" What was changed in {named} was put back before them: your settings protect it.")
 }
 
 fn checks(number: u32) -> String {
