@@ -136,13 +136,13 @@ impl Message {
     pub fn shipped(project: &str, news: &News, kind: MutationKind, name: &str) -> Option<Self> {
         let name = title(name, Work::Task);
         let body = match kind {
-            MutationKind::Push => format!("The finished work on {name} was sent on."),
+            MutationKind::Push => format!("The finished work on {name} was pushed."),
             MutationKind::PullRequest => {
                 format!("The finished work on {name} waits for your review.")
             }
             MutationKind::Merge | MutationKind::Http | MutationKind::Command => return None,
         };
-        Some(Self::new(project, news, "Work was sent on", None, body))
+        Some(Self::new(project, news, "Work was pushed", None, body))
     }
 
     /// More than anybody wants to hear one by one: `last` is the newest of them.

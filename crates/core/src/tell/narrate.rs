@@ -92,7 +92,7 @@ pub enum Narration<'a> {
     PushedAgain { title: &'a str },
     /// A push arrived although git reported a failure.
     PushArrived { title: &'a str },
-    /// The finished work could not be sent on, for what git wrote; it stays where it is.
+    /// The finished work could not be pushed, for what git wrote; it stays where it is.
     NotSent { title: &'a str, output: Option<&'a str> },
     /// The build is over.
     BuildDone { done: u32, left_out: u32, waiting: u32 },

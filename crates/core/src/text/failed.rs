@@ -57,7 +57,7 @@ pub const fn failed(code: Code, again: bool) -> &'static str {
         Code::ConfigParseError => "a file with settings or tasks could not be read",
         Code::GitStatusFailed => "I could not see what had changed",
         Code::GitCommitFailed => "the work could not be saved into the project",
-        Code::GitPushFailed => "the work could not be sent on",
+        Code::GitPushFailed => "the work could not be pushed",
         Code::GitLocked => "another program was holding on to the project",
         Code::GitConflict => "it clashed with other work on the same lines",
         Code::GitRevertFailed => "a change could not be taken back",

@@ -203,10 +203,10 @@ fn sentences(each: &[&Told<'_>], outcome: Outcome, left_open: bool) -> Vec<Strin
     let of = |kind: MutationKind| each.iter().any(|told| told.row.spec.kind == kind);
     let mut parts: Vec<String> = Vec::new();
     if of(MutationKind::Push) && outcome != Outcome::NotDone {
-        parts.push("it was sent on".to_owned());
+        parts.push("it was pushed".to_owned());
     }
     if of(MutationKind::PullRequest) {
-        parts.push("it was put up for review".to_owned());
+        parts.push("a pull request was opened".to_owned());
     }
     let landing = (!parts.is_empty()).then(|| match outcome {
         Outcome::Done => format!("{}.", capital(&listed(&parts))),

@@ -91,7 +91,7 @@ async fn a_task_that_landed_twice_names_both_commits_and_its_last_checks() {
     let done = shipped(&report, "Do a");
     assert_eq!(commits(done).len(), 2);
     assert_eq!(checks(done), [(Gate::PrePush, check, CheckVerdict::Passed)]);
-    assert_eq!(done.actions.said, ["It was sent on."]);
+    assert_eq!(done.actions.said, ["It was pushed."]);
     assert_eq!(report.healed.len(), 1, "{:?}", report.healed);
 }
 

@@ -190,7 +190,7 @@ impl Board {
             Some(Step::AwaitMerge) => "in line to be checked",
             Some(Step::Check) => "being checked",
             Some(Step::Commit) => "being committed",
-            Some(Step::Mutate { .. }) => "being sent on",
+            Some(Step::Mutate { .. }) => "performing its actions",
             Some(Step::Emit) => "nearly done",
             Some(Step::TakeBack) => "being taken back",
             Some(Step::Attempt { .. } | Step::Repair { .. } | Step::Execute) | None => {

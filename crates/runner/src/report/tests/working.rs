@@ -87,13 +87,13 @@ fn the_commits_are_those_that_landed() {
 fn what_else_was_done_is_told_by_its_outcome() {
     use MutationKind::{Command, PullRequest, Push};
     let cases = [
-        (vec![action(Push, MutationStatus::Applied, COMMIT)], vec!["It was sent on."]),
+        (vec![action(Push, MutationStatus::Applied, COMMIT)], vec!["It was pushed."]),
         (
             vec![
                 action(Push, MutationStatus::Applied, COMMIT),
                 action(PullRequest, MutationStatus::Applied, ""),
             ],
-            vec!["It was sent on and it was put up for review."],
+            vec!["It was pushed and a pull request was opened."],
         ),
         (vec![action(Push, MutationStatus::Failed, "")], vec!["It was not pushed."]),
         // A second attempt has its own push.
@@ -102,14 +102,14 @@ fn what_else_was_done_is_told_by_its_outcome() {
                 action(Push, MutationStatus::Failed, ""),
                 action(Push, MutationStatus::Applied, COMMIT),
             ],
-            vec!["It was sent on."],
+            vec!["It was pushed."],
         ),
         (
             vec![
                 action(Push, MutationStatus::Applied, COMMIT),
                 action(Command, MutationStatus::Skipped, ""),
             ],
-            vec!["It was sent on.", "Not performed: Command."],
+            vec!["It was pushed.", "Not performed: Command."],
         ),
     ];
     for (actions, said) in cases {
