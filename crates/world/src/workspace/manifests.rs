@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// Files that people write.
-const MANIFESTS: [&str; 36] = [
+const MANIFESTS: [&str; 35] = [
     "Cargo.toml",
     "Directory.Packages.props",
     "Gemfile",
@@ -20,7 +20,6 @@ const MANIFESTS: [&str; 36] = [
     "constraints.txt",
     "deno.json",
     "deno.jsonc",
-    "deps.edn",
     "dune-project",
     "environment.yaml",
     "environment.yml",

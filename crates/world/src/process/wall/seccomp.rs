@@ -120,6 +120,8 @@ mod filter {
     /// The part of a socket's type that is no flag.
     const TYPE: u32 = 0xF;
     const SOCK_PACKET: i32 = 10;
+    /// The kind of a priority that is one process's: `PRIO_PROCESS`, whose type differs between systems.
+    const ONE_PROCESS: u32 = 0;
 
     const ALLOW: u32 = SECCOMP_RET_ALLOW;
     const fn error(number: i32) -> u32 {
@@ -231,7 +233,7 @@ mod filter {
         itself.extend(when(0, vec![give(ALLOW)]));
         itself.push(give(error(libc::EPERM)));
         let mut priority = vec![load(argument(0))];
-        priority.extend(when(libc::PRIO_PROCESS as u32, itself));
+        priority.extend(when(ONE_PROCESS, itself));
         priority.push(give(error(libc::EPERM)));
         priority
     }
