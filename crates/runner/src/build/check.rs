@@ -80,9 +80,12 @@ impl Shared {
     ) -> Result<(), Fault> {
         let mut verdict = look_over(task, workspace).await?;
         let mut protected = Vec::new();
+        let takes_tests = self.takes_changed_tests(order, task);
         for checks in task.gates.all() {
             let mut named = named_and_guarded(order, task, checks, workspace).await?;
-            named.retain(|path| !verdict.ask.contains(path));
+            named.retain(|path| {
+                !verdict.ask.contains(path) && !(takes_tests && belongs_to_tests(path))
+            });
             verdict.ask.extend_from_slice(&named);
             protected.extend(named);
         }
@@ -109,6 +112,14 @@ impl Shared {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether changed tests are taken without a question: the task's words say that tests change, and
+    /// no check was red before, so that there is none to make pass by changing it.
+    fn takes_changed_tests(&self, order: &Order, task: &TaskSettings) -> bool {
+        let known = self.baselines.known(order.build, &task.gates);
+        let is_green = known.is_some_and(|baseline| baseline.red().next().is_none());
+        is_green && changes_tests(&words_of(order))
     }
 
     /// Whether an agent is told that it added files that change how the checks run: once for each
