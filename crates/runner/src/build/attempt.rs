@@ -30,6 +30,7 @@ use super::left_out::take_left_out;
 use super::prompt::prompt;
 use super::settings::{Control, TaskSettings};
 use super::setup::ask_about_setup;
+use super::walls::Reached;
 use super::wording::words_of;
 use super::worker::Worker;
 use super::world::{Shared, failed};
@@ -104,7 +105,11 @@ impl Shared {
                     self.assignment(order, start, task, &workspace).await?;
                 let egress = self.open_egress(order, task, &mut assignment).await?;
                 let held = agent.wall(&assignment).try_out();
-                self.tell_walls(order, || (held, Network::Open)).await;
+                let reached = match &egress {
+                    Some(_) => Reached::AllowedHosts,
+                    None => Reached::ByCommands(Network::Open),
+                };
+                self.tell_walls(order, || (held, reached)).await;
                 if !self.has_budget(order).await {
                     return Ok(None);
                 }

@@ -84,7 +84,8 @@ impl Shared {
         for checks in task.gates.all() {
             let mut named = named_and_guarded(order, task, checks, workspace).await?;
             named.retain(|path| {
-                !verdict.ask.contains(path) && !(takes_tests && belongs_to_tests(path))
+                let is_taken = takes_tests && belongs_to_tests(path);
+                !is_taken && !verdict.ask.contains(path)
             });
             verdict.ask.extend_from_slice(&named);
             protected.extend(named);
@@ -117,9 +118,7 @@ impl Shared {
     /// Whether changed tests are taken without a question: the task's words say that tests change, and
     /// no check was red before, so that there is none to make pass by changing it.
     fn takes_changed_tests(&self, order: &Order, task: &TaskSettings) -> bool {
-        let known = self.baselines.known(order.build, &task.gates);
-        let is_green = known.is_some_and(|baseline| baseline.red().next().is_none());
-        is_green && changes_tests(&words_of(order))
+        self.was_green(order, task) && changes_tests(&words_of(order))
     }
 
     /// Whether an agent is told that it added files that change how the checks run: once for each
@@ -169,7 +168,7 @@ impl Shared {
     }
 
     /// Whether a person wants the work done without what a fault is about.
-    async fn goes_without(&self, order: &Order, fault: &Fault) -> bool {
+    pub(super) async fn goes_without(&self, order: &Order, fault: &Fault) -> bool {
         let (task, signature) = (order.effect.task, fault.signature);
         let looked = self.decider.look(Look::GoesWithout { task, signature }).await;
         looked.is_ok_and(|seen| seen.is())
@@ -211,28 +210,33 @@ impl Shared {
         checks: &Checks,
         workspace: &Workspace,
     ) -> Result<(), Fault> {
-        let known = self.baselines.known(order.build, &task.gates);
-        let at = (order.effect.run, self.clock.now());
-        let (shell, egress) = self.shell_of_checks(order).await?;
+        let egress = self.shell_of_checks(order).await?.1;
         let explain = |fault| explain_refused(fault, egress.as_ref());
         // What is named was asked about, and is still there because it is allowed.
-        let free = named_and_guarded(order, task, checks, workspace).await?;
-        let held = Held { scope: &task.scope, free: &free };
-        let run = Box::pin(checks.run(workspace, held, known.as_deref(), &shell, at));
-        let verdict = if checks.commands().is_empty() {
-            run.await?
-        } else {
-            let changed = workspace.changes().await?;
-            let verdict = match workspace.watch_check(&changed, at, run).await? {
-                Ok(verdict) => verdict,
-                Err(fault) => {
-                    self.say_kept(order, &fault).await;
-                    return Err(explain(fault));
-                }
-            };
-            require_kept(&changed, &workspace.changes().await?, &verdict)?;
-            verdict
+        let mut free = named_and_guarded(order, task, checks, workspace).await?;
+        let was_asked = !self.takes_changed_tests(order, task);
+        let mut allows_tests = was_asked && free.iter().any(|path| belongs_to_tests(path));
+        let gates = (task, checks);
+        let guarded = self.guarded(order, gates, workspace, &free).await?;
+        if let Some(guarded) = &guarded {
+            allows_tests |= guarded.allowed().iter().any(|path| belongs_to_tests(path));
+            free.extend_from_slice(guarded.allowed());
+        }
+        let held = guarded.as_ref().filter(|guarded| guarded.allowed().is_empty());
+        let before = match held {
+            Some(_) => Some(workspace.content().await?),
+            None => None,
         };
+        let mut verdict = self.run_checks(order, gates, workspace, &free).await?;
+        if let (Some(guarded), Some(before)) = (held, &before) {
+            let tried = self.try_guarded(order, gates, workspace, (guarded, before), verdict);
+            verdict = Box::pin(tried).await?;
+        }
+        if let Verdict::Green(seen) = &mut verdict
+            && allows_tests
+        {
+            seen.proves_less.clear();
+        }
         let verdict = self.judge_base((order, checks.gate()), task, workspace, verdict).await?;
         self.note_checked(order, checks, &verdict).await;
         match verdict {
@@ -241,7 +245,7 @@ impl Shared {
                 self.say(order, &seen).await;
                 require_left(&seen, &workspace.changes().await?)?;
                 if checks.gate() == Gate::PreCommit {
-                    self.confirm(order, (task, checks), workspace, &seen).await?;
+                    self.confirm(order, gates, workspace, (&seen, allows_tests)).await?;
                 }
                 Ok(())
             }
@@ -262,6 +266,35 @@ impl Shared {
                     );
                 }
                 Err(fault)
+            }
+        }
+    }
+
+    /// Runs the checks of a gate once, with these protected files as the agent left them.
+    pub(super) async fn run_checks(
+        &self,
+        order: &Order,
+        (task, checks): (&TaskSettings, &Checks),
+        workspace: &Workspace,
+        free: &[PathBuf],
+    ) -> Result<Verdict, Fault> {
+        let known = self.baselines.known(order.build, &task.gates);
+        let at = (order.effect.run, self.clock.now());
+        let (shell, egress) = self.shell_of_checks(order).await?;
+        let held = Held { scope: &task.scope, free };
+        let run = Box::pin(checks.run(workspace, held, known.as_deref(), &shell, at));
+        if checks.commands().is_empty() {
+            return run.await;
+        }
+        let changed = workspace.changes().await?;
+        match workspace.watch_check(&changed, at, run).await? {
+            Ok(verdict) => {
+                require_kept(&changed, &workspace.changes().await?, &verdict)?;
+                Ok(verdict)
+            }
+            Err(fault) => {
+                self.say_kept(order, &fault).await;
+                Err(explain_refused(fault, egress.as_ref()))
             }
         }
     }

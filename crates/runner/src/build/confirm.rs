@@ -21,13 +21,14 @@ const ONLY_HERE: &str = "[This is how it ends in a fresh checkout of the change,
 
 impl Shared {
     /// Runs checks that passed once more in a fresh checkout of the change, where they were red before
-    /// the work began or passed only at the second time, or where something was installed or removed.
+    /// the work began or passed only at the second time, or where something was installed or removed. That
+    /// fewer tests run is an error unless a person allowed the tests' change.
     pub(super) async fn confirm(
         &self,
         order: &Order,
         (task, checks): (&TaskSettings, &Checks),
         workspace: &Workspace,
-        seen: &Seen,
+        (seen, allows_tests): (&Seen, bool),
     ) -> Result<(), Fault> {
         let is_due = self.confirms(checks.gate(), seen)
             && (self.was_red(order, task)
@@ -50,7 +51,7 @@ impl Shared {
         }
         self.settings.project.discard(place).await?;
         match checked.map_err(|fault| self.blame_leftovers(fault, checks))? {
-            Some(fault) if !leaves_out_tests(order) => Err(fault),
+            Some(fault) if !leaves_out_tests(order) && !allows_tests => Err(fault),
             _ => Ok(()),
         }
     }

@@ -19,6 +19,7 @@ mod declared;
 mod denied;
 mod egress;
 mod follow;
+mod guarded;
 mod left_out;
 mod one_at_a_time;
 mod prompt;

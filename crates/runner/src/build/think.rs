@@ -11,6 +11,7 @@ use unstuck_world::workspace::Workspace;
 
 use super::attempt::{WayToUs, Worked, path_of};
 use super::settings::TaskSettings;
+use super::walls::Reached;
 use super::worker::ModelWorker;
 use super::world::Shared;
 use crate::agent::{self, AgentLoop};
@@ -28,7 +29,7 @@ impl Shared {
     ) -> Result<Option<Worked>, Fault> {
         let (tools, _socket) = self.toolbox(order, (task, worker), workspace).await?;
         let Enforced { held, network, .. } = tools.enforced();
-        self.tell_walls(order, || (held, network)).await;
+        self.tell_walls(order, || (held, Reached::ByCommands(network))).await;
         let around = AgentLoop {
             decider: Arc::clone(&self.decider),
             clock: Arc::clone(&self.clock),

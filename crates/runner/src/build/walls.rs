@@ -8,8 +8,17 @@ use unstuck_world::process::{Held, Hold};
 use super::world::Shared;
 use crate::world::Order;
 
-/// What stands around an agent, and around the connections of its commands.
-pub(super) type Walls = (Held, Network);
+/// What stands around an agent, and what it reaches.
+pub(super) type Walls = (Held, Reached);
+
+/// What agents reach over the network.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reached {
+    /// What a proxy lets through.
+    AllowedHosts,
+    /// What their commands are left.
+    ByCommands(Network),
+}
 
 impl Shared {
     /// Says it once: it is the machine's, and the same for all. Finding out tries the walls.
@@ -20,7 +29,7 @@ impl Shared {
     }
 }
 
-fn words((held, network): Walls) -> String {
+fn words((held, reached): Walls) -> String {
     let files = match held.files {
         Hold::Fully | Hold::Partly => {
             let mut cannot = vec!["write outside their own copy of the project"];
@@ -43,13 +52,20 @@ fn words((held, network): Walls) -> String {
                 .to_owned()
         }
     };
-    let network = match network {
+    let network = match reached {
+        Reached::AllowedHosts => "They reach the hosts that your settings allow, and no others.",
+        Reached::ByCommands(commands) => left_to_commands(commands),
+    };
+    format!("{files} {network}")
+}
+
+const fn left_to_commands(network: Network) -> &'static str {
+    match network {
         Network::Open => "They can use the network.",
         Network::NotPossible => "This machine cannot keep their commands off the network.",
         Network::Landlock => "Their commands cannot open ordinary connections.",
         Network::Bubblewrap | Network::Unshare => "Their commands have no network.",
-    };
-    format!("{files} {network}")
+    }
 }
 
 #[cfg(test)]
@@ -61,14 +77,16 @@ mod tests {
     fn everybody_can_read_it() {
         for hold in [Hold::Fully, Hold::Partly, Hold::NotPossible, Hold::NotWanted] {
             let held = Held { files: hold, reading: hold, processes: hold, ..Held::default() };
-            for network in [
+            let networks = [
                 Network::Open,
                 Network::NotPossible,
                 Network::Landlock,
                 Network::Bubblewrap,
                 Network::Unshare,
-            ] {
-                let words = words((held, network));
+            ];
+            let networks = networks.into_iter().map(Reached::ByCommands);
+            for reached in networks.chain([Reached::AllowedHosts]) {
+                let words = words((held, reached));
                 assert_eq!(lint(&words), [], "{words}");
             }
         }

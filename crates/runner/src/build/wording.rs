@@ -24,10 +24,27 @@ pub(super) fn names_file(words: &str, path: &Path) -> bool {
     words.any(|word| word == path || !is_ordinary && word.rsplit('/').next() == Some(&*name))
 }
 
-/// Whether a task is about tests that no longer run.
+/// Whether a task is about tests that no longer run, or of which fewer are left.
 pub(super) fn leaves_out_tests(order: &Order) -> bool {
-    const LEAVES_OUT: [&str; 8] =
-        ["remove", "removing", "delete", "deleting", "drop", "skip", "ignore", "obsolete"];
+    const LEAVES_OUT: [&str; 17] = [
+        "remove",
+        "removing",
+        "delete",
+        "deleting",
+        "drop",
+        "skip",
+        "ignore",
+        "obsolete",
+        "merge",
+        "merging",
+        "combin",
+        "consolidat",
+        "collaps",
+        "parametri",
+        "parameteri",
+        "prune",
+        "dedup",
+    ];
     let words = words_of(order).to_lowercase();
     let has = |part: &str| words.split(|c: char| !c.is_alphanumeric()).any(|w| w.starts_with(part));
     (has("test") || has("spec")) && LEAVES_OUT.iter().any(|part| has(part))

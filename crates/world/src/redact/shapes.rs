@@ -160,7 +160,9 @@ pub(super) fn key_in(line: &[u8]) -> Option<&'static str> {
             Shape::Key { kind, letters_min } if kind != BEARER => {
                 let key = exact(line, &hit.range(), anchor, fresh);
                 let Some(key) = key.and_then(|key| run(line, key, letters_min)) else { continue };
-                if is_drawn(&line[hit.end()..key.end]) {
+                // Manuals mark the keys that are for everybody to see.
+                let is_example = line[..key.end].ends_with(b"EXAMPLE");
+                if !is_example && is_drawn(&line[hit.end()..key.end]) {
                     return Some(kind);
                 }
                 at = key.end;

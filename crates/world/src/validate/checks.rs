@@ -209,10 +209,12 @@ impl Checks {
             if red.is_some() && !names_tests {
                 continue;
             }
+            let decides = |path: &Path| decides_which_tests_run(&workspace.directory().join(path));
             let counts = |path: &&PathBuf| match red {
                 // What failed for want of a file may be green because of it.
                 Some(red) => !red.speaks_of(path),
-                None => decides_which_tests_run(&workspace.directory().join(path)),
+                // New tests beside the file that decides may need it.
+                None => added.iter().any(|of| of.parent() == path.parent() && decides(of)),
             };
             let tests: Vec<PathBuf> = added.iter().filter(counts).cloned().collect();
             if tests.is_empty() {

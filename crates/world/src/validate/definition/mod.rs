@@ -290,7 +290,8 @@ fn script_line(manifest: &Path, script: &str) -> Option<String> {
     Some(manifest["scripts"][script].as_str()?.to_owned())
 }
 
-/// The module that `python -m` runs, or the program that `bundle exec` and the like run.
+/// The module that `python -m` runs, the program that `bundle exec` and the like run, or the part of
+/// cargo.
 fn module_of<'w>(name: &str, arguments: &'w [String]) -> Option<&'w str> {
     let first = arguments.first()?.as_str();
     let rest = arguments.get(1..).unwrap_or_default();
@@ -304,7 +305,7 @@ fn module_of<'w>(name: &str, arguments: &'w [String]) -> Option<&'w str> {
             }
             Some(module)
         }
-        ("npx", first) => Some(first),
+        ("npx" | "cargo", first) => Some(first),
         _ => None,
     }
 }

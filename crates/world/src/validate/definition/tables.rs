@@ -84,14 +84,14 @@ pub(super) const FILES: &[(&[&str], &[&str])] = &[
             ".eslintignore",
         ],
     ),
-    (&["playwright", "npm", "npx"], &["playwright.config.js", "playwright.config.ts"]),
+    (&["playwright"], &["playwright.config.js", "playwright.config.ts"]),
     (&["biome"], &["biome.json", "biome.jsonc"]),
     (&["tsc", "vue-tsc"], &["tsconfig.json"]),
     (&["golangci-lint"], &[".golangci.yml", ".golangci.yaml", ".golangci.toml"]),
     (&["rubocop"], &[".rubocop.yml"]),
     (&["phpstan"], &["phpstan.neon", "phpstan.neon.dist"]),
     (&["shellcheck"], &[".shellcheckrc"]),
-    (&["cargo"], &["clippy.toml", ".clippy.toml"]),
+    (&["clippy"], &["clippy.toml", ".clippy.toml"]),
 ];
 /// Modules that runners of tests load: a file of that name in the root is loaded instead.
 pub(super) const STANDARD_MODULES: &[&str] = &[

@@ -1,0 +1,135 @@
+//! Changed files that the checks are held to: tests, and what defines a check.
+//!
+//! They are put back before the checks, so that no check passes because it was edited. Where no check was
+//! red before the work, there is none to make pass by editing it: a change of tests with which the checks
+//! pass is work where they pass without it too, and a question where they do not.
+
+use std::path::PathBuf;
+
+use unstuck_core::fault::{Category, Fault, Files};
+use unstuck_world::scope;
+use unstuck_world::validate::{Checks, Held, Verdict};
+use unstuck_world::workspace::{Content, Workspace};
+
+use super::check::names;
+use super::settings::TaskSettings;
+use super::wording::belongs_to_tests;
+use super::world::Shared;
+use crate::world::Order;
+
+/// Protected files that were changed and that nothing sets free, and what a person said about them.
+pub(super) struct Guarded {
+    paths: Vec<PathBuf>,
+    said: Said,
+}
+
+/// What a person said about such a change.
+enum Said {
+    Nothing(Box<Fault>),
+    Allowed,
+    WithoutIt,
+}
+
+impl Guarded {
+    /// The files that a person allowed to change.
+    pub(super) fn allowed(&self) -> &[PathBuf] {
+        match self.said {
+            Said::Allowed => &self.paths,
+            Said::Nothing(_) | Said::WithoutIt => &[],
+        }
+    }
+
+    /// What a person is asked, where nothing was said yet.
+    fn question(&self, why: &str) -> Option<Fault> {
+        match &self.said {
+            Said::Nothing(fault) => {
+                let mut fault = Fault::clone(fault);
+                fault.message =
+                    format!("{} (validate.protect: {}; {why})", fault.message, names(&self.paths));
+                Some(fault)
+            }
+            Said::Allowed | Said::WithoutIt => None,
+        }
+    }
+}
+
+impl Shared {
+    /// The protected files that were changed beside those that are free.
+    pub(super) async fn guarded(
+        &self,
+        order: &Order,
+        (task, checks): (&TaskSettings, &Checks),
+        workspace: &Workspace,
+        free: &[PathBuf],
+    ) -> Result<Option<Guarded>, Fault> {
+        if checks.is_firm() || checks.commands().is_empty() {
+            return Ok(None);
+        }
+        let held = Held { scope: &task.scope, free };
+        let paths = checks.guarded(workspace, &workspace.changes().await?, held).await?;
+        let verdict = scope::Verdict { ask: paths.clone(), ..scope::Verdict::default() };
+        let Some(fault) = verdict.fault(None) else { return Ok(None) };
+        let said = if self.allowed(order, &fault).await {
+            Said::Allowed
+        } else if self.goes_without(order, &fault).await {
+            Said::WithoutIt
+        } else {
+            Said::Nothing(Box::new(fault))
+        };
+        Ok(Some(Guarded { paths, said }))
+    }
+
+    /// Looks at what checks say that were run with protected files put back: whether something is left of
+    /// the work, and what they say about it as the agent left it, which was `before`.
+    pub(super) async fn try_guarded(
+        &self,
+        order: &Order,
+        gates: (&TaskSettings, &Checks),
+        workspace: &Workspace,
+        (guarded, before): (&Guarded, &Content),
+        verdict: Verdict,
+    ) -> Result<Verdict, Fault> {
+        let at = (order.effect.run, self.clock.now());
+        // What fails as it did before is judged later.
+        let is_green = matches!(&verdict, Verdict::Green(seen) if seen.red_at_base.is_empty());
+        if is_green && workspace.changes().await?.is_empty() {
+            let Some(question) = guarded.question("nothing else was changed") else {
+                let named = names(&guarded.paths);
+                let message = format!("a person wants the work done without a change of {named}");
+                let files = guarded.paths.iter().map(|path| path.display().to_string()).collect();
+                let context = Files { files, ..Files::default() };
+                return Err(Fault::scope_forbidden("scope", message, context));
+            };
+            workspace.go_back_to(before, at.0, at.1).await?;
+            return Err(question);
+        }
+        let is_red = matches!(&verdict, Verdict::Red { fault, .. }
+            if fault.category() == Category::Validation);
+        let are_tests = guarded.paths.iter().all(|path| belongs_to_tests(path));
+        let is_worth_it = is_red || is_green && are_tests;
+        let why = "the checks pass with this change and fail without it";
+        let question = guarded.question(why);
+        if !is_worth_it || question.is_none() || !self.was_green(order, gates.0) {
+            return Ok(verdict);
+        }
+        let after = workspace.content().await?;
+        workspace.go_back_to(before, at.0, at.1).await?;
+        let with = self.run_checks(order, gates, workspace, &guarded.paths).await?;
+        match (with, question) {
+            (Verdict::Green(_), Some(question)) if is_red => Err(question),
+            (Verdict::Green(seen), _) if is_green && seen.proves_less.is_empty() => {
+                Ok(Verdict::Green(seen))
+            }
+            _ => {
+                workspace.go_back_to(&after, at.0, at.1).await?;
+                Ok(verdict)
+            }
+        }
+    }
+
+    /// Whether no check was red before the work.
+    pub(super) fn was_green(&self, order: &Order, task: &TaskSettings) -> bool {
+        let known = self.baselines.known(order.build, &task.gates);
+        known.is_some_and(|baseline| baseline.red().next().is_none())
+    }
+}
