@@ -39,7 +39,7 @@ pub(super) fn leaves_out_tests(order: &Order) -> bool {
         "merging",
         "combin",
         "consolidat",
-        "collaps",
+        "collapse",
         "parametri",
         "parameteri",
         "prune",
