@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         print(f"nights: there is no scenario {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     scenarios = [_try_out(each, options.set) for each in scenarios]
-    nights = list(_chosen(scenarios, options))
+    nights = list(_possible(_chosen(scenarios, options)))
     if options.list:
         for each in scenarios:
             print(f"{each.name:<36} {each.title}")
@@ -119,6 +119,19 @@ def _chosen(scenarios: list[Scenario], options: argparse.Namespace) -> Iterable[
             agents = [agent for agent in agents if agent in ("api", ("claude", "codex")[at % 2])]
         for agent in agents:
             yield Night(each, agent)
+
+
+def _possible(nights: Iterable[Night]) -> Iterable[Night]:
+    """The nights whose programs are installed; of the others it is said which programs they need."""
+    left_out: dict[str, int] = {}
+    for night in nights:
+        missing = [name for name in night.scenario.needs if not shutil.which(name)]
+        if missing:
+            left_out[missing[0]] = left_out.get(missing[0], 0) + 1
+        else:
+            yield night
+    for name, count in left_out.items():
+        print(f"nights: {count} left out, because {name} is not installed", file=sys.stderr)
 
 
 def _tools(options: argparse.Namespace) -> Tools:

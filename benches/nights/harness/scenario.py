@@ -95,6 +95,7 @@ class Scenario:
     executable: tuple[str, ...]
     ignored: dict[str, str]
     programs: dict[str, str]
+    needs: tuple[str, ...]
     settings: str
     before: tuple[str, ...]
     after_init: tuple[str, ...]
@@ -118,7 +119,7 @@ EXPECT = {
     "gap_min", "gap_max", "agents", "served", "left_seconds_max", "end_seconds_max",
 }
 KNOWN = {
-    "title", "proves", "rows", "ci", "agents", "base", "files", "executable", "ignored", "programs",
+    "title", "proves", "rows", "ci", "agents", "base", "files", "executable", "ignored", "programs", "needs",
     "settings", "before", "after_init", "env", "model", "step", "shop", "github", "expect", "goal",
     "max_wait", "peer", "tasks",
 }
@@ -162,6 +163,7 @@ def _scenario(name: str, raw: dict[str, Any], bases: Path) -> Scenario:
         executable=tuple([*base.get("executable", []), *raw.get("executable", [])]),
         ignored=raw.get("ignored", {}),
         programs=raw.get("programs", {}),
+        needs=tuple(raw.get("needs", [])),
         settings=raw.get("settings", ""),
         before=tuple(raw.get("before", [])),
         after_init=tuple(raw.get("after_init", [])),

@@ -51,6 +51,7 @@ impl Runner {
             context,
             nudged: task.nudged == Some(effect.run),
             cut_off: cut_off(task, &effect),
+            guidance: task.guidance.as_ref().and_then(|guidance| guidance.text.clone()),
             mended: mended(task, &effect),
             broke,
             task: spec,

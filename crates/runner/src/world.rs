@@ -60,6 +60,9 @@ pub struct Order {
     /// What an agent has to know about the commands that it was cut off from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<String>,
+    /// What a person last wrote about the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidance: Option<Arc<str>>,
     /// What a script stood still over, which a person says is mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mended: Option<Arc<Fault>>,

@@ -16,6 +16,8 @@ const SETUP: &str = "setup";
 pub const OF_AGENT: &str = "agent";
 /// The source of a check that takes too long before any agent has worked.
 pub const SLOW_BASE: &str = "validate:base:timeout";
+/// Where files were met that change how the checks run.
+pub const CHECK_FILES: &str = "scope:checks";
 /// The source of a check that cannot pass until a person has added a line to the settings: no agent can
 /// help it.
 pub const KEPT_BASE: &str = "validate:base:kept";
@@ -173,6 +175,11 @@ impl Fault {
     /// Whether a check took too long at the base, before any agent worked.
     pub fn is_of_slow_base(&self) -> bool {
         self.source == SLOW_BASE
+    }
+
+    /// Whether files were taken back because they change how the checks run.
+    pub fn is_of_check_files(&self) -> bool {
+        self.source == CHECK_FILES
     }
 
     /// Whether only a line in the settings helps: its cause says in a sentence what was kept from what.

@@ -19,6 +19,6 @@ pub use context::{
     Limit, LimitKind, Logic, Missing, NoProgress, Permission, Provider, RateLimit, Repeated,
     Timeout, Tool, Validation,
 };
-pub use fault::{ClassifiedBy, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT, SLOW_BASE};
+pub use fault::{CHECK_FILES, ClassifiedBy, Fault, KEPT_BASE, KEPT_HOOK, OF_AGENT, SLOW_BASE};
 pub use page::{facts, page};
 pub use table::{Code, Kind};

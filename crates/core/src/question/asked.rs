@@ -54,6 +54,8 @@ pub struct Asked<'a> {
     /// What our own fence kept a check or a hook from, as a sentence; `what` is then the line of the
     /// settings that allows it.
     pub kept: Option<&'a str>,
+    /// Why a change needs a person's yes, as a sentence.
+    pub why: Option<&'a str>,
     /// The command that shows the whole change, where it is about one.
     pub whole_change: Option<&'a str>,
     /// What the agent itself asked.
@@ -135,6 +137,7 @@ impl<'a> Asked<'a> {
             setup_ended: None,
             check_ended: None,
             kept: None,
+            why: None,
             whole_change: None,
             agent_question: None,
             answered_before: None,

@@ -158,6 +158,7 @@ impl Problem<'_> {
                     setup_ended: asked.setup_ended,
                     check_ended: asked.check_ended,
                     kept: asked.kept,
+                    why: asked.why,
                     again: asked.reason.is_repeated(),
                 };
                 let said = obstacle(code, &about);

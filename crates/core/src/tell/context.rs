@@ -157,7 +157,9 @@ impl About<'_> {
             }
             (Some(Step::Attempt { start: Start::Fresh }), _) => Tree::Base,
             (Some(Step::Repair { .. }), patch) => Tree::CheckedOut { patch: patch.flatten() },
-            (Some(_), Some(patch)) => Tree::TakenBack { patch },
+            (Some(_), Some(patch)) => {
+                Tree::TakenBack { patch, for_good: !failure.is_some_and(Fault::is_of_check_files) }
+            }
             (Some(_), None) if failure.is_some_and(|asked| self.asked_before_a_change(asked)) => {
                 Tree::Base
             }

@@ -86,8 +86,8 @@ pub enum Narration<'a> {
     TakenUpAgain { title: &'a str },
     /// Changes outside the fence were taken back.
     TakenBack { title: &'a str, files: u32 },
-    /// Changed checks were put back before they ran.
-    ChecksRestored { title: &'a str, files: u32 },
+    /// Files were taken back that change how the checks run.
+    CheckFilesTakenBack { title: &'a str, files: u32 },
     /// A push did not arrive and is sent again.
     PushedAgain { title: &'a str },
     /// A push arrived although git reported a failure.
@@ -207,10 +207,10 @@ pub fn narrate(narration: &Narration<'_>, work: Work) -> String {
             count(files.max(1), "file", "files"),
             name(title)
         ),
-        N::ChecksRestored { title, files } => format!(
-            "I put back {} of the checks that {} had changed.",
+        N::CheckFilesTakenBack { title, files } => format!(
+            "{} added {} that would change how the checks run. I took that back and kept a copy.",
+            start(title),
             count(files.max(1), "file", "files"),
-            name(title)
         ),
         N::PushedAgain { title } => {
             format!("The push of {} did not arrive, so I try it again.", name(title))
@@ -307,7 +307,7 @@ fn answered(
     };
     match (decision, words) {
         (Decision::ProvideGuidance, Some(words)) => {
-            format!("You said {words}, so I go on with {what} and a fresh set of tries.")
+            format!("You said {words}, so I go on with {what}.")
         }
         (_, Some(words)) => {
             let done = chosen(decision, &what);
@@ -327,7 +327,7 @@ fn chosen(decision: Decision, what: &str) -> String {
             format!("You said no, so I take back what was changed and leave out {what}.")
         }
         Decision::ProvideGuidance => {
-            format!("You gave me a hint, so I go on with {what} and a fresh set of tries.")
+            format!("You gave me a hint, so I go on with {what}.")
         }
         Decision::SimplerVersion => format!("You answered, so I do a simpler version of {what}."),
         Decision::ItHappened => format!("You say it happened, so I go on with {what}."),

@@ -99,7 +99,11 @@ fn words<'a>(state: &'a State, policy: &Policy, recorded: &'a Recorded) -> Optio
         Event::FaultMet { fault, task, .. } => match &fault.kind {
             Kind::ScopeForbidden(context) | Kind::ScopeOutsideAllowed(context) => {
                 let files = u32::try_from(context.files.len()).unwrap_or(u32::MAX);
-                Narration::TakenBack { title: title(*task), files }
+                let title = title(*task);
+                match fault.is_of_check_files() {
+                    true => Narration::CheckFilesTakenBack { title, files },
+                    false => Narration::TakenBack { title, files },
+                }
             }
             _ => return None,
         },

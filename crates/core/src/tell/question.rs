@@ -72,6 +72,7 @@ fn told<T>(state: &State, question: &Question, now: Time, tell: impl FnOnce(&Ask
         setup_ended: hints.setup_ended,
         check_ended: hints.check_ended,
         kept: hints.kept,
+        why: hints.why,
         whole_change: Some(&whole),
         agent_question: hints.asked,
         answered_before: hints.asked.and_then(|_| answered_before(&tasks)),
@@ -258,6 +259,7 @@ struct Hints<'a> {
     setup_ended: Option<&'a str>,
     check_ended: Option<&'a str>,
     kept: Option<&'a str>,
+    why: Option<&'a str>,
     asked: Option<&'a str>,
     options: &'a [String],
     risk: Risk,
@@ -345,12 +347,14 @@ fn hints<'a>(state: &'a State, question: &'a Question) -> Hints<'a> {
         Some(Kind::PermissionCommandBlocked(of)) => command(of),
         Some(Kind::PermissionFileAccess(of)) => {
             let guarded = question.fault.as_ref().is_some_and(|fault| fault.is_of_agent());
+            let why = question.fault.as_ref().and_then(|fault| fault.cause.as_deref());
             let risk = match Risk::of_path(&of.what) {
                 Risk::Usual if guarded => Risk::Guarded,
                 risk => risk,
             };
             let program = of.agent.as_deref().and_then(provider_called);
-            Hints { program, risk, ..Hints::what(&of.what) }
+            let why = why.filter(|_| !guarded);
+            Hints { program, risk, why, ..Hints::what(&of.what) }
         }
         Some(Kind::PermissionSkipDenied(of)) => Hints::what(&of.what),
         Some(Kind::PreconditionInput(c)) => {

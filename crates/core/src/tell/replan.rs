@@ -118,6 +118,8 @@ pub enum Tree<'a> {
     TakenBack {
         /// Where what was taken back is saved.
         patch: Option<&'a str>,
+        /// Whether they must not be made again.
+        for_good: bool,
     },
     /// Whatever a runtime elsewhere has: it is not ours to reset.
     Elsewhere,
@@ -301,9 +303,13 @@ fn tree(tree: Tree<'_>, answered: bool) -> Option<String> {
              others had changed is gone from it.{}",
             saved(patch, "What was taken back")
         ),
-        Tree::TakenBack { patch } => format!(
+        Tree::TakenBack { patch, for_good: true } => format!(
             "The changes outside your scope were taken back; the rest is still there.{} Do not \
              make them again, by any tool.",
+            saved(patch, "What was taken back")
+        ),
+        Tree::TakenBack { patch, for_good: false } => format!(
+            "What changes how the checks run was taken back; the rest is still there.{}",
             saved(patch, "What was taken back")
         ),
     })

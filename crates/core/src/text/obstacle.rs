@@ -23,6 +23,8 @@ pub struct Obstacle<'a> {
     pub check_ended: Option<&'a str>,
     /// What our own fence kept a check or a hook from, as a sentence.
     pub kept: Option<&'a str>,
+    /// Why a change needs a person's yes, as a sentence.
+    pub why: Option<&'a str>,
     /// Whether it was met more than once.
     pub again: bool,
 }
@@ -114,7 +116,8 @@ pub fn obstacle(code: Code, about: &Obstacle<'_>) -> String {
             return named("the AI helper wants to run a command that the rules here do not allow");
         }
         Code::PermissionFileAccess => {
-            return named("the work has changed something that needs your yes first");
+            let said = named("the work has changed something that needs your yes first");
+            return about.why.map_or(said.clone(), |why| format!("{said} {why}"));
         }
         Code::AuthInvalid => {
             return capital(&refused(account, about));

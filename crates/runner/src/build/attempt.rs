@@ -274,8 +274,7 @@ impl Shared {
             let fault = explain_refused(fault, egress.as_ref());
             ask_about_setup(fault, &settings.setup, refused)
         })?;
-        let words = format!("{}\n{}", order.task.title, order.task.goal);
-        workspace.note_named(&self.task(order)?.scope, &words)?;
+        workspace.note_named(&self.task(order)?.scope, &words_of(order))?;
         Ok(workspace)
     }
 

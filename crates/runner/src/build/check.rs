@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use unstuck_core::engine::Outcome;
-use unstuck_core::fault::{Category, Fault, Files, Gate, Kind, Missing, Validation};
+use unstuck_core::fault::{CHECK_FILES, Category, Fault, Files, Gate, Kind, Missing, Validation};
 use unstuck_world::commands::{Commands, Rules};
 use unstuck_world::scope;
 use unstuck_world::validate::{
@@ -14,14 +14,15 @@ use unstuck_world::workspace::{Change, ChangeKind, Workspace, name_ignored};
 
 use super::egress::explain_refused;
 use super::settings::TaskSettings;
-use super::wording::{
-    belongs_to_tests, changes_tests, is_named_in, leaves_out_tests, names_file, words_of,
-};
+use super::wording::{belongs_to_tests, changes_tests, is_named_in, names_file, words_of};
 use super::worker::Worker;
 use super::world::{Shared, failed};
 use crate::decider::{Look, Looked};
 use crate::lock::lock;
 use crate::world::Order;
+
+/// Why a change of a protected file is asked about.
+const PROTECTED: &str = "The checks rest on it, so `validate.protect` protects it.";
 
 impl Shared {
     pub(super) async fn check(&self, order: &Order) -> Outcome {
@@ -104,12 +105,11 @@ impl Shared {
             Some(_) if self.tells_first(order, task, &verdict.ask) => {
                 Err(self.tell_first(order, workspace, &verdict.ask).await?)
             }
+            Some(fault) if protected.is_empty() => Err(fault),
             Some(mut fault) => {
-                if !protected.is_empty() {
-                    let paths = names(&protected);
-                    fault.message = format!("{} (validate.protect: {paths})", fault.message);
-                }
-                Err(fault)
+                let paths = names(&protected);
+                fault.message = format!("{} (validate.protect: {paths})", fault.message);
+                Err(fault.caused_by(PROTECTED))
             }
             None => Ok(()),
         }
@@ -144,7 +144,7 @@ impl Shared {
              they are. If the goal needs the file, add it again, and a person is asked about it",
             names(paths)
         );
-        Ok(Fault::scope_forbidden("scope", message, context))
+        Ok(Fault::scope_forbidden(CHECK_FILES, message, context))
     }
 
     /// Puts files back that a person wants left as they were. Where nothing else was changed, the
@@ -313,9 +313,12 @@ impl Shared {
         // Where a fresh checkout decides, what lies in the worktree does not.
         if let Some(fault) = seen.proves_less.first()
             && !self.confirms(gate, &seen)
-            && !leaves_out_tests(order)
+            && let Err(fault) = self.judge_fewer(order, task, workspace, fault.clone()).await
         {
-            return Ok(Verdict::Red { fault: Box::new(fault.clone()), seen });
+            if fault.category() != Category::Validation {
+                return Err(fault);
+            }
+            return Ok(Verdict::Red { fault: Box::new(fault), seen });
         }
         if seen.red_at_base.is_empty() {
             return Ok(Verdict::Green(seen));
@@ -395,7 +398,7 @@ fn require_left(seen: &Seen, changes: &[Change]) -> Result<(), Fault> {
         "nothing is left of the change: {protected} is protected (validate.protect) and was put back \
          before the checks"
     );
-    let what = format!("leave to change {protected}, which validate.protect protects");
+    let what = format!("permission to change {protected}, which validate.protect protects");
     Err(Fault::precondition_missing("validate.protect", message, Missing { what }))
 }
 

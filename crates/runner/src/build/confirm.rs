@@ -10,7 +10,6 @@ use unstuck_world::workspace::Workspace;
 
 use super::egress::explain_refused;
 use super::settings::TaskSettings;
-use super::wording::leaves_out_tests;
 use super::world::Shared;
 use crate::world::Order;
 
@@ -22,7 +21,7 @@ const ONLY_HERE: &str = "[This is how it ends in a fresh checkout of the change,
 impl Shared {
     /// Runs checks that passed once more in a fresh checkout of the change, where they were red before
     /// the work began or passed only at the second time, or where something was installed or removed. That
-    /// fewer tests run is an error unless a person allowed the tests' change.
+    /// fewer tests run is an error unless a person allowed it (`fewer_tests.rs`).
     pub(super) async fn confirm(
         &self,
         order: &Order,
@@ -51,7 +50,7 @@ impl Shared {
         }
         self.settings.project.discard(place).await?;
         match checked.map_err(|fault| self.blame_leftovers(fault, checks))? {
-            Some(fault) if !leaves_out_tests(order) && !allows_tests => Err(fault),
+            Some(fault) if !allows_tests => self.judge_fewer(order, task, workspace, fault).await,
             _ => Ok(()),
         }
     }

@@ -1,8 +1,8 @@
 //! Changed files that the checks are held to: tests, and what defines a check.
 //!
-//! They are put back before the checks, so that no check passes because it was edited. Where no check was
-//! red before the work, there is none to make pass by editing it: a change of tests with which the checks
-//! pass is work where they pass without it too, and a question where they do not.
+//! They are put back before the checks, so that no check passes because it was edited. A change of tests is
+//! work where the checks pass without it and with it. Where no check was red before the work, there is none
+//! to make pass by editing it: a change without which the checks fail is a question.
 
 use std::path::PathBuf;
 
@@ -44,9 +44,9 @@ impl Guarded {
         match &self.said {
             Said::Nothing(fault) => {
                 let mut fault = Fault::clone(fault);
-                fault.message =
-                    format!("{} (validate.protect: {}; {why})", fault.message, names(&self.paths));
-                Some(fault)
+                let paths = names(&self.paths);
+                fault.message = format!("{} (validate.protect: {paths})", fault.message);
+                Some(fault.caused_by(why))
             }
             Said::Allowed | Said::WithoutIt => None,
         }
@@ -93,7 +93,7 @@ impl Shared {
         // What fails as it did before is judged later.
         let is_green = matches!(&verdict, Verdict::Green(seen) if seen.red_at_base.is_empty());
         if is_green && workspace.changes().await?.is_empty() {
-            let Some(question) = guarded.question("nothing else was changed") else {
+            let Some(question) = guarded.question("Nothing else was changed.") else {
                 let named = names(&guarded.paths);
                 let message = format!("a person wants the work done without a change of {named}");
                 let files = guarded.paths.iter().map(|path| path.display().to_string()).collect();
@@ -107,9 +107,12 @@ impl Shared {
             if fault.category() == Category::Validation);
         let are_tests = guarded.paths.iter().all(|path| belongs_to_tests(path));
         let is_worth_it = is_red || is_green && are_tests;
-        let why = "the checks pass with this change and fail without it";
+        let why = "The checks pass with this change and fail without it.";
         let question = guarded.question(why);
-        if !is_worth_it || question.is_none() || !self.was_green(order, gates.0) {
+        // What was red must not pass by a changed test. Where it passes without the change, that is no
+        // question.
+        let may_be_with_it = is_green || self.was_green(order, gates.0);
+        if !is_worth_it || question.is_none() || !may_be_with_it {
             return Ok(verdict);
         }
         let after = workspace.content().await?;

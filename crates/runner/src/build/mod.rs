@@ -18,6 +18,7 @@ mod connect;
 mod declared;
 mod denied;
 mod egress;
+mod fewer_tests;
 mod follow;
 mod guarded;
 mod left_out;

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use crate::world::Order;
 
-/// What a task says in words.
+/// What a task and a person say in words.
 pub(super) fn words_of(order: &Order) -> String {
-    format!("{}\n{}", order.task.title, order.task.goal)
+    let task = &order.task;
+    let guidance = order.guidance.as_deref().unwrap_or_default();
+    format!("{}\n{}\n{}\n{guidance}", task.title, task.goal, task.brief)
 }
 
 /// Whether words hold the name of a file.
@@ -24,9 +26,68 @@ pub(super) fn names_file(words: &str, path: &Path) -> bool {
     words.any(|word| word == path || !is_ordinary && word.rsplit('/').next() == Some(&*name))
 }
 
-/// Whether a task is about tests that no longer run, or of which fewer are left.
-pub(super) fn leaves_out_tests(order: &Order) -> bool {
-    const LEAVES_OUT: [&str; 17] = [
+/// Whether words say that something is taken away or put together.
+pub(super) fn removes_something(words: &str) -> bool {
+    affirmed(words).iter().flatten().any(|word| is_removing(word))
+}
+
+/// Whether words say that tests go, or that several become one.
+pub(super) fn removes_tests(words: &str) -> bool {
+    let sentences = affirmed(words);
+    let mut sentences = sentences.iter().map(Vec::as_slice);
+    sentences.any(|sentence| {
+        let removes = sentence.iter().any(|word| is_removing(word));
+        removes
+            && (0..sentence.len()).any(|at| is_test(&sentence[at]) && !has_to_pass(sentence, at))
+    })
+}
+
+/// Whether words say that tests are changed or added as part of the work: "in the tests as well",
+/// "update the snapshots", "with a test". A test that has to pass is not meant.
+pub(super) fn changes_tests(words: &str) -> bool {
+    let sentences = affirmed(words);
+    sentences.iter().any(|sentence| {
+        (0..sentence.len()).any(|at| is_test(&sentence[at]) && is_changed(sentence, at))
+    })
+}
+
+/// Whether the test at a place of a sentence is one that is to be changed or added.
+fn is_changed(sentence: &[String], at: usize) -> bool {
+    const CHANGING: [&str; 18] = [
+        "add", "adapt", "adjust", "convert", "create", "cover", "extend", "migrate", "move",
+        "port", "refactor", "rename", "reword", "rewrite", "simplify", "split", "update", "write",
+    ];
+    const BEFORE: [&str; 5] = ["in", "and", "with", "including", "also"];
+    const BETWEEN: [&str; 12] =
+        ["a", "all", "an", "any", "its", "new", "our", "the", "their", "these", "those", "unit"];
+    const AFTER: [&str; 2] = ["too", "as"];
+    let one_of = |list: &[&str], word: &String| list.contains(&word.as_str());
+    let before = sentence[..at].iter().rev().find(|word| !one_of(&BETWEEN, word));
+    // "Test it" has neither an article nor a plural.
+    let is_noun = sentence[at].ends_with('s') || at > 0 && one_of(&BETWEEN, &sentence[at - 1]);
+    let near = &sentence[at.saturating_sub(4)..at];
+    let is_meant = before.is_some_and(|word| one_of(&BEFORE, word))
+        || near.iter().any(|word| one_of(&CHANGING, word))
+        || sentence.get(at + 1).is_some_and(|word| one_of(&AFTER, word)) && is_noun;
+    is_meant && is_noun && !has_to_pass(sentence, at)
+}
+
+/// Whether the test at a place of a sentence is one that has to pass.
+fn has_to_pass(sentence: &[String], at: usize) -> bool {
+    const PASSING: [&str; 9] =
+        ["pass", "passes", "passing", "green", "succeed", "work", "run", "fail", "fails"];
+    const BETWEEN: [&str; 8] = ["still", "must", "to", "should", "all", "are", "is", "have"];
+    let after = sentence[at + 1..].iter().map(String::as_str);
+    after.skip_while(|word| BETWEEN.contains(word)).take(1).any(|word| PASSING.contains(&word))
+}
+
+fn is_test(word: &str) -> bool {
+    let kinds = ["test", "spec", "snapshot", "fixture", "golden"];
+    kinds.contains(&word.strip_suffix('s').unwrap_or(word))
+}
+
+fn is_removing(word: &str) -> bool {
+    const REMOVING: [&str; 17] = [
         "remove",
         "removing",
         "delete",
@@ -45,43 +106,19 @@ pub(super) fn leaves_out_tests(order: &Order) -> bool {
         "prune",
         "dedup",
     ];
-    let words = words_of(order).to_lowercase();
-    let has = |part: &str| words.split(|c: char| !c.is_alphanumeric()).any(|w| w.starts_with(part));
-    (has("test") || has("spec")) && LEAVES_OUT.iter().any(|part| has(part))
+    REMOVING.iter().any(|part| word.starts_with(part))
 }
 
-/// Whether words say that tests are changed or added as part of the work: "in the tests as well",
-/// "update the snapshots", "with a test". A test that has to pass is not meant.
-pub(super) fn changes_tests(words: &str) -> bool {
-    const CHANGING: [&str; 18] = [
-        "add", "adapt", "adjust", "convert", "create", "cover", "extend", "migrate", "move",
-        "port", "refactor", "rename", "reword", "rewrite", "simplify", "split", "update", "write",
-    ];
-    const BEFORE: [&str; 5] = ["in", "and", "with", "including", "also"];
-    const BETWEEN: [&str; 12] =
-        ["a", "all", "an", "any", "its", "new", "our", "the", "their", "these", "those", "unit"];
-    const AFTER: [&str; 2] = ["too", "as"];
-    const PASSING: [&str; 9] =
-        ["pass", "passes", "passing", "green", "succeed", "work", "run", "fail", "fails"];
-    let words = words.to_lowercase();
-    let words: Vec<&str> =
-        words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let is_test = |word: &&str| {
-        let kinds = ["test", "spec", "snapshot", "fixture", "golden"];
-        kinds.iter().any(|kind| word.strip_suffix('s').unwrap_or(word) == *kind)
-    };
-    let tests = words.iter().enumerate().filter(|(_, word)| is_test(word));
-    tests.into_iter().any(|(at, _)| {
-        let next = words.get(at + 1).copied().unwrap_or_default();
-        let before = words[..at].iter().rev().find(|word| !BETWEEN.contains(word));
-        // "Test it" has neither an article nor a plural.
-        let is_noun = words[at].ends_with('s') || at > 0 && BETWEEN.contains(&words[at - 1]);
-        let near = &words[at.saturating_sub(4)..at];
-        let is_meant = before.is_some_and(|word| BEFORE.contains(word))
-            || near.iter().any(|word| CHANGING.contains(word))
-            || AFTER.contains(&next) && is_noun;
-        is_meant && is_noun && !PASSING.contains(&next)
-    })
+/// The sentences of a text in small letters, word by word, without those that say what is not to be.
+fn affirmed(text: &str) -> Vec<Vec<String>> {
+    const NOT: [&str; 4] = ["not", "never", "don", "without"];
+    let text = text.to_lowercase();
+    let sentences = text.split(|c: char| "\n;!?".contains(c)).flat_map(|line| line.split(". "));
+    let words = sentences.map(|sentence| {
+        let words = sentence.split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    });
+    words.filter(|words| !words.iter().any(|word| NOT.contains(&word.as_str()))).collect()
 }
 
 /// Whether a file belongs to tests by its path.
@@ -109,10 +146,31 @@ mod tests {
             ("fix the failing tests", false),
             ("fix add and test it", false),
             ("add a function triple to calc.py", false),
+            ("Round the result. Do not update the tests.", false),
+            ("Round the result.\n- Add a test for a fraction.", true),
             ("", false),
         ];
         for (words, expected) in table {
             assert_eq!(changes_tests(words), expected, "{words}");
         }
+    }
+
+    #[test]
+    fn words_say_whether_tests_go() {
+        let table = [
+            ("delete the module legacy and its tests", true),
+            ("merge the three add tests into one", true),
+            ("The tests of legacy go with it: delete them.", true),
+            ("Remove the old parser.\n- all tests pass", false),
+            ("remove the old parser; the tests still have to pass", false),
+            ("remove the old parser, the tests must pass", false),
+            ("Round it. Do not delete tests.", false),
+            ("delete the dead module legacy", false),
+        ];
+        for (words, expected) in table {
+            assert_eq!(removes_tests(words), expected, "{words}");
+        }
+        assert!(removes_something("delete the dead module legacy"));
+        assert!(!removes_something("add a module"));
     }
 }

@@ -60,6 +60,8 @@ pub(crate) struct Shared {
     pub(super) denied: Denied,
     /// Tasks whose agent was told that it added a file that changes how the checks run.
     pub(super) told_first: Mutex<BTreeSet<TaskId>>,
+    /// Tasks whose agent was told that fewer tests run.
+    pub(super) told_fewer: Mutex<BTreeSet<TaskId>>,
     pub(super) walls_told: AtomicBool,
     /// Nothing more is performed.
     over: CancellationToken,
@@ -153,6 +155,7 @@ impl Shared {
             baselines: Baselines::new(&settings.runs, &settings.start),
             denied: Denied::default(),
             told_first: Mutex::default(),
+            told_fewer: Mutex::default(),
             connector: Connector::new(settings.credentials.clone()),
             walls_told: AtomicBool::new(false),
             over: CancellationToken::new(),

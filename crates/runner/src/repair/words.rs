@@ -119,6 +119,7 @@ mod tests {
             context: Some("THE SCRIPT FAILED".to_owned()),
             nudged: false,
             cut_off: None,
+            guidance: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error(
                 "exec:nightly",

@@ -149,6 +149,7 @@ impl Stage {
             context: None,
             nudged: false,
             cut_off: None,
+            guidance: None,
             mended: None,
             broke: Some(Arc::new(Fault::logic_error("exec", "not good", Logic::default()))),
         };

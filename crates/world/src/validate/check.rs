@@ -200,7 +200,10 @@ impl Check<'_> {
             Some(now) => now.to_string(),
             None => "none".to_owned(),
         };
-        let message = format!("{} runs fewer tests than before the work", self.command);
+        let message = format!(
+            "`{}` passes with fewer tests than before: {now} instead of {ran}",
+            self.command
+        );
         let output = format!(
             "[{} passes, and it runs fewer tests than before the work: {now} instead of {ran}. A test \
              that is removed, skipped, ignored or not found any more proves nothing; tests that the goal \

@@ -1,10 +1,14 @@
 //! Paths that tools make beside the work, by the names that their ecosystems agree on.
 //!
 //! A name that could be anything (`dist`, `build`, `target`) counts only beside the file of the tool
-//! that makes it. What git tracks at the base below such a folder makes the folder work again; that
+//! that makes it, or where it holds what the tool makes. A compiled file is told by its bytes where its
+//! ending could be another's (a model `cube.obj`). What git tracks at the base below such a folder makes the folder work again; that
 //! is for the caller to look up.
 
 use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// A folder that a tool fills.
@@ -49,15 +53,7 @@ const FOLDERS: &[Folder] = &[
     folder("coverage", &["package.json", "Gemfile", "pubspec.yaml"]),
     folder(
         "build",
-        &[
-            "CMakeLists.txt",
-            "meson.build",
-            "build.gradle",
-            "build.gradle.kts",
-            "pyproject.toml",
-            "setup.py",
-            "pubspec.yaml",
-        ],
+        &["CMakeLists.txt", "meson.build", "build.gradle", "build.gradle.kts", "pubspec.yaml"],
     ),
     folder("_build", &["mix.exs", "dune-project"]),
     folder("deps", &["mix.exs"]),
@@ -67,8 +63,18 @@ const FOLDERS: &[Folder] = &[
 const ENVIRONMENT_MARK: &str = "pyvenv.cfg";
 /// Endings of folders that packaging tools of Python make.
 const FOLDER_ENDINGS: [&str; 2] = [".egg-info", ".dist-info"];
+/// What Python's packaging tools put into `build`, by its beginning.
+const IN_PYTHON_BUILD: [&str; 3] = ["lib", "bdist.", "temp."];
 /// Endings of compiled files.
-const FILE_ENDINGS: [&str; 6] = ["pyc", "pyo", "class", "o", "obj", "tsbuildinfo"];
+const FILE_ENDINGS: [&str; 4] = ["pyc", "pyo", "class", "tsbuildinfo"];
+/// Endings of files that are compiled where they are no text.
+const OBJECT_ENDINGS: [&str; 2] = ["o", "obj"];
+/// How programs begin that a compiler makes: ELF, Mach-O.
+const PROGRAM_MARKS: [&[u8]; 3] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
+/// Endings of such programs; most have none.
+const PROGRAM_ENDINGS: [&str; 3] = ["out", "test", "exe"];
+/// How much of a file is looked at.
+const LOOKED_AT: u64 = 1024;
 /// Names of files that tools leave.
 const FILES: [&str; 7] = [
     ".coverage",
@@ -100,7 +106,7 @@ pub(super) fn by_product(root: &Path, path: &Path) -> Option<ByProduct> {
         }
         above = here;
     }
-    is_file_of_a_tool(path).then_some(ByProduct::File)
+    is_file_of_a_tool(root, path).then_some(ByProduct::File)
 }
 
 fn is_folder(root: &Path, path: &Path) -> bool {
@@ -112,18 +118,51 @@ fn is_folder_of_a_tool(parent: &Path, name: &OsStr) -> bool {
     let listed = FOLDERS.iter().find(|folder| folder.name == text);
     match listed {
         Some(Folder { beside: [], .. }) => true,
-        Some(Folder { beside, .. }) => beside.iter().any(|file| parent.join(file).is_file()),
-        None => {
+        Some(Folder { beside, .. }) if beside.iter().any(|file| parent.join(file).is_file()) => {
+            true
+        }
+        Some(_) | None => {
             FOLDER_ENDINGS.iter().any(|ending| text.ends_with(ending))
                 || parent.join(name).join(ENVIRONMENT_MARK).is_file()
+                || text == "build" && is_python_build(&parent.join(name))
         }
     }
 }
 
-fn is_file_of_a_tool(path: &Path) -> bool {
+fn is_python_build(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name());
+    names.any(|name| {
+        let name = name.to_string_lossy();
+        IN_PYTHON_BUILD.iter().any(|begins| name.starts_with(begins))
+    })
+}
+
+fn is_file_of_a_tool(root: &Path, path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
+    let ending = path.extension();
+    let ends_with = |known: &[&str]| ending.is_some_and(|is| known.iter().any(|one| is == *one));
     FILES.iter().any(|file| name == *file)
-        || path.extension().is_some_and(|ending| FILE_ENDINGS.iter().any(|known| ending == *known))
+        || ends_with(&FILE_ENDINGS)
+        || ends_with(&OBJECT_ENDINGS) && first_bytes(&root.join(path)).contains(&0)
+        || (ending.is_none() || ends_with(&PROGRAM_ENDINGS)) && is_program(&root.join(path))
+}
+
+/// Whether a file is what a compiler leaves of a program, as `go build` and `cc` do.
+fn is_program(path: &Path) -> bool {
+    let found = fs::symlink_metadata(path);
+    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        && PROGRAM_MARKS.iter().any(|mark| first_bytes(path).starts_with(mark))
+}
+
+fn first_bytes(path: &Path) -> Vec<u8> {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let mut bytes = Vec::new();
+    if let Some(file) = is_file.then(|| fs::File::open(path).ok()).flatten() {
+        // What cannot be read has no mark of a tool.
+        let _ = file.take(LOOKED_AT).read_to_end(&mut bytes);
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -137,6 +176,20 @@ mod tests {
         std::fs::create_dir_all(root.join("app/env")).unwrap();
         std::fs::write(root.join("app/Cargo.toml"), "").unwrap();
         std::fs::write(root.join("app/env/pyvenv.cfg"), "").unwrap();
+        for (path, bytes) in [
+            ("cube.obj", &b"o cube\nv 0 0 0\n"[..]),
+            ("main.obj", &b"d\x86\0\0"[..]),
+            ("greet", &b"\x7fELF\x02"[..]),
+            ("greet.so", &b"\x7fELF\x02"[..]),
+            ("greet.sh", &b"#!/bin/sh\n"[..]),
+            ("py/build/release.sh", &b""[..]),
+            ("old/build/lib/calc.py", &b""[..]),
+        ] {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
         let below = |path: &str| Some(ByProduct::Below(path.into()));
         let cases = [
             ("node_modules/a/index.js", below("node_modules")),
@@ -149,6 +202,13 @@ mod tests {
             ("shop.egg-info/PKG-INFO", below("shop.egg-info")),
             ("dist/index.html", None),
             ("src/main.rs", None),
+            ("cube.obj", None),
+            ("main.obj", Some(ByProduct::File)),
+            ("greet", Some(ByProduct::File)),
+            ("greet.so", None),
+            ("greet.sh", None),
+            ("py/build/release.sh", None),
+            ("old/build/lib/calc.py", below("old/build")),
             ("node_modules", None),
         ];
         for (path, expected) in cases {

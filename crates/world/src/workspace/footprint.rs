@@ -157,7 +157,7 @@ impl Workspace {
         [FOOTPRINT, MARK, CHECKED].into_iter().try_for_each(|name| self.state.forget(name))
     }
 
-    /// Notes the folders that a task's scope names, and the files that its words name with their
+    /// Notes the folders that a task's scope or words name, and the files that its words name with their
     /// folders: what lies there is work, whatever tools or setup put there.
     pub fn note_named(&self, scope: &Scope, words: &str) -> Result<(), Fault> {
         let mut names: BTreeSet<&str> = scope.allowed_parts().collect();
@@ -165,6 +165,7 @@ impl Workspace {
             names.extend(file.split('/').rev().skip(1));
             names.insert(file);
         }
+        names.extend(folders_named_in(words));
         let names: Vec<&str> = names.into_iter().collect();
         self.state.write(NAMED, names.join("\n").as_bytes()).map(drop)
     }
@@ -328,11 +329,11 @@ impl Workspace {
         let named = self.named()?;
         let is_named =
             |folder: &Path| named.contains(folder.file_name().unwrap_or_default().as_bytes());
-        let is_work = |kind: &ByProduct| match kind {
+        let is_work = |path: &Path, kind: &ByProduct| match kind {
             ByProduct::Below(folder) => tracked.contains(folder) || is_named(folder),
-            ByProduct::File => false,
+            ByProduct::File => is_named(path),
         };
-        let made = kinds.iter().filter(|(_, kind)| !is_work(kind));
+        let made = kinds.iter().filter(|(path, kind)| !is_work(path, kind));
         Ok(made.map(|(path, _)| (*path).to_owned()).collect())
     }
 
@@ -356,6 +357,19 @@ fn files_named_in(text: &str) -> impl Iterator<Item = &str> {
             && ending.starts_with(|c: char| c.is_ascii_alphabetic());
         is_relative && is_ending
     })
+}
+
+/// The folders that a text names as such: "a folder build", "the build directory".
+fn folders_named_in(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
+    let is_folder = |word: &str| matches!(word, "folder" | "directory");
+    let near = words.windows(2).filter_map(|pair| match *pair {
+        [word, name] if is_folder(word) => Some(name),
+        [name, word] if is_folder(word) => Some(name),
+        _ => None,
+    });
+    near.collect::<Vec<_>>().into_iter()
 }
 
 /// What a path holds, with its kind and whether it can be executed.
@@ -399,5 +413,10 @@ mod tests {
             named("make the build/test step green in 3.5 s, see https://a.org/b.html").is_empty()
         );
         assert!(named("add a farewell and/or /etc/passwd.txt").is_empty());
+        let folders = |text| folders_named_in(text).collect::<Vec<_>>();
+        assert_eq!(
+            folders("put it into a folder `build`, not the dist directory"),
+            ["build", "dist"]
+        );
     }
 }

@@ -13,6 +13,7 @@ use unstuck_core::fault::Fault;
 
 use super::by_product::by_product;
 use super::elsewhere::elsewhere;
+use super::private::PrivateRepository;
 use super::state::failed;
 use super::workspace::Workspace;
 use crate::git::Operation;
@@ -21,6 +22,8 @@ use crate::git::Operation;
 pub(super) const NOTE: &str = "ignored";
 /// Those that setup made since, before a check.
 const OF_SETUP: &str = "ignored-of-setup";
+/// A copy of the agent's index while it is read.
+const AGENTS_INDEX: &str = "index.seen";
 /// Files that are named to the agent; the others are counted.
 const NAMED_MAX: usize = 8;
 
@@ -53,13 +56,15 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// Moves the ignored files that are new since the note out of the worktree; which they are.
+    /// Moves the ignored files that are new since the note out of the worktree, and those that the agent
+    /// has made git forget; which they are.
     pub async fn set_aside_ignored(&self, run: RunId) -> Result<Vec<PathBuf>, Fault> {
         let Some(note) = self.state.read(NOTE)? else { return Ok(Vec::new()) };
         let of_setup = self.state.read(OF_SETUP)?.unwrap_or_default();
         let before: BTreeSet<PathBuf> = paths(&note).chain(paths(&of_setup)).collect();
         let now = self.ignored().await?;
-        let new: Vec<PathBuf> = now.into_iter().filter(|path| !before.contains(path)).collect();
+        let mut new: Vec<PathBuf> = now.into_iter().filter(|path| !before.contains(path)).collect();
+        new.extend(self.no_longer_tracked().await?);
         let keep = self.ignored_kept(run);
         for path in &new {
             let (from, to) = (self.directory.join(path), keep.join(path));
@@ -99,6 +104,24 @@ impl Workspace {
              Where it asks for these very files, change .gitignore so that git does not ignore them."
         );
         Ok(Some(elsewhere(message, output)))
+    }
+
+    /// The files of the base that git ignores now and that the agent's own index no longer holds
+    /// (`git rm --cached`).
+    async fn no_longer_tracked(&self) -> Result<Vec<PathBuf>, Fault> {
+        let listing = ["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"];
+        let done = self.ours().call(Operation::Status).args(listing).run().await?;
+        let mut candidates: Vec<PathBuf> = paths(&done.stdout).collect();
+        let index = self.private.as_ref().and_then(PrivateRepository::index);
+        let Some(index) = index.filter(|_| !candidates.is_empty()) else { return Ok(Vec::new()) };
+        let theirs = self.git.with_index(self.state.write(AGENTS_INDEX, &index)?);
+        let held = theirs.call(Operation::Status).args(["ls-files", "--cached", "-z"]).run().await;
+        self.state.forget(AGENTS_INDEX)?;
+        // An index that cannot be read says nothing.
+        let Ok(held) = held else { return Ok(Vec::new()) };
+        let held: BTreeSet<PathBuf> = paths(&held.stdout).collect();
+        candidates.retain(|path| !held.contains(path));
+        Ok(candidates)
     }
 
     fn ignored_kept(&self, run: RunId) -> PathBuf {

@@ -209,3 +209,20 @@ fn a_check_finds_the_work_in_the_index() {
     assert_eq!(seen.2.trim(), "a\ngone\nnew");
     assert_eq!(asked(&["status", "--porcelain"]), before);
 }
+
+// B31: a file that the agent takes out of git and ignores is gone from the commit
+#[test]
+fn what_git_is_told_to_forget_goes_from_the_commit() {
+    let stage = Stage::with(&[("debug.log", "noise\n"), ("kept.log", "kept\n"), ("a", "1\n")]);
+    let workspace = stage.fresh();
+    block_on(workspace.note_ignored(Start::Fresh)).unwrap();
+    put(&workspace, ".gitignore", "*.log\n");
+    run_in(workspace.directory(), ["rm", "-q", "--cached", "debug.log"]);
+    let set_aside = block_on(workspace.set_aside_ignored(RunId(1))).unwrap();
+    assert_eq!(set_aside, [std::path::PathBuf::from("debug.log")]);
+    assert_eq!(changed(&workspace), paths(&[".gitignore", "debug.log"]));
+    let committed = block_on(commit(&workspace, &wording("Work"), &stage)).unwrap();
+    let Committed::As { commit, .. } = committed else { panic!("{committed:?}") };
+    let tree = stage.repo.run(["ls-tree", "-r", "--name-only", commit.as_str()]);
+    assert_eq!(tree, ".gitignore\na\nkept.log");
+}

@@ -49,7 +49,7 @@ fn all(title: &str, code: Code) -> Vec<N<'_>> {
         N::TakenUpAgain { title },
         N::TakenBack { title, files: 1 },
         N::TakenBack { title, files: 3 },
-        N::ChecksRestored { title, files: 2 },
+        N::CheckFilesTakenBack { title, files: 2 },
         N::NotSent { title, output: None },
         N::NotSent { title, output: Some("hook declined") },
         N::PushedAgain { title },

@@ -124,9 +124,15 @@ fn a_job_is_repaired_not_planned() {
 
 #[test]
 fn what_was_taken_back_is_said() {
-    let back = Replan { tree: Tree::TakenBack { patch: Some("p.patch") }, ..context(&[]) };
-    let text = replan(&back);
-    assert!(text.contains("taken back") && text.contains("p.patch"));
+    let text = |for_good| {
+        let tree = Tree::TakenBack { patch: Some("p.patch"), for_good };
+        replan(&Replan { tree, ..context(&[]) })
+    };
+    for (for_good, again) in [(true, true), (false, false)] {
+        let text = text(for_good);
+        assert!(text.contains("taken back") && text.contains("p.patch"));
+        assert_eq!(text.contains("Do not make them again"), again);
+    }
 }
 
 #[test]
