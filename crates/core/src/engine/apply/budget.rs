@@ -1,4 +1,4 @@
-//! What events do to budgets.
+//! Applies budget events to the state.
 
 use crate::engine::event::Raised;
 use crate::engine::ids::{RunId, TaskId};
@@ -7,9 +7,10 @@ use crate::engine::state::{Day, State};
 use crate::policy::Amount;
 
 impl State {
-    /// `spent` is added; `reserved` is what the run has reserved from now on.
+    /// Adds `spent` to the run's task, its build and the day, and replaces the run's reservation by
+    /// `reserved`.
     pub(super) fn budget_updated(&mut self, id: RunId, spent: Amount, reserved: Amount, day: u64) {
-        // A clock that was set back does not open yesterday's budget again.
+        // A clock that was set back does not reopen yesterday's budget.
         if day > self.day.number {
             self.day = Day { number: day, spent: Amount::ZERO, reserved: self.day.reserved };
         }

@@ -1,4 +1,4 @@
-//! What events do to builds.
+//! Applies build events to the state.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl State {
         self.stir(id);
     }
 
-    /// An ended build can be revived until another one starts; then only the store knows it.
+    /// Drops ended builds from the state. An ended build can be revived until another one starts;
+    /// after that only the store knows it.
     fn let_go_of_ended_builds(&mut self) {
         let over: Vec<BuildId> = self
             .builds
@@ -67,7 +68,8 @@ impl State {
         }
     }
 
-    /// Tasks with other checks measure their own.
+    /// Replaces the known red checks that have the same command and keeps the others, because tasks
+    /// with other checks measure their own.
     pub(super) fn base_checked(&mut self, id: BuildId, red: &[RedCheck]) {
         if let Some(build) = self.builds.get_mut(&id) {
             build.red_base.retain(|known| red.iter().all(|new| new.command != known.command));

@@ -1,4 +1,4 @@
-//! What faults do to counters. This is the only place where a fault is charged.
+//! Applies faults to the counters. A fault is charged only here.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl State {
         if fault.category() == Category::Validation {
             task.check_failure = Some(Arc::clone(fault));
         }
-        // What an agent meets on its way while it repairs a script is no failed repair.
+        // A fault that an agent meets while it repairs a script is not a failed repair.
         let charges = code.charges(if ends { task.work() } else { Work::Task });
         for charge in charges {
             match charge {
@@ -52,7 +52,7 @@ impl State {
                     task.counters.repairs += 1;
                     task.repairs.called_for += 1;
                 }
-                // Tries are counted below; waiting is counted at the gate.
+                // Tries are counted below; waits are counted at the gate.
                 Charge::Signature | Charge::Wait => {}
             }
         }
@@ -91,7 +91,9 @@ impl State {
         }
     }
 
-    /// While a question about an error is open, further failures join it and count nothing.
+    /// Counts the failure as a try of its error. A failure without that charge is only noted, and
+    /// so is every failure while a question about the error is open, because it joins that
+    /// question.
     fn count_try(&mut self, task: TaskId, signature: Signature, charged: bool, at: Time) {
         if !charged || self.subjects.contains_key(&Subject::Error(signature)) {
             self.signatures.note(signature, at);

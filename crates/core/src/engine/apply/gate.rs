@@ -1,4 +1,4 @@
-//! What events do to gates.
+//! Applies gate events to the state.
 
 use crate::engine::build::Build;
 use crate::engine::gate::{Gate, GateState};
@@ -20,7 +20,7 @@ impl State {
         let gate = self.settle_gate(key, GateState::Waiting { until });
         gate.since.get_or_insert(at);
         gate.closed_by.get_or_insert(code);
-        // Calls that were under way when it closed report the same window once more.
+        // Calls in progress when the gate closed report the same window once more.
         match code.row().reaction {
             _ if closed => {}
             Reaction::GateUntilReset if !passed => gate.windows += 1,
@@ -35,8 +35,8 @@ impl State {
         self.stir_builds_kept_apart(key);
     }
 
-    /// Calls pass. Where none has shown that the account works, the next limit finds the patience
-    /// grown as far as it had.
+    /// Opens the gate. If no call has shown that the account works (`untried`), the counters stay,
+    /// so that the next limit continues the backoff where it was.
     pub(super) fn gate_passing(
         &mut self,
         key: GateKey,
@@ -60,12 +60,13 @@ impl State {
         self.stir_waiting_builds(key);
     }
 
-    /// Tasks that had not started when the gate closed can start now.
+    /// Reschedules the builds with queued tasks that need this gate, because they can start now.
     fn stir_waiting_builds(&mut self, key: GateKey) {
         self.stir_builds(|build| build.waits_at(key));
     }
 
-    /// Who cannot start any more is in nobody's way any more.
+    /// Reschedules the builds with tasks kept apart at this gate, because a task that can no longer
+    /// start blocks no others.
     fn stir_builds_kept_apart(&mut self, key: GateKey) {
         self.stir_builds(|build| build.apart.waits_at(key));
     }
@@ -90,7 +91,7 @@ impl State {
         self.gate_passing(key, None, false, at);
     }
 
-    /// Puts the gate into `state` and takes down the timers of the old one.
+    /// Puts the gate into `state` and removes the timers of the old state.
     fn settle_gate(&mut self, key: GateKey, state: GateState) -> &mut Gate {
         let gate = self.gates.entry(key).or_default();
         if let GateState::Waiting { until } = gate.state {

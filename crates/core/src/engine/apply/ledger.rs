@@ -1,4 +1,4 @@
-//! What events do to the ledger.
+//! Applies ledger events to the state.
 
 use std::sync::Arc;
 
@@ -46,7 +46,8 @@ impl State {
         }
     }
 
-    /// What is known here is known: it is not doubted.
+    /// Records the actions that may have happened although their records were lost. The engine
+    /// consults them only for keys that the ledger does not know.
     pub(super) fn actions_doubted(&mut self, actions: &[DoubtedAction]) {
         for DoubtedAction { key, at } in actions {
             self.ledger.doubted.insert(Arc::clone(key), *at);
@@ -60,7 +61,7 @@ impl State {
         let task = self.runs.get(&run).map(|run| run.task);
         let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
         mutation.run = run;
-        // One whose record was lost was sent before.
+        // An action whose record was lost was sent earlier, by the recorded time.
         mutation.sent_at = self.ledger.doubted.remove(&*mutation.spec.key).unwrap_or(at);
         mutation.called_at = None;
         mutation.probes = 0;
@@ -72,7 +73,8 @@ impl State {
         }
     }
 
-    /// A permanent action that one task or firing could not perform is performed by another one.
+    /// Moves an action to the ledger of another task: a permanent action that one task or firing
+    /// could not perform is performed by another.
     fn hand_over(&mut self, id: MutationId, from: TaskId, to: TaskId) {
         if let Some(task) = self.tasks.get_mut(&from) {
             task.ledger.retain(|known| *known != id);
@@ -128,7 +130,7 @@ impl State {
         self.set_mutation(id, MutationState::Indeterminate);
     }
 
-    /// Keeps what the call or the look-up said that just ended.
+    /// Keeps the output of the call or probe that just ended.
     fn mutation_said(&mut self, id: MutationId, said: Option<&Arc<str>>) {
         let Some(mutation) = self.ledger.mutations.get_mut(&id) else { return };
         match mutation.state {
@@ -153,8 +155,9 @@ impl State {
         self.mutation_settled(id, to != Reconciled::NotApplied);
     }
 
-    /// The outside answered about an action, so its task did not crash over it; one that is over
-    /// is no longer repeated either.
+    /// Resets the crash counter of the action's task, because an answer about the action arrived.
+    /// An action that is `over` is not repeated either, so its git and transient counters are reset
+    /// as well.
     fn mutation_settled(&mut self, id: MutationId, over: bool) {
         if let Some(task) = self.ledger.mutations.get(&id).map(|mutation| mutation.task)
             && let Some(task) = self.tasks.get_mut(&task)
@@ -184,7 +187,8 @@ impl State {
         }
     }
 
-    /// The occurrence is over: its keys are free again. Permanent keys stay.
+    /// Removes the actions of a task or firing that is over, so that their keys are free again.
+    /// Permanent keys stay.
     pub(super) fn forget_ledger(&mut self, task: &Task) {
         for id in &task.ledger {
             let Some(mutation) = self.ledger.mutations.get(id) else { continue };

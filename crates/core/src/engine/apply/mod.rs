@@ -1,7 +1,8 @@
-//! Applying events: the only way state changes. Nothing here decides; nothing here can fail.
+//! Applies events to the state: the only way in which it changes. Applying decides nothing and
+//! cannot fail.
 //!
-//! An event that names something unknown changes nothing: a journal is written by `decide`, so it
-//! never holds one, and a reader of a damaged journal must not fall over.
+//! An event that names an unknown id changes nothing. The journal is written by `decide`, so it
+//! never holds such an event, and a reader of a damaged journal must not panic.
 
 mod budget;
 mod build;
@@ -23,7 +24,7 @@ impl State {
         self.stirred.clear();
     }
 
-    /// Applies an event and remembers which builds it stirred, for whoever decides what follows.
+    /// Applies an event and keeps the list of builds that it stirred, which `flow` then schedules.
     #[expect(clippy::too_many_lines, reason = "a table: one line per event")]
     pub(super) fn record(&mut self, recorded: &Recorded) {
         self.seq = recorded.seq;
@@ -106,7 +107,7 @@ impl State {
             | Event::Narrated { .. }
             | Event::Remarked { .. } => {}
             Event::Refused { run, what, why } => self.refused(*run, what, why),
-            // What it ran before has come back, or it would not think.
+            // The agent thinks, so the commands that it ran before have returned.
             Event::Thinking { run } => self.commands_running(*run, &[]),
             Event::ToolCalled { run, running, .. } => self.commands_running(*run, running),
 

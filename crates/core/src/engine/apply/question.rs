@@ -1,4 +1,4 @@
-//! What events do to questions.
+//! Applies question events to the state.
 
 use crate::engine::ids::{BuildId, QuestionId, TaskId};
 use crate::engine::question::{Question, QuestionEnd, Subject};
@@ -13,7 +13,7 @@ impl State {
         self.question_ends.push(None);
         let mut question = question.clone();
         if let Subject::Job(_) = question.subject {
-            // Its job waits for nobody.
+            // The job does not wait for the answer.
             self.questions.insert(id, question);
             return;
         }
@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    /// A task no longer waits for the answer.
+    /// Removes a task from those that wait for the answer.
     pub(super) fn leave_question(&mut self, id: QuestionId, task: TaskId) {
         let Some(question) = self.questions.get_mut(&id) else { return };
         question.tasks.retain(|waiting| *waiting != task);
@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    /// Whether a task of `build` waits for the answer.
+    /// Returns whether a task of `build` waits for the answer.
     fn concerns(&self, id: QuestionId, build: Option<BuildId>) -> bool {
         self.questions.get(&id).is_some_and(|question| {
             question.tasks.iter().any(|task| self.tasks.get(task).map(|task| task.build) == build)
@@ -63,7 +63,7 @@ impl State {
                     self.signatures.let_repeat(signature);
                 }
             }
-            // A person knows of it: what comes now counts anew.
+            // The operator knows of the failures, so later ones count anew.
             Some(Subject::Job(task)) => {
                 if let Some(task) = self.tasks.get_mut(&task) {
                     task.failing = None;

@@ -1,4 +1,4 @@
-//! What events do to requests: which ones were taken is remembered.
+//! Applies request events to the state: accepted requests are remembered by their idempotency keys.
 
 use std::sync::Arc;
 
@@ -6,13 +6,14 @@ use crate::engine::ids::{BuildId, TaskId};
 use crate::engine::state::{State, Taken};
 use crate::plan::Request;
 
-/// How many requests of one session are remembered, the latest ones.
+/// Maximum number of requests remembered per session; the oldest are dropped first.
 const REPORTS_KEPT_MAX: usize = 256;
-/// How many requests of people are remembered, the latest ones.
+/// Maximum number of requests of people that are remembered; the oldest are dropped first.
 const REQUESTS_KEPT_MAX: usize = 1_024;
 
 impl State {
-    /// A build is found by its request even when it is forgotten itself.
+    /// Remembers a request together with its build, so that the build is found by the request even
+    /// after the state has dropped it.
     pub(super) fn ordered(&mut self, request: &Request, build: Option<BuildId>) {
         if self.requests.len() >= REQUESTS_KEPT_MAX {
             self.requests.pop_front();

@@ -1,4 +1,4 @@
-//! What events do to runs.
+//! Applies run events to the state.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::policy::Amount;
 use crate::signature::Signature;
 use crate::time::Time;
 
-/// How much of what an agent was not allowed to do is remembered.
+/// Maximum number of refused actions remembered per task.
 const REFUSED_MAX: usize = 20;
 
 impl State {
@@ -60,7 +60,7 @@ impl State {
         self.run_step(id, step, seq);
     }
 
-    /// The run is at `step` now, and the outside owes what the step needs.
+    /// Moves the run to `step` and records the effect that the step needs as owed.
     pub(super) fn run_step(&mut self, id: RunId, step: Step, seq: u64) {
         self.leave_merge(id);
         if let Step::Attempt { .. } | Step::Repair { .. } = step
@@ -97,7 +97,7 @@ impl State {
         if step.begins_anew()
             && let Some(task) = self.tasks.get_mut(&task)
         {
-            // What was said of the last attempt is not said of this one.
+            // The check results of the last attempt do not apply to this one.
             task.checked.clear();
         }
         if step == Step::Execute
@@ -135,7 +135,8 @@ impl State {
         }
     }
 
-    /// What the agent of a run has running; it may take effect whatever becomes of the agent.
+    /// Records the commands that the agent of a run has running; they may take effect whatever
+    /// becomes of the agent.
     pub(super) fn commands_running(&mut self, id: RunId, commands: &[Arc<str>]) {
         if let Some(task) = self.task_of_run(id) {
             task.running_commands = commands.to_vec();
@@ -179,7 +180,8 @@ impl State {
         }
     }
 
-    /// What a person allowed once holds for the run that goes on after the answer.
+    /// Clears the one-time permission of the task: it holds only for the run that continues after
+    /// the answer.
     pub(super) fn allowance_used(&mut self, id: RunId) {
         if let Some(task) = self.task_of_run(id) {
             task.allowance = None;
@@ -239,7 +241,8 @@ impl State {
         }
     }
 
-    /// The latest word of a gate counts: it may have been asked again on another head.
+    /// Records the check results of a gate and notes its flaky checks. The latest result replaces
+    /// the earlier one, because a gate may be checked again on another head.
     pub(super) fn checked(&mut self, id: RunId, checked: &Arc<Checked>, at: Time) {
         for flaky in checked.flaky() {
             self.signatures.note(flaky, at);
@@ -262,14 +265,14 @@ impl State {
         }
     }
 
-    /// Lets go of the merge lock, or of the place in its line.
+    /// Releases the merge lock, or the run's place in the queue for it.
     fn leave_merge(&mut self, id: RunId) {
         let in_line = self.runs.get(&id).is_some_and(|run| run.step == Step::AwaitMerge);
         let Some(build) = self.build_of_run(id) else { return };
         if build.merging == Some(id) {
             build.merging = None;
         }
-        // Thousands may be in line, and mostly the first one leaves it.
+        // The queue may hold thousands of runs, and mostly the first one leaves it.
         if in_line && build.merge_line.pop_front_if(|first| *first == id).is_none() {
             build.merge_line.retain(|waiting| *waiting != id);
         }

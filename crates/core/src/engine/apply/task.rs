@@ -1,5 +1,5 @@
-//! What events do to tasks. Every change of a task's state goes through `set_task`, so that
-//! counts, places, timers and gates always agree with it.
+//! Applies task events to the state. Every change of a task's state goes through `set_task`, so
+//! that counts, queues, timers and gates always agree with it.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::fault::{Code, Fault, Work};
 use crate::plan::{GateKey, TaskSpec};
 use crate::time::Time;
 
-/// Jobs do not queue for places: each has its own time.
+/// Slots of the standing build. Jobs do not queue for slots, because each has its own schedule.
 const JOB_SLOTS: u32 = u32::MAX;
 
 impl State {
@@ -47,7 +47,8 @@ impl State {
         id
     }
 
-    /// Everything starts over but what is remembered of its errors: a firing has its own budget.
+    /// Starts the next firing of a job. Counters, repairs and budget start over, because a firing
+    /// has its own budget; the project's record of errors stays.
     pub(super) fn job_fired(&mut self, id: TaskId, at: Time) {
         let Some(mut task) = self.tasks.remove(&id) else { return };
         self.forget_ledger(&task);
@@ -79,7 +80,7 @@ impl State {
         }
     }
 
-    /// The firing is over without success, and over something that passes.
+    /// Ends a firing without success over a transient failure.
     pub(super) fn job_missed(&mut self, id: TaskId, code: Code) {
         if let Some(failing) = self.tasks.get_mut(&id).and_then(|task| task.failing.as_mut()) {
             failing.firings += 1;
@@ -216,7 +217,8 @@ impl State {
         self.set_task(id, TaskState::Pending { run: None });
     }
 
-    /// A new conversation drops what the old one had declared, and starts its own counts.
+    /// Sets the place where the task's next run begins. A new conversation drops the actions that
+    /// the old one declared and counts its compactions anew.
     pub(super) fn set_next(&mut self, id: TaskId, next: Next) {
         self.leave_queue(id);
         let Some(task) = self.tasks.get_mut(&id) else { return };
@@ -265,7 +267,7 @@ impl State {
             if !beside.is_everyone() {
                 build.apart.runs(id, beside, matches!(new, TaskState::Running { .. }));
             }
-            // A run that waits for something of its own does not go on with its build.
+            // A run that waits for a reason of its own does not resume with its build.
             if let (Some(run), false) = (new.run(), matches!(new, TaskState::Running { .. })) {
                 build.held.remove(&run);
             }
@@ -277,7 +279,8 @@ impl State {
         self.stir(build);
     }
 
-    /// Its place depends on where it goes on, so it is given up before that changes.
+    /// Removes a pending task from its queue. The queue depends on the task's next step, so the
+    /// task leaves it before that step changes.
     fn leave_queue(&mut self, id: TaskId) {
         let Some(task) = self.tasks.get(&id) else { return };
         if let TaskState::Pending { .. } = task.state
