@@ -1,4 +1,4 @@
-//! How builds stand still, go on and end.
+//! Pauses, resumes and ends builds.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::Fault;
 
-/// Holds a build by `event`: agents stop, everything else ends its step first.
+/// Holds a build by `event`. Agents are stopped; all other work ends its step first.
 pub(in crate::engine) fn hold(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
     let code = why.code;
     turn.decide(event, why);
@@ -42,7 +42,7 @@ fn running(turn: &Turn<'_>, id: BuildId) -> Vec<RunId> {
         .collect()
 }
 
-/// Lets a held build go on by `event`.
+/// Resumes a held build by `event`.
 pub(in crate::engine) fn resume(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
     withdraw_pause(turn, id);
     turn.decide(event, why);
@@ -68,7 +68,8 @@ fn resume_run(turn: &mut Turn<'_>, id: RunId) {
     begin(turn, id, Event::RunResumed { run: id, step });
 }
 
-/// Five open questions are enough: a build pauses, with one event and one question.
+/// Pauses a build that has reached its limit of open questions (five by default), with one event
+/// and one question.
 pub(in crate::engine) fn pause_for_questions(turn: &mut Turn<'_>, id: BuildId) {
     let Some(build) = turn.state.build(id) else { return };
     let (open, limit) = (build.open_questions, question_limit(turn, id));
@@ -82,8 +83,8 @@ pub(in crate::engine) fn pause_for_questions(turn: &mut Turn<'_>, id: BuildId) {
     ask_about_build(turn, id, None, why);
 }
 
-/// The number of open questions at which a build pauses. Jobs have nothing to do with each other, so
-/// a question about one of them never holds up the others.
+/// Returns the number of open questions at which a build pauses. Jobs are independent of each
+/// other, so a question about one of them never holds up the others.
 fn question_limit(turn: &Turn<'_>, id: BuildId) -> u32 {
     match turn.state.build(id) {
         Some(build) if build.standing => u32::MAX,
@@ -94,7 +95,8 @@ fn question_limit(turn: &Turn<'_>, id: BuildId) -> u32 {
     }
 }
 
-/// Answers brought the open questions down: the build goes on by itself.
+/// Resumes a build that was paused for its questions, once answers have brought their number below
+/// the limit.
 pub(super) fn go_on_when_answered(turn: &mut Turn<'_>, id: BuildId) {
     if turn.is_paused_for(id, PauseCause::Questions)
         && turn.state.build(id).is_some_and(|b| b.open_questions < question_limit(turn, id))
@@ -104,14 +106,14 @@ pub(super) fn go_on_when_answered(turn: &mut Turn<'_>, id: BuildId) {
     }
 }
 
-/// Nobody needs to decide about the pause any more.
+/// Withdraws the question about the pause, because no decision about it is needed any more.
 pub(super) fn withdraw_pause(turn: &mut Turn<'_>, id: BuildId) {
     if let Some(question) = turn.state.question_about(Subject::Build(id)).map(|q| q.id) {
         turn.emit(Event::QuestionWithdrawn { question });
     }
 }
 
-/// Ends a build by `event`. What cannot be stopped half-way ends its step first.
+/// Ends a build by `event`. Steps that cannot be interrupted are completed first.
 pub(in crate::engine) fn end_build(turn: &mut Turn<'_>, id: BuildId, event: Event, why: Why) {
     withdraw_pause(turn, id);
     turn.decide(event, why);
@@ -133,7 +135,7 @@ fn end_task(turn: &mut Turn<'_>, id: TaskId) {
     }
     let run = task.state.run().and_then(|run| turn.state.run(run));
     let busy = run.is_some_and(|run| run.owes.is_some() && !run.step.can_be_interrupted());
-    // What became of an action has to be known even when nobody wants the task any more.
+    // The outcome of an action has to be known even when its task is no longer wanted.
     if busy || open_mutations(turn, id) > 0 {
         return;
     }
@@ -144,7 +146,7 @@ fn end_task(turn: &mut Turn<'_>, id: TaskId) {
 }
 
 impl Turn<'_> {
-    /// The build's budget is spent: it stands still until a person decides.
+    /// Pauses a build whose budget is spent, until the operator decides.
     pub(in crate::engine) fn pause_for_budget(&mut self, id: BuildId, fault: &Arc<Fault>) {
         let working = self.state.build(id).filter(|build| build.state.lets_work());
         let Some(open_questions) = working.map(|build| build.open_questions) else { return };
@@ -154,12 +156,11 @@ impl Turn<'_> {
         ask_about_build(self, id, Some(fault), why);
     }
 
-    /// Whether the build stands still for this reason.
+    /// Returns whether the build is paused for this reason.
     pub(in crate::engine) fn is_paused_for(&self, id: BuildId, cause: PauseCause) -> bool {
         self.build_state(id) == Some(BuildState::Paused { cause })
     }
 
-    /// The state a build is in.
     pub(in crate::engine) fn build_state(&self, id: BuildId) -> Option<BuildState> {
         self.state.build(id).map(|build| build.state)
     }

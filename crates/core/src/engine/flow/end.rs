@@ -1,4 +1,4 @@
-//! How tasks end, and what that means for others.
+//! Ends tasks and handles the consequences for their questions and dependants.
 
 use crate::engine::event::Event;
 use crate::engine::ids::{QuestionId, TaskId};
@@ -8,12 +8,12 @@ use crate::engine::task::{Left, TaskState};
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
-/// A task came to an end by `event`; a job that was fired meanwhile starts over.
+/// Ends a task by `event`; a job that was fired meanwhile starts over.
 pub(in crate::engine) fn finish(turn: &mut Turn<'_>, event: Event, task: TaskId) {
     finish_because(turn, event, task, None);
 }
 
-/// The same, for a reason.
+/// Ends a task like `finish`, with an optional reason.
 pub(in crate::engine) fn finish_because(
     turn: &mut Turn<'_>,
     event: Event,
@@ -40,13 +40,13 @@ pub(in crate::engine) fn finish_because(
     }
 }
 
-/// Leaves a task out, and with it everything that needs it.
+/// Skips a task and all tasks that need it.
 pub(in crate::engine) fn skip(turn: &mut Turn<'_>, task: TaskId, left: Left) {
     finish(turn, Event::TaskSkipped { task, left }, task);
     skip_dependants(turn, task);
 }
 
-/// Leaves out everything that needs `task`.
+/// Skips all tasks that need `task`, directly or indirectly.
 pub(in crate::engine) fn skip_dependants(turn: &mut Turn<'_>, task: TaskId) {
     let mut gone = vec![task];
     while let Some(needed) = gone.pop() {
@@ -66,12 +66,12 @@ pub(in crate::engine) fn skip_dependants(turn: &mut Turn<'_>, task: TaskId) {
     }
 }
 
-/// Cancels a task whose run is gone or never was.
+/// Cancels a task whose run is gone or never existed.
 pub(in crate::engine) fn cancel_task(turn: &mut Turn<'_>, task: TaskId) {
     finish(turn, Event::TaskCancelled { task }, task);
 }
 
-/// Withdraws a question that parks nobody any more.
+/// Withdraws a question that parks no task any more, unless it is about a build or a job.
 pub(in crate::engine) fn withdraw_if_idle(turn: &mut Turn<'_>, question: QuestionId) {
     let idle = turn.state.question(question).is_some_and(|question| {
         question.tasks.is_empty()

@@ -1,4 +1,4 @@
-//! How a shared gate opens again.
+//! Reopens a shared gate after its wait.
 
 use crate::engine::event::Event;
 use crate::engine::gate::GateState;
@@ -8,13 +8,14 @@ use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::plan::GateKey;
 
-/// A call on the task's account succeeded.
+/// Opens the gate of the task's account after a successful call, if the gate was troubled or being
+/// probed.
 pub(in crate::engine) fn call_succeeded(turn: &mut Turn<'_>, task: TaskId) {
     let Some(key) = turn.state.task(task).map(|task| task.spec.gate) else { return };
     let Some(gate) = turn.state.gate(key) else { return };
     let passes = match gate.state {
         GateState::Passing => gate.is_troubled(),
-        // Somebody was limited after this call was sent; its success says nothing new.
+        // Another call was limited after this one was sent; its success says nothing new.
         GateState::Waiting { .. } => false,
         GateState::Probing { .. } => true,
     };
@@ -23,7 +24,8 @@ pub(in crate::engine) fn call_succeeded(turn: &mut Turn<'_>, task: TaskId) {
     }
 }
 
-/// The gate's wait is over: one task tries first.
+/// Ends the gate's wait: one waiting task probes the account first. Without such a task the gate
+/// opens at once.
 pub(in crate::engine) fn reopen(turn: &mut Turn<'_>, key: GateKey, why: Why) {
     let Some(gate) = turn.state.gate(key) else { return };
     let probe = gate.waiters.iter().copied().find(|task| may_work(turn, *task));
@@ -43,7 +45,7 @@ fn pass(turn: &mut Turn<'_>, key: GateKey, untried: bool) {
     turn.decide(passing, Why::rule(Rule::OneProbesFirst));
 }
 
-/// The next group goes on; the one after it is twice as large.
+/// Releases the next group of waiting tasks; the group after it is twice as large.
 pub(in crate::engine) fn release(turn: &mut Turn<'_>, key: GateKey) {
     let Some(gate) = turn.state.gate(key) else { return };
     let group = gate.group.max(1);
@@ -56,7 +58,7 @@ pub(in crate::engine) fn release(turn: &mut Turn<'_>, key: GateKey) {
     }
 }
 
-/// A task that was to try the gate may have left for another reason: another one tries.
+/// Hands the probe over to another task where the probing task has left for another reason.
 pub(super) fn hand_over_probes(turn: &mut Turn<'_>) {
     let lost: Vec<GateKey> = turn
         .state
@@ -77,8 +79,8 @@ pub(super) fn hand_over_probes(turn: &mut Turn<'_>) {
     }
 }
 
-/// Whether the task that was to try the gate only waits for something else, and none waits here
-/// that could try in its place.
+/// Returns whether the probing task only waits for something else, and no task waits here that
+/// could probe in its place.
 fn comes_back(turn: &Turn<'_>, key: GateKey) -> bool {
     let Some(gate) = turn.state.gate(key) else { return false };
     let GateState::Probing { task } = gate.state else { return false };
@@ -107,7 +109,7 @@ fn may_work(turn: &Turn<'_>, id: TaskId) -> bool {
         .is_some_and(|build| build.state.lets_work())
 }
 
-/// A task's wait is over.
+/// Ends a task's wait.
 pub(super) fn make_ready(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
     let (run, next) = (task.state.run(), task.next);

@@ -1,4 +1,5 @@
-//! How work moves on when nothing is in the way.
+//! Moves work forward: the steps of runs, actions, gates, the scheduling of tasks, and the ends of
+//! tasks and builds.
 
 mod build;
 mod end;

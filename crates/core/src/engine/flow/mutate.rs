@@ -1,4 +1,4 @@
-//! Performing a task's irreversible actions, one after the other, each through the ledger.
+//! Performs a task's irreversible actions one after the other, each through the ledger.
 
 use std::sync::Arc;
 
@@ -15,13 +15,14 @@ use crate::engine::why::{Rule, Why};
 use crate::fault::{Fault, Logic};
 use crate::time::Span;
 
-/// An agent that declares more actions than this for one task is not to be trusted with them.
+/// Maximum number of actions that an agent may declare for one task. An agent that declares more is
+/// not to be trusted with them.
 pub(in crate::engine) const DECLARED_MAX: usize = 64;
 
-/// How long to wait for somebody else's permanent action before looking again.
+/// Time to wait for another task's permanent action before looking again.
 const SHARED_ACTION_AGAIN: Span = Span::from_mins(1);
 
-/// Performs the action the run is at, or goes on when it is settled.
+/// Performs the action that the run is at, or moves on when it is settled.
 pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
     let Some(Step::Mutate { at }) = turn.state.run(run).map(|run| run.step) else { return };
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
@@ -62,7 +63,7 @@ pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
             | MutationState::Settling { .. }
             | MutationState::Indeterminate,
         )) => {
-            // Somebody else performs the same permanent action: look again later.
+            // Another task performs the same permanent action: look again later.
             turn.pause_run(run, Status::PausedReconciliation, Step::Mutate { at: 0 }, None);
             let until = turn.now + turn.policy.backoff.asked(SHARED_ACTION_AGAIN, turn.rng);
             let next = turn.state.run(run).map(|run| run.place().resumed());
@@ -82,7 +83,7 @@ pub(in crate::engine) fn walk(turn: &mut Turn<'_>, run: RunId) {
     }
 }
 
-/// Sends an action, unless what it requires did not happen.
+/// Sends an action, or skips it if the action that it requires did not happen.
 fn send(turn: &mut Turn<'_>, run: RunId, mutation: MutationId, at: u32) {
     if requirement_met(turn, mutation) {
         turn.emit(Event::MutationInFlight { mutation, run });

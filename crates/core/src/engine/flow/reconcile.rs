@@ -1,4 +1,4 @@
-//! Finding out what became of an action, before anything else happens to its task.
+//! Determines the outcome of an action before anything else happens to its task.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 use crate::fault::{Class, Fault, Work};
 
-/// How many actions of the task may have happened without us knowing.
+/// Returns the number of the task's actions that may have happened without a known outcome.
 pub(in crate::engine) fn open_mutations(turn: &Turn<'_>, task: TaskId) -> usize {
     open(turn, task).count()
 }
@@ -29,8 +29,7 @@ fn open(turn: &Turn<'_>, task: TaskId) -> impl Iterator<Item = MutationId> {
         .filter(|id| turn.state.mutation(*id).is_some_and(|mutation| mutation.state.is_open()))
 }
 
-/// The run stands still until the outcome of its open actions is known; `fault` is dealt with
-/// afterwards.
+/// Pauses the run until the outcome of its open actions is known; `fault` is handled afterwards.
 pub(in crate::engine) fn reconcile(
     turn: &mut Turn<'_>,
     task: TaskId,
@@ -46,7 +45,7 @@ pub(in crate::engine) fn reconcile(
     reconcile_rest(turn, task);
 }
 
-/// Looks up whatever is still open, or goes on.
+/// Asks about the open actions that cannot be probed, and continues the task once none is open.
 pub(in crate::engine) fn reconcile_rest(turn: &mut Turn<'_>, task: TaskId) {
     for mutation in open(turn, task).collect::<Vec<_>>() {
         find_out(turn, mutation);
@@ -54,16 +53,17 @@ pub(in crate::engine) fn reconcile_rest(turn: &mut Turn<'_>, task: TaskId) {
     after_reconciling(turn, task);
 }
 
-/// Asks about an open action that nobody can look up. A call or look-up that is under way brings
-/// its own result: looking up what is just being sent would miss it, and it would be sent twice.
+/// Asks the operator about an open action that cannot be probed. A call or probe in progress
+/// delivers its own result: a probe during the call would miss the action, and it would be sent
+/// twice.
 fn find_out(turn: &mut Turn<'_>, id: MutationId) {
     if turn.state.mutation(id).is_some_and(|known| known.state == MutationState::Indeterminate) {
         ask_about_action(turn, id);
     }
 }
 
-/// Looks an action up, or asks a person where it cannot be looked up. `said` is what came back from
-/// its call, where something did.
+/// Probes an action, or asks the operator if it cannot be probed. `said` is the response to its
+/// call, if there was one.
 pub(in crate::engine) fn probe(turn: &mut Turn<'_>, id: MutationId, said: Option<Arc<str>>) {
     let Some(mutation) = turn.state.mutation(id) else { return };
     if mutation.spec.probe {
@@ -77,10 +77,10 @@ pub(in crate::engine) fn probe(turn: &mut Turn<'_>, id: MutationId, said: Option
     }
 }
 
-/// What is known of an action whose record was lost.
+/// The text recorded for an action whose record was lost.
 const RECORD_LOST: &str = "the record of this action was lost with a part of the journal";
 
-/// Finds out about an action whose record was lost, before it is sent: it may have been.
+/// Probes an action whose record was lost before it is sent, because it may have been sent already.
 pub(in crate::engine) fn doubt(turn: &mut Turn<'_>, run: RunId, id: MutationId) {
     turn.decide(Event::MutationInFlight { mutation: id, run }, Why::rule(Rule::ProbeFirst));
     let found = turn.state.run(run).map(|run| (run.task, run.step, run.place().resumed()));
@@ -91,7 +91,7 @@ pub(in crate::engine) fn doubt(turn: &mut Turn<'_>, run: RunId, id: MutationId) 
     probe(turn, id, Some(Arc::from(RECORD_LOST)));
 }
 
-/// Goes on with a task whose last open action was settled.
+/// Continues a task whose last open action was settled.
 fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
     let TaskState::Reconciling { run } = task.state else { return };
@@ -100,8 +100,8 @@ fn after_reconciling(turn: &mut Turn<'_>, id: TaskId) {
     }
     let Some(task) = turn.state.task(id) else { return };
     let (build, work) = (task.build, task.work());
-    // A script that ended while the outcome of its action was not known need not be broken: it runs
-    // again, and gets what is known now.
+    // A script that ended while the outcome of its action was unknown need not be broken: it runs
+    // again and receives the outcome that is known now.
     let is_script = work == Work::Job && turn.state.run(run).is_some_and(at_script);
     let fault = task.unsettled.clone();
     let fault = fault.filter(|fault| !(is_script && fault.class() == Class::CodeError));
@@ -126,7 +126,7 @@ fn at_script(run: &Run) -> bool {
     run.step == Step::Execute
 }
 
-/// Where a job goes on whose script ended while an action was open.
+/// Returns the place where a job continues whose script ended while an action was open.
 fn after_script(turn: &Turn<'_>, id: TaskId) -> Next {
     let Some(task) = turn.state.task(id) else { return Next::EXECUTE };
     let undone = task.ledger.iter().any(|id| {
@@ -138,7 +138,8 @@ fn after_script(turn: &Turn<'_>, id: TaskId) -> Next {
     }
 }
 
-/// An action of a run that is at it was settled: the run goes on.
+/// Continues the task of a settled action: with its next action, or with the rest of the
+/// reconciliation.
 pub(in crate::engine) fn action_settled(turn: &mut Turn<'_>, id: MutationId) {
     let Some(mutation) = turn.state.mutation(id) else { return };
     let (task, run) = (mutation.task, mutation.run);

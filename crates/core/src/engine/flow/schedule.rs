@@ -1,4 +1,5 @@
-//! What follows from a decision: places are filled, locks handed on, builds come to their end.
+//! Schedules what follows from a decision: fills free slots, passes the merge lock on, and detects
+//! the end of builds.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use crate::engine::turn::Turn;
 use crate::fault::Work;
 use crate::plan::GateKey;
 
-/// Looks after every build that something happened to, until nothing follows any more.
+/// Processes every stirred build until no further events follow.
 pub(in crate::engine) fn settle(turn: &mut Turn<'_>) {
     while let Some(id) = turn.state.stirred.pop() {
         gate::hand_over_probes(turn);
@@ -27,7 +28,8 @@ pub(in crate::engine) fn settle(turn: &mut Turn<'_>) {
     }
 }
 
-/// The next run in line is checked on the head that the last one left.
+/// Passes the merge lock on: the next run in the queue is checked on the head that the last one
+/// left.
 fn hand_on_merge(turn: &mut Turn<'_>, id: BuildId) {
     let Some(build) = turn.state.builds.get(&id) else { return };
     if build.state.lets_work()
@@ -44,7 +46,8 @@ fn fill_places(turn: &mut Turn<'_>, id: BuildId) {
     }
 }
 
-/// The most urgent task that a free place, its gate and those it must not run beside let start.
+/// Returns the most urgent task that may start, given the free slots, its gate and the tasks that
+/// it must not run beside.
 fn first_in_line(turn: &Turn<'_>, id: BuildId) -> Option<TaskId> {
     let build = turn.state.build(id)?;
     if !build.state.lets_work() || build.count(Standing::Running) >= build.slots {
@@ -66,7 +69,7 @@ fn first_in_line(turn: &Turn<'_>, id: BuildId) -> Option<TaskId> {
     first.map(|(_, task)| task)
 }
 
-/// Whom a gate lets start now.
+/// Returns the tasks that a gate lets start now.
 fn let_start(turn: &Turn<'_>, key: Option<GateKey>) -> Lets {
     match key.and_then(|key| turn.state.gate(key)).map(|gate| gate.state) {
         None | Some(GateState::Passing) => Lets::Everyone,
@@ -78,11 +81,11 @@ fn let_start(turn: &Turn<'_>, key: Option<GateKey>) -> Lets {
     }
 }
 
-/// Starts a task that can start.
+/// Starts a task's next run, or resumes its paused one.
 fn start(turn: &mut Turn<'_>, id: TaskId) {
     let Some(task) = turn.state.task(id) else { return };
     let (next, run) = (task.next, task.state.run());
-    // The first run of a firing follows none: the one before it belongs to another firing.
+    // The first run of a firing retries none: the run before it belongs to another firing.
     let first = task.work() == Work::Job && task.executions == 0;
     let retry_of = task.last_run.filter(|_| !first);
     let next = Next { phase: next.phase, step: in_merge_order(turn, id, next.step) };
@@ -95,8 +98,8 @@ fn start(turn: &mut Turn<'_>, id: TaskId) {
     }
 }
 
-/// Takes up a run's step; actions are not owed by the run but by the ledger, and of a session there
-/// is nothing to take back here.
+/// Begins a run's step. Actions are owed by the ledger, not by the run, and a session has no
+/// changes to revert here.
 pub(super) fn begin(turn: &mut Turn<'_>, run: RunId, event: Event) {
     turn.emit(event);
     match turn.state.run(run).map(|run| run.step) {
@@ -109,7 +112,8 @@ pub(super) fn begin(turn: &mut Turn<'_>, run: RunId, event: Event) {
     }
 }
 
-/// Only one run of a build is checked and merged at a time; what merges nothing waits for nobody.
+/// Returns `step`, or `AwaitMerge` for a check while another run of the build is being checked and
+/// merged. A task that merges nothing does not wait.
 pub(super) fn in_merge_order(turn: &Turn<'_>, task: TaskId, step: Step) -> Step {
     let taken = turn
         .state

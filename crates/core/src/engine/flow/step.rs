@@ -1,4 +1,4 @@
-//! From one step of a run to the next.
+//! Moves a run from one step to the next.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::engine::task::{Left, Task};
 use crate::engine::turn::Turn;
 use crate::fault::{Code, Fault, Files};
 
-/// The run takes its next step; if its build stands still, it stops before it.
+/// Moves the run to `step`. If its build is paused, the run pauses before the step; if the build
+/// has ended, the run is cancelled.
 pub(in crate::engine) fn go(turn: &mut Turn<'_>, run: RunId, step: Step) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     let (task, build) = (task.id, task.build);
@@ -29,8 +30,8 @@ pub(in crate::engine) fn go(turn: &mut Turn<'_>, run: RunId, step: Step) {
     }
 }
 
-/// A fault ended a step that is still being performed: its agent is stopped, and the run goes on with
-/// `step` when it has its place again.
+/// Stops the agent of a step that a fault ended while it was still being performed. The run
+/// continues with `step` when it has a slot again.
 fn stop_and_go(turn: &mut Turn<'_>, run: RunId, step: Step) {
     let Some((task, phase)) = turn.state.run(run).map(|run| (run.task, run.phase)) else { return };
     let next = Next { phase, step }.resumed();
@@ -38,10 +39,10 @@ fn stop_and_go(turn: &mut Turn<'_>, run: RunId, step: Step) {
     turn.emit(Event::TaskReady { task, run: Some(run), next });
 }
 
-/// The step the run was at succeeded.
+/// Moves the run on after its step succeeded.
 pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) {
     match step {
-        // There is nothing of ours to check, commit or merge.
+        // A session has no work here to check, commit or merge.
         Step::Attempt { .. } if is_session(turn, run) => {
             reach(turn, run, Phase::Emitting);
             complete(turn, run);
@@ -67,7 +68,7 @@ pub(in crate::engine) fn step_done(turn: &mut Turn<'_>, run: RunId, step: Step) 
     }
 }
 
-/// The work is done.
+/// Completes the run and its task.
 fn complete(turn: &mut Turn<'_>, run: RunId) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     recovered(turn, run);
@@ -77,7 +78,8 @@ fn complete(turn: &mut Turn<'_>, run: RunId) {
     finish(turn, Event::TaskDone { task, unchanged }, task);
 }
 
-/// Why nothing had to be changed, where the work of a task changed no file and declared no action.
+/// Returns the agent's explanation why no change was needed, if the task changed no file and
+/// declared no action.
 fn unchanged(turn: &Turn<'_>, task: TaskId) -> Option<Arc<str>> {
     let task = turn.state.task(task).filter(|task| !task.is_session())?;
     let approach = task.approach.as_ref().filter(|_| task.declared.is_empty())?;
@@ -89,27 +91,28 @@ pub(in crate::engine) fn is_session(turn: &Turn<'_>, run: RunId) -> bool {
     task.is_some_and(Task::is_session)
 }
 
-/// All actions are settled: everyone is told.
+/// Moves the run to its final step, because all actions are settled.
 pub(super) fn emit_next(turn: &mut Turn<'_>, run: RunId) {
     reach(turn, run, Phase::Emitting);
     go(turn, run, Step::Emit);
 }
 
-/// The run has come this far. One that is checked again stays where it was: phases only move on.
+/// Records that the run reached a phase. A run that is checked again keeps its phase, because
+/// phases only move forward.
 pub(in crate::engine) fn reach(turn: &mut Turn<'_>, run: RunId, phase: Phase) {
     if turn.state.run(run).is_some_and(|run| run.phase < phase) {
         turn.emit(Event::RunPhase { run, phase });
     }
 }
 
-/// Whether the work failed at a check that comes after the commit, which it has yet to get past.
+/// Returns whether the work failed at a check that comes after the commit and has yet to pass it.
 fn is_checked_later(turn: &Turn<'_>, run: RunId) -> bool {
     let task = turn.state.run(run).and_then(|run| turn.state.task(run.task));
     let later = |code| matches!(code, Code::ValidationPrePush | Code::ValidationPrePr);
     task.is_some_and(|task| task.charged.iter().any(|charged| later(charged.signature.code)))
 }
 
-/// The work got past its errors: what it charged is given back.
+/// Gives back the tries that the task charged, because the work got past its errors.
 fn recovered(turn: &mut Turn<'_>, run: RunId) {
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
     if !task.charged.is_empty() || task.retrying.is_some() || task.counters.consecutive > 0 {
@@ -118,7 +121,7 @@ fn recovered(turn: &mut Turn<'_>, run: RunId) {
     }
 }
 
-/// What a person did not allow has been taken back.
+/// Skips the task after the changes that the operator did not allow were reverted.
 fn denied(turn: &mut Turn<'_>, run: RunId) {
     let Some(task) = turn.state.run(run).map(|run| run.task) else { return };
     let fault = Fault::scope_user_denied("answer", "a person did not allow it", Files::default());
