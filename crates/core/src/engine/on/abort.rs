@@ -1,4 +1,4 @@
-//! A build cannot go on at all: its settings cannot work.
+//! Handles `Abort`: fails a build that cannot continue, because its settings cannot work.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A person answered. No other code resolves a question.
+//! Handles `Answer`: resolves a question by the operator's decision. No other code resolves a
+//! question.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ fn open<'a>(turn: &'a Turn<'_>, id: QuestionId) -> Result<&'a Question, Rejected
     })
 }
 
-/// Decision and guidance go to every task that waited.
+/// Applies the decision and the guidance to every task that waited for the answer.
 fn about_error(
     turn: &mut Turn<'_>,
     question: &Question,
@@ -95,7 +96,7 @@ fn about_error(
                     [] if starts_over(question) => from_base,
                     [] if says_more(question, text) => with_words,
                     [] => as_it_was,
-                    // The agent goes on without it.
+                    // The agent continues without the command.
                     _ => with_leave,
                 };
                 unpark(turn, task, question, &guidance, how);
@@ -118,7 +119,8 @@ fn about_error(
     }
 }
 
-/// What a person said about the base holds for the rest of the builds that wait for it.
+/// Records the operator's judgement of the base for the builds of the waiting tasks; it holds for
+/// the rest of each build.
 fn judge_base(turn: &mut Turn<'_>, question: &Question, belongs: bool) {
     let tasks = question.tasks.iter().filter_map(|task| turn.state.task(*task));
     let builds: BTreeSet<BuildId> = tasks.map(|task| task.build).collect();
@@ -127,15 +129,15 @@ fn judge_base(turn: &mut Turn<'_>, question: &Question, belongs: bool) {
     }
 }
 
-/// Where a task goes on after the answer, from where it stood.
+/// A function from the place where a task stood to the place where it continues after the answer.
 type GoesOn = fn(Work, Next) -> Next;
 
 const fn as_it_was(_: Work, next: Next) -> Next {
     next
 }
 
-/// Work that did not pass because its agent was not allowed something is not checked again as it
-/// is: the agent goes on, and may do it now or hears how to go on without it.
+/// Resumes the agent instead of checking its work again as it is: the work did not pass because the
+/// agent was denied something, and now it may do that or is told how to continue without it.
 const fn with_leave(_: Work, next: Next) -> Next {
     match next.step {
         Step::Check | Step::AwaitMerge => Next::attempt(Start::Resume),
@@ -143,7 +145,7 @@ const fn with_leave(_: Work, next: Next) -> Next {
     }
 }
 
-/// What a person wrote is for the agent: it goes on with it before its work is checked again.
+/// Resumes the agent before its work is checked again, because the operator's text is meant for it.
 const fn with_words(work: Work, next: Next) -> Next {
     match (work, next.step) {
         (Work::Task, Step::Check | Step::AwaitMerge | Step::Commit) => Next::attempt(Start::Resume),
@@ -151,8 +153,8 @@ const fn with_words(work: Work, next: Next) -> Next {
     }
 }
 
-/// Whether a person wrote something else than the words of the choice to leave files as they were,
-/// which needs no agent.
+/// Returns whether the operator wrote something other than the text of the option to leave files as
+/// they were, which needs no agent.
 fn says_more(question: &Question, text: Option<&Arc<str>>) -> bool {
     let Some(text) = text.map(|text| text.trim()).filter(|text| !text.is_empty()) else {
         return false;
@@ -163,7 +165,7 @@ fn says_more(question: &Question, text: Option<&Arc<str>>) -> bool {
     }
 }
 
-/// The commands that an agent was not allowed to run.
+/// Returns the commands that the agent was denied.
 fn denied(question: &Question) -> &[String] {
     match question.fault.as_deref().map(|fault| &fault.kind) {
         Some(Kind::PermissionCommandBlocked(permission)) => &permission.commands,
@@ -171,7 +173,8 @@ fn denied(question: &Question) -> &[String] {
     }
 }
 
-/// The declared action that a person did not allow: the task goes on without it, and its work stays.
+/// Returns the declared action that the operator did not allow. The task continues without it, and
+/// its work stays.
 fn refused_action(
     turn: &Turn<'_>,
     id: TaskId,
@@ -182,7 +185,7 @@ fn refused_action(
     let refuses = matches!(decision, Deny | ProvideGuidance | SimplerVersion);
     let task = turn.state.task(id).filter(|_| refuses && !denied(question).is_empty())?;
     let Step::Mutate { .. } = task.next.step else { return None };
-    // Actions come one after the other, and this is the first that did not happen.
+    // Actions are performed in order, and this is the first that did not happen.
     let mut actions = (0..).map_while(|at| task.action(at));
     actions.find_map(|action| {
         let mutation = turn.state.ledger.find(task, action)?;
@@ -191,7 +194,8 @@ fn refused_action(
     })
 }
 
-/// The work stays, and a new run goes on with it: the old one may have come further than an attempt.
+/// Continues the work in a new run that keeps the worktree: the old run may have come further than
+/// an attempt.
 fn attempt_anew(turn: &mut Turn<'_>, id: TaskId, question: &Question) {
     let Some(task) = turn.state.task(id).filter(|task| task.work() == Work::Task) else { return };
     if let (Some(run), Some(code)) = (task.state.run(), question.code()) {
@@ -208,7 +212,7 @@ const fn take_back(_: Work, next: Next) -> Next {
 
 const fn from_base(work: Work, next: Next) -> Next {
     match work {
-        // What was not allowed is taken back first, whatever else was said.
+        // Denied changes are reverted first, whatever else the operator said.
         _ if matches!(next.step, Step::TakeBack) => next,
         Work::Task => Next::attempt(Start::FromBase),
         Work::Job => Next { phase: Phase::Preparing, step: Step::Repair { propose: false } },
@@ -217,13 +221,14 @@ const fn from_base(work: Work, next: Next) -> Next {
 
 const fn new_worktree(work: Work, next: Next) -> Next {
     match (work, next.step) {
-        // What has been checked and committed stays: only an agent's work starts over.
+        // Checked and committed work stays: only an agent's work starts over.
         (Work::Task, Step::Attempt { .. }) => Next::attempt(Start::NewWorktree),
         _ => next,
     }
 }
 
-/// Nothing more is done in a worktree that was set aside, so what was only there starts over.
+/// Starts over the work that exists only in a quarantined worktree, because that worktree is not
+/// used again.
 const fn out_of_quarantine(work: Work, next: Next) -> Next {
     match (work, next.step) {
         (Work::Task, Step::AwaitMerge | Step::Check | Step::Commit) => {
@@ -237,7 +242,8 @@ fn is_set_aside(question: &Question) -> bool {
     question.code().is_some_and(|code| code.row().reaction == Reaction::Quarantine)
 }
 
-/// Work that failed starts over from its base; work that was in the way of an outage does not.
+/// Returns whether the work starts over from its base: failed work does, work interrupted by an
+/// outage does not.
 fn starts_over(question: &Question) -> bool {
     question.fault.as_ref().is_some_and(|fault| fault.class() == Class::CodeError)
 }
@@ -252,7 +258,7 @@ fn unpark(
     let Some(task) = turn.state.task(id) else { return };
     let mut next = goes_on(task.work(), task.next);
     if let Step::Repair { .. } = next.step {
-        // A person's hint is no leave to use what was to be proposed.
+        // A hint of the operator is no permission to use a repair that was to be proposed.
         next.step = Step::Repair { propose: proposes_only(turn, task) };
     }
     let allowed =
@@ -277,7 +283,7 @@ fn leave_out(turn: &mut Turn<'_>, id: TaskId) {
     flow::skip(turn, id, Left::Decided);
 }
 
-/// How many times the limit itself a person adds to it.
+/// Returns how many times the limit itself the decision adds to it.
 const fn times(decision: Decision) -> u32 {
     match decision {
         Decision::RaiseLimit => RAISE_TIMES,
@@ -285,7 +291,8 @@ const fn times(decision: Decision) -> u32 {
     }
 }
 
-/// What a person adds to a limit as it was `set`, so that the next call has room.
+/// Returns the amount that the decision adds to a limit originally `set`, so that the next call has
+/// room.
 fn raise(question: &Question, set: Amount, decision: Decision) -> Amount {
     let more = match question.fault.as_deref().map(|fault| &fault.kind) {
         Some(Kind::BudgetExhausted(context)) => context.next_raise(set),
@@ -301,7 +308,7 @@ fn raise_task(turn: &mut Turn<'_>, id: TaskId, question: &Question, decision: De
     turn.emit(Event::LimitRaised { raised: Raised::Task { task: id, more } });
 }
 
-/// A person said whether the action happened.
+/// Settles an action by the operator's statement whether it happened.
 fn about_action(
     turn: &mut Turn<'_>,
     question: &Question,
@@ -329,8 +336,8 @@ fn about_action(
         else {
             continue;
         };
-        // What the call reported is no failure of an action that happened or is left out, and a
-        // script that ended because of it goes on from there.
+        // The fault of the call is no failure of an action that happened or is skipped, and a
+        // script that ended because of it continues from there.
         let step = turn.state.run(run).map(|run| run.step);
         let of_action = matches!(step, Some(Step::Mutate { .. } | Step::Execute));
         let fault = fault.filter(|_| !of_action);
@@ -339,7 +346,8 @@ fn about_action(
     }
 }
 
-/// A person decided about a job that goes on trying: it tries now, or not before its next time.
+/// Applies the decision about a job that keeps trying: it tries now, or not before its next
+/// scheduled time.
 fn about_job(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
     let Some(task) = turn.state.task(id) else { return };
     let TaskState::BackingOff { run, .. } = task.state else { return };
@@ -351,11 +359,11 @@ fn about_job(turn: &mut Turn<'_>, id: TaskId, decision: Decision) {
     }
 }
 
-/// A person decided about a build that stood still.
+/// Applies the decision about a paused build.
 fn about_build(turn: &mut Turn<'_>, build: BuildId, question: &Question, decision: Decision) {
     let why = Why::rule(Rule::PersonDecided);
     if decision == Decision::Stop && turn.state.build(build).is_some_and(|build| build.standing) {
-        // The home of all jobs goes on; what its jobs are at is ended.
+        // The standing build continues; the current work of its jobs is ended.
         flow::end_tasks(turn, build);
         flow::resume(turn, build, Event::BuildResumed { build }, why);
         return;

@@ -1,4 +1,5 @@
-//! A script says what it fails of. It is believed when it ends without success.
+//! Handles `Blame`: records the fault that a script names. It counts if the script ends without
+//! success.
 
 use std::sync::Arc;
 

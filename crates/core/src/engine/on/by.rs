@@ -1,4 +1,4 @@
-//! Something that a person wants, and who.
+//! Handles `By`: carries out a command of a person and records who gave it.
 
 use super::handle;
 use crate::engine::command::{Command, Rejected};
@@ -8,7 +8,7 @@ use crate::engine::wish::{Order, Wish};
 
 pub(super) fn on(turn: &mut Turn<'_>, order: Order, wants: Command) -> Result<(), Rejected> {
     let Order { by, request } = order;
-    // What was done for a request is not done again, however often it is asked for.
+    // A request that was carried out is not carried out again, however often it is sent.
     if let Some(request) = &request
         && let Some(taken) = turn.state.taken(&request.key)
     {
@@ -17,7 +17,7 @@ pub(super) fn on(turn: &mut Turn<'_>, order: Order, wants: Command) -> Result<()
     }
     let wish = Wish::of(&wants);
     handle(turn, wants)?;
-    // What changed nothing leaves no trace.
+    // A command that changed nothing leaves no trace.
     if let Some((wish, build, task)) = wish
         && let Some(first) = turn.events().first()
     {

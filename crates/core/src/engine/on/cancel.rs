@@ -1,4 +1,4 @@
-//! A person ends a build.
+//! Handles `Cancel`: the operator ends a build.
 
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;

@@ -1,4 +1,4 @@
-//! Whether an action happened is looked up once more before a person says so.
+//! Handles `CheckAgain`: probes an action once more before the operator says whether it happened.
 
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;

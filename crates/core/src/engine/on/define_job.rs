@@ -1,4 +1,4 @@
-//! A script is taken into care, or cared for differently.
+//! Handles `DefineJob`: defines a job or changes its definition.
 
 use std::sync::Arc;
 

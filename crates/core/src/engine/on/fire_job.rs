@@ -1,4 +1,5 @@
-//! A job is run; one that still runs is run once more afterwards, however often it was asked.
+//! Handles `FireJob` and `JobDue`: runs a job. A job that is still running runs once more
+//! afterwards, however often it was fired.
 
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;
@@ -8,7 +9,7 @@ use crate::engine::task::Task;
 use crate::engine::turn::Turn;
 use crate::fault::Work;
 
-/// Somebody asked for it: a held job runs too.
+/// Fires a job on request, even if it is held.
 pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     let task = job(turn, id)?;
     if task.state.has_ended() {
@@ -21,7 +22,7 @@ pub(super) fn on(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// Its time has come.
+/// Fires a job whose scheduled time has come, unless it is held.
 pub(super) fn on_due(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     if job(turn, id)?.held {
         return Err(Rejected::NotNow { what: id.to_string(), state: "held" });
@@ -29,7 +30,8 @@ pub(super) fn on_due(turn: &mut Turn<'_>, id: TaskId) -> Result<(), Rejected> {
     on(turn, id)
 }
 
-/// The job with this id. A script in a plan runs once, when its turn comes: others may need it.
+/// Returns the job with this id. A script in a plan is no job: it runs once, in its turn, because
+/// other tasks may need it.
 pub(super) fn job<'a>(turn: &'a Turn<'_>, id: TaskId) -> Result<&'a Task, Rejected> {
     let task = turn.task(id)?;
     if task.work() == Work::Job && Some(task.build) == turn.state.jobs {

@@ -1,4 +1,4 @@
-//! A person has the tries of errors forgotten.
+//! Handles `Forget`: resets the tries of errors on the operator's request.
 
 use crate::engine::event::Event;
 use crate::engine::turn::Turn;

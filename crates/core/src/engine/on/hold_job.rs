@@ -1,4 +1,5 @@
-//! A job is left alone when its time comes, or no longer. What it is at goes on.
+//! Handles `HoldJob` and `ReleaseJob`: suspends a job's schedule or resumes it. A firing in
+//! progress continues.
 
 use super::fire_job::job;
 use crate::engine::command::Rejected;

@@ -1,4 +1,5 @@
-//! A person says whether what is red at the base belongs to the work, before it is asked.
+//! Handles `JudgeBase`: the operator says, before being asked, whether the red checks of the base
+//! belong to the work.
 
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;

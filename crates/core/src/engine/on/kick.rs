@@ -1,4 +1,4 @@
-//! A person ends a wait early.
+//! Handles `Kick` and `KickGate`: the operator ends a wait early.
 
 use crate::engine::command::Rejected;
 use crate::engine::event::Event;

@@ -1,4 +1,4 @@
-//! What each command does: one file per command.
+//! Command handlers, one file per command.
 
 mod abort;
 mod answer;
@@ -32,7 +32,7 @@ mod wake;
 use super::command::{Command, Rejected};
 use super::turn::Turn;
 
-/// Carries out a command, or says why not without having changed anything.
+/// Carries out a command, or returns the reason why not without having changed anything.
 pub(super) fn handle(turn: &mut Turn<'_>, command: Command) -> Result<(), Rejected> {
     match command {
         Command::StartBuild { plan, slots, in_place } => {

@@ -1,4 +1,5 @@
-//! An irreversible action is wanted. A task's is performed after its checks; a job's now.
+//! Handles `Mutate`: a task's irreversible action is declared for after its checks, a job's is
+//! performed now.
 
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ pub(super) fn on(
     }
 }
 
-/// An action in a phase that does not act. A script fails of it, however it ends; an agent is told.
+/// Handles an action in a phase that must not act. A script fails with the violation, however it
+/// ends; an agent is told of it.
 fn violate(
     turn: &mut Turn<'_>,
     effect: EffectId,
@@ -75,8 +77,8 @@ fn declare(
     Ok(())
 }
 
-/// What became of an action whose key holds for the whole project, where another task or build has
-/// settled it. It is not performed again.
+/// Returns the outcome of an action whose key holds for the whole project, if another task or build
+/// has settled it. Such an action is not performed again.
 fn settled_before(turn: &Turn<'_>, wanted: &MutationSpec) -> Result<Option<Reconciled>, Rejected> {
     let known = turn.state.permanent_action(&wanted.key).filter(|_| wanted.permanent);
     let Some(known) = known else { return Ok(None) };
@@ -95,7 +97,7 @@ fn settled_before(turn: &Turn<'_>, wanted: &MutationSpec) -> Result<Option<Recon
     })
 }
 
-/// It may be performed now, unless it was before.
+/// Sends an action now, unless it was performed before.
 pub(super) fn perform(
     turn: &mut Turn<'_>,
     run: RunId,
@@ -123,7 +125,7 @@ pub(super) fn perform(
             flow::reach(turn, run, Phase::Mutating);
             mutation
         }
-        // Performed already: the recorded result is the answer, and nothing happens.
+        // Already performed or skipped: the recorded result is the answer, and nothing happens.
         Some((_, MutationState::Applied { .. } | MutationState::Skipped)) => return Ok(()),
         Some((_, _)) => {
             return Err(Rejected::NotNow { what: wanted.key, state: "not settled yet" });

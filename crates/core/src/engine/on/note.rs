@@ -1,5 +1,5 @@
-//! What an agent is doing, or what was seen of its work, for whoever looks on. It decides nothing and
-//! moves no counter.
+//! Handles `Note`: records an agent's activity, or an observation about its work, for people who
+//! watch. A note decides nothing and charges no counter.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::engine::event::Event;
 use crate::engine::ids::EffectId;
 use crate::engine::turn::Turn;
 
-/// How many commands that run at the same time are remembered.
+/// Maximum number of commands running at the same time that are recorded.
 const RUNNING_MAX: usize = 8;
 
 pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<(), Rejected> {
@@ -25,13 +25,13 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
     };
     let agent = run.step.needs_gate();
     let fits = match &note {
-        // Whoever checks the work may have something to say about it; only an agent thinks and acts.
+        // The worker that checks the work may comment on it; only an agent thinks and acts.
         Note::Thinking
         | Note::ToolCalled { .. }
         | Note::Refused { .. }
         | Note::BaseChecked { .. } => agent,
         Note::Narrated { .. } | Note::Remarked { .. } => true,
-        // No agent tells what the checks said.
+        // An agent never reports check results.
         Note::Checked { .. } => !agent,
     };
     if !fits {
@@ -43,7 +43,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
             let build = turn.task(task)?.build;
             let red: Vec<RedCheck> = red.into_iter().map(RedCheck::bounded).collect();
             let known = turn.state.build(build).map_or(&[][..], |build| &build.red_base[..]);
-            // Every attempt says it; that it is red is told once.
+            // Every attempt reports the base; a red check is recorded once.
             if red.iter().all(|red| known.contains(red)) {
                 return Ok(());
             }
@@ -62,7 +62,8 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, note: Note) -> Result<()
     Ok(())
 }
 
-/// The journal is no place for a novel.
+/// Truncates a text to `NOTE_CHARS_MAX` characters, because the journal is not meant for long
+/// texts.
 fn short(text: Arc<str>) -> Arc<str> {
     match text.char_indices().nth(NOTE_CHARS_MAX) {
         None => text,

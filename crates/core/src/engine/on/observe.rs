@@ -1,4 +1,5 @@
-//! A command the agent ran failed. Often that is only an observation on the way.
+//! Handles `Observe`: records a failed command of the agent. Often the failure is only an
+//! observation; one that is judged a fault is raised.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A person holds a build. That is no failure, charges nothing and repairs nothing.
+//! Handles `Pause`: the operator holds a build. A pause is no failure, charges no counter and
+//! starts no repair.
 
 use crate::engine::command::Rejected;
 use crate::engine::event::{Event, PauseCause};

@@ -1,4 +1,4 @@
-//! A running attempt got on.
+//! Handles `Progress`: records the progress and the cost of a running attempt.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, report: Progress) -> Res
         return Err(Rejected::Misfit(effect));
     }
     let (id, task) = (run.id, run.task);
-    // The calls of an agent program are not reserved: a program that goes on after the budget is used
-    // up is stopped, and one whose last call was too much has finished.
+    // Calls of an agent program are not reserved: a program that continues after the budget is used
+    // up is stopped, and a program whose last call was too expensive has finished.
     let overspent = overspent(turn, task);
     pay(turn, id, report.spent);
     if let Some(fault) = overspent.filter(|_| report.spent != Amount::ZERO) {

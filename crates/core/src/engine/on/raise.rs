@@ -1,5 +1,5 @@
-//! Something went wrong inside a running attempt. Some faults end it; the others come back to
-//! the agent as the result of what it did, and the attempt goes on.
+//! Handles `Raise`: a fault inside a running attempt. Some faults end the attempt; the others are
+//! returned to the agent as the result of its action, and the attempt continues.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(super) fn raised(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     }
 }
 
-/// Faults that end or pause a run wherever they are met.
+/// Returns whether the fault ends or pauses a run wherever it is met.
 fn ends_a_run(fault: &Fault) -> bool {
     if fault.class() == Class::NeverRetry {
         return true;
@@ -61,7 +61,8 @@ fn ends_a_run(fault: &Fault) -> bool {
     }
 }
 
-/// Half-way through a task there is another chance to commit: once more at once, then a warning.
+/// Handles a failed commit in the middle of a task: the commit is repeated at once, then a warning
+/// follows, because the task has another chance to commit.
 fn commit_failed(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     meet(turn, run, fault, None, false);
     let Some(task) = turn.state.run(run).and_then(|run| turn.state.task(run.task)) else { return };
@@ -77,7 +78,7 @@ fn commit_failed(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     }
 }
 
-/// The agent's own command is never repeated by us: it hears of the fault after a wait.
+/// Delays the report of the fault to the agent. Unstuck never repeats the agent's own command.
 fn waits(turn: &mut Turn<'_>, run: RunId, fault: &Arc<Fault>) {
     if let Some((until, why)) = repeat_or_ask(turn, run, Operation::Tool, fault) {
         turn.decide(Event::ToolWaiting { run, code: fault.code(), until }, why);

@@ -1,4 +1,4 @@
-//! The process was started: whatever was running is gone.
+//! Handles `Recover`: the process was started, so all work that was in progress is gone.
 
 use crate::engine::build::BuildState;
 use crate::engine::event::Event;
@@ -16,14 +16,15 @@ use crate::fault::Code;
 use crate::question::QuestionKind;
 use crate::signature::Signature;
 
-/// A process that takes up one job only leaves everything else to whoever can go on with it: to
-/// mark it as crashed each time would count crashes nobody had.
+/// Recovers all tasks, or only one. A process that takes up a single job leaves the other tasks to
+/// the process that can continue them: marking them as crashed each time would count crashes that
+/// did not happen.
 pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>, clean: bool) {
     let gone = match only {
         None => Gone::everybodys(turn.state),
         Some(task) => Gone::of(turn.state, task),
     };
-    // Calls and look-ups that were under way are gone; whether they got through is looked up.
+    // Calls and probes in progress are gone; a probe finds out whether they got through.
     for mutation in gone.sent {
         flow::probe(turn, mutation, None);
     }
@@ -32,7 +33,7 @@ pub(super) fn on(turn: &mut Turn<'_>, only: Option<TaskId>, clean: bool) {
     }
 }
 
-/// What was under way.
+/// Work that was in progress.
 struct Gone {
     sent: Vec<MutationId>,
     active: Vec<RunId>,
@@ -54,7 +55,8 @@ impl Gone {
         }
     }
 
-    /// One task's, found without looking at everybody's: thousands may come back one by one.
+    /// Returns the work of one task without a scan of all tasks, because thousands may recover one
+    /// by one.
     fn of(state: &State, id: TaskId) -> Self {
         let task = state.task(id).filter(|task| !task.is_session());
         let sent = task.into_iter().flat_map(|task| &task.ledger);
@@ -67,7 +69,8 @@ impl Gone {
     }
 }
 
-/// Whether a runtime elsewhere works on it, which is not gone because we were.
+/// Returns whether an external runtime works on the task, which is not gone because this process
+/// was.
 fn is_elsewhere(state: &State, task: TaskId) -> bool {
     state.task(task).is_some_and(Task::is_session)
 }
@@ -109,7 +112,7 @@ fn crashed_too_often(turn: &mut Turn<'_>, id: TaskId, next: Next) -> bool {
     if crashes < turn.policy.retry.crashes {
         return false;
     }
-    // What killed it is not known, and need not be a fault of ours: no code is blamed.
+    // The cause of the crash is unknown and need not be an internal error: no code is blamed.
     let subject = Subject::Error(Signature::of_parts(Code::InternalError, "crash", &["killed"]));
     let (kind, why) = (QuestionKind::Passing, Why::rule(Rule::CrashedTooOften));
     ask(turn, Ask { task: id, run: None, next, subject, kind, fault: None, why });

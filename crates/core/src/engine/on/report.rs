@@ -1,4 +1,5 @@
-//! A runtime elsewhere tells about its session. It is decided as if the work had been done here.
+//! Handles `Report`: an external runtime reports on its session. The engine decides as if the work
+//! had been done here.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub(super) fn on(turn: &mut Turn<'_>, id: TaskId, told: Told) -> Result<(), Reje
     }
 }
 
-/// Whether this very request was taken before.
+/// Returns whether this very request was accepted before.
 fn is_known(turn: &Turn<'_>, id: TaskId, request: &Request) -> Result<bool, Rejected> {
     let known = turn.task(id)?.reports.iter().find(|known| known.key == request.key);
     match known {
@@ -42,8 +43,8 @@ fn is_known(turn: &Turn<'_>, id: TaskId, request: &Request) -> Result<bool, Reje
     }
 }
 
-/// The attempt ended. One that nobody waits for, because the session stands still or is over, changes
-/// nothing: its runtime reads what to do instead.
+/// Settles the session's attempt. A report that no run waits for, because the session is paused or
+/// over, changes nothing: its runtime reads what to do instead.
 fn ended(
     turn: &mut Turn<'_>,
     id: TaskId,
@@ -60,14 +61,14 @@ fn ended(
     settle::on(turn, effect, outcome, Amount::ZERO)
 }
 
-/// What the session's runtime is at.
+/// Returns the effect and the run of the session's current attempt.
 fn attempt(turn: &Turn<'_>, id: TaskId) -> Option<(EffectId, RunId)> {
     let run = turn.state.run(turn.state.task(id)?.state.run()?)?;
     let effect = run.owes.filter(|_| matches!(run.step, Step::Attempt { .. }))?;
     Some((effect, run.id))
 }
 
-/// An action of the session that was sent and whose outcome was not told.
+/// Returns the key of an action of the session that was sent and whose outcome was not reported.
 fn unsettled(turn: &Turn<'_>, id: TaskId) -> Option<Arc<str>> {
     let known = turn.state.task(id)?.ledger.iter().filter_map(|id| turn.state.mutation(*id));
     let mut open = known.filter(|known| known.state.is_open());
@@ -82,7 +83,7 @@ fn intends(turn: &mut Turn<'_>, id: TaskId, wanted: MutationSpec) -> Result<(), 
     mutate::perform(turn, run, id, wanted)
 }
 
-/// An action of the session was performed. Told once more it changes nothing.
+/// Settles an action that the session performed. Reporting the same outcome again changes nothing.
 fn acted(turn: &mut Turn<'_>, id: TaskId, key: &str, outcome: Outcome) -> Result<(), Rejected> {
     let task = turn.task(id)?;
     let (build, known) = (task.build, turn.state.action(id, key));
@@ -99,14 +100,14 @@ fn acted(turn: &mut Turn<'_>, id: TaskId, key: &str, outcome: Outcome) -> Result
         }
     };
     settle::on(turn, effect, outcome, Amount::ZERO)?;
-    // Nobody wants the session any more, and it only waited for this.
+    // The build of the session has ended, and the session only waited for this outcome.
     if turn.build_state(build).is_some_and(BuildState::has_ended) {
         flow::end_tasks(turn, build);
     }
     Ok(())
 }
 
-/// Whether an action stands where this outcome would bring it.
+/// Returns whether the action is already in the state that this outcome leads to.
 fn is_same(state: &MutationState, outcome: &Outcome) -> bool {
     match (state, outcome) {
         (MutationState::Applied { result }, Outcome::Applied { result: told }) => result == told,

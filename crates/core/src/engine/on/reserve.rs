@@ -1,4 +1,4 @@
-//! May the next call cost this much?
+//! Handles `Reserve`: reserves budget for the next call, or fails the run if there is no room.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Resul
         let spent = used(turn.state, now, task, span).minus(reserved);
         let used = spent.plus(amount);
         if let Some(unit) = used.over(cap) {
-            // A day that could never pay for the call would be slept through for ever.
+            // A daily budget that could never pay for the call would be slept through forever.
             let span = match span {
                 BudgetSpan::Day if amount.over(cap).is_some() => BudgetSpan::Build,
                 span => span,
@@ -47,7 +47,7 @@ pub(super) fn on(turn: &mut Turn<'_>, effect: EffectId, amount: Amount) -> Resul
     Ok(())
 }
 
-/// The budget of a task that is spent already.
+/// Returns the fault for a budget of the task that is already exceeded.
 pub(super) fn overspent(turn: &Turn<'_>, task: TaskId) -> Option<Fault> {
     let budget = &turn.policy.budget;
     caps(turn.state, budget, task)?.into_iter().find_map(|(span, limit)| {

@@ -1,4 +1,4 @@
-//! A person lets a held build go on.
+//! Handles `Resume`: the operator resumes a held or sleeping build.
 
 use crate::engine::build::BuildState;
 use crate::engine::command::Rejected;

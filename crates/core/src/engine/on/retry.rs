@@ -1,4 +1,5 @@
-//! A task that ended without success is to be done after all, and what needs it with it.
+//! Handles `Retry`: runs a task again that ended without success, together with the tasks that need
+//! it.
 
 use crate::engine::build::BuildState;
 use crate::engine::command::Rejected;
@@ -54,7 +55,8 @@ fn revive_dependants(turn: &mut Turn<'_>, id: TaskId) {
     }
 }
 
-/// Another task it needs that ended without success: it would wait for that one for ever.
+/// Returns another task that `id` needs and that ended without success: `id` would wait for it
+/// forever.
 fn missing(turn: &Turn<'_>, id: TaskId) -> Option<TaskId> {
     let build = turn.state.build(turn.state.task(id)?.build)?;
     let tasks = build.tasks.iter().filter_map(|task| turn.state.task(*task));

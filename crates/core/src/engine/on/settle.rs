@@ -1,4 +1,4 @@
-//! An effect ended.
+//! Handles `Settle`: an effect ended.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn settle_run(
             flow::call_succeeded(turn, task);
             attempted(turn, id, approach);
         }
-        // One that was to be proposed is never in use.
+        // A repair that was to be proposed is never in use.
         (Outcome::Repaired { approach, branch }, Step::Repair { propose })
             if branch.is_some() || !propose =>
         {
@@ -62,7 +62,7 @@ fn settle_run(
                 None => flow::step_done(turn, id, step),
             }
         }
-        // It went on after an action that its phase does not allow.
+        // The script continued after an action that its phase does not allow.
         (Outcome::Done, Step::Execute) if violation(turn, id).is_some() => {
             pay(turn, id, spent);
             if let Some(fault) = violation(turn, id) {
@@ -77,7 +77,8 @@ fn settle_run(
         }
         (
             Outcome::Done,
-            // There was nothing to repair, or nobody who could: a person has said to go on.
+            // For a repair: there was nothing to repair, or no agent that could, and the operator
+            // said to continue.
             Step::Check
             | Step::Commit
             | Step::Emit
@@ -94,7 +95,7 @@ fn settle_run(
             if step.needs_gate() && proves_the_account(&fault) {
                 flow::call_succeeded(turn, task);
             }
-            // Whoever fails knows best of what.
+            // The script itself knows best why it fails.
             let blamed = turn.state.run(id).and_then(|run| run.blamed.clone());
             let fault = budget(turn, task, &fault).unwrap_or(fault);
             fail(turn, id, &blamed.unwrap_or(fault), approach);
@@ -104,25 +105,25 @@ fn settle_run(
     Ok(())
 }
 
-/// The budget that an agent program has spent, where it ended for want of money: it was told what is
-/// left, and not of which budget.
+/// Returns the fault that names the exhausted budget, if an agent program ended for lack of money:
+/// the program was told how much is left, but not of which budget.
 fn budget(turn: &Turn<'_>, task: TaskId, fault: &Fault) -> Option<Arc<Fault>> {
     (fault.code() == Code::BudgetExhausted).then(|| overspent(turn, task).map(Arc::new)).flatten()
 }
 
-/// The action in a phase that does not act, where the script wanted one.
+/// Returns the violation, if the script requested an action in a phase that must not act.
 fn violation(turn: &Turn<'_>, run: RunId) -> Option<Arc<Fault>> {
     let blamed = turn.state.run(run)?.blamed.clone()?;
     (blamed.code() == Code::LogicPhaseViolation).then_some(blamed)
 }
 
-/// Whether a fault can only have come after the account had answered: it is about what a model did
-/// with its answers. A missing login, a lock of git or a program that is not there say nothing.
+/// Returns whether a fault can only follow an answer of the account, because it is about what a
+/// model did with its answers. A missing login, a git lock or a missing program prove nothing.
 fn proves_the_account(fault: &Fault) -> bool {
     fault.category() == Category::Logic
 }
 
-/// What was reserved for the step is released, and what it cost is spent.
+/// Releases the run's reservation and records its cost as spent.
 pub(super) fn pay(turn: &mut Turn<'_>, run: RunId, spent: Amount) {
     let Some((task, reserved)) = turn.state.run(run).map(|run| (run.task, run.reserved)) else {
         return;
@@ -134,8 +135,9 @@ pub(super) fn pay(turn: &mut Turn<'_>, run: RunId, spent: Amount) {
     }
 }
 
-/// The agent says it is done. An approach that already failed with the error at hand is checked
-/// once more at most, in case the check is unreliable; after that nothing is spent on it.
+/// Handles an agent's statement that it is done. An approach that already failed with the current
+/// error is checked at most once more, in case the check is unreliable; after that nothing is spent
+/// on it.
 fn attempted(turn: &mut Turn<'_>, run: RunId, approach: Arc<Approach>) {
     if wants_a_word(turn, run, &approach) {
         turn.decide(Event::Nudged { run }, Why::rule(Rule::NothingChanged));
@@ -166,8 +168,8 @@ fn attempted(turn: &mut Turn<'_>, run: RunId, approach: Arc<Approach>) {
     }
 }
 
-/// Whether an agent that ended without a change is asked to do the work or to say why none is needed:
-/// once, and not where the work is an action that it declared.
+/// Returns whether an agent that ended without a change is asked to do the work or to explain why
+/// none is needed: once, and not if the work is an action that it declared.
 fn wants_a_word(turn: &Turn<'_>, run: RunId, approach: &Approach) -> bool {
     let task = turn.state.run(run).and_then(|run| turn.state.task(run.task));
     approach.files_changed == 0
@@ -180,7 +182,8 @@ fn turn_step(turn: &Turn<'_>, run: RunId) -> Step {
     turn.state.run(run).map_or(Step::Check, |run| run.step)
 }
 
-/// The error and attempt this approach repeats, and whether it was checked once more already.
+/// Returns the error and the attempt that this approach repeats, and whether it was checked once
+/// more already.
 fn repeated(turn: &Turn<'_>, run: RunId, approach: &Approach) -> Option<(Signature, u32, bool)> {
     let task = turn.state.task(turn.state.run(run)?.task)?;
     let (signature, digest) = (task.retrying?, approach.digest?);

@@ -1,4 +1,4 @@
-//! An action was performed or looked up.
+//! Settles the result of an action's call or probe.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::fault::Fault;
 use crate::plan::MutationKind;
 use crate::time::{Span, Time};
 
-/// A probe that fails this often in a row cannot tell.
+/// Number of probes of an action at which a failed probe counts as inconclusive.
 const PROBES_MAX: u32 = 5;
 
 pub(super) fn on(
@@ -68,7 +68,8 @@ fn is_push(turn: &Turn<'_>, id: MutationId) -> bool {
     turn.state.mutation(id).is_some_and(|mutation| mutation.spec.kind == MutationKind::Push)
 }
 
-/// The run whose step this action is. A job's script hears of its actions by itself.
+/// Returns the run whose current step is this action. A job's script receives the results of its
+/// actions itself.
 fn run_at_it(turn: &Turn<'_>, id: MutationId) -> Option<RunId> {
     let run = turn.state.run(turn.state.mutation(id)?.run)?;
     matches!(run.step, Step::Mutate { .. }).then_some(run.id)
@@ -81,7 +82,7 @@ fn did_not_happen(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     }
 }
 
-/// The call was lost on its way out or back: it is looked up before anything else happens.
+/// Probes an action whose call was lost on its way out or back, before anything else happens.
 fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     let Some(run) = run_at_it(turn, id) else {
         stand_still(turn, id);
@@ -97,7 +98,7 @@ fn unknown(turn: &mut Turn<'_>, id: MutationId, fault: &Arc<Fault>) {
     flow::probe(turn, id, fault.words());
 }
 
-/// A session goes on when it is known whether its action happened; a job's script is not held up.
+/// Pauses a session until the outcome of its action is known; a job's script is not held up.
 fn stand_still(turn: &mut Turn<'_>, id: MutationId) {
     let run = turn.state.mutation(id).and_then(|known| turn.state.run(known.run));
     let Some((run, task, next)) = run.map(|run| (run.id, run.task, run.place().resumed())) else {
@@ -118,7 +119,7 @@ fn probed(
     match outcome {
         Outcome::Applied { result } => {
             let to = Reconciled::Applied;
-            // It happened after all, so whatever the call reported is no failure of it.
+            // The action happened after all, so the fault of its call is no failure of it.
             turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
             forgive(turn, id);
             flow::action_settled(turn, id);
@@ -134,7 +135,7 @@ fn probed(
             }
         },
         Outcome::CannotTell { said } => cannot_tell(turn, id, said),
-        // The same commit may be sent to the same ref again, so it need not be known.
+        // The same commit may be pushed to the same ref again, so the outcome need not be known.
         Outcome::Failed { .. } | Outcome::Unknown { .. } if is_push(turn, id) => {
             let (to, result) = (Reconciled::NotApplied, Arc::from(""));
             turn.decide(Event::MutationReconciled { mutation: id, to, result }, why);
@@ -156,7 +157,7 @@ fn probed(
     Ok(())
 }
 
-/// A task's action that happened leaves nothing to deal with; a job's script died all the same.
+/// Drops the pending fault of a task whose action happened. A job's script died all the same.
 fn forgive(turn: &mut Turn<'_>, id: MutationId) {
     let Some(mutation) = turn.state.mutation(id) else { return };
     let (task, run) = (mutation.task, mutation.run);
@@ -177,11 +178,12 @@ fn cannot_tell(turn: &mut Turn<'_>, id: MutationId, said: Option<Arc<str>>) {
     ask_about_action(turn, id);
 }
 
-/// When an absent effect may be taken for one that did not happen; none if already.
+/// Returns the time from which an absent result means that the action did not happen; `None` if it
+/// means so already.
 fn settles_at(turn: &Turn<'_>, id: MutationId) -> Option<Time> {
     let mutation = turn.state.mutation(id)?;
     let until = mutation.sent_at + mutation.spec.settle_ms;
-    // The time it was looked up counts, not the time we hear of it.
+    // The time of the probe counts, not the time at which its result arrives.
     let settled = mutation.spec.idempotent
         || mutation.spec.settle_ms == Span::ZERO
         || mutation.probed_at >= until;

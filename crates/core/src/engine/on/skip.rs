@@ -1,4 +1,4 @@
-//! A person leaves a task out.
+//! Handles `Skip`: the operator skips a task.
 
 use crate::engine::command::Rejected;
 use crate::engine::flow;

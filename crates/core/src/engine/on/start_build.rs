@@ -1,4 +1,4 @@
-//! A build begins.
+//! Handles `StartBuild`: starts a build of a plan.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::plan::Plan;
 
 pub(super) fn on(turn: &mut Turn<'_>, plan: Arc<Plan>, slots: u32, in_place: bool) {
     let build = BuildId(turn.state.ids.build);
-    // There is one tree of the user's, so one works in it at a time.
+    // The user has one working tree, so one task works in it at a time.
     let slots = if in_place { 1 } else { slots.max(1) };
     turn.emit(Event::BuildStarted { build, plan, slots, in_place });
 }

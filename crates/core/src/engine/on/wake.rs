@@ -1,4 +1,4 @@
-//! Time has passed.
+//! Handles `Wake`: rings the timers that are due.
 
 use crate::engine::event::Event;
 use crate::engine::flow;
@@ -6,7 +6,8 @@ use crate::engine::state::Timer;
 use crate::engine::turn::Turn;
 use crate::engine::why::{Rule, Why};
 
-/// At most this much happens in one decision; whoever wakes us comes again.
+/// Maximum number of timers handled in one decision; the runner wakes the engine again for the
+/// rest.
 const TIMERS_PER_WAKE_MAX: usize = 256;
 
 pub(super) fn on(turn: &mut Turn<'_>) {
